@@ -1,0 +1,47 @@
+"""The random stream: its published values, and the same numbers one by one as in bulk."""
+
+import numpy as np
+
+from tile_envs.random_stream import Stream, ahead, choose, mix, start, starts
+
+
+def test_words_are_those_of_splitmix64():
+    # The first words of the reference implementation seeded with 1234567.
+    expected = [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
+    stream = Stream(1234567)
+    assert [stream.word() for _ in expected] == expected
+
+
+def test_one_by_one_and_in_bulk_the_words_agree():
+    seeds = np.arange(5, dtype=np.uint64)
+    words = mix(ahead(starts(seeds), 200))
+    for seed in range(5):
+        stream = Stream(start(seed))
+        assert [stream.word() for _ in range(200)] == words[:, seed].tolist()
+
+
+def test_a_stream_goes_on_from_its_position():
+    stream = Stream(start(3))
+    for _ in range(70):
+        stream.word()
+    again = Stream(stream.position)
+    assert [stream.word() for _ in range(70)] == [again.word() for _ in range(70)]
+
+
+def test_seeds_that_agree_modulo_two_to_the_64_are_the_same():
+    assert start(7) == start(7 + (1 << 64)) != start(8)
+
+
+def test_choices_stay_below_n_and_are_even():
+    words = mix(ahead(np.zeros((), np.uint64), 100_000))
+    for n in (1, 2, 3, 7, 16):
+        counts = np.bincount(choose(words, np.array(n, np.uint64)).astype(int), minlength=n)
+        assert len(counts) == n
+        expected = len(words) / n
+        assert ((counts - expected) ** 2 / expected).sum() < 16 + 4 * n

@@ -1,0 +1,77 @@
+"""Laws that hold on every board: symmetry, sums, masks."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tile_envs.sliding import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, afterstates
+from tile_envs.sliding.boards import legal_actions, pack, transpose
+
+GAMES = pytest.mark.parametrize("rules", [RULES_2048, RULES_2584], ids=["2048", "2584"])
+SHAPES = st.tuples(st.integers(2, 4), st.integers(2, 4))
+
+
+def boards(rules):
+    return SHAPES.flatmap(lambda shape: arrays(np.uint8, shape, elements=st.integers(0, rules.largest)))
+
+
+@GAMES
+def test_moves_commute_with_turning_and_mirroring(rules):
+    @given(boards(rules))
+    def check(board):
+        after, rewards, masks = (each[0] for each in afterstates(board[None], rules))
+        turned = [each[0] for each in afterstates(np.rot90(board)[None], rules)]
+        mirrored = [each[0] for each in afterstates(np.fliplr(board)[None], rules)]
+        # np.rot90 turns to the left: what went up now goes left, and so on.
+        for action, as_turned, as_mirrored in (
+            (UP, LEFT, UP),
+            (RIGHT, UP, LEFT),
+            (DOWN, RIGHT, DOWN),
+            (LEFT, DOWN, RIGHT),
+        ):
+            assert np.array_equal(turned[0][as_turned], np.rot90(after[action]))
+            assert np.array_equal(mirrored[0][as_mirrored], np.fliplr(after[action]))
+            assert turned[1][as_turned] == mirrored[1][as_mirrored] == rewards[action]
+            assert turned[2][as_turned] == mirrored[2][as_mirrored] == masks[action]
+
+    check()
+
+
+@GAMES
+def test_a_move_keeps_the_sum_of_the_faces(rules):
+    faces = np.array(rules.faces)
+
+    @given(boards(rules))
+    def check(board):
+        after, _, _ = afterstates(board[None], rules)
+        assert (faces[after].sum(axis=(2, 3)) == faces[board].sum()).all()
+
+    check()
+
+
+@GAMES
+def test_the_mask_tells_which_actions_change_the_board(rules):
+    @given(boards(rules))
+    def check(board):
+        after, rewards, masks = (each[0] for each in afterstates(board[None], rules))
+        changed = (after != board).any(axis=(1, 2))
+        assert np.array_equal(masks, changed)
+        assert np.array_equal(legal_actions(board[None], rules)[0], masks)
+        assert (rewards[~changed] == 0).all()
+
+    check()
+
+
+@GAMES
+def test_a_full_board_of_tiles_that_do_not_merge_has_no_legal_action(rules):
+    board = np.array([[1, 3, 1, 3], [5, 7, 5, 7], [1, 3, 1, 3], [5, 7, 5, 7]])
+    assert legal_actions(board[None], rules).sum() == 0
+
+
+@given(boards(RULES_2584))
+def test_transposed_rows_are_columns(board):
+    rows, columns = pack(board[None])
+    assert np.array_equal(transpose(rows), columns)
+    assert np.array_equal(transpose(columns), rows)

@@ -1,0 +1,102 @@
+"""The row rule of both games, by hand and against a slow oracle on every row."""
+
+import itertools
+
+import numpy as np
+import oracle
+import pytest
+
+from tile_envs.sliding import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, afterstates
+from tile_envs.sliding.rules import Rules
+
+GAMES = [(RULES_2048, oracle.merge_2048), (RULES_2584, oracle.merge_2584)]
+
+
+def slide_left(rules: Rules, faces: list[int]) -> tuple[list[int], int]:
+    row = [0 if face == 0 else rules.index_of(face) for face in faces]
+    after, rewards, _ = afterstates(np.array([[row, [0] * len(row)]]), rules)
+    return [rules.faces[t] for t in after[0, LEFT, 0]], int(rewards[0, LEFT])
+
+
+@pytest.mark.parametrize(
+    ("row", "after", "reward"),
+    [
+        ([0, 0, 0, 0], [0, 0, 0, 0], 0),
+        ([0, 0, 0, 2], [2, 0, 0, 0], 0),
+        ([2, 0, 0, 2], [4, 0, 0, 0], 4),
+        ([2, 2, 2, 0], [4, 2, 0, 0], 4),
+        ([2, 2, 2, 2], [4, 4, 0, 0], 8),
+        ([4, 2, 2, 0], [4, 4, 0, 0], 4),
+        ([2, 2, 4, 8], [4, 4, 8, 0], 4),
+        ([2, 4, 2, 4], [2, 4, 2, 4], 0),
+        ([1024, 0, 1024, 2048], [2048, 2048, 0, 0], 2048),
+        ([65536, 65536, 0, 0], [131072, 0, 0, 0], 131072),
+        ([131072, 131072, 0, 0], [131072, 131072, 0, 0], 0),
+    ],
+)
+def test_rows_of_2048_by_hand(row, after, reward):
+    assert slide_left(RULES_2048, row) == (after, reward)
+
+
+@pytest.mark.parametrize(
+    ("row", "after", "reward"),
+    [
+        ([1, 1, 0, 0], [2, 0, 0, 0], 2),
+        ([2, 2, 0, 0], [2, 2, 0, 0], 0),
+        ([1, 2, 3, 0], [3, 3, 0, 0], 3),
+        ([5, 3, 2, 0], [8, 2, 0, 0], 8),
+        ([2, 3, 8, 3], [5, 8, 3, 0], 5),
+        ([1, 1, 1, 1], [2, 2, 0, 0], 4),
+        ([1, 1, 2, 3], [2, 5, 0, 0], 7),
+        ([610, 987, 987, 1597], [1597, 2584, 0, 0], 4181),
+        ([832040, 1346269, 0, 0], [2178309, 0, 0, 0], 2178309),
+        ([1346269, 2178309, 0, 0], [1346269, 2178309, 0, 0], 0),
+        ([2178309, 2178309, 0, 0], [2178309, 2178309, 0, 0], 0),
+    ],
+)
+def test_rows_of_2584_by_hand(row, after, reward):
+    assert slide_left(RULES_2584, row) == (after, reward)
+
+
+def test_the_worked_example_goes_both_ways():
+    board = np.zeros((1, 4, 4), np.uint8)
+    board[0, 3] = [RULES_2584.index_of(face) for face in (2, 3, 8, 3)]
+    after, rewards, _ = afterstates(board, RULES_2584)
+    faces = np.array(RULES_2584.faces)[after[0, :, 3]]
+    assert faces[LEFT].tolist() == [5, 8, 3, 0]
+    assert faces[RIGHT].tolist() == [0, 5, 8, 3]
+    assert rewards[0, [LEFT, RIGHT]].tolist() == [5, 5]
+
+
+@pytest.mark.parametrize(("rules", "merge"), GAMES, ids=["2048", "2584"])
+@pytest.mark.parametrize("length", [2, 3, 4])
+def test_every_row_slides_as_the_oracle_says(rules, merge, length):
+    rows = np.array(list(itertools.product(range(rules.largest + 1), repeat=length)), np.uint8)
+    boards = np.stack([rows, np.zeros_like(rows)], axis=1)
+    after, rewards, _ = afterstates(boards, rules)
+    faces = rules.faces
+    index = {face: t for t, face in enumerate(faces)}
+    slid = {}
+    for row in map(tuple, rows.tolist()):
+        line, reward = oracle.slide([faces[t] for t in row], merge)
+        slid[row] = ([index[face] for face in line], reward)
+    low = [slid[row] for row in map(tuple, rows.tolist())]
+    high = [slid[row] for row in map(tuple, rows[:, ::-1].tolist())]
+    assert np.array_equal(after[:, LEFT, 0], [line for line, _ in low])
+    assert np.array_equal(after[:, RIGHT, 0, ::-1], [line for line, _ in high])
+    assert np.array_equal(rewards[:, LEFT], [reward for _, reward in low])
+    assert np.array_equal(rewards[:, RIGHT], [reward for _, reward in high])
+
+
+@pytest.mark.parametrize(("rules", "merge"), GAMES, ids=["2048", "2584"])
+@pytest.mark.parametrize("shape", list(itertools.product((2, 3, 4), repeat=2)))
+def test_boards_of_every_shape_move_as_the_oracle_says(rules, merge, shape):
+    rng = np.random.default_rng(1)
+    boards = rng.integers(0, 5, (200, *shape)) * (rng.random((200, *shape)) < 0.7)
+    after, rewards, masks = afterstates(boards, rules)
+    faces = np.array(rules.faces)
+    for board, moved, reward, mask in zip(boards, after, rewards, masks, strict=True):
+        for action in (UP, RIGHT, DOWN, LEFT):
+            expected = oracle.move(faces[board].tolist(), action, merge)
+            assert (faces[moved[action]].tolist(), reward[action]) == expected
+            assert mask[action] == (expected[0] != faces[board].tolist())

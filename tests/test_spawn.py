@@ -1,0 +1,107 @@
+"""Where and which tiles appear, and the statistics of random play."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+import tile_envs  # noqa: F401
+from tile_envs.sliding import afterstates
+
+
+def first_spawns(env_id, board, action, n, **options):
+    """Play one action on n copies of a board; return which cell changed and to what."""
+    envs = gym.make_vec(env_id, num_envs=n, shape=board.shape, **options)
+    envs.reset(seed=11, options={"board": board})
+    observations, *_ = envs.step(np.full(n, action))
+    after = afterstates(board[None], envs.single.rules)[0][0, action]
+    new = (observations != after).reshape(n, -1)
+    assert (new.sum(axis=1) == 1).all()
+    return after, new.argmax(axis=1), observations.reshape(n, -1)[new]
+
+
+@pytest.mark.parametrize("action", range(4))
+def test_the_new_tile_lands_uniformly_on_the_empty_cells(action):
+    board = np.array([[0, 1, 2, 0], [3, 0, 0, 4], [1, 0, 2, 0], [0, 5, 0, 6]])
+    after, cells, _ = first_spawns("Tiles2048-v0", board, action, 20_000)
+    empty = np.flatnonzero(after == 0)
+    counts = np.bincount(cells, minlength=16)
+    assert counts[empty].sum() == 20_000
+    assert chisquare(counts[empty]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
+def test_nearly_full_boards_get_their_tile_too(env_id):
+    """Full, with one merge: two cells are empty afterwards, or one (a stale count misses them)."""
+    one = np.array([[1, 1, 9, 3], [6, 8, 6, 8], [1, 3, 1, 3], [6, 8, 6, 8]])
+    after, cells, _ = first_spawns(env_id, one, 3, 500)
+    assert set(cells) == set(np.flatnonzero(after == 0)) == {3}
+    two = np.array([[1, 1, 9, 3], [6, 8, 6, 8], [1, 1, 9, 3], [6, 8, 6, 8]])
+    after, cells, _ = first_spawns(env_id, two, 1, 20_000)
+    counts = np.bincount(cells, minlength=16)[np.flatnonzero(after == 0)]
+    assert len(counts) == 2
+    assert chisquare(counts).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (4, 3), (2, 4)])
+def test_small_boards_spawn_uniformly(shape):
+    board = np.zeros(shape, int)
+    board[0, 0] = board[1, 0] = 1
+    for action in (1, 2):
+        after, cells, _ = first_spawns("Tiles2584-v0", board, action, 20_000)
+        counts = np.bincount(cells, minlength=board.size)[np.flatnonzero(after == 0)]
+        assert counts.sum() == 20_000
+        assert chisquare(counts).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("env_id", "spawn", "law"),
+    [
+        ("Tiles2048-v0", None, {1: 0.9, 2: 0.1}),
+        ("Tiles2048-v0", {2: 0.8, 4: 0.2}, {1: 0.8, 2: 0.2}),
+        ("Tiles2584-v0", None, {1: 0.9, 2: 0.1}),
+        ("Tiles2584-v0", {1: 0.75, 3: 0.25}, {1: 0.75, 3: 0.25}),
+        ("Tiles2048-v0", {"8": 0.2, "2": 0.5, "4": 0.3}, {1: 0.5, 2: 0.3, 3: 0.2}),
+        ("Tiles2048-v0", {4: 1.0, 2: 0.0}, {2: 1.0}),
+    ],
+)
+def test_tiles_appear_by_the_law(env_id, spawn, law):
+    board = np.zeros((4, 4), int)
+    board[0, 0] = 5
+    _, _, tiles = first_spawns(env_id, board, 1, 50_000, spawn=spawn)
+    values, counts = np.unique(tiles, return_counts=True)
+    assert values.tolist() == list(law)
+    assert chisquare(counts, [50_000 * p for p in law.values()]).pvalue > 1e-4
+
+
+def test_start_boards_hold_the_tiles_asked_for():
+    boards, _ = gym.make_vec("Tiles2048-v0", num_envs=5000).reset(seed=0)
+    assert ((boards > 0).sum(axis=(1, 2)) == 2).all()
+    filled = (boards > 0).reshape(5000, -1).sum(axis=0)
+    assert chisquare(filled).pvalue > 1e-4
+    fixed, _ = gym.make_vec("Tiles2048-v0", num_envs=500, start_tiles=[2, 2, 64]).reset(seed=0)
+    assert (np.sort(fixed.reshape(500, -1))[:, -4:] == [0, 1, 1, 6]).all()
+    full, infos = gym.make_vec("Tiles2584-v0", num_envs=9, shape=(2, 2), start_tiles=4).reset(seed=0)
+    assert (full > 0).all()
+
+
+def test_random_play_has_the_known_statistics():
+    """20,000 games; the reference values carry a standard error of their own."""
+    n = 20_000
+    envs = gym.make_vec("Tiles2048-v0", num_envs=n)
+    envs.reset(seed=1)
+    envs.action_space.seed(2)
+    scores, tiles, moves = np.zeros(n), np.zeros(n, int), np.zeros(n, int)
+    playing = np.ones(n, bool)
+    while playing.any():
+        *_, terminations, _, infos = envs.step(envs.sample_legal_actions())
+        moves += playing
+        ended = playing & terminations
+        scores[ended], tiles[ended] = infos["score"][ended], infos["max_tile"][ended]
+        playing &= ~ended
+    assert abs(scores.mean() - 1098.7) < 4 * np.hypot(3.8, scores.std() / n**0.5)
+    assert abs(moves.mean() - 118.65) < 4 * np.hypot(0.27, moves.std() / n**0.5)
+    assert abs(np.median(scores) - 1052) < 25
+    shares = {16: 0.0027, 32: 0.067, 64: 0.376, 128: 0.474, 256: 0.080, 512: 0.0003}
+    for tile, share in shares.items():
+        assert abs((tiles == tile).mean() - share) < 0.0005 + 5 * (share / n) ** 0.5

@@ -1,0 +1,133 @@
+"""Checks of what users hand in: each error names the value, what was expected, and what to do."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def as_integer(value: object) -> int | None:
+    """Return `value` as a Python integer, or None if it is not an integer of any kind."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def checked_count(value: object, name: str) -> int:
+    """Return a positive integer.
+
+    Raises:
+        ValueError: If `value` is not one.
+    """
+    count = as_integer(value)
+    if count is None or count < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}.")
+    return count
+
+
+def checked_seed(seed: object) -> int:
+    """Return a seed as a Python integer.
+
+    Raises:
+        ValueError: If it is not a non-negative integer (a NumPy integer will do).
+    """
+    value = as_integer(seed)
+    if value is None or value < 0:
+        raise ValueError(f"seed must be a non-negative integer, got {seed!r}.")
+    return value
+
+
+def checked_action(action: object, n: int) -> int:
+    """Return an action as a Python integer.
+
+    Raises:
+        ValueError: If it is not an integer from 0 to `n - 1`.
+    """
+    value = as_integer(action)
+    if value is None or not 0 <= value < n:
+        raise ValueError(
+            f"action must be an integer from 0 to {n - 1} (the space is Discrete({n})), "
+            f"got {action!r}."
+        )
+    return value
+
+
+def checked_actions(actions: ArrayLike, num_envs: int, n: int) -> NDArray[np.int64]:
+    """Return the actions of a vector environment as `(num_envs,) int64`.
+
+    Raises:
+        ValueError: If they are not `num_envs` integers from 0 to `n - 1`.
+    """
+    array = np.asarray(actions)
+    if array.shape != (num_envs,) or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"actions must be {num_envs} integers, shape ({num_envs},), "
+            f"got shape {array.shape} and dtype {array.dtype}."
+        )
+    wide = array.astype(np.int64, copy=False)
+    if wide.view(np.uint64).max() >= n:  # seen as unsigned, a negative number is a large one
+        game = int(np.flatnonzero((wide < 0) | (wide >= n))[0])
+        raise ValueError(
+            f"actions must be integers from 0 to {n - 1} (the space is Discrete({n})), "
+            f"got {array[game]} for game {game}."
+        )
+    return wide
+
+
+def check_options(options: Mapping[str, object], known: Sequence[str]) -> None:
+    """Check the names of reset options.
+
+    Raises:
+        ValueError: If one is unknown.
+    """
+    for name in options:
+        if name not in known:
+            raise ValueError(f"unknown reset option {name!r}: expected {_listed(known)}.")
+
+
+def checked_choice(value: object, name: str, choices: Sequence[str]) -> str:
+    """Return one of a few words.
+
+    Raises:
+        ValueError: If `value` is not among them.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be {_listed(choices)}, got {value!r}.")
+    return value
+
+
+def checked_render_mode(mode: str | None, modes: Sequence[str]) -> str | None:
+    """Return a render mode, or None for no rendering.
+
+    Raises:
+        ValueError: If the environment lacks it.
+    """
+    return None if mode is None else checked_choice(mode, "render_mode", modes)
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(map(repr, words))
+
+
+def checked_word(value: object, name: str) -> int:
+    """Return an unsigned 64-bit integer.
+
+    Raises:
+        ValueError: If `value` is not one.
+    """
+    word = as_integer(value)
+    if word is None or not 0 <= word < 1 << 64:
+        raise ValueError(f"{name} must be an integer from 0 to 2**64 - 1, got {value!r}.")
+    return word
+
+
+def brief(value: object) -> str:
+    """Return a `repr` short enough for an error message."""
+    text = repr(value)
+    return text if len(text) <= 100 else text[:97] + "..."

@@ -1,0 +1,107 @@
+"""What the games' pictures share: a canvas with smooth edges and text that fits its box."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Picture = NDArray[np.uint8]
+"""`(H, W, 3) uint8`, red, green and blue."""
+
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom, in pixels."""
+
+SUPERSAMPLING = 4
+BOLDNESS = 0.035
+"""The stroke that is added around text, in parts of its size: the font at hand is a thin one."""
+
+
+class Canvas:
+    """A picture in the making, drawn larger and then shrunk, so that every edge is smooth.
+
+    Pillow is imported when the first canvas is made: environments that draw nothing never pay.
+    """
+
+    def __init__(self, width: int, height: int, background: str) -> None:
+        from PIL import Image, ImageDraw
+
+        size = (width * SUPERSAMPLING, height * SUPERSAMPLING)
+        self._image = Image.new("RGB", size, background)
+        self._draw = ImageDraw.Draw(self._image)
+
+    def rectangle(self, box: Box, radius: float, colour: str) -> None:
+        """Fill a rectangle with round corners."""
+        left, top, right, bottom = _scaled(box)
+        inclusive = (left, top, right - 1, bottom - 1)
+        self._draw.rounded_rectangle(inclusive, radius * SUPERSAMPLING, colour)
+
+    def line(self, start: tuple[float, float], end: tuple[float, float], width: float, colour: str) -> None:
+        """Draw a straight line with round ends."""
+        self._draw.line(_scaled((*start, *end)), colour, round(width * SUPERSAMPLING))
+        for x, y in (start, end):
+            self._draw.circle(_scaled((x, y)), width * SUPERSAMPLING / 2, colour)
+
+    def ring(self, box: Box, width: float, colour: str) -> None:
+        """Draw the outline of the ellipse that fills a box."""
+        self._draw.ellipse(_scaled(box), outline=colour, width=round(width * SUPERSAMPLING))
+
+    def text(self, box: Box, words: str, size: float, colour: str) -> None:
+        """Write one line in the middle of a box, smaller than `size` where it would not fit."""
+        left, top, right, bottom = _scaled(box)
+        pixels = size * SUPERSAMPLING
+        width = _font(round(pixels)).getlength(words) + 2 * BOLDNESS * pixels
+        fitting = max(1, round(pixels * min(1.0, (right - left) / width)))
+        # Digits and capitals stand on the base line; what hangs below it should not move them.
+        digit_height = -_font(fitting).getbbox("0", anchor="ls")[1]
+        self._draw.text(
+            ((left + right) / 2, (top + bottom + digit_height) / 2),
+            words,
+            colour,
+            _font(fitting),
+            anchor="ms",
+            stroke_width=round(BOLDNESS * fitting),
+        )
+
+    def picture(self) -> Picture:
+        """Return what has been drawn, as a fresh array."""
+        return np.array(self._image.reduce(SUPERSAMPLING))
+
+
+def grid(rows: Sequence[Sequence[str]]) -> str:
+    """Draw a table of cells that are all equally wide.
+
+    >>> print(grid([["2 ", "  "], ["16", "4 "]]))
+    ┌────┬────┐
+    │ 2  │    │
+    ├────┼────┤
+    │ 16 │ 4  │
+    └────┴────┘
+    """
+    bars = ["─" * (len(cell) + 2) for cell in rows[0]]
+    top, middle, bottom = (
+        left + cross.join(bars) + right for left, cross, right in ("┌┬┐", "├┼┤", "└┴┘")
+    )
+    lines = [f"│ {' │ '.join(row)} │" for row in rows]
+    return "\n".join([top, f"\n{middle}\n".join(lines), bottom])
+
+
+def caption(words: str, width: int, height: int, colour: str, background: str) -> Picture:
+    """Return a strip with one line of text."""
+    canvas = Canvas(width, height, background)
+    canvas.text((8, 0, width - 8, height), words, height * 0.6, colour)
+    return canvas.picture()
+
+
+@cache
+def _font(pixels: int) -> Any:
+    from PIL import ImageFont
+
+    return ImageFont.load_default(pixels)
+
+
+def _scaled(numbers: Sequence[float]) -> tuple[float, ...]:
+    return tuple(number * SUPERSAMPLING for number in numbers)

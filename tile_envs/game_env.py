@@ -1,0 +1,229 @@
+"""What the single environments share: seeds, illegal actions, the end of a game, state in and out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Generic, NoReturn, SupportsIndex, TypeVar
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+
+from tile_envs.checks import (
+    brief,
+    check_options,
+    checked_count,
+    checked_render_mode,
+    checked_seed,
+    checked_word,
+)
+from tile_envs.random_stream import Stream, start
+
+Observation = NDArray[Any]
+Info = dict[str, Any]
+Position = TypeVar("Position")
+
+
+class GameEnv(gym.Env[Observation, int], Generic[Position]):
+    """The base of the single environments.
+
+    A *position* is what a game adds to the state this class keeps: a board and what belongs to it.
+
+    Attributes:
+        max_illegal: Consecutive illegal actions that truncate an episode.
+        state_name: The game and shape that a state belongs to.
+        reset_options: The names of the options that `reset` takes.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": ["human", "ansi", "rgb_array"],
+        "render_fps": 8,
+    }
+    state_name: str
+    reset_options: ClassVar[tuple[str, ...]]
+    observation_space: spaces.Box
+    action_space: spaces.Discrete
+
+    def __init__(self, max_illegal: int, render_mode: str | None) -> None:
+        self.max_illegal = checked_count(max_illegal, "max_illegal")
+        self.render_mode = checked_render_mode(render_mode, self.metadata["render_modes"])
+        self._window: Any = None
+        self._ended: bool | None = None  # None before the first reset
+        self._stream = Stream(0)
+        self._illegal_run = 0
+        self._illegal = False
+
+    # What a game says of itself.
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Begin a new game, drawing from the stream."""
+
+    @abstractmethod
+    def _start_from(self, position: Position) -> None:
+        """Begin a game at a given position."""
+
+    @abstractmethod
+    def _checked_position(self, values: Mapping[str, Any]) -> Position:
+        """Read a position from reset options or from a state.
+
+        Raises:
+            ValueError: If a value is not what `reset` documents.
+        """
+
+    @abstractmethod
+    def _position(self) -> dict[str, Any]:
+        """Return the position as `_checked_position` reads it."""
+
+    @abstractmethod
+    def _restore(self, position: Position) -> None:
+        """Go to a position in the middle of a game."""
+
+    @abstractmethod
+    def _observation(self) -> Observation:
+        """Return a fresh observation."""
+
+    @abstractmethod
+    def _info(self) -> Info:
+        """Return a fresh info."""
+
+    @abstractmethod
+    def _draw(self, mode: str) -> Any:
+        """Return the position as text (mode `ansi`) or as a picture."""
+
+    # The environment.
+
+    def reset(
+        self, *, seed: SupportsIndex | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
+        """Start a new game.
+
+        Args:
+            seed: Starts the game's random stream; None lets it go on from where it is.
+            options: See "Starting State" in the class's manual.
+
+        Returns:
+            The first observation and info.
+
+        Raises:
+            ValueError: If the seed or an option is unusable; nothing has changed then.
+        """
+        options = options or {}
+        check_options(options, self.reset_options)
+        position = self._checked_position(options) if options else None
+        seed = None if seed is None else checked_seed(seed)
+
+        super().reset(seed=seed)
+        if seed is not None:
+            self._stream = Stream(start(seed))
+        elif self._ended is None:
+            self._stream = Stream(start(int(self.np_random.integers(1 << 64, dtype=np.uint64))))
+        self._ended, self._illegal, self._illegal_run = False, False, 0
+        if position is None:
+            self._start()
+        else:
+            self._start_from(position)
+        if self.render_mode == "human":
+            self.render()
+        return self._observation(), self._info()
+
+    def get_state(self) -> dict[str, Any]:
+        """Return everything that decides how the game goes on, its random stream included.
+
+        Returns:
+            A small dictionary that can be pickled, for `set_state`.
+
+        Raises:
+            ResetNeeded: Before the first `reset`.
+        """
+        if self._ended is None:
+            self._refuse()
+        return {
+            "game": self.state_name,
+            "stream": self._stream.position,
+            "illegal_run": self._illegal_run,
+            "illegal": self._illegal,
+            "ended": self._ended,
+            **self._position(),
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go to a state that `get_state` returned, in this environment or in an equal one.
+
+        Raises:
+            ValueError: If it is no state, or one of another game or shape; nothing has changed then.
+        """
+        if not isinstance(state, Mapping) or state.get("game") != self.state_name:
+            raise ValueError(f"expected a state of {self.state_name}, got {brief(state)}.")
+        try:
+            stream = checked_word(state["stream"], "state['stream']")
+            illegal_run = checked_word(state["illegal_run"], "state['illegal_run']")
+            illegal, ended = bool(state["illegal"]), bool(state["ended"])
+            position = self._checked_position(state)
+        except KeyError as error:
+            raise ValueError(f"a state of {self.state_name} lacks {error}.") from None
+        self._stream, self._illegal_run = Stream(stream), illegal_run
+        self._illegal, self._ended = illegal, ended
+        self._restore(position)
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the legal actions as `bool`, as MaskablePPO wants them."""
+        masks: NDArray[np.int8] = self._info()["action_mask"]
+        return masks.astype(np.bool_)
+
+    def render(self) -> Any:
+        """Draw the game as the render mode says.
+
+        Returns:
+            A string (`ansi`), a picture `(H, W, 3) uint8` (`rgb_array`), or None (`human`).
+
+        Raises:
+            ResetNeeded: Before the first `reset`.
+        """
+        if self.render_mode is None:
+            gym.logger.warn(
+                "render() draws nothing without a render mode: "
+                f'pass one to gym.make, such as gym.make("{self.spec.id}", render_mode="ansi").'
+                if self.spec
+                else "render() draws nothing without a render mode: pass render_mode=."
+            )
+            return None
+        if self._ended is None:
+            self._refuse()
+        if self.render_mode != "human":
+            return self._draw(self.render_mode)
+        from tile_envs.window import Window  # pygame is an extra
+
+        self._window = self._window or Window(self.metadata["render_fps"])
+        self._window.show(self._draw("rgb_array"))
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def _finish_step(self, legal: int, terminated: bool) -> bool:
+        """Keep account of a step.
+
+        Returns:
+            Whether too many illegal actions in a row truncate the episode.
+        """
+        self._illegal = not legal
+        self._illegal_run = 0 if legal else self._illegal_run + 1
+        truncated = self._illegal_run >= self.max_illegal
+        self._ended = terminated or truncated
+        if self.render_mode == "human":
+            self.render()
+        return truncated
+
+    def _refuse(self) -> NoReturn:
+        raise ResetNeeded(
+            "the environment has not been reset yet: call reset() first."
+            if self._ended is None
+            else "the game is over: call reset() before the next step()."
+        )

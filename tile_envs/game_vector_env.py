@@ -1,0 +1,383 @@
+"""What the native vector environments share: seeds, the time limit, the three autoreset modes.
+
+A step equals, bit for bit, that of `SyncVectorEnv` over single environments with the same seeds and
+actions: observations, rewards, ends, and infos wherever their `_key` is true.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, NoReturn, SupportsIndex, TypeVar
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from tile_envs.checks import (
+    brief,
+    check_options,
+    checked_actions,
+    checked_choice,
+    checked_count,
+    checked_render_mode,
+    checked_seed,
+)
+from tile_envs.game_env import GameEnv
+from tile_envs.random_stream import Words, consecutive, start, starts
+
+Games = NDArray[np.intp] | slice
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Observations = NDArray[Any]
+Info = dict[str, Any]
+Single = TypeVar("Single", bound=GameEnv[Any])
+Positions = TypeVar("Positions")
+
+EVERY_GAME = slice(None)
+
+
+class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Generic[Single, Positions]):
+    """The base of the vector environments.
+
+    Attributes:
+        single: A single environment with the same options: they are read, and spaces made, there.
+        autoreset_mode: When ended games are reset.
+        max_episode_steps: The time limit, which `gymnasium.make` would enforce with a wrapper.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
+
+    def __init__(
+        self,
+        single: Single,
+        num_envs: int,
+        autoreset_mode: AutoresetMode | str,
+        max_episode_steps: int | None,
+        render_mode: str | None,
+    ) -> None:
+        self.num_envs = checked_count(num_envs, "num_envs")
+        self.autoreset_mode = _checked_mode(autoreset_mode)
+        self.max_episode_steps = max_episode_steps and checked_count(
+            max_episode_steps, "max_episode_steps"
+        )
+        self.render_mode = checked_render_mode(render_mode, self.metadata["render_modes"])
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self.single = single
+        self.single_observation_space = single.observation_space
+        self.single_action_space = single.action_space
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._started = False
+        self._every = np.ones(self.num_envs, np.bool_)
+        self._streams = np.zeros(self.num_envs, np.uint64)
+        self._steps = np.zeros(self.num_envs, np.int64)
+        self._illegal_run = np.zeros(self.num_envs, np.int64)
+        self._illegal = np.zeros(self.num_envs, np.bool_)
+        self._ended = np.zeros(self.num_envs, np.bool_)
+
+    # What a game says of itself; `games` are indices, or the slice of all.
+
+    @abstractmethod
+    def _play(self, actions: NDArray[np.int64], frozen: Bools) -> tuple[Floats, Bools, Bools]:
+        """Play one action in every game.
+
+        Args:
+            actions: `(num_envs,)`, inside the action space.
+            frozen: The games that are about to be reset: their random streams must rest; whatever
+                else happens to them is forgotten.
+
+        Returns:
+            The rewards, which games are over, and which actions were legal.
+        """
+
+    @abstractmethod
+    def _start(self, games: Games) -> None:
+        """Begin new games, drawing from their streams."""
+
+    @abstractmethod
+    def _start_from(self, positions: Positions, games: Games) -> None:
+        """Begin games at given positions."""
+
+    @abstractmethod
+    def _checked_positions(self, values: Mapping[str, Any], n: int) -> Positions:
+        """Read the positions of n games from reset options or from a state.
+
+        Raises:
+            ValueError: If a value is not what `reset` documents.
+        """
+
+    @abstractmethod
+    def _positions(self) -> dict[str, Any]:
+        """Return all positions as `_checked_positions` reads them."""
+
+    @abstractmethod
+    def _restore(self, positions: Positions) -> None:
+        """Take all games to positions in the middle of a game."""
+
+    @abstractmethod
+    def _observations(self, games: Games) -> Observations:
+        """Return fresh observations."""
+
+    @abstractmethod
+    def _infos(self, games: Games) -> Info:
+        """Return fresh infos, all but `illegal`."""
+
+    @abstractmethod
+    def _choose_legal(self, words: Words) -> NDArray[np.int64]:
+        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+
+    @abstractmethod
+    def _draw(self, game: int, mode: str) -> Any:
+        """Return a game as text (mode `ansi`) or as a picture."""
+
+    # The environment.
+
+    def reset(
+        self,
+        *,
+        seed: SupportsIndex | Sequence[int | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> tuple[Observations, Info]:
+        """Start new games.
+
+        Args:
+            seed: One for all, game i then being seeded with `seed + i`; or one each, None meaning
+                that the game's random stream goes on.
+            options: What the single environment's `reset` takes, either for all games or with a
+                leading axis of `num_envs`; and `reset_mask`, `(num_envs,) bool`: the games to reset.
+
+        Returns:
+            The observations and infos of all games.  With a `reset_mask`, the `_key` of an info says
+            which games were reset.
+
+        Raises:
+            ValueError: If the seed or an option is unusable; nothing has changed then.
+        """
+        options = dict(options or {})
+        check_options(options, (*self.single.reset_options, "reset_mask"))
+        mask = self._checked_reset_mask(options.pop("reset_mask", None))
+        positions = self._checked_positions(options, self.num_envs) if options else None
+        streams = self._seeded_streams(seed)
+        self._streams[mask] = streams[mask]
+        games = EVERY_GAME if mask.all() else np.flatnonzero(mask)
+        self._clear(games)
+        if positions is None:
+            self._start(games)
+        else:
+            self._start_from(positions, games)
+        self._started = True
+        return self._observations(EVERY_GAME), self._keyed_infos(mask)
+
+    def step(self, actions: ArrayLike) -> tuple[Observations, Floats, Bools, Bools, Info]:
+        """Play one action in every game, and reset ended games as the autoreset mode says.
+
+        Args:
+            actions: `(num_envs,)` integers.  Those of games that this step resets are ignored.
+
+        Returns:
+            Observations, rewards `float64`, terminations and truncations `bool`, and the infos, each
+            with its `_key`.  All arrays are fresh.
+
+        Raises:
+            ValueError: If the actions are not `num_envs` integers inside the action space.
+            ResetNeeded: Before the first `reset`; or if a game is over and autoreset is disabled.
+        """
+        actions = checked_actions(actions, self.num_envs, int(self.single_action_space.n))
+        due = self._ended  # the games that this step resets
+        some_due = bool(due.any())
+        if not self._started or (some_due and self.autoreset_mode is AutoresetMode.DISABLED):
+            self._refuse()
+
+        rewards, terminations, legal = self._play(actions, due)
+        self._illegal = ~legal
+        self._illegal_run += 1
+        self._illegal_run *= self._illegal
+        self._steps += 1
+        truncations = self._illegal_run >= self.single.max_illegal
+        if self.max_episode_steps:
+            truncations |= self._steps >= self.max_episode_steps
+        if some_due:
+            games = np.flatnonzero(due)
+            self._begin(games)
+            for outcome in (rewards, terminations, truncations):
+                outcome[games] = 0
+        self._ended = terminations | truncations
+
+        infos: Info = {}
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and self._ended.any():
+            games = np.flatnonzero(self._ended)
+            infos = self._final_infos(games)
+            self._begin(games)
+        infos |= self._keyed_infos(self._every)
+        return self._observations(EVERY_GAME), rewards, terminations, truncations, infos
+
+    def sample_legal_actions(self) -> NDArray[np.int64]:
+        """Draw a legal action for every game, uniformly, all at once.
+
+        The numbers come from the action space's generator (`action_space.seed`), as those of
+        `action_space.sample` do.
+
+        Returns:
+            `(num_envs,) int64`; 0 for games that are over.
+
+        Raises:
+            ResetNeeded: Before the first `reset`.
+        """
+        if not self._started:
+            self._refuse()
+        words = self.action_space.np_random.bit_generator.random_raw(self.num_envs)
+        return self._choose_legal(words)
+
+    def action_masks(self) -> Bools:
+        """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them."""
+        masks: NDArray[np.int8] = self._infos(EVERY_GAME)["action_mask"]
+        return masks.astype(np.bool_)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return everything that decides how the games go on, random streams included.
+
+        Returns:
+            A small dictionary that can be pickled, for `set_state`.
+
+        Raises:
+            ResetNeeded: Before the first `reset`.
+        """
+        if not self._started:
+            self._refuse()
+        shared = {name: array.copy() for name, array in self._shared_state().items()}
+        return {"game": self.single.state_name, **shared, **self._positions()}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go to a state that `get_state` returned, in this environment or in an equal one.
+
+        Raises:
+            ValueError: If it is no state, or one of another game, shape or number of games; nothing
+                has changed then.
+        """
+        if not isinstance(state, Mapping) or state.get("game") != self.single.state_name:
+            raise ValueError(f"expected a state of {self.single.state_name}, got {brief(state)}.")
+        shared = self._shared_state()
+        try:
+            for name, array in shared.items():
+                _check_like(state[name], array, f"state[{name!r}]")
+            positions = self._checked_positions(state, self.num_envs)
+        except KeyError as error:
+            raise ValueError(f"a state of {self.single.state_name} lacks {error}.") from None
+        for name, array in shared.items():
+            array[...] = state[name]
+        self._restore(positions)
+        self._started = True
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""
+        if self.render_mode is None:
+            return None
+        if not self._started:
+            self._refuse()
+        return tuple(self._draw(game, self.render_mode) for game in range(self.num_envs))
+
+    def _begin(self, games: Games) -> None:
+        """Begin new games after others have ended."""
+        self._clear(games)
+        self._start(games)
+
+    def _clear(self, games: Games) -> None:
+        self._steps[games] = 0
+        self._illegal_run[games] = 0
+        self._illegal[games] = False
+        self._ended[games] = False
+
+    def _shared_state(self) -> dict[str, NDArray[Any]]:
+        return {
+            "stream": self._streams,
+            "steps": self._steps,
+            "illegal_run": self._illegal_run,
+            "illegal": self._illegal,
+            "ended": self._ended,
+        }
+
+    def _keyed_infos(self, keyed: Bools) -> Info:
+        """Return the infos of all games, each with a `_key` that says whose were asked for."""
+        infos = self._infos(EVERY_GAME)
+        infos["illegal"] = self._illegal.copy()
+        return infos | {f"_{name}": keyed.copy() for name in infos}
+
+    def _final_infos(self, games: NDArray[np.intp]) -> Info:
+        """Return the last observations and infos of games that are about to be reset."""
+        ended = self._ended.copy()
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        for game, observation in zip(games, self._observations(games), strict=True):
+            final_obs[game] = observation
+        final_info: Info = {}
+        for name, values in (self._infos(games) | {"illegal": self._illegal[games]}).items():
+            spread = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
+            spread[games] = values
+            final_info[name], final_info[f"_{name}"] = spread, ended.copy()
+        return {
+            "final_obs": final_obs,
+            "_final_obs": ended.copy(),
+            "final_info": final_info,
+            "_final_info": ended,
+        }
+
+    def _seeded_streams(self, seed: Any) -> Words:
+        """Return the stream positions that `reset` was asked for."""
+        if isinstance(seed, (Sequence, np.ndarray)):
+            if len(seed) != self.num_envs:
+                raise ValueError(
+                    f"seed must be one integer or num_envs={self.num_envs} of them, got {len(seed)}."
+                )
+            given = [None if s is None else start(checked_seed(s)) for s in seed]
+            streams = self._seeded_streams(None)
+            for game, position in enumerate(given):
+                if position is not None:
+                    streams[game] = position
+            return streams
+        if seed is not None:
+            seed = checked_seed(seed)
+            super().reset(seed=seed)
+            return starts(consecutive(seed, self.num_envs))
+        if self._started:
+            return self._streams.copy()
+        return starts(self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64))
+
+    def _checked_reset_mask(self, mask: Any) -> Bools:
+        if mask is None:
+            return self._every
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise ValueError(f"reset_mask must be a bool array, got {brief(mask)}.")
+        if mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(
+                f"reset_mask must have shape ({self.num_envs},) and name a game to reset, "
+                f"got {brief(mask)}."
+            )
+        if not self._started and not mask.all():
+            self._refuse()
+        return mask
+
+    def _refuse(self) -> NoReturn:
+        if not self._started:
+            raise ResetNeeded("the environments have not been reset yet: call reset() first.")
+        over = np.flatnonzero(self._ended)
+        raise ResetNeeded(
+            f"games {brief(over.tolist())} are over and autoreset is disabled: "
+            "call reset(options={'reset_mask': …}) before the next step()."
+        )
+
+
+def _checked_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    if isinstance(mode, AutoresetMode):
+        return mode
+    return AutoresetMode(checked_choice(mode, "autoreset_mode", [m.value for m in AutoresetMode]))
+
+
+def _check_like(value: Any, like: NDArray[Any], name: str) -> None:
+    array = np.asarray(value)
+    if array.shape != like.shape or array.dtype != like.dtype:
+        raise ValueError(
+            f"{name} must be {like.dtype} of shape {like.shape}, "
+            f"got {array.dtype} of shape {array.shape}."
+        )

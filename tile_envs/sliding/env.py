@@ -1,0 +1,240 @@
+"""The single environments of the sliding games."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import ArrayLike, NDArray
+
+from tile_envs.checks import as_integer, checked_action
+from tile_envs.game_env import GameEnv, Info
+from tile_envs.sliding import boards as batch
+from tile_envs.sliding import render
+from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, RULES_2048, RULES_2584, UP, Rules
+from tile_envs.sliding.spawn import SpawnLaw, Start
+from tile_envs.sliding.tables import (
+    CELL_BITS,
+    CELL_MASK,
+    CELLS,
+    HOLES_MASK,
+    HOLES_SHIFT,
+    LARGEST_MASK,
+    LARGEST_SHIFT,
+    LINE_MASK,
+    PATTERN_ACTION_SHIFT,
+    REWARD_SHIFT,
+    compile_tables,
+)
+
+VERTICAL = (UP, DOWN)
+
+
+class SlidingPosition(NamedTuple):
+    """A board and the score so far."""
+
+    board: NDArray[np.uint8]
+    score: int
+
+
+class SlidingEnv(GameEnv[SlidingPosition]):
+    """One sliding game, in plain Python integers over the lookup tables.
+
+    A batch of one would spend its time on calling numpy; the vector environment is the same game
+    over arrays.
+    """
+
+    rules: ClassVar[Rules]
+    reset_options = ("board", "score")
+
+    def __init__(
+        self,
+        shape: Sequence[int] = (4, 4),
+        spawn: Mapping[int | str, float] | None = None,
+        start_tiles: int | Sequence[int] = 2,
+        max_illegal: int = 100,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__(max_illegal, render_mode)
+        self.shape = _checked_shape(shape)
+        self.law = SpawnLaw.of(self.rules, spawn)
+        self.start = Start.of(self.rules, self.law, self.shape, start_tiles)
+        self.tables = compile_tables(self.rules, self.shape)
+        self.state_name = f"{self.rules.name} on {self.shape[0]}×{self.shape[1]}"
+        self.observation_space = spaces.Box(0, self.rules.largest, self.shape, np.uint8)
+        self.action_space = spaces.Discrete(len(ACTIONS))
+        # Reading one number from a memoryview is twice as fast as from an array.
+        self._pushed = memoryview(self.tables.pushed)
+        self._row_legal = memoryview(self.tables.row_legal)
+        self._column_legal = memoryview(self.tables.column_legal)
+        self._cells = memoryview(self.tables.cells)
+        self._hole_count = memoryview(self.tables.hole_count)
+        self._hole_cell = memoryview(self.tables.hole_cell)
+        self._offsets = self.tables.offsets.tolist()
+        self._masks = list(batch.MASKS)
+        # An observation is put together here, a row at a time, and copied.
+        stage = np.zeros(MAX_SIDE, np.uint32)
+        self._stage = memoryview(stage)
+        n_rows, n_columns = self.shape
+        self._staged = stage.view(np.uint8).reshape(MAX_SIDE, MAX_SIDE)[:n_rows, :n_columns]
+        self._rows: Sequence[int] = (0,) * MAX_SIDE
+        self._columns: Sequence[int] = (0,) * MAX_SIDE
+        self._legal = 0
+        self._score = 0
+        self._largest = 0
+
+    def step(
+        self, action: int
+    ) -> tuple[NDArray[np.uint8], float, bool, bool, Info]:
+        """Slide all tiles, and let a new one appear if that changed the board.
+
+        Args:
+            action: 0 up, 1 right, 2 down, 3 left.
+
+        Returns:
+            Observation, reward, terminated, truncated and info.
+
+        Raises:
+            ValueError: If the action is not an integer from 0 to 3.
+            ResetNeeded: Before the first `reset` and after the end of a game.
+        """
+        if self._ended is not False:
+            self._refuse()
+        if type(action) is not int or not 0 <= action <= LEFT:
+            action = checked_action(action, len(ACTIONS))
+        legal = self._legal >> action & 1
+        reward = self._move(action) if legal else 0
+        terminated = not self._legal
+        truncated = self._finish_step(legal, terminated)
+        return self._observation(), float(reward), terminated, truncated, self._info()
+
+    def afterstates(
+        self, observations: ArrayLike
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int8]]:
+        """Return what each action makes of boards; see `tile_envs.sliding.afterstates`."""
+        return batch.afterstates(observations, self.rules)
+
+    def _move(self, action: int) -> int:
+        """Push the lines and let a tile appear; return the reward."""
+        table, offset = self._pushed, self._offsets[action]
+        vertical = action in VERTICAL
+        a, b, c, d = self._columns if vertical else self._rows
+        a, b, c, d = table[offset + a], table[offset + b], table[offset + c], table[offset + d]
+
+        word = self._stream.word()
+        tile = self.law.tile(word)
+        pattern = (
+            action << PATTERN_ACTION_SHIFT
+            | a >> HOLES_SHIFT & HOLES_MASK
+            | (b >> HOLES_SHIFT & HOLES_MASK) << 3
+            | (c >> HOLES_SHIFT & HOLES_MASK) << 6
+            | (d >> HOLES_SHIFT & HOLES_MASK) << 9
+        )
+        k = (word >> 32) * self._hole_count[pattern] >> 32
+        hole = self._hole_cell[pattern * CELLS + k]
+        lines = [a & LINE_MASK, b & LINE_MASK, c & LINE_MASK, d & LINE_MASK]
+        lines[hole >> CELL_BITS] |= tile << (hole & CELL_MASK)
+
+        if vertical:
+            self._set_lines(_transpose(*lines), lines)
+        else:
+            self._set_lines(lines, _transpose(*lines))
+        self._largest = max(
+            tile,
+            a >> LARGEST_SHIFT & LARGEST_MASK,
+            b >> LARGEST_SHIFT & LARGEST_MASK,
+            c >> LARGEST_SHIFT & LARGEST_MASK,
+            d >> LARGEST_SHIFT & LARGEST_MASK,
+        )
+        reward: int = a + b + c + d >> REWARD_SHIFT
+        self._score += reward
+        return reward
+
+    def _set_lines(self, rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Take over a board's lines, and find its legal actions."""
+        self._rows, self._columns = rows, columns
+        a, b, c, d = rows
+        table = self._row_legal
+        legal = table[a] | table[b] | table[c] | table[d]
+        a, b, c, d = columns
+        table = self._column_legal
+        self._legal = legal | table[a] | table[b] | table[c] | table[d]
+
+    def _start(self) -> None:
+        self._set_cells(self.start.board(self._stream))
+        self._score = 0
+
+    def _start_from(self, position: SlidingPosition) -> None:
+        self._restore(position)
+
+    def _restore(self, position: SlidingPosition) -> None:
+        self._set_cells(position.board.ravel().tolist())
+        self._score = position.score
+
+    def _set_cells(self, cells: Sequence[int]) -> None:
+        """Take over a board, its tile indices in reading order."""
+        rows, columns = [0] * MAX_SIDE, [0] * MAX_SIDE
+        for i, tile in enumerate(cells):
+            row, column = divmod(i, self.shape[1])
+            rows[row] |= tile << CELL_BITS * column
+            columns[column] |= tile << CELL_BITS * row
+        self._set_lines(rows, columns)
+        self._largest = max(cells)
+
+    def _position(self) -> dict[str, Any]:
+        return {"board": self._observation(), "score": self._score}
+
+    def _checked_position(self, values: Mapping[str, Any]) -> SlidingPosition:
+        score = as_integer(values.get("score", 0))
+        if score is None or score < 0:
+            raise ValueError(f"score must be a non-negative integer, got {values['score']!r}.")
+        if "board" not in values:
+            raise ValueError("the reset option 'score' needs a 'board' to go with it.")
+        board = batch.checked_boards(np.asarray(values["board"])[None], self.rules, self.shape)[0]
+        return SlidingPosition(board, score)
+
+    def _observation(self) -> NDArray[np.uint8]:
+        cells, stage = self._cells, self._stage
+        a, b, c, d = self._rows
+        stage[0], stage[1], stage[2], stage[3] = cells[a], cells[b], cells[c], cells[d]
+        return self._staged.copy()
+
+    def _info(self) -> Info:
+        return {
+            "action_mask": self._masks[self._legal].copy(),
+            "score": self._score,
+            "max_tile": self.rules.faces[self._largest],
+            "illegal": self._illegal,
+        }
+
+    def _draw(self, mode: str) -> Any:
+        draw = render.text if mode == "ansi" else render.picture
+        return draw(self._observation(), self.rules, self._score)
+
+
+def _transpose(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
+    """Turn four lines; see `boards.transpose`."""
+    block, even = 0x3FF, 0x7C1F
+    swap = (a >> 10 ^ c) & block
+    a, c = a ^ swap << 10, c ^ swap
+    swap = (b >> 10 ^ d) & block
+    b, d = b ^ swap << 10, d ^ swap
+    swap = (a >> 5 ^ b) & even
+    a, b = a ^ swap << 5, b ^ swap
+    swap = (c >> 5 ^ d) & even
+    return a, b, c ^ swap << 5, d ^ swap
+
+
+def _checked_shape(shape: Sequence[int]) -> tuple[int, int]:
+    try:
+        sides = tuple(as_integer(side) for side in shape)
+    except TypeError:
+        sides = ()
+    if len(sides) != 2 or not all(side is not None and 2 <= side <= MAX_SIDE for side in sides):
+        raise ValueError(
+            f"shape must be two integers from 2 to {MAX_SIDE}, rows and columns, got {shape!r}."
+        )
+    return sides  # type: ignore[return-value]

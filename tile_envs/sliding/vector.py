@@ -1,0 +1,185 @@
+"""The vector environments of the sliding games: all games of a batch move by a few dozen lookups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import ArrayLike, NDArray
+
+from tile_envs.game_vector_env import EVERY_GAME, Bools, Floats, Games, GameVectorEnv, Info
+from tile_envs.random_stream import STRIDE, Words, choose, mix
+from tile_envs.sliding import boards as batch
+from tile_envs.sliding.env import VERTICAL, SlidingEnv
+from tile_envs.sliding.rules import ACTIONS, MAX_SIDE
+from tile_envs.sliding.tables import (
+    CELL_BITS,
+    CELL_MASK,
+    CELLS,
+    HOLES_MASK,
+    HOLES_SHIFT,
+    LARGEST_MASK,
+    LARGEST_SHIFT,
+    LINE_MASK,
+    PATTERN_ACTION_SHIFT,
+    PATTERN_SHIFTS,
+    REWARD_SHIFT,
+)
+
+# Numbers as arrays without dimensions (see `random_stream`).
+_STRIDE = np.array(STRIDE, np.uint64)
+_CELLS, _CELL_BITS, _CELL_MASK = np.array(CELLS), np.array(CELL_BITS), np.array(CELL_MASK)
+_LINE_MASK = np.array(LINE_MASK)
+_HOLES_SHIFT, _HOLES_MASK = np.array(HOLES_SHIFT), np.array(HOLES_MASK)
+_LARGEST_SHIFT, _LARGEST_MASK = np.array(LARGEST_SHIFT), np.array(LARGEST_MASK)
+_REWARD_SHIFT = np.array(REWARD_SHIFT)
+_PATTERN_ACTION_SHIFT = np.array(PATTERN_ACTION_SHIFT)
+_N_ACTIONS = np.array(len(ACTIONS))
+
+_VERTICAL = np.array([-(action in VERTICAL) for action in range(len(ACTIONS))])
+"""By action: all ones where columns move, else 0."""
+
+# By set of legal actions (as bits) times four, plus ...
+_CONTAINS = batch.MASKS.astype(np.bool_).reshape(-1)
+"""... an action: whether it is in the set."""
+_KTH_LEGAL = np.argsort(-batch.MASKS, axis=1, kind="stable").reshape(-1)
+"""... k: the k-th action of the set."""
+_N_LEGAL = batch.MASKS.sum(axis=1).astype(np.uint64)
+
+
+class SlidingPositions(NamedTuple):
+    """Boards `(n, R, C)` and the scores so far `(n,)`."""
+
+    boards: NDArray[np.uint8]
+    scores: NDArray[np.int64]
+
+
+class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
+    """Many sliding games at once."""
+
+    single_class: type[SlidingEnv]
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        shape: Sequence[int] = (4, 4),
+        spawn: Mapping[int | str, float] | None = None,
+        start_tiles: int | Sequence[int] = 2,
+        max_illegal: int = 100,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        single = self.single_class(shape, spawn, start_tiles, max_illegal)
+        super().__init__(single, num_envs, autoreset_mode, max_episode_steps, render_mode)
+        self._tables = single.tables
+        self._faces = np.array(single.rules.faces)
+        self._games = np.arange(self.num_envs)
+        self._legal = np.zeros(self.num_envs, np.int64)
+        self._scores = np.zeros(self.num_envs, np.int64)
+        self._largest = np.zeros(self.num_envs, np.int64)
+        self._lines = np.zeros((2, MAX_SIDE, self.num_envs), np.int64)
+
+    def afterstates(
+        self, observations: ArrayLike
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int8]]:
+        """Return what each action makes of boards; see `tile_envs.sliding.afterstates`."""
+        return self.single.afterstates(observations)
+
+    def _play(self, actions: NDArray[np.int64], frozen: Bools) -> tuple[Floats, Bools, Bools]:
+        tables = self._tables
+        rows, columns = self._lines
+        # `vertical` is all ones where columns move: bit by bit, x ^ ((x ^ y) & vertical) picks y.
+        vertical = _VERTICAL.take(actions)
+        lines = rows ^ ((rows ^ columns) & vertical)
+        lines += tables.offsets.take(actions)
+        pushed = tables.pushed.take(lines)
+        legal = _CONTAINS.take(actions + self._legal * _N_ACTIONS)
+        legal &= ~frozen
+
+        self._streams += legal * _STRIDE
+        words = mix(self._streams)
+        new_tiles = self.single.law.tiles_of(words) * legal
+        holes = pushed >> _HOLES_SHIFT
+        holes &= _HOLES_MASK
+        holes <<= PATTERN_SHIFTS
+        pattern = np.add.reduce(holes) + (actions << _PATTERN_ACTION_SHIFT)
+        k = choose(words, tables.hole_count.take(pattern)).view(np.int64)
+        hole = tables.hole_cell.take(pattern * _CELLS + k)
+
+        moved = pushed & _LINE_MASK
+        flat = (hole >> _CELL_BITS) * self.num_envs + self._games
+        moved.reshape(-1)[flat] += new_tiles << (hole & _CELL_MASK)
+        turned = batch.transpose(moved)
+        swap = moved ^ turned
+        swap &= vertical
+        np.bitwise_xor(moved, swap, out=rows)
+        np.bitwise_xor(turned, swap, out=columns)
+
+        self._legal = batch.legal(tables, self._lines)
+        rewards = np.add.reduce(pushed) >> _REWARD_SHIFT
+        self._scores += rewards
+        pushed >>= _LARGEST_SHIFT
+        pushed &= _LARGEST_MASK
+        self._largest = np.maximum(np.maximum.reduce(pushed), new_tiles)
+        return rewards.astype(np.float64), self._legal == 0, legal
+
+    def _start(self, games: Games) -> None:
+        boards, self._streams[games] = self.single.start.boards(self._streams[games])
+        self._set_boards(boards, games)
+        self._scores[games] = 0
+
+    def _start_from(self, positions: SlidingPositions, games: Games) -> None:
+        self._set_boards(positions.boards[games], games)
+        self._scores[games] = positions.scores[games]
+
+    def _restore(self, positions: SlidingPositions) -> None:
+        self._start_from(positions, EVERY_GAME)
+
+    def _set_boards(self, boards: NDArray[np.uint8], games: Games) -> None:
+        lines = batch.pack(boards)
+        self._lines[:, :, games] = lines
+        self._legal[games] = batch.legal(self._tables, lines)
+        self._largest[games] = boards.max(axis=(1, 2))
+
+    def _positions(self) -> dict[str, Any]:
+        return {"board": self._observations(EVERY_GAME), "score": self._scores.copy()}
+
+    def _checked_positions(self, values: Mapping[str, Any], n: int) -> SlidingPositions:
+        if "board" not in values:
+            raise ValueError("the reset option 'score' needs a 'board' to go with it.")
+        shape = self.single.shape
+        boards = np.asarray(values["board"])
+        if boards.shape == shape:
+            boards = np.broadcast_to(boards, (n, *shape))
+        elif boards.shape != (n, *shape):
+            raise ValueError(f"board must have shape {shape} or {(n, *shape)}, got {boards.shape}.")
+        scores = np.asarray(values.get("score", 0))
+        if scores.dtype.kind not in "iu" or scores.shape not in ((), (n,)) or (scores < 0).any():
+            raise ValueError(
+                "score must be a non-negative integer, or one for each game, "
+                f"got {values['score']!r}."
+            )
+        return SlidingPositions(
+            batch.checked_boards(boards, self.single.rules, shape),
+            np.broadcast_to(scores, n).astype(np.int64),
+        )
+
+    def _observations(self, games: Games) -> NDArray[np.uint8]:
+        return batch.unpack(self._tables, self._lines[0][:, games])
+
+    def _infos(self, games: Games) -> Info:
+        return {
+            "action_mask": batch.MASKS.take(self._legal[games], axis=0),
+            "score": self._scores[games].copy(),
+            "max_tile": self._faces.take(self._largest[games]),
+        }
+
+    def _choose_legal(self, words: Words) -> NDArray[np.int64]:
+        k = choose(words, _N_LEGAL.take(self._legal)).view(np.int64)
+        return _KTH_LEGAL.take(k + self._legal * _N_ACTIONS)
+
+    def _draw(self, game: int, mode: str) -> Any:
+        return None

@@ -1,0 +1,81 @@
+"""The other side of the board: named opponents as data, and agents that users bring.
+
+A named opponent is a set of cells for each position, of which it plays one, uniformly.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.tictactoe.positions import CELLS, Ints, solve
+
+NAMED: dict[str, Callable[[], Ints]] = {
+    "random": lambda: solve().legal,
+    "minimax": lambda: solve().best,
+    "minimax_first": lambda: solve().best & -solve().best,  # the lowest bit alone
+}
+
+
+@runtime_checkable
+class Opponent(Protocol):
+    """An agent that can be played against: Stable-Baselines3's `predict`, batched."""
+
+    def predict(self, observation: NDArray[np.int8]) -> tuple[Any, Any]:
+        """Return actions `(n,)` for observations `(n, 3, 3)`, and a state that is not used."""
+
+
+def checked_opponent(opponent: object) -> str | Opponent:
+    """Return an opponent that exists.
+
+    Raises:
+        ValueError: If it is neither a known name nor an object with `predict`.
+    """
+    known = opponent in NAMED if isinstance(opponent, str) else isinstance(opponent, Opponent)
+    if not known:
+        raise ValueError(
+            f"opponent must be {', '.join(map(repr, NAMED))} or an agent with predict(), "
+            f"got {opponent!r}."
+        )
+    return opponent  # type: ignore[return-value]
+
+
+def ask(opponent: Opponent, codes: Ints, mark: Ints) -> Ints:
+    """Let an agent reply.
+
+    Args:
+        opponent: The agent.  It gets `action_masks` if its `predict` takes them.
+        codes: `(n,)`, positions in which it is to move.
+        mark: `(n,)`, the mark it plays, 1 X or -1 O.
+
+    Returns:
+        The cells it plays, `(n,)`.
+
+    Raises:
+        ValueError: If one of them is not free.
+    """
+    positions = solve()
+    masks = positions.masks[codes]
+    takes_masks = "action_masks" in inspect.signature(opponent.predict).parameters
+    extra = {"action_masks": masks.astype(np.bool_)} if takes_masks else {}
+    replies, _ = opponent.predict(positions.views[mark, codes], **extra)
+    cells = np.asarray(replies)
+    if cells.shape != codes.shape or cells.dtype.kind not in "iu":
+        raise ValueError(
+            f"the opponent {type(opponent).__name__} must answer {len(codes)} integers, "
+            f"got {replies!r}."
+        )
+    cells = cells.astype(np.int64)
+    free = (cells >= 0) & (cells < CELLS)
+    free[free] = masks[free, cells[free]]
+    if not free.all():
+        at = int(np.flatnonzero(~free)[0])
+        raise ValueError(
+            f"the opponent {type(opponent).__name__} played {cells[at]}, which is not free on "
+            f"{positions.marks[codes[at]].tolist()}: let its predict() take action_masks."
+        )
+    return cells

@@ -1,0 +1,179 @@
+"""Tic-tac-toe solved: everything there is to know of each position, looked up by its code.
+
+A position's *code* has one digit to the base 3 for each cell: 0 empty, 1 X, 2 O.  Cells and actions
+are numbered row by row:
+
+    0 1 2
+    3 4 5
+    6 7 8
+
+Sets of cells are integers with the bit `1 << cell` for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Ints = NDArray[np.int64]
+
+SIDE, CELLS = 3, 9
+X, O = 1, -1  # noqa: E741
+WINNING_LINES = (
+    (0, 1, 2),
+    (3, 4, 5),
+    (6, 7, 8),
+    (0, 3, 6),
+    (1, 4, 7),
+    (2, 5, 8),
+    (0, 4, 8),
+    (2, 4, 6),
+)
+POWERS = 3 ** np.arange(CELLS)
+DIGITS = {X: 1, O: 2}
+
+_SETS = np.arange(1 << CELLS)
+_MEMBERS = (_SETS[:, None] >> np.arange(CELLS) & 1).astype(np.int8)
+SET_SIZE = _MEMBERS.sum(axis=1, dtype=np.uint64)
+"""`(512,) uint64`: how many cells a set has."""
+KTH_CELL = np.argsort(-_MEMBERS, axis=1, kind="stable").reshape(-1)
+"""`(512 * 9,) int64`, by `set * 9 + k`: the k-th cell of a set (0 when it is empty)."""
+
+
+@dataclass(frozen=True)
+class Positions:
+    """The 3**9 positions, by code, reachable in play or not.
+
+    Attributes:
+        marks: `(19683, 3, 3) int8`, 1 X, -1 O, 0 empty.
+        views: `(3, 19683, 3, 3) int8`, the marks as the side `1` or `-1` (the first index) sees
+            them: own 1, other -1.
+        winner: `int64`, 1 X, -1 O, 0 nobody.
+        over: `bool`, whether somebody has won or the board is full.
+        to_move: `int64`, 1 X, -1 O; X whenever neither has set more marks.
+        legal: `int64`, the set of cells that can be played: none once the game is over.
+        masks: `(19683, 9) int8`, the same as an action mask.
+        reachable: `bool`, whether play can lead there.
+        value: `int64`, the result for X when both play perfectly.
+        best: `int64`, the set of cells that keep that value.
+    """
+
+    marks: NDArray[np.int8]
+    views: NDArray[np.int8]
+    winner: Ints
+    over: NDArray[np.bool_]
+    to_move: Ints
+    legal: Ints
+    masks: NDArray[np.int8]
+    reachable: NDArray[np.bool_]
+    value: Ints
+    best: Ints
+
+
+@cache
+def solve() -> Positions:
+    """Compute all positions, once per process (10 ms, 1.5 MiB)."""
+    codes = np.arange(3**CELLS)
+    digits = codes[:, None] // POWERS % 3
+    marks = np.array([0, X, O], np.int8)[digits]
+    lines = marks[:, WINNING_LINES].sum(axis=2)
+    winner = (lines == 3).any(axis=1).astype(np.int64) - (lines == -3).any(axis=1)
+    over = (winner != 0) | (digits > 0).all(axis=1)
+    to_move = np.where(marks.sum(axis=1) == 0, X, O)
+    playable = (digits == 0) & ~over[:, None]
+    reachable, value, best = _solve_backwards(digits, winner, to_move, playable)
+    views = np.stack([marks * 0, marks, -marks]).reshape(3, -1, SIDE, SIDE)
+    positions = Positions(
+        marks=marks.reshape(-1, SIDE, SIDE),
+        views=views,
+        winner=winner,
+        over=over,
+        to_move=to_move,
+        legal=playable @ (1 << np.arange(CELLS)),
+        masks=playable.astype(np.int8),
+        reachable=reachable,
+        value=value,
+        best=best,
+    )
+    for table in vars(positions).values():
+        table.flags.writeable = False  # shared by every environment of the process
+    return positions
+
+
+def _solve_backwards(
+    digits: Ints, winner: Ints, to_move: Ints, playable: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], Ints, Ints]:
+    """Return which positions can be reached, their values for X, and the best cells."""
+    reachable = np.zeros(len(digits), np.bool_)
+    reachable[0] = True
+    value, best = winner.copy(), np.zeros(len(digits), np.int64)
+    n_marks = (digits > 0).sum(axis=1)
+    layers = [np.flatnonzero(n_marks == n) for n in range(CELLS + 1)]
+
+    def children(layer: Ints) -> Ints:
+        digit = np.where(to_move[layer] == X, DIGITS[X], DIGITS[O])
+        return np.where(playable[layer], layer[:, None] + POWERS * digit[:, None], 0)
+
+    for layer in layers[:-1]:
+        layer = layer[reachable[layer]]
+        reachable[children(layer)[playable[layer]]] = True
+    for layer in reversed(layers[:-1]):
+        layer = layer[playable[layer].any(axis=1)]
+        mover = to_move[layer, None]
+        # From the mover's point of view; a cell that cannot be played is worse than any loss.
+        outcomes = np.where(playable[layer], value[children(layer)] * mover, -2)
+        optimum = outcomes.max(axis=1, keepdims=True)
+        value[layer] = (optimum * mover)[:, 0]
+        best[layer] = (outcomes == optimum) @ (1 << np.arange(CELLS))
+    return reachable, value, best
+
+
+def encode(marks: ArrayLike) -> Ints:
+    """Return the codes `(...)` of marks `(..., 3, 3)`: 1 X, -1 O, 0 empty."""
+    cells = np.asarray(marks).reshape(*np.shape(marks)[:-2], CELLS)
+    return np.asarray(cells % 3 @ POWERS)
+
+
+def afterstates(
+    observations: ArrayLike,
+) -> tuple[NDArray[np.int8], Ints, NDArray[np.int8]]:
+    """Return what each action makes of positions, before the other side replies.
+
+    Args:
+        observations: `(n, 3, 3)`, as the player to move sees them: own 1, other -1, empty 0.
+
+    Returns:
+        The afterstates `(n, 9, 3, 3) int8`, as the same player sees them (an illegal action leaves
+        the board as it is), the rewards `(n, 9) int64`, 1 where the action wins, and the action
+        masks `(n, 9) int8`.
+
+    Raises:
+        ValueError: If the observations are not such boards.
+    """
+    boards = checked_marks(observations)
+    positions = solve()
+    codes = encode(boards)
+    masks = positions.masks[codes]
+    after = codes[:, None] + POWERS * masks
+    won = positions.winner[after] * masks
+    return positions.marks[after], won, masks
+
+
+def checked_marks(boards: ArrayLike) -> NDArray[np.int8]:
+    """Return boards `(n, 3, 3)` as `int8`.
+
+    Raises:
+        ValueError: If the shape is another, or a cell is not -1, 0 or 1.
+    """
+    array = np.asarray(boards)
+    if array.ndim != 3 or array.shape[1:] != (SIDE, SIDE):
+        raise ValueError(f"boards must have shape (n, {SIDE}, {SIDE}), got {array.shape}.")
+    if array.dtype.kind not in "iu" or not np.isin(array, (0, X, O)).all():
+        raise ValueError(
+            f"boards must hold the integers 1, -1 and 0, got dtype {array.dtype} "
+            f"with values {np.unique(array)[:6].tolist()}."
+        )
+    return array.astype(np.int8)
