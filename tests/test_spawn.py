@@ -71,7 +71,8 @@ def test_tiles_appear_by_the_law(env_id, spawn, law):
     _, _, tiles = first_spawns(env_id, board, 1, 50_000, spawn=spawn)
     values, counts = np.unique(tiles, return_counts=True)
     assert values.tolist() == list(law)
-    assert chisquare(counts, [50_000 * p for p in law.values()]).pvalue > 1e-4
+    if len(law) > 1:
+        assert chisquare(counts, [50_000 * p for p in law.values()]).pvalue > 1e-4
 
 
 def test_start_boards_hold_the_tiles_asked_for():

@@ -127,6 +127,32 @@ def checked_word(value: object, name: str) -> int:
     return word
 
 
+def checked_bool(value: object, name: str) -> bool:
+    """Return True or False.
+
+    Raises:
+        ValueError: If `value` is neither.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def check_state(state: object, game: str, entries: set[str]) -> None:
+    """Check that something is a state of a game, with all entries and no others.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    if not isinstance(state, Mapping) or state.get("game") != game:
+        raise ValueError(f"expected a state of {game}, as get_state() returns it, got {brief(state)}.")
+    if state.keys() != entries:
+        raise ValueError(
+            f"a state of {game} has the entries {_listed(sorted(entries))}, "
+            f"got {_listed(map(str, state))}."
+        )
+
+
 def brief(value: object) -> str:
     """Return a `repr` short enough for an error message."""
     text = repr(value)

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 Picture = NDArray[np.uint8]
 """`(H, W, 3) uint8`, red, green and blue."""
 
+Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom, in pixels."""
 
 SUPERSAMPLING = 4
-BOLDNESS = 0.035
+BOLDNESS = 0.03
 """The stroke that is added around text, in parts of its size: the font at hand is a thin one."""
 
 
@@ -39,11 +40,12 @@ class Canvas:
         inclusive = (left, top, right - 1, bottom - 1)
         self._draw.rounded_rectangle(inclusive, radius * SUPERSAMPLING, colour)
 
-    def line(self, start: tuple[float, float], end: tuple[float, float], width: float, colour: str) -> None:
+    def line(self, start: Point, end: Point, width: float, colour: str) -> None:
         """Draw a straight line with round ends."""
         self._draw.line(_scaled((*start, *end)), colour, round(width * SUPERSAMPLING))
         for x, y in (start, end):
-            self._draw.circle(_scaled((x, y)), width * SUPERSAMPLING / 2, colour)
+            end_box = (x - width / 2, y - width / 2, x + width / 2, y + width / 2)
+            self._draw.ellipse(_scaled(end_box), colour)
 
     def ring(self, box: Box, width: float, colour: str) -> None:
         """Draw the outline of the ellipse that fills a box."""

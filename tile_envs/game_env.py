@@ -13,8 +13,9 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from tile_envs.checks import (
-    brief,
     check_options,
+    check_state,
+    checked_bool,
     checked_count,
     checked_render_mode,
     checked_seed,
@@ -94,6 +95,10 @@ class GameEnv(gym.Env[Observation, int], Generic[Position]):
     def _draw(self, mode: str) -> Any:
         """Return the position as text (mode `ansi`) or as a picture."""
 
+    @abstractmethod
+    def _open_tables(self) -> None:
+        """Take views of the lookup tables, which are not pickled."""
+
     # The environment.
 
     def reset(
@@ -141,14 +146,7 @@ class GameEnv(gym.Env[Observation, int], Generic[Position]):
         """
         if self._ended is None:
             self._refuse()
-        return {
-            "game": self.state_name,
-            "stream": self._stream.position,
-            "illegal_run": self._illegal_run,
-            "illegal": self._illegal,
-            "ended": self._ended,
-            **self._position(),
-        }
+        return self._shared_state() | self._position()
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, in this environment or in an equal one.
@@ -156,18 +154,24 @@ class GameEnv(gym.Env[Observation, int], Generic[Position]):
         Raises:
             ValueError: If it is no state, or one of another game or shape; nothing has changed then.
         """
-        if not isinstance(state, Mapping) or state.get("game") != self.state_name:
-            raise ValueError(f"expected a state of {self.state_name}, got {brief(state)}.")
-        try:
-            stream = checked_word(state["stream"], "state['stream']")
-            illegal_run = checked_word(state["illegal_run"], "state['illegal_run']")
-            illegal, ended = bool(state["illegal"]), bool(state["ended"])
-            position = self._checked_position(state)
-        except KeyError as error:
-            raise ValueError(f"a state of {self.state_name} lacks {error}.") from None
+        check_state(state, self.state_name, {*self._shared_state(), *self._position()})
+        stream = checked_word(state["stream"], "state['stream']")
+        illegal_run = checked_word(state["illegal_run"], "state['illegal_run']")
+        illegal = checked_bool(state["illegal"], "state['illegal']")
+        ended = checked_bool(state["ended"], "state['ended']")
+        position = self._checked_position(state)
         self._stream, self._illegal_run = Stream(stream), illegal_run
         self._illegal, self._ended = illegal, ended
         self._restore(position)
+
+    def _shared_state(self) -> dict[str, Any]:
+        return {
+            "game": self.state_name,
+            "stream": self._stream.position,
+            "illegal_run": self._illegal_run,
+            "illegal": self._illegal,
+            "ended": self._ended,
+        }
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions as `bool`, as MaskablePPO wants them."""
@@ -206,6 +210,15 @@ class GameEnv(gym.Env[Observation, int], Generic[Position]):
         if self._window is not None:
             self._window.close()
             self._window = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        views = {name for name, value in vars(self).items() if isinstance(value, memoryview)}
+        kept = {name: value for name, value in vars(self).items() if name not in views}
+        return kept | {"_window": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._open_tables()
 
     def _finish_step(self, legal: int, terminated: bool) -> bool:
         """Keep account of a step.

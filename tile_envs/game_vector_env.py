@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.checks import (
     brief,
     check_options,
+    check_state,
     checked_actions,
     checked_choice,
     checked_count,
@@ -60,8 +61,10 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     ) -> None:
         self.num_envs = checked_count(num_envs, "num_envs")
         self.autoreset_mode = _checked_mode(autoreset_mode)
-        self.max_episode_steps = max_episode_steps and checked_count(
-            max_episode_steps, "max_episode_steps"
+        self.max_episode_steps = (
+            None
+            if max_episode_steps is None
+            else checked_count(max_episode_steps, "max_episode_steps")
         )
         self.render_mode = checked_render_mode(render_mode, self.metadata["render_modes"])
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
@@ -197,7 +200,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         self._illegal_run *= self._illegal
         self._steps += 1
         truncations = self._illegal_run >= self.single.max_illegal
-        if self.max_episode_steps:
+        if self.max_episode_steps is not None:
             truncations |= self._steps >= self.max_episode_steps
         if some_due:
             games = np.flatnonzero(due)
@@ -257,15 +260,11 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             ValueError: If it is no state, or one of another game, shape or number of games; nothing
                 has changed then.
         """
-        if not isinstance(state, Mapping) or state.get("game") != self.single.state_name:
-            raise ValueError(f"expected a state of {self.single.state_name}, got {brief(state)}.")
         shared = self._shared_state()
-        try:
-            for name, array in shared.items():
-                _check_like(state[name], array, f"state[{name!r}]")
-            positions = self._checked_positions(state, self.num_envs)
-        except KeyError as error:
-            raise ValueError(f"a state of {self.single.state_name} lacks {error}.") from None
+        check_state(state, self.single.state_name, {"game", *shared, *self._positions()})
+        for name, array in shared.items():
+            _check_like(state[name], array, f"state[{name!r}]")
+        positions = self._checked_positions(state, self.num_envs)
         for name, array in shared.items():
             array[...] = state[name]
         self._restore(positions)

@@ -66,6 +66,16 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         self.state_name = f"{self.rules.name} on {self.shape[0]}×{self.shape[1]}"
         self.observation_space = spaces.Box(0, self.rules.largest, self.shape, np.uint8)
         self.action_space = spaces.Discrete(len(ACTIONS))
+        self._offsets = self.tables.offsets.tolist()
+        self._masks = list(batch.MASKS)
+        self._rows: Sequence[int] = (0,) * MAX_SIDE
+        self._columns: Sequence[int] = (0,) * MAX_SIDE
+        self._legal = 0
+        self._score = 0
+        self._largest = 0
+        self._open_tables()
+
+    def _open_tables(self) -> None:
         # Reading one number from a memoryview is twice as fast as from an array.
         self._pushed = memoryview(self.tables.pushed)
         self._row_legal = memoryview(self.tables.row_legal)
@@ -73,18 +83,11 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         self._cells = memoryview(self.tables.cells)
         self._hole_count = memoryview(self.tables.hole_count)
         self._hole_cell = memoryview(self.tables.hole_cell)
-        self._offsets = self.tables.offsets.tolist()
-        self._masks = list(batch.MASKS)
         # An observation is put together here, a row at a time, and copied.
         stage = np.zeros(MAX_SIDE, np.uint32)
         self._stage = memoryview(stage)
         n_rows, n_columns = self.shape
         self._staged = stage.view(np.uint8).reshape(MAX_SIDE, MAX_SIDE)[:n_rows, :n_columns]
-        self._rows: Sequence[int] = (0,) * MAX_SIDE
-        self._columns: Sequence[int] = (0,) * MAX_SIDE
-        self._legal = 0
-        self._score = 0
-        self._largest = 0
 
     def step(
         self, action: int
@@ -116,6 +119,10 @@ class SlidingEnv(GameEnv[SlidingPosition]):
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int8]]:
         """Return what each action makes of boards; see `tile_envs.sliding.afterstates`."""
         return batch.afterstates(observations, self.rules)
+
+    def draw(self, board: NDArray[np.uint8], score: int, mode: str) -> Any:
+        """Return a board as text (mode `ansi`) or as a picture `(H, W, 3) uint8` (`rgb_array`)."""
+        return (render.text if mode == "ansi" else render.picture)(board, self.rules, score)
 
     def _move(self, action: int) -> int:
         """Push the lines and let a tile appear; return the reward."""
@@ -211,8 +218,7 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         }
 
     def _draw(self, mode: str) -> Any:
-        draw = render.text if mode == "ansi" else render.picture
-        return draw(self._observation(), self.rules, self._score)
+        return self.draw(self._observation(), self._score, mode)
 
 
 def _transpose(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from tile_envs.drawing import Box, Canvas, Picture, grid
+from tile_envs.drawing import Canvas, Picture, grid
 from tile_envs.sliding.boards import Boards
 from tile_envs.sliding.rules import Rules
 
 TILE, GAP, MARGIN, HEADER = 100, 12, 16, 72
-SCORE_WIDTH, SCORE_HEIGHT = 112, 56
+SIGN_WIDTH, SIGN_HEIGHT = 112, 56
 TITLE_SIZE, LABEL_SIZE, NUMBER_SIZE = 48, 12, 22
-FACE_SIZES = {1: 52, 2: 50, 3: 44}
-"""Text size by number of digits; longer numbers are written as large as they fit."""
+FACE_SIZES = (52, 50, 43, 35, 29, 24, 21)
+"""The text size of faces of one digit, of two …"""
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,11 @@ PALETTES = {"2048": _PALETTE_2048, "2584": _PALETTE_2584}
 """By the name of the rules."""
 
 
+def heading(rules: Rules, score: int) -> str:
+    """Return the line above a board of text."""
+    return f"{rules.name}  score {score}"
+
+
 def text(board: Boards, rules: Rules, score: int) -> str:
     """Draw a board with characters, faces in its cells.
 
@@ -88,7 +93,7 @@ def text(board: Boards, rules: Rules, score: int) -> str:
     faces = [[str(rules.faces[tile]) if tile else "" for tile in row] for row in board.tolist()]
     width = max(len(face) for row in faces for face in row)
     cells = grid([[face.rjust(width) for face in row] for row in faces])
-    return f"{rules.name}  score {score}\n{cells}"
+    return f"{heading(rules, score)}\n{cells}"
 
 
 def picture(board: Boards, rules: Rules, score: int) -> Picture:
@@ -110,7 +115,7 @@ def picture(board: Boards, rules: Rules, score: int) -> Picture:
                 left, top, right, bottom = _cell(i, j)
                 pixels[top:bottom, left:right] = _tile(rules.name, tile, rules.faces[tile])
     right = pixels.shape[1] - MARGIN
-    pixels[MARGIN : MARGIN + SCORE_HEIGHT, right - SCORE_WIDTH : right] = _score(rules.name, score)
+    pixels[MARGIN : MARGIN + SIGN_HEIGHT, right - SIGN_WIDTH : right] = _score(rules.name, score)
     return pixels
 
 
@@ -126,7 +131,7 @@ def _empty_board(game: str, n_rows: int, n_columns: int) -> Picture:
     palette = PALETTES[game]
     right, bottom = (GAP + n * (TILE + GAP) + MARGIN for n in (n_columns, n_rows))
     canvas = Canvas(right + MARGIN, bottom + HEADER + MARGIN, palette.page)
-    title: Box = (MARGIN, MARGIN, right - SCORE_WIDTH - GAP, MARGIN + SCORE_HEIGHT)
+    title = (MARGIN, MARGIN, MARGIN + SIGN_WIDTH, MARGIN + SIGN_HEIGHT)
     canvas.text(title, game, TITLE_SIZE, palette.dark)
     canvas.rectangle((MARGIN, MARGIN + HEADER, right, bottom + HEADER), 8, palette.board)
     for i in range(n_rows):
@@ -140,16 +145,16 @@ def _tile(game: str, tile: int, face: int) -> Picture:
     palette = PALETTES[game]
     canvas = Canvas(TILE, TILE, palette.board)
     canvas.rectangle((0, 0, TILE, TILE), 6, palette.tiles[tile])
-    size = FACE_SIZES.get(len(str(face)), 36)
-    canvas.text((8, 0, TILE - 8, TILE), str(face), size, palette.ink(tile))
+    size = FACE_SIZES[len(str(face)) - 1]
+    canvas.text((6, 0, TILE - 6, TILE), str(face), size, palette.ink(tile))
     return canvas.picture()
 
 
 @lru_cache(maxsize=256)
 def _score(game: str, score: int) -> Picture:
     palette = PALETTES[game]
-    canvas = Canvas(SCORE_WIDTH, SCORE_HEIGHT, palette.page)
-    canvas.rectangle((0, 0, SCORE_WIDTH, SCORE_HEIGHT), 6, palette.board)
-    canvas.text((0, 8, SCORE_WIDTH, 22), "SCORE", LABEL_SIZE, palette.tiles[1])
-    canvas.text((8, 22, SCORE_WIDTH - 8, 50), str(score), NUMBER_SIZE, palette.light)
+    canvas = Canvas(SIGN_WIDTH, SIGN_HEIGHT, palette.page)
+    canvas.rectangle((0, 0, SIGN_WIDTH, SIGN_HEIGHT), 6, palette.board)
+    canvas.text((0, 8, SIGN_WIDTH, 22), "SCORE", LABEL_SIZE, palette.tiles[1])
+    canvas.text((8, 22, SIGN_WIDTH - 8, 50), str(score), NUMBER_SIZE, palette.light)
     return canvas.picture()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +73,9 @@ class Tables:
     cells: NDArray[np.uint32]
     hole_count: NDArray[np.uint64]
     hole_cell: NDArray[np.int64]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return compile_tables, (self.rules, self.shape)  # a pickle names the tables instead of holding them
 
 
 @cache

@@ -182,4 +182,5 @@ class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
         return _KTH_LEGAL.take(k + self._legal * _N_ACTIONS)
 
     def _draw(self, game: int, mode: str) -> Any:
-        return None
+        board = self._observations(np.array([game]))[0]
+        return self.single.draw(board, int(self._scores[game]), mode)

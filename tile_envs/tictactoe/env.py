@@ -126,18 +126,20 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         self.observation_space = spaces.Box(-1, 1, (SIDE, SIDE), np.int8)
         self.action_space = spaces.Discrete(CELLS)
         self.positions = positions.solve()
+        self._powers = POWERS.tolist()
+        self._code = 0
+        self._mark = X
+        self._open_tables()
+
+    def _open_tables(self) -> None:
         # Reading one number from a memoryview is twice as fast as from an array.
         self._winner = memoryview(self.positions.winner)
         self._over = memoryview(self.positions.over)
         self._legal = memoryview(self.positions.legal)
         self._kth_cell = memoryview(KTH_CELL)
         self._set_size = memoryview(SET_SIZE)
-        self._powers = POWERS.tolist()
-        self._policy = (
-            memoryview(NAMED[self.opponent]()) if isinstance(self.opponent, str) else None
-        )
-        self._code = 0
-        self._mark = X
+        named = isinstance(self.opponent, str)
+        self._policy = memoryview(NAMED[self.opponent]()) if named else None  # type: ignore[index]
 
     def step(self, action: int) -> tuple[NDArray[np.int8], float, bool, bool, Info]:
         """Set a mark, and let the opponent answer.
@@ -177,6 +179,10 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
     ) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int8]]:
         """Return what each action makes of positions; see `tile_envs.tictactoe.afterstates`."""
         return positions.afterstates(observations)
+
+    def draw(self, marks: NDArray[np.int8], mode: str) -> Any:
+        """Return a board as text (mode `ansi`) or as a picture `(H, W, 3) uint8` (`rgb_array`)."""
+        return (render.text if mode == "ansi" else render.picture)(marks)
 
     def _answered(self, code: int) -> int:
         """Return the position after the opponent's reply."""
@@ -229,8 +235,7 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         }
 
     def _draw(self, mode: str) -> Any:
-        draw = render.text if mode == "ansi" else render.picture
-        return draw(self.positions.marks[self._code])
+        return self.draw(self.positions.marks[self._code], mode)
 
 
 def checked_codes(boards: NDArray[Any], known: positions.Positions) -> NDArray[np.int64]:

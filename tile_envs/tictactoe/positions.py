@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,6 +72,9 @@ class Positions:
     reachable: NDArray[np.bool_]
     value: Ints
     best: Ints
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return solve, ()  # a pickle names the tables instead of holding them
 
 
 @cache

@@ -10,45 +10,99 @@ from numpy.typing import NDArray
 from tile_envs.drawing import Canvas, Picture, grid
 from tile_envs.tictactoe.positions import CELLS, SIDE, WINNING_LINES, O, X
 
-CELL, GAP, MARGIN, STROKE = 120, 10, 20, 13
+SQUARE, GAP, MARGIN, INSET, STROKE = 120, 10, 22, 30, 13
+PICTURE_SIDE = 2 * MARGIN + SIDE * (SQUARE + GAP) - GAP
+
 LETTERS = {X: "X", O: "O"}
 
 PAGE = "#faf8ef"
-GROUNDS = {"free": "#ece4d9", "cursor": "#ddd0bf", "won": "#f7e3a1"}
-INKS = {X: "#d9534f", O: "#3a7ca5"}
+GROUND, CURSOR_GROUND, WON_GROUND = "#ece4d9", "#d3c5b3", "#f6dc8c"
+INKS = {X: "#d1495b", O: "#30638e"}
 PALE_INK = "#a89c8e"
 
 
 def text(marks: NDArray[np.int8], cursor: int | None = None) -> str:
-    """Draw a board with characters: free cells show their number, a winning line is in brackets.
+    """Draw a board with characters: free cells show their number, winning marks are in brackets.
 
     Args:
         marks: `(3, 3) int8`, 1 X, -1 O, 0 empty.
-        cursor: A cell to be pointed at, if there is one.
+        cursor: The cell that a player points at, if there is one.
     """
     won = winning_cells(marks)
-    cells = [
-        f"[{letter}]" if cell in won else f"›{letter}‹" if cell == cursor else f" {letter} "
-        for cell, letter in enumerate(letters(marks))
-    ]
-    return grid([cells[start : start + SIDE] for start in range(0, CELLS, SIDE)])
+    cells = []
+    for cell, mark in enumerate(marks.ravel().tolist()):
+        before, after = "[]" if cell in won else "><" if cell == cursor else "  "
+        cells.append(before + LETTERS.get(mark, str(cell)) + after)
+    return grid([cells[first : first + SIDE] for first in range(0, CELLS, SIDE)])
 
 
 def picture(marks: NDArray[np.int8], cursor: int | None = None) -> Picture:
-    """Draw a board; a winning line has its cells lit.
+    """Draw a board; the winning marks stand on golden ground.
 
     Args:
         marks: `(3, 3) int8`, 1 X, -1 O, 0 empty.
-        cursor: A cell to be pointed at, if there is one.
+        cursor: The cell that a player points at, if there is one.
 
     Returns:
         `(H, W, 3) uint8`, always the same size.
     """
-    grounds = ground_names(marks, cursor)
-    side = 2 * MARGIN + SIDE * (CELL + GAP) - GAP
-    pixels = np.empty((side, side, 3), np.uint8)
-    pixels[:] = _blank(side)
-    for cell, mark in enumerate(marks.ravel().tolist()):
+    pixels = _page().copy()
+    squares = zip(marks.ravel().tolist(), grounds(marks, cursor), strict=True)
+    for cell, (mark, ground) in enumerate(squares):
         left, top = _corner(cell)
-        pixels[top : top + CELL, left : left + CELL] = _square(mark, grounds[cell])
+        pixels[top : top + SQUARE, left : left + SQUARE] = _square(mark, ground)
     return pixels
+
+
+def winning_cells(marks: NDArray[np.int8]) -> set[int]:
+    """Return the cells of all complete lines: one mark can complete two."""
+    cells = marks.ravel().tolist()
+    return {
+        cell
+        for line in WINNING_LINES
+        if abs(sum(cells[cell] for cell in line)) == SIDE
+        for cell in line
+    }
+
+
+def grounds(marks: NDArray[np.int8], cursor: int | None = None) -> list[str]:
+    """Return the colour of the ground of each cell."""
+    won = winning_cells(marks)
+    return [
+        WON_GROUND if cell in won else CURSOR_GROUND if cell == cursor else GROUND
+        for cell in range(CELLS)
+    ]
+
+
+def cell_at(x: int, y: int) -> int | None:
+    """Return the cell at a pixel of the picture, or None beside the cells."""
+    for cell in range(CELLS):
+        left, top = _corner(cell)
+        if left <= x < left + SQUARE and top <= y < top + SQUARE:
+            return cell
+    return None
+
+
+def _corner(cell: int) -> tuple[int, int]:
+    """Return the left and top of a cell."""
+    row, column = divmod(cell, SIDE)
+    return MARGIN + column * (SQUARE + GAP), MARGIN + row * (SQUARE + GAP)
+
+
+@cache
+def _page() -> Picture:
+    return Canvas(PICTURE_SIDE, PICTURE_SIDE, PAGE).picture()
+
+
+@cache
+def _square(mark: int, ground: str) -> Picture:
+    canvas = Canvas(SQUARE, SQUARE, PAGE)
+    canvas.rectangle((0, 0, SQUARE, SQUARE), 8, ground)
+    low, high = INSET, SQUARE - INSET
+    if mark == X:
+        canvas.line((low, low), (high, high), STROKE, INKS[X])
+        canvas.line((low, high), (high, low), STROKE, INKS[X])
+    elif mark == O:
+        edge = STROKE / 2
+        canvas.ring((low - edge, low - edge, high + edge, high + edge), STROKE, INKS[O])
+    return canvas.picture()

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.game_vector_env import EVERY_GAME, Bools, Floats, Games, GameVectorEnv, Info
 from tile_envs.random_stream import STRIDE, Words, choose, mix
-from tile_envs.tictactoe import render
 from tile_envs.tictactoe.env import TicTacToeEnv, checked_codes, checked_turns
 from tile_envs.tictactoe.opponents import NAMED, Opponent, ask
 from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, POWERS, SET_SIZE, SIDE, Ints, O, X
@@ -156,5 +155,4 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToeEnv, MarksPositions]):
         return KTH_CELL.take(cells * _CELLS + k)
 
     def _draw(self, game: int, mode: str) -> Any:
-        draw = render.text if mode == "ansi" else render.picture
-        return draw(self._known.marks[self._codes[game]])
+        return self.single.draw(self._known.marks[self._codes[game]], mode)

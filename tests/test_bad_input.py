@@ -1,0 +1,335 @@
+"""Bad input gets one clear error that names the value, and leaves the environment as it was."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from test_envs import IDS
+
+import tile_envs  # noqa: F401
+from tile_envs.sliding import afterstates
+from tile_envs.tictactoe import afterstates as ttt_afterstates
+
+SLIDING = ["Tiles2048-v0", "Tiles2584-v0"]
+NAN = float("nan")
+
+BAD_SLIDING_OPTIONS = [
+    ({"shape": (0, 4)}, r"shape must be two integers from 2 to 4.*\(0, 4\)"),
+    ({"shape": (4, 5)}, r"\(4, 5\)"),
+    ({"shape": (2.5, 4)}, r"\(2\.5, 4\)"),
+    ({"shape": (-2, 4)}, r"\(-2, 4\)"),
+    ({"shape": (True, 4)}, r"True"),
+    ({"shape": "44"}, r"'44'"),
+    ({"shape": 4}, r"got 4"),
+    ({"shape": (4, 4, 4)}, r"\(4, 4, 4\)"),
+    ({"shape": None}, r"None"),
+    ({"spawn": {}}, r"spawn must map faces to probabilities"),
+    ({"spawn": [2, 4]}, r"\[2, 4\]"),
+    ({"spawn": {2: 0.5, 8: 0.4}}, r"must add up to 1.*0\.9"),
+    ({"spawn": {2: -0.5, 8: 1.5}}, r"spawn\[2\] must be a probability.*-0\.5"),
+    ({"spawn": {2: NAN}}, r"nan"),
+    ({"spawn": {2: "half"}}, r"'half'"),
+    ({"spawn": {4 + 3: 1.0}}, r"7 is not a tile of"),
+    ({"spawn": {0: 1.0}}, r"0 is not a tile of"),
+    ({"spawn": {"two": 1.0}}, r"a face in spawn must be an integer, got 'two'"),
+    ({"spawn": {2.0: 1.0}}, r"2\.0"),
+    ({"spawn": {2: 0.5, "2": 0.5}}, r"twice"),
+    ({"start_tiles": 17}, r"start_tiles must be 1 to 16 tiles on a 4×4 board.*17"),
+    ({"start_tiles": 0}, r"got 0"),
+    ({"start_tiles": -1}, r"got -1"),
+    ({"start_tiles": 1.5}, r"got 1\.5"),
+    ({"start_tiles": "2"}, r"got '2'"),
+    ({"start_tiles": []}, r"got \[\]"),
+    ({"start_tiles": [2] * 17}, r"1 to 16 tiles"),
+    ({"start_tiles": [7]}, r"7 is not a tile of"),
+    ({"shape": (2, 2), "start_tiles": 5}, r"1 to 4 tiles on a 2×2 board"),
+    ({"max_illegal": 0}, r"max_illegal must be a positive integer, got 0"),
+    ({"max_illegal": None}, r"got None"),
+    ({"render_mode": "svg"}, r"render_mode must be .*'svg'"),
+]
+
+BAD_TICTACTOE_OPTIONS = [
+    ({"side": "x"}, r"side must be 'X', 'O', 'random', 'both', got 'x'"),
+    ({"side": 1}, r"got 1"),
+    ({"side": None}, r"got None"),
+    ({"opponent": "maximin"}, r"opponent must be 'random', 'minimax', 'minimax_first' or an agent"),
+    ({"opponent": 3}, r"got 3"),
+    ({"opponent": None}, r"got None"),
+    ({"max_illegal": -1}, r"got -1"),
+]
+
+BAD_OPTIONS = [
+    *((env_id, *case) for env_id in SLIDING for case in BAD_SLIDING_OPTIONS),
+    *(("TicTacToe-v0", *case) for case in BAD_TICTACTOE_OPTIONS),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*render_mode='svg' that is not in the possible render_modes")
+@pytest.mark.parametrize(("env_id", "options", "message"), BAD_OPTIONS)
+def test_unusable_options_are_named(env_id, options, message):
+    with pytest.raises(ValueError, match=message):
+        gym.make(env_id, **options).reset()
+    if "spawn" not in options or all(isinstance(face, int) for face in options["spawn"]):
+        with pytest.raises(ValueError, match=message):
+            gym.make_vec(env_id, num_envs=2, **options)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_unknown_options_are_named(env_id):
+    for make in (gym.make, gym.make_vec):
+        with pytest.raises(TypeError, match="colour"):
+            make(env_id, colour="red")
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("num_envs", [0, -3, 2.5, None, "4"])
+def test_num_envs_must_be_positive(env_id, num_envs):
+    with pytest.raises(ValueError, match=r"num_envs must be a positive integer"):
+        gym.make_vec(env_id, num_envs=num_envs)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_autoreset_modes_and_time_limits_are_checked(env_id):
+    with pytest.raises(ValueError, match=r"autoreset_mode must be 'NextStep', .* got 'never'"):
+        gym.make_vec(env_id, 2, autoreset_mode="never")
+    with pytest.raises(ValueError, match=r"autoreset_mode must be"):
+        gym.make_vec(env_id, 2, autoreset_mode=1)
+    with pytest.raises(ValueError, match=r"max_episode_steps must be a positive integer, got -1"):
+        gym.make_vec(env_id, 2, max_episode_steps=-1)
+    with pytest.raises(ValueError, match=r"max_episode_steps must be a positive integer, got 0"):
+        gym.make_vec(env_id, 2, max_episode_steps=0)
+    with pytest.raises(ValueError, match=r"render_mode must be 'ansi', 'rgb_array', got 'human'"):
+        gym.make_vec(env_id, 2, render_mode="human")
+
+
+def same_state(env, state):
+    return all(np.array_equal(value, state[name]) for name, value in env.get_state().items())
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("action", [-1, 9, 100, 1.0, 0.5, None, NAN, "up", [1], np.float64(1), 1j])
+def test_an_action_outside_the_space_is_an_error_that_changes_nothing(env_id, action):
+    env = gym.make(env_id).unwrapped
+    env.reset(seed=0)
+    state = env.get_state()
+    with pytest.raises(ValueError, match=r"action must be an integer from 0 to \d \(the space is"):
+        env.step(action)
+    assert same_state(env, state)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize(
+    "actions",
+    [
+        [0, -1, 0],
+        [0, 9, 0],
+        [0, 1],
+        [0, 1, 2, 3],
+        [[0, 1, 2]],
+        0,
+        None,
+        [0.0, 1.0, 2.0],
+        [0, NAN, 1],
+        [0, None, 1],
+        np.array([True, False, True]),
+        np.array([2**63 + 1, 0, 0], np.uint64),
+    ],
+)
+def test_actions_outside_the_space_are_an_error_that_changes_nothing(env_id, actions):
+    envs = gym.make_vec(env_id, num_envs=3)
+    envs.reset(seed=0)
+    state = envs.get_state()
+    with pytest.raises(ValueError, match=r"actions must be .*3|actions must be integers from 0 to"):
+        envs.step(actions)
+    assert same_state(envs, state)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("seed", [-1, 1.5, "0", NAN, [1, 2, 3]])
+def test_unusable_seeds_are_an_error_that_changes_nothing(env_id, seed):
+    env, envs = gym.make(env_id).unwrapped, gym.make_vec(env_id, num_envs=2)
+    for each in (env, envs):
+        each.reset(seed=0)
+        state = each.get_state()
+        with pytest.raises(ValueError, match="seed must be"):
+            each.reset(seed=seed)
+        assert same_state(each, state)
+    with pytest.raises(ValueError, match="seed must be a non-negative integer, got -2"):
+        envs.reset(seed=[1, -2])
+    assert same_state(envs, state)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_steps_need_a_reset_first(env_id):
+    with pytest.raises(ResetNeeded, match="has not been reset yet"):
+        gym.make(env_id).unwrapped.step(0)
+    with pytest.raises(ResetNeeded):
+        gym.make(env_id).step(0)
+    envs = gym.make_vec(env_id, num_envs=2)
+    for call in (lambda: envs.step([0, 0]), envs.get_state, envs.sample_legal_actions):
+        with pytest.raises(ResetNeeded, match="have not been reset yet"):
+            call()
+    with pytest.raises(ResetNeeded, match="have not been reset yet"):
+        envs.reset(options={"reset_mask": np.array([True, False])})
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_steps_after_the_end_are_refused(env_id):
+    env = gym.make(env_id)
+    _, info = env.reset(seed=0)
+    terminated = False
+    while not terminated:
+        *_, terminated, _, info = env.step(int(info["action_mask"].argmax()))
+    state = env.unwrapped.get_state()
+    with pytest.raises(ResetNeeded, match="the game is over"):
+        env.step(0)
+    assert same_state(env.unwrapped, state)
+
+
+FULL = np.full((4, 4), 1)
+BAD_SLIDING_RESETS = [
+    ({"board": np.zeros((3, 4), int)}, r"board.* must have shape"),
+    ({"board": np.zeros(16, int)}, r"board.* must have shape"),
+    ({"board": 3}, r"board.* must have shape"),
+    ({"board": np.zeros((4, 4))}, r"must be integers \(tile indices\), got dtype float64"),
+    ({"board": FULL * NAN}, r"float64"),
+    ({"board": FULL.astype(bool)}, r"dtype bool"),
+    ({"board": FULL * -1}, r"got -1 to -1"),
+    ({"board": FULL * 2048}, r"tile indices 0 to \d+, not faces, got 2048 to 2048"),
+    ({"board": FULL.astype(str)}, r"must be integers"),
+    ({"board": FULL, "score": -1}, r"score must be a non-negative integer.*-1"),
+    ({"board": FULL, "score": 1.5}, r"1\.5"),
+    ({"board": FULL, "score": None}, r"None"),
+    ({"score": 5}, r"needs a 'board'"),
+    ({"bord": FULL}, r"unknown reset option 'bord': expected 'board', 'score'"),
+]
+X_WON_O_MOVED = [[1, 1, 1], [-1, -1, -1], [0, 0, 0]]
+BAD_TICTACTOE_RESETS = [
+    ({"board": np.zeros((4, 4), int)}, r"must have shape"),
+    ({"board": np.zeros((3, 3))}, r"must hold the integers 1, -1 and 0, got dtype float64"),
+    ({"board": np.full((3, 3), 2)}, r"must hold the integers"),
+    ({"board": X_WON_O_MOVED}, r"board must be one that play can lead to"),
+    ({"board": [[1, 1, 0], [0, 0, 0], [0, 0, 0]]}, r"play can lead to"),
+    ({"board": [[-1, 0, 0], [0, 0, 0], [0, 0, 0]]}, r"play can lead to"),
+    ({"score": 1}, r"unknown reset option 'score': expected 'board'"),
+    ({"mark": 1}, r"unknown reset option 'mark'"),
+]
+BAD_RESETS = [
+    *((env_id, *case) for env_id in SLIDING for case in BAD_SLIDING_RESETS),
+    *(("TicTacToe-v0", *case) for case in BAD_TICTACTOE_RESETS),
+]
+
+
+@pytest.mark.parametrize(("env_id", "options", "message"), BAD_RESETS)
+def test_unusable_reset_options_are_an_error_that_changes_nothing(env_id, options, message):
+    for each in (gym.make(env_id).unwrapped, gym.make_vec(env_id, num_envs=2)):
+        each.reset(seed=0)
+        state = each.get_state()
+        with pytest.raises(ValueError, match=message):
+            each.reset(seed=5, options=options)
+        assert same_state(each, state)
+
+
+def test_2048_has_no_tile_beyond_131072():
+    env = gym.make("Tiles2048-v0")
+    with pytest.raises(ValueError, match="tile indices 0 to 17, not faces, got 18 to 18"):
+        env.reset(options={"board": FULL * 18})
+    gym.make("Tiles2584-v0").reset(options={"board": FULL * 31})
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize(
+    "mask",
+    [[True, False], np.array([1, 0]), np.array([True]), np.array([False, False]), "all", None],
+)
+def test_reset_masks_are_checked(env_id, mask):
+    envs = gym.make_vec(env_id, num_envs=2)
+    envs.reset(seed=0)
+    state = envs.get_state()
+    if mask is None:  # as good as no mask
+        envs.reset(seed=0, options={"reset_mask": None})
+    else:
+        with pytest.raises(ValueError, match="reset_mask must"):
+            envs.reset(seed=1, options={"reset_mask": mask})
+    assert same_state(envs, state)
+
+
+def spoiled(state):
+    """Return unusable variants of a state."""
+    yield None
+    yield "garbage"
+    yield {}
+    yield {**state, "game": "chess"}
+    for name in state:
+        yield {key: value for key, value in state.items() if key != name}
+        for garbage in ("garbage", None, -1.5):
+            yield {**state, name: garbage}
+    yield {**state, "stream": 2**64}
+    yield {**state, "board": np.full_like(state["board"], 99)}
+    yield {**state, "board": state["board"][..., :-1]}
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("many", [False, True])
+def test_unusable_states_are_an_error_that_changes_nothing(env_id, many):
+    env = gym.make_vec(env_id, num_envs=3) if many else gym.make(env_id).unwrapped
+    env.reset(seed=0)
+    state = env.get_state()
+    for bad in spoiled(state):
+        with pytest.raises(ValueError, match=r"state|board|score|mark"):
+            env.set_state(bad)
+        assert same_state(env, state)
+
+
+def test_states_of_another_game_or_shape_are_refused():
+    envs = [
+        gym.make("Tiles2048-v0"),
+        gym.make("Tiles2584-v0"),
+        gym.make("Tiles2048-v0", shape=(3, 4)),
+        gym.make("TicTacToe-v0"),
+    ]
+    for env in envs:
+        env.reset(seed=0)
+    for env in envs:
+        for other in envs:
+            if env is not other:
+                name = env.unwrapped.state_name
+                with pytest.raises(ValueError, match=f"expected a state of {name}"):
+                    env.unwrapped.set_state(other.unwrapped.get_state())
+    two, three = (gym.make_vec("Tiles2048-v0", num_envs=n) for n in (2, 3))
+    two.reset(seed=0)
+    three.reset(seed=0)
+    with pytest.raises(ValueError, match=r"must be uint64 of shape \(2,\)"):
+        two.set_state(three.get_state())
+    o_side = gym.make("TicTacToe-v0", side="O").unwrapped
+    o_side.reset(seed=0)
+    with pytest.raises(ValueError, match=r"a state's mark must be the one to play"):
+        envs[3].unwrapped.set_state(o_side.get_state())
+
+
+@pytest.mark.parametrize(
+    "boards",
+    [np.zeros((4, 4), int), np.zeros((1, 5, 4), int), np.zeros((1, 4, 4)), np.full((1, 4, 4), 18)],
+)
+def test_afterstates_check_their_boards(boards):
+    with pytest.raises(ValueError, match="boards"):
+        afterstates(boards)
+
+
+@pytest.mark.parametrize(
+    "boards", [np.zeros((3, 3), int), np.zeros((1, 3, 3)), np.full((1, 3, 3), 2)]
+)
+def test_tictactoe_afterstates_check_their_boards(boards):
+    with pytest.raises(ValueError, match="boards"):
+        ttt_afterstates(boards)
+
+
+def test_unknown_opponent_answers_are_named():
+    class Chatty:
+        def predict(self, observation):
+            return "hello", None
+
+    env = gym.make("TicTacToe-v0", opponent=Chatty())
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"opponent Chatty must answer 1 integers, got 'hello'"):
+        env.step(0)

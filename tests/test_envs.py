@@ -1,0 +1,225 @@
+"""The contract that every registered environment keeps."""
+
+import json
+import pickle
+import warnings
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env, data_equivalence
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.env_checker import check_env as sb3_check_env
+
+import tile_envs  # noqa: F401
+
+IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
+VARIANTS = [
+    *((env_id, {}) for env_id in IDS),
+    ("Tiles2048-v0", {"shape": (2, 3), "spawn": {2: 0.8, 4: 0.2}, "start_tiles": [2, 2]}),
+    ("Tiles2584-v0", {"shape": (4, 2), "spawn": {1: 0.75, 3: 0.25}}),
+    ("TicTacToe-v0", {"opponent": "minimax", "side": "O"}),
+    ("TicTacToe-v0", {"opponent": "minimax_first", "side": "random"}),
+    ("TicTacToe-v0", {"side": "both"}),
+]
+every_id = pytest.mark.parametrize("env_id", IDS)
+every_variant = pytest.mark.parametrize(("env_id", "options"), VARIANTS)
+
+
+def random_legal(info, rng):
+    legal = np.flatnonzero(info["action_mask"])
+    return int(rng.choice(legal)) if legal.size else 0
+
+
+@every_variant
+def test_gymnasium_checks_it_without_a_warning(env_id, options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gym.make(env_id, **options).unwrapped)
+
+
+@every_variant
+def test_stable_baselines_checks_it_and_only_remarks_on_the_shape(env_id, options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sb3_check_env(gym.make(env_id, **options))
+    remarks = [str(w.message) for w in caught]
+    assert all("unconventional shape" in remark for remark in remarks), remarks
+
+
+@every_variant
+def test_the_same_seed_and_actions_play_the_same_game(env_id, options):
+    one, other = gym.make(env_id, **options), gym.make(env_id, **options)
+    rng = np.random.default_rng(0)
+    a, b = one.reset(seed=7), other.reset(seed=np.int64(7))
+    assert data_equivalence(a, b, exact=True)
+    for _ in range(300):
+        action = random_legal(a[-1], rng)
+        a, b = one.step(action), other.step(np.int32(action))
+        assert data_equivalence(a, b, exact=True)
+        if a[2]:
+            a, b = one.reset(), other.reset()
+            assert data_equivalence(a, b, exact=True)
+
+
+@every_variant
+def test_reset_and_step_give_infos_of_one_form(env_id, options):
+    env = gym.make(env_id, **options)
+    _, at_reset = env.reset(seed=0)
+    _, reward, _, _, at_step = env.step(random_legal(at_reset, np.random.default_rng(0)))
+    assert type(reward) is float
+    assert {k: type(v) for k, v in at_reset.items()} == {k: type(v) for k, v in at_step.items()}
+    assert at_step["action_mask"].dtype == np.int8
+
+
+@every_variant
+def test_an_action_is_legal_exactly_when_the_mask_says_so(env_id, options):
+    env = gym.make(env_id, **options).unwrapped
+    rng = np.random.default_rng(1)
+    _, info = env.reset(seed=1)
+    for _ in range(200):
+        state = env.get_state()
+        for action in range(env.action_space.n):
+            _, reward, _, _, after = env.step(action)
+            assert after["illegal"] == (not info["action_mask"][action])
+            if after["illegal"]:
+                assert reward == 0
+                assert np.array_equal(env.get_state()["board"], state["board"])
+                assert env.get_state()["stream"] == state["stream"]
+            env.set_state(state)
+        assert np.array_equal(env.action_masks(), info["action_mask"].astype(bool))
+        _, _, terminated, _, info = env.step(random_legal(info, rng))
+        if terminated:
+            assert not info["action_mask"].any()
+            _, info = env.reset()
+
+
+@every_variant
+def test_what_a_user_holds_is_theirs(env_id, options):
+    env = gym.make(env_id, **options)
+    observation, info = env.reset(seed=0)
+    before = env.unwrapped.get_state()
+    observation[:] = 1
+    info["action_mask"][:] = 0
+    before["board"][:] = 1
+    after = env.unwrapped.get_state()
+    fresh = gym.make(env_id, **options)
+    fresh.reset(seed=0)
+    assert np.array_equal(after["board"], fresh.unwrapped.get_state()["board"])
+
+
+@every_variant
+def test_a_run_of_illegal_actions_truncates(env_id, options):
+    env = gym.make(env_id, **options, max_illegal=3)
+    if env_id == "TicTacToe-v0":
+        env.reset(seed=0, options={"board": [[1, 0, 0], [0, -1, 0], [0, 0, 0]]})
+        env.unwrapped._mark = 1
+        action = 4
+    else:
+        board = np.zeros(env.observation_space.shape, int)
+        board[0, 0] = 1
+        env.reset(seed=0, options={"board": board})
+        action = 0
+    ends = [env.step(action)[2:] for _ in range(3)]
+    assert [truncated for _, truncated, _ in ends] == [False, False, True]
+    assert not any(terminated for terminated, _, _ in ends)
+    assert all(info["illegal"] for _, _, info in ends)
+    with pytest.raises(ResetNeeded, match="the game is over"):
+        env.step(action)
+
+
+@every_variant
+def test_environments_survive_pickling(env_id, options):
+    env = gym.make(env_id, **options)
+    env.reset(seed=5)
+    again = pickle.loads(pickle.dumps(env))
+    rng = np.random.default_rng(0)
+    info = {"action_mask": env.unwrapped.action_masks()}
+    for _ in range(4):
+        action = random_legal(info, rng)
+        a, b = env.step(action), again.step(action)
+        assert data_equivalence(a, b, exact=True)
+        info = a[-1]
+        if a[2]:
+            break
+
+
+@every_variant
+def test_a_spec_survives_json(env_id, options):
+    env = gym.make(env_id, **options)
+    spec = gym.envs.registration.EnvSpec.from_json(env.spec.to_json())
+    again = gym.make(spec)
+    a, b = env.reset(seed=3), again.reset(seed=3)
+    assert data_equivalence(a, b, exact=True)
+    json.loads(env.spec.to_json())
+
+
+@every_id
+def test_the_module_in_front_of_the_id_works(env_id):
+    assert gym.make(f"tile_envs:{env_id}").spec.id == env_id
+
+
+@every_id
+def test_every_render_mode_draws(env_id):
+    for mode, kind in (("ansi", str), ("rgb_array", np.ndarray), ("human", type(None))):
+        env = gym.make(env_id, render_mode=mode)
+        env.reset(seed=0)
+        assert isinstance(env.render(), kind)
+        env.close()
+
+
+@every_id
+def test_maskable_ppo_trains(env_id):
+    model = MaskablePPO("MlpPolicy", gym.make(env_id), n_steps=64, batch_size=32, n_epochs=1, seed=0)
+    model.learn(256)
+    assert model.num_timesteps == 256
+
+
+@every_id
+def test_class_docstrings_are_manuals_with_gymnasiums_headings(env_id):
+    manual = type(gym.make(env_id).unwrapped).__doc__
+    headings = [line.strip()[3:] for line in manual.splitlines() if line.strip().startswith("## ")]
+    assert headings == [
+        "Description",
+        "Action Space",
+        "Observation Space",
+        "Starting State",
+        "Rewards",
+        "Episode End",
+        "Information",
+        "Arguments",
+        "Version History",
+    ]
+
+
+@pytest.mark.parametrize("env_id", IDS[:2])
+def test_scores_add_up_and_tiles_are_faces(env_id):
+    env = gym.make(env_id)
+    rng = np.random.default_rng(3)
+    observation, info = env.reset(seed=3)
+    total = 0.0
+    while info["action_mask"].any():
+        observation, reward, *_, info = env.step(random_legal(info, rng))
+        total += reward
+        assert info["score"] == total
+        assert info["max_tile"] == env.unwrapped.rules.faces[observation.max()]
+
+
+def test_a_board_without_a_move_is_over_at_the_first_step():
+    board = [[1, 2, 1], [2, 1, 2]]
+    env = gym.make("Tiles2048-v0", shape=(2, 3))
+    observation, info = env.reset(seed=0, options={"board": board, "score": 8})
+    assert not info["action_mask"].any()
+    after, reward, terminated, truncated, info = env.step(0)
+    assert np.array_equal(after, observation)
+    assert (reward, terminated, truncated, info["illegal"], info["score"]) == (0, True, False, True, 8)
+
+
+def test_the_two_largest_tiles_of_2048_can_be_made_and_seen():
+    env = gym.make("Tiles2048-v0")
+    env.reset(seed=0, options={"board": [[16, 16, 15, 15], [0] * 4, [0] * 4, [0] * 4]})
+    observation, reward, _, _, info = env.step(3)
+    assert observation[0, :2].tolist() == [17, 16]
+    assert observation in env.observation_space
+    assert (reward, info["max_tile"]) == (131072 + 65536, 131072)

@@ -1,0 +1,79 @@
+"""State in, state out: games stop and go on anywhere."""
+
+import pickle
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import data_equivalence
+from test_envs import VARIANTS, random_legal
+
+every_variant = pytest.mark.parametrize(("env_id", "options"), VARIANTS)
+
+
+def play(env, info, rng, steps):
+    """Play random legal actions; return everything that came out."""
+    out = []
+    for _ in range(steps):
+        out.append(env.step(random_legal(info, rng)))
+        info = out[-1][-1]
+        if out[-1][2]:
+            out.append(env.reset())
+            info = out[-1][-1]
+    return out
+
+
+@every_variant
+def test_a_state_brings_back_the_game_and_its_random_stream(env_id, options):
+    env = gym.make(env_id, **options).unwrapped
+    _, info = env.reset(seed=1)
+    play(env, info, np.random.default_rng(0), 30)
+    state, info = pickle.loads(pickle.dumps(env.get_state())), env._info()
+    assert len(pickle.dumps(state)) < 1000
+    first = play(env, info, np.random.default_rng(1), 100)
+    env.set_state(state)
+    assert data_equivalence(first, play(env, info, np.random.default_rng(1), 100), exact=True)
+    other = gym.make(env_id, **options).unwrapped
+    other.set_state(state)
+    assert data_equivalence(first, play(other, info, np.random.default_rng(1), 100), exact=True)
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
+def test_a_game_starts_from_any_board_and_score(env_id):
+    board = np.array([[5, 4, 3, 2], [0, 0, 0, 0], [1, 0, 0, 1], [0, 0, 0, 0]])
+    env = gym.make(env_id)
+    observation, info = env.reset(seed=0, options={"board": board, "score": 1000})
+    assert np.array_equal(observation, board)
+    assert info["score"] == 1000
+    assert info["max_tile"] == env.unwrapped.rules.faces[5]
+    envs = gym.make_vec(env_id, num_envs=2)
+    boards = np.stack([board, board.T])
+    observations, infos = envs.reset(seed=0, options={"board": boards, "score": np.array([1, 2])})
+    assert np.array_equal(observations, boards)
+    assert infos["score"].tolist() == [1, 2]
+    observations, infos = envs.reset(options={"board": board.tolist(), "score": 7})
+    assert np.array_equal(observations, [board, board])
+    assert infos["score"].tolist() == [7, 7]
+
+
+def test_a_masked_reset_sets_only_its_own_boards():
+    envs = gym.make_vec("Tiles2048-v0", num_envs=3, autoreset_mode="Disabled")
+    before, _ = envs.reset(seed=0)
+    boards = np.full((3, 4, 4), 3)
+    mask = np.array([False, True, False])
+    after, infos = envs.reset(options={"board": boards, "reset_mask": mask})
+    assert np.array_equal(after[[0, 2]], before[[0, 2]])
+    assert np.array_equal(after[1], boards[1])
+    assert np.array_equal(infos["_score"], mask)
+
+
+def test_a_state_is_taken_as_it_is_even_when_the_game_is_over():
+    env = gym.make("Tiles2048-v0", shape=(2, 2)).unwrapped
+    _, info = env.reset(seed=0)
+    while info["action_mask"].any():
+        *_, info = env.step(int(info["action_mask"].argmax()))
+    state = env.get_state()
+    env.reset()
+    env.set_state(state)
+    with pytest.raises(gym.error.ResetNeeded):
+        env.step(0)

@@ -1,0 +1,210 @@
+"""Tic-tac-toe: counts, perfect play and exact pairings over the whole tree."""
+
+from functools import cache
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+import tile_envs  # noqa: F401
+from tile_envs.tictactoe import afterstates
+from tile_envs.tictactoe.opponents import NAMED
+from tile_envs.tictactoe.positions import DIGITS, POWERS, WINNING_LINES, O, X, encode, solve
+
+POSITIONS = solve()
+
+
+def moves(code):
+    """Return the positions that a player can move to, by the rules spelled out."""
+    cells = [code // 3**i % 3 for i in range(9)]
+    if any(cells[a] and cells[a] == cells[b] == cells[c] for a, b, c in WINNING_LINES):
+        return []
+    mark = 1 if cells.count(1) == cells.count(2) else 2
+    return [code + mark * 3**i for i in range(9) if not cells[i]]
+
+
+def reachable():
+    seen, layer = {0}, {0}
+    while layer:
+        layer = {child for code in layer for child in moves(code)}
+        seen |= layer
+    return seen
+
+
+def test_there_are_5478_positions_as_the_rules_spell_them_out():
+    seen = reachable()
+    assert len(seen) == 5478
+    assert set(np.flatnonzero(POSITIONS.reachable).tolist()) == seen
+    for code in seen:
+        assert len(moves(code)) == POSITIONS.masks[code].sum()
+        assert POSITIONS.over[code] == (not moves(code))
+
+
+def test_there_are_255168_games():
+    @cache
+    def games(code):
+        return sum(map(games, moves(code))) or 1
+
+    assert games(0) == 255_168
+
+
+def test_there_are_765_positions_up_to_symmetry():
+    boards = POSITIONS.marks[POSITIONS.reachable]
+    images = [np.rot90(b, k, axes=(1, 2)) for b in (boards, boards[:, ::-1]) for k in range(4)]
+    assert len(np.unique(np.min([encode(image) for image in images], axis=0))) == 765
+
+
+def test_perfect_play_draws():
+    assert POSITIONS.value[0] == 0
+
+
+@cache
+def _outcomes(policies):
+    """Return the shares of X wins, draws and O wins when both sides choose from sets of cells."""
+
+    @cache
+    def walk(code):
+        if POSITIONS.over[code]:
+            return np.eye(3)[1 - POSITIONS.winner[code]]
+        mover = POSITIONS.to_move[code]
+        cells = NAMED[policies[0 if mover == X else 1]]()[code]
+        chosen = [cell for cell in range(9) if cells >> cell & 1]
+        return np.mean([walk(int(code + DIGITS[mover] * POWERS[c])) for c in chosen], axis=0)
+
+    return 100 * walk(0)
+
+
+@pytest.mark.parametrize(
+    ("x", "o", "percent"),
+    [
+        ("random", "random", (58.492, 12.698, 28.810)),
+        ("minimax", "random", (96.781, 3.219, 0)),
+        ("random", "minimax", (0, 22.252, 77.748)),
+        ("minimax", "minimax", (0, 100, 0)),
+        ("minimax_first", "minimax", (0, 100, 0)),
+        ("minimax", "minimax_first", (0, 100, 0)),
+        ("minimax_first", "minimax_first", (0, 100, 0)),
+    ],
+)
+def test_pairings_are_exact(x, o, percent):
+    assert _outcomes((x, o)) == pytest.approx(percent, abs=0.0005)
+
+
+def test_minimax_never_loses_to_any_play():
+    for x, o, lost in (("minimax", "random", 2), ("minimax_first", "random", 2)):
+        assert _outcomes((x, o))[lost] == 0
+        assert _outcomes((o, x))[2 - lost] == 0
+
+
+@pytest.mark.parametrize(("side", "winner"), [("X", X), ("O", O)])
+@pytest.mark.parametrize("opponent", ["random", "minimax"])
+def test_the_environment_plays_the_pairings(side, winner, opponent):
+    n = 20_000
+    envs = gym.make_vec("TicTacToe-v0", num_envs=n, side=side, opponent=opponent)
+    _, infos = envs.reset(seed=4)
+    envs.action_space.seed(5)
+    playing, winners = np.ones(n, bool), np.zeros(n, int)
+    while playing.any():
+        assert (infos["to_play"] == winner).all()
+        _, rewards, terminations, _, infos = envs.step(envs.sample_legal_actions())
+        ended = playing & terminations
+        winners[ended] = infos["winner"][ended]
+        assert (rewards[ended] == winners[ended] * winner).all()
+        playing &= ~ended
+    counts = [np.sum(winners == w) for w in (1, 0, -1)]
+    pairing = ("random", opponent) if side == "X" else (opponent, "random")
+    expected = _outcomes(pairing) * n / 100
+    possible = expected > 0
+    assert np.array_equal(np.array(counts)[~possible], expected[~possible])
+    assert chisquare(np.array(counts)[possible], expected[possible]).pvalue > 1e-4
+
+
+def test_a_random_side_is_a_fair_coin():
+    _, infos = gym.make_vec("TicTacToe-v0", num_envs=10_000, side="random").reset(seed=0)
+    assert chisquare(np.unique(infos["to_play"], return_counts=True)[1]).pvalue > 1e-4
+
+
+def test_for_both_sides_each_step_is_one_ply_seen_by_the_player_to_move():
+    env = gym.make("TicTacToe-v0", side="both")
+    observation, info = env.reset(seed=0)
+    for cell, mark in zip((0, 3, 1, 4), (X, O, X, O), strict=True):
+        assert info["to_play"] == mark
+        observation, reward, terminated, _, info = env.step(cell)
+        assert (reward, terminated, info["winner"]) == (0, False, 0)
+    assert (observation * info["to_play"]).tolist() == [[1, 1, 0], [-1, -1, 0], [0, 0, 0]]
+    observation, reward, terminated, _, info = env.step(2)
+    assert (reward, terminated, info["winner"], info["to_play"]) == (1, True, X, O)
+    assert observation.tolist() == [[-1, -1, -1], [1, 1, 0], [0, 0, 0]]
+    assert not info["action_mask"].any()
+
+
+def test_losing_to_the_answer_costs_one():
+    env = gym.make("TicTacToe-v0", opponent="minimax_first")
+    env.reset(seed=0, options={"board": [[-1, -1, 0], [1, 0, 0], [1, 0, 0]]})
+    _, reward, terminated, _, info = env.step(8)
+    assert (reward, terminated, info["winner"]) == (-1, True, O)
+
+
+def test_a_start_board_lets_the_opponent_move_when_it_is_its_turn():
+    env = gym.make("TicTacToe-v0", opponent="minimax_first", side="O")
+    observation, info = env.reset(seed=0, options={"board": [[1, -1, 0], [0, 1, 0], [-1, 0, 0]]})
+    assert (observation == -1).sum() == 3
+    observation, info = env.reset(seed=0, options={"board": [[1, 0, 0], [0, 0, 0], [0, 0, 0]]})
+    assert observation.tolist() == [[-1, 0, 0], [0, 0, 0], [0, 0, 0]]
+    assert info["action_mask"].sum() == 8
+
+
+def test_a_start_board_that_is_over_ends_with_the_first_step():
+    env = gym.make("TicTacToe-v0")
+    _, info = env.reset(seed=0, options={"board": [[1, 1, 1], [-1, -1, 0], [0, 0, 0]]})
+    assert info["winner"] == X
+    _, reward, terminated, _, info = env.step(5)
+    assert (reward, terminated, info["illegal"]) == (0, True, True)
+
+
+def test_afterstates_show_the_mover_its_mark_and_its_win():
+    board = np.array([[1, 1, 0], [-1, -1, 0], [0, 0, 0]])
+    after, rewards, masks = (each[0] for each in afterstates(board[None]))
+    assert masks.tolist() == [0, 0, 1, 0, 0, 1, 1, 1, 1]
+    assert rewards.tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 0]
+    assert after[2].tolist() == [[1, 1, 1], [-1, -1, 0], [0, 0, 0]]
+    assert after[0].tolist() == board.tolist()
+
+
+class FirstFree:
+    """An agent that users might bring."""
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        self.seen = observation
+        return (observation.reshape(len(observation), 9) == 0).argmax(axis=1), state
+
+
+def test_any_agent_with_predict_can_be_the_opponent():
+    opponent = FirstFree()
+    env = gym.make("TicTacToe-v0", opponent=opponent, side="X")
+    env.reset(seed=0)
+    observation, *_ = env.step(4)
+    assert opponent.seen.tolist() == [[[0, 0, 0], [0, -1, 0], [0, 0, 0]]]
+    assert observation.tolist() == [[-1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    envs = gym.make_vec("TicTacToe-v0", num_envs=3, opponent=opponent, side="O")
+    observations, _ = envs.reset(seed=0)
+    assert (observations[:, 0, 0] == -1).all()
+
+
+class Taken(FirstFree):
+    """An agent that plays a cell that is taken."""
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        return np.full(len(observation), 4), state
+
+
+@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+def test_an_opponent_that_plays_a_taken_cell_is_an_error_that_changes_nothing(make):
+    env = make("TicTacToe-v0", opponent=Taken())
+    env.reset(seed=0)
+    before = env.unwrapped.get_state()
+    with pytest.raises(ValueError, match=r"opponent Taken played 4, which is not free"):
+        env.step(4 if make is gym.make else [4])
+    after = env.unwrapped.get_state()
+    assert all(np.array_equal(before[name], after[name]) for name in before)

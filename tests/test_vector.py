@@ -1,0 +1,238 @@
+"""The native vector environments equal single ones, step for step, and offer what those cannot."""
+
+import pickle
+import warnings
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import RecordVideo
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from scipy.stats import chisquare
+from test_envs import IDS, VARIANTS
+
+MODES = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
+every_id = pytest.mark.parametrize("env_id", IDS)
+
+
+def assert_same(ours, theirs):
+    """Compare arrays bit for bit, and infos wherever their `_key` is true."""
+    assert ours.dtype == theirs.dtype
+    assert ours.shape == theirs.shape
+    assert np.array_equal(ours, theirs)
+
+
+def assert_same_infos(ours, theirs):
+    assert ours.keys() == theirs.keys()
+    for name in (name for name in theirs if not name.startswith("_")):
+        keyed = theirs[f"_{name}"]
+        assert_same(ours[f"_{name}"], keyed)
+        if isinstance(theirs[name], dict):
+            assert_same_infos(ours[name], theirs[name])
+        elif name == "final_obs":
+            for a, b in zip(ours[name][keyed], theirs[name][keyed], strict=True):
+                assert_same(a, b)
+        else:
+            assert ours[name].dtype == theirs[name].dtype
+            assert_same(ours[name][keyed], theirs[name][keyed])
+
+
+@MODES
+@pytest.mark.parametrize("limits", [{}, {"max_episode_steps": 7}, {"max_illegal": 2}])
+@pytest.mark.parametrize(("env_id", "options"), VARIANTS)
+def test_a_vector_environment_equals_single_ones(env_id, options, mode, limits):
+    n = 6
+    options = {**options, **limits}
+    ours = gym.make_vec(env_id, num_envs=n, autoreset_mode=mode, **options)
+    theirs = gym.make_vec(
+        env_id, n, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **options
+    )
+    assert ours.single_observation_space == theirs.single_observation_space
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    assert ours.metadata["autoreset_mode"] is mode
+    (observations, infos), (expected, expected_infos) = ours.reset(seed=9), theirs.reset(seed=9)
+    assert_same(observations, expected)
+    assert_same_infos(infos, expected_infos)
+    rng = np.random.default_rng(2)
+    ends = 0
+    for step in range(500):
+        actions = rng.integers(0, ours.single_action_space.n, n)
+        if step % 4:  # mostly legal, so that games get far
+            actions = ours.sample_legal_actions()
+        got, wanted = ours.step(actions), theirs.step(actions)
+        for a, b in zip(got[:4], wanted[:4], strict=True):
+            assert_same(a, b)
+        assert_same_infos(got[4], wanted[4])
+        ended = got[2] | got[3]
+        ends += ended.sum()
+        if mode is AutoresetMode.DISABLED and ended.any():
+            (a, infos), (b, expected_infos) = (
+                envs.reset(options={"reset_mask": ended.copy()}) for envs in (ours, theirs)
+            )
+            assert_same(a, b)
+            assert_same_infos(infos, expected_infos)
+    assert ends >= 5
+
+
+@every_id
+def test_a_game_among_thousands_is_the_game_of_its_seed(env_id):
+    envs, env = gym.make_vec(env_id, num_envs=3000), gym.make(env_id)
+    _, infos = envs.reset(seed=100)
+    _, info = env.reset(seed=100 + 1234)
+    for _ in range(60):
+        actions = envs.sample_legal_actions()
+        observations, rewards, terminations, _, infos = envs.step(actions)
+        observation, reward, terminated, _, info = env.step(actions[1234])
+        assert np.array_equal(observations[1234], observation)
+        assert (rewards[1234], terminations[1234]) == (reward, terminated)
+        if terminated:
+            break
+
+
+@every_id
+def test_seeds_may_be_given_one_by_one(env_id):
+    envs = gym.make_vec(env_id, num_envs=3, **({"side": "O"} if env_id == "TicTacToe-v0" else {}))
+    first, _ = envs.reset(seed=[5, 6, 7])
+    assert np.array_equal(first, envs.reset(seed=5)[0])
+    assert np.array_equal(first, envs.reset(seed=np.int64(5))[0])
+    going_on, _ = envs.reset(seed=[5, None, 7])
+    assert np.array_equal(going_on[[0, 2]], first[[0, 2]])
+
+
+@every_id
+def test_unseeded_environments_differ(env_id):
+    options = {"side": "O"} if env_id == "TicTacToe-v0" else {}
+    boards = [gym.make_vec(env_id, num_envs=64, **options).reset()[0] for _ in range(2)]
+    assert not np.array_equal(*boards)
+
+
+@every_id
+def test_sampled_actions_are_legal_and_uniform(env_id):
+    n = 20_000
+    envs = gym.make_vec(env_id, num_envs=n)
+    board = (
+        [[1, -1, 0], [0, 0, 0], [0, 0, 0]]
+        if env_id == "TicTacToe-v0"
+        else [[1, 3, 1, 0], [2, 4, 2, 0], [1, 3, 1, 0], [2, 4, 2, 0]]
+    )
+    _, infos = envs.reset(seed=0, options={"board": np.array(board)})
+    legal = np.flatnonzero(infos["action_mask"][0])
+    envs.action_space.seed(1)
+    actions = envs.sample_legal_actions()
+    counts = np.bincount(actions, minlength=9)
+    assert counts[legal].sum() == n
+    if len(legal) > 1:
+        assert chisquare(counts[legal]).pvalue > 1e-4
+    envs.action_space.seed(1)
+    assert np.array_equal(envs.sample_legal_actions(), actions)
+    _, infos = envs.reset(seed=0)
+    for _ in range(30):
+        actions = envs.sample_legal_actions()
+        over = ~infos["action_mask"].any(axis=1)
+        assert (infos["action_mask"][np.arange(n), actions] | over).all()
+        assert (actions[over] == 0).all()
+        *_, infos = envs.step(actions)
+
+
+@every_id
+def test_arrays_are_fresh_on_every_step(env_id):
+    envs, untouched = (gym.make_vec(env_id, num_envs=4) for _ in range(2))
+    got = [envs.reset(seed=1)]
+    untouched.reset(seed=1)
+    for _ in range(40):
+        actions = envs.sample_legal_actions()
+        got = envs.step(actions)
+        wanted = untouched.step(actions)
+        for a, b in zip(got[:4], wanted[:4], strict=True):
+            assert np.array_equal(a, b)
+        for array in (*got[:4], *got[4].values()):
+            array[...] = 1
+        assert np.array_equal(envs.action_masks(), untouched.action_masks())
+
+
+@every_id
+@MODES
+def test_states_bring_back_the_games(env_id, mode):
+    envs = gym.make_vec(env_id, num_envs=5, autoreset_mode=mode, max_episode_steps=40)
+    envs.reset(seed=3)
+    for _ in range(3):
+        envs.step(envs.sample_legal_actions())
+    state = pickle.loads(pickle.dumps(envs.get_state()))
+    if mode is AutoresetMode.DISABLED:
+        return  # games may be over here
+    again = pickle.loads(pickle.dumps(gym.make_vec(env_id, 5, autoreset_mode=mode, max_episode_steps=40)))
+    again.reset(seed=99)
+    again.set_state(state)
+    for _ in range(80):
+        actions = envs.sample_legal_actions()
+        for a, b in zip(envs.step(actions)[:4], again.step(actions)[:4], strict=True):
+            assert np.array_equal(a, b)
+
+
+@every_id
+def test_games_that_are_over_need_a_reset_when_autoreset_is_disabled(env_id):
+    envs = gym.make_vec(env_id, 3, autoreset_mode="Disabled", max_episode_steps=1)
+    envs.reset(seed=0)
+    envs.step(envs.sample_legal_actions())
+    state = envs.get_state()
+    with pytest.raises(ResetNeeded, match=r"games \[0, 1, 2\] are over"):
+        envs.step(np.zeros(3, int))
+    assert all(np.array_equal(state[name], value) for name, value in envs.get_state().items())
+    envs.reset(options={"reset_mask": np.array([True, True, True])})
+    envs.step(envs.sample_legal_actions())
+
+
+@every_id
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_episode_statistics_are_recorded(env_id, mode):
+    envs = RecordEpisodeStatistics(gym.make_vec(env_id, num_envs=8, autoreset_mode=mode))
+    envs.reset(seed=0)
+    episodes = 0
+    for _ in range(400):
+        *_, terminations, _, infos = envs.step(envs.unwrapped.sample_legal_actions())
+        ended = np.flatnonzero(terminations)
+        episodes += len(ended)
+        if len(ended) and env_id != "TicTacToe-v0":
+            final = infos["final_info"] if mode is AutoresetMode.SAME_STEP else infos
+            assert np.array_equal(infos["episode"]["r"][ended], final["score"][ended])
+    assert envs.episode_count == episodes > 5
+
+
+@every_id
+def test_rendering_gives_one_frame_a_game(env_id):
+    envs = gym.make_vec(env_id, num_envs=3, render_mode="rgb_array")
+    envs.reset(seed=0)
+    single = gym.make(env_id, render_mode="rgb_array")
+    single.reset(seed=1)
+    frames = envs.render()
+    assert len(frames) == 3
+    assert np.array_equal(frames[1], single.render())
+    texts = gym.make_vec(env_id, num_envs=2, render_mode="ansi")
+    texts.reset(seed=0)
+    assert all(isinstance(text, str) for text in texts.render())
+
+
+@every_id
+def test_videos_are_recorded(env_id, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # moviepy and its encoder warn about their own affairs
+        env = RecordVideo(gym.make(env_id, render_mode="rgb_array"), str(tmp_path / "one"))
+        _, info = env.reset(seed=0)
+        for _ in range(5):
+            *_, terminated, _, info = env.step(int(info["action_mask"].argmax()))
+            if terminated:
+                break
+        env.close()
+        envs = gym.wrappers.vector.RecordVideo(
+            gym.make_vec(env_id, num_envs=4, render_mode="rgb_array"),
+            str(tmp_path / "many"),
+            video_length=5,
+        )
+        envs.reset(seed=0)
+        for _ in range(6):
+            envs.step(envs.unwrapped.sample_legal_actions())
+        envs.close()
+    assert len(list(tmp_path.rglob("*.mp4"))) >= 2

@@ -1,0 +1,276 @@
+"""A person plays, or watches a replay: `python -m tile_envs.play Tiles2048-v0`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import secrets
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import gymnasium as gym
+
+from tile_envs.game import Game, ids, make
+from tile_envs.replay import Replay, begin, read, replay_of, write
+from tile_envs.sliding.controls import SlidingControls
+from tile_envs.sliding.env import SlidingEnv
+from tile_envs.terminal import Terminal
+from tile_envs.tictactoe.controls import TicTacToeControls
+from tile_envs.tictactoe.env import TicTacToeEnv
+from tile_envs.view import Controls, Screen, View
+from tile_envs.window import Window
+
+CONTROLS: dict[type, Callable[[Any], Controls]] = {
+    SlidingEnv: SlidingControls,
+    TicTacToeEnv: TicTacToeControls,
+}
+"""A new game is added here."""
+
+WASD = {"w": "up", "a": "left", "s": "down", "d": "right"}
+LEAVE = ("q", "closed")
+
+EXAMPLES = """\
+examples:
+  python -m tile_envs.play Tiles2048-v0
+  python -m tile_envs.play Tiles2584-v0 -o shape=[3,3] -o 'spawn={"1": 0.75, "3": 0.25}'
+  python -m tile_envs.play TicTacToe-v0 -o opponent=minimax -o side=O --window
+  python -m tile_envs.play Tiles2048-v0 --seed 7 --record game.json
+  python -m tile_envs.play --replay game.json --speed 10
+
+keys:
+  Tiles2048-v0, Tiles2584-v0   arrows or WASD
+  TicTacToe-v0                 0 to 8, row by row; or arrows and Enter; or a click
+  all                          u undo, n or r new game, q quit
+  replay                       space pause, left and right step, q quit
+"""
+
+
+def play(
+    env: gym.Env[Any, Any],
+    screen: Screen,
+    seed: int,
+    *,
+    reset: Mapping[str, Any] | None = None,
+    record: str | os.PathLike[str] | None = None,
+) -> Game:
+    """Let a person play game after game, until they leave.
+
+    Args:
+        env: An environment of this package.  It is played without its wrappers, which could not be
+            taken back.
+        screen: The terminal or window.
+        seed: The first game's seed; each new game takes the next one.
+        reset: Reset options that every game starts from.
+        record: The file that keeps each game as it is left.  A game without a move does not replace
+            one with moves.
+
+    Returns:
+        The last game.
+    """
+    inner: Any = env.unwrapped
+    controls = controls_of(inner)
+    keys = f"{controls.keys} · u undo · n new · q quit"
+    game = Game(inner, seed, reset)
+    kept = False
+
+    def keep() -> None:
+        nonlocal kept
+        if record is not None and (game.actions or not kept):
+            write(replay_of(game), record)
+            kept = True
+
+    try:
+        while True:
+            position = game.position
+            screen.draw(View(controls, position, controls.words(position), keys))
+            key = screen.key()
+            if key in LEAVE:
+                break
+            if key == "u":
+                game.take_back()
+            elif key in ("n", "r"):
+                keep()
+                game = Game(inner, game.seed + 1, reset)
+            elif key is not None:
+                action = controls.action(WASD.get(key, key) if isinstance(key, str) else key)
+                if action is not None and position.info["action_mask"][action]:
+                    game.play(action)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        keep()
+    return game
+
+
+def watch(replay: Replay, screen: Screen, speed: float) -> None:
+    """Show a replay, until the person leaves.
+
+    Args:
+        replay: A game that can be played through.
+        screen: The terminal or window.
+        speed: Moves per second.
+    """
+    game = begin(replay)
+    controls = controls_of(game.env)
+    paused = False
+    due = time.monotonic() + 1 / speed
+    while True:
+        n, end = len(game.actions), len(replay.actions)
+        state = "paused" if paused else f"{speed:g} moves/s"
+        words = f"move {n} of {end} · {controls.words(game.position) if n == end else state}"
+        keys = "space pause · left, right step · q quit"
+        screen.draw(View(controls, game.position, words, keys))
+        waits = paused or n == end
+        key = screen.key(None if waits else max(0.0, due - time.monotonic()))
+        if key in LEAVE:
+            return
+        if key is None:
+            game.play(replay.actions[n])
+            due = max(due, time.monotonic() - 1 / speed) + 1 / speed
+        elif key == "space":
+            paused, due = not paused, time.monotonic() + 1 / speed
+        elif key in ("right", "d", "left", "a"):
+            paused = True
+            if key in ("left", "a"):
+                game.take_back()
+            elif n < end:
+                game.play(replay.actions[n])
+
+
+def controls_of(env: object) -> Controls:
+    """Return how a person plays an environment.
+
+    Raises:
+        ValueError: If it is no game of this package.
+    """
+    for game, controls in CONTROLS.items():
+        if isinstance(env, game):
+            return controls(env)
+    raise ValueError(f"{env} cannot be played here: expected one of {', '.join(ids())}.")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    parser = _parser()
+    asked = parser.parse_args(arguments)
+    try:
+        replay = _replay_asked_for(asked)
+        screen = _window(replay.env) if asked.window else Terminal()
+    except (ValueError, TypeError, RuntimeError, gym.error.DependencyNotInstalled) as error:
+        parser.error(" ".join(str(error).split()))
+    if asked.replay:
+        with screen, contextlib.suppress(KeyboardInterrupt):
+            watch(replay, screen, asked.speed)
+        return 0
+    with screen:
+        game = play(make(replay.env, replay.options), screen, replay.seed, record=asked.record)
+    controls = controls_of(game.env)
+    print(controls.text(game.position, colours=False))
+    print(f"{controls.words(game.position)} · {len(game.actions)} moves · seed {game.seed}")
+    if asked.record:
+        print(f"kept in {asked.record}")
+    return 0
+
+
+def _replay_asked_for(asked: argparse.Namespace) -> Replay:
+    """Return the replay to watch, or the game to play as a replay without actions.
+
+    Raises:
+        ValueError: If there is something wrong with it.
+    """
+    if asked.replay:
+        if asked.env or asked.option or asked.seed is not None or asked.record:
+            raise ValueError(
+                "--replay takes everything from its file: give no environment, -o, "
+                "--seed or --record with it."
+            )
+        return read(asked.replay)
+    if not asked.env:
+        raise ValueError(f"which game? Expected one of {', '.join(ids())}.")
+    record = asked.record
+    if record and (record.is_dir() or not os.access(record.parent, os.W_OK)):
+        raise ValueError(f"{record}: no file can be written there.")
+    seed = secrets.randbelow(2**32) if asked.seed is None else asked.seed
+    replay = Replay(asked.env.removeprefix("tile_envs:"), seed, options=dict(asked.option))
+    begin(replay)
+    return replay
+
+
+def _window(title: str) -> Window:
+    """Open a window.
+
+    Raises:
+        DependencyNotInstalled: If pygame is missing.
+        RuntimeError: If nobody would see it.
+    """
+    window = Window(fps=60, title=title)
+    if not window.visible:
+        raise RuntimeError("no window can be opened here: there is no screen.")
+    return window
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m tile_envs.play",
+        description="Play a game, or watch a replay, in the terminal or in a window.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("env", nargs="?", metavar="ENV", help=f"what to play: {', '.join(ids())}")
+    add(
+        *("-o", "--option"),
+        action="append",
+        default=[],
+        type=_option,
+        metavar="NAME=VALUE",
+        help="an option of the environment, its value in JSON or a word; can be repeated",
+    )
+    add("--seed", type=int, metavar="N", help="make the game one that can be repeated")
+    add("--window", action="store_true", help="use a window (needs tile-envs[render])")
+    add("--record", type=Path, metavar="FILE", help="keep the game in a file when it is left")
+    add("--replay", type=Path, metavar="FILE", help="show the game in a file")
+    add(
+        "--speed",
+        type=_speed,
+        default=4.0,
+        metavar="S",
+        help="moves per second of a replay (default: %(default)g)",
+    )
+    return parser
+
+
+def _option(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not name or not sign:
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _speed(text: str) -> float:
+    speed = float(text)
+    if not 0 < speed < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
+    return speed
+
+
+if __name__ == "__main__":
+    for ending in {"SIGTERM", "SIGHUP"} & set(dir(signal)):
+        # Leave as after Ctrl-C: the terminal is put back and the game is kept.
+        signal.signal(getattr(signal, ending), signal.default_int_handler)
+    sys.exit(main())

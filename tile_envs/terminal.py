@@ -1,0 +1,197 @@
+"""The terminal as a screen: single keys, coloured tiles, and everything put back on leaving."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tile_envs.view import View
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import select
+    import termios
+    import tty
+
+STDIN, STDOUT = 0, 1
+
+OPEN = "\x1b[?1049h\x1b[?25l\x1b[?7l"  # the second screen; no cursor; long lines are cut
+CLOSE = "\x1b[?7h\x1b[?25h\x1b[?1049l"
+HOME, CLEAR_LINE, CLEAR_BELOW, PLAIN, BOLD = "\x1b[H", "\x1b[K", "\x1b[J", "\x1b[0m", "\x1b[1m"
+
+ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
+KEY_NAMES = {
+    **{f"\x1b{lead}{letter}": name for lead in "[O" for letter, name in ARROWS.items()},
+    "\r": "enter",
+    "\n": "enter",
+    " ": "space",
+    "\x03": "closed",  # Ctrl-C, where it is not a signal
+    "\x04": "closed",  # Ctrl-D
+}
+KEY = re.compile(r"\x1b+(?:\[\[.|\[[0-?]*[ -/]*[@-~]|O.|[^\x1b[O])?|.", re.DOTALL)
+"""What one key sends; of the many that begin with an escape, only the arrows have a name."""
+UNFINISHED = re.compile(r"\x1b+(?:\[\[?|\[[0-?]+[ -/]*|O)?")
+REST_OF_KEY = 0.05
+"""Seconds within which the rest of an unfinished key arrives, if it is not the escape key."""
+
+
+class Block(NamedTuple):
+    """A cell to be painted."""
+
+    label: str
+    ink: str
+    ground: str
+
+
+class Terminal:
+    """The screen of a person who plays, for as long as a `with` block lasts.
+
+    Attributes:
+        colours: Whether to paint; not where the environment variable NO_COLOR asks for none.
+
+    Raises:
+        RuntimeError: If there is no terminal.
+    """
+
+    def __init__(self) -> None:
+        if not (os.isatty(STDIN) and os.isatty(STDOUT)):
+            raise RuntimeError("this needs a terminal for its input and output, or --window.")
+        self.colours = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self._unread = ""
+
+    def __enter__(self) -> Terminal:
+        self._input = _Input()
+        sys.stdout.write(OPEN)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with contextlib.suppress(OSError):  # the terminal itself may be gone
+            self._input.restore()
+            sys.stdout.write(CLOSE)
+            sys.stdout.flush()
+
+    def draw(self, view: View) -> None:
+        """Show a view, as far as the screen reaches."""
+        lines = view.text(self.colours).split("\n")[: shutil.get_terminal_size().lines]
+        sys.stdout.write(HOME + f"{CLEAR_LINE}\r\n".join(lines) + CLEAR_LINE + CLEAR_BELOW)
+        sys.stdout.flush()
+
+    def key(self, timeout: float | None = None) -> str | None:
+        """Wait for a key.
+
+        Args:
+            timeout: Seconds to wait at most; None waits for ever.
+
+        Returns:
+            The character of a key in lower case; `up`, `right`, `down`, `left`, `enter` or `space`;
+            `closed` at the end of input; None when the time is over.
+        """
+        if not self._unread:
+            arrived = self._input.read(timeout)
+            if not arrived:
+                return None if arrived is None else "closed"
+            self._unread = arrived
+        while UNFINISHED.fullmatch(self._unread):
+            rest = self._input.read(REST_OF_KEY)
+            if not rest:
+                break
+            self._unread += rest
+        key = KEY.match(self._unread)
+        assert key
+        self._unread = self._unread[key.end() :]
+        return KEY_NAMES.get(key[0], key[0].lower())
+
+
+def blocks(rows: Sequence[Sequence[Block]], gap: str, width: int) -> str:
+    """Paint cells on a board, each three lines high, with half a line between them.
+
+    Args:
+        rows: The cells.
+        gap: The colour of the board.
+        width: The width of a cell, in characters.
+    """
+    edge = _paint(" ", gap, gap)
+    lines = []
+    for row in rows:
+        lines.append(edge.join(_paint("▄" * width, cell.ground, gap) for cell in row))
+        lines.append(
+            edge.join(_paint(cell.label.center(width), cell.ink, cell.ground) for cell in row)
+        )
+        lines.append(edge.join(_paint(" " * width, cell.ink, cell.ground) for cell in row))
+    columns = (width + 1) * len(rows[0]) + 1
+    below = f"{_colour(gap, 38)}{'▀' * columns}{PLAIN}"
+    return "\n".join([*(edge + line + edge for line in lines), below])
+
+
+def _paint(text: str, ink: str, ground: str) -> str:
+    return f"{_colour(ink, 38)}{_colour(ground, 48)}{BOLD}{text}{PLAIN}"
+
+
+def _colour(colour: str, kind: int) -> str:
+    """Return the sequence that sets the ink (kind 38) or the ground (48) to `#rrggbb`."""
+    red, green, blue = bytes.fromhex(colour[1:])
+    return f"\x1b[{kind};2;{red};{green};{blue}m"
+
+
+if sys.platform == "win32":
+
+    class _Input:
+        """Keys one by one, translated to what other systems send."""
+
+        ARROWS = {"H": "\x1b[A", "P": "\x1b[B", "M": "\x1b[C", "K": "\x1b[D"}
+
+        def __init__(self) -> None:
+            os.system("")  # has the console obey escape sequences
+
+        def read(self, timeout: float | None) -> str | None:
+            deadline = None if timeout is None else time.monotonic() + timeout
+            while not msvcrt.kbhit():
+                if deadline is not None and time.monotonic() >= deadline:
+                    return None
+                time.sleep(0.01)
+            character = msvcrt.getwch()
+            if character in "\x00\xe0":
+                return self.ARROWS.get(msvcrt.getwch(), "\x00")
+            return character
+
+        def restore(self) -> None:
+            pass
+
+else:
+
+    class _Input:
+        """Keys as they come, without echo; Ctrl-C interrupts, Ctrl-Z and Ctrl-\\ are mere keys."""
+
+        def __init__(self) -> None:
+            self._settings = termios.tcgetattr(STDIN)
+            tty.setcbreak(STDIN)
+            settings = termios.tcgetattr(STDIN)
+            disabled = bytes([os.fpathconf(STDIN, "PC_VDISABLE")])
+            settings[6][termios.VSUSP] = settings[6][termios.VQUIT] = disabled
+            termios.tcsetattr(STDIN, termios.TCSADRAIN, settings)
+
+        def read(self, timeout: float | None) -> str | None:
+            """Return what has been typed, "" at the end of input, None when the time is over."""
+            if not select.select([STDIN], [], [], timeout)[0]:
+                return None
+            try:
+                return os.read(STDIN, 1024).decode(errors="replace")
+            except OSError:  # the other end of the terminal has gone
+                return ""
+
+        def restore(self) -> None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(STDIN, termios.TCSADRAIN, self._settings)

@@ -1,0 +1,80 @@
+"""What a person who plays sees and presses, on any screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from tile_envs.drawing import Picture, caption
+from tile_envs.game import Position
+
+CAPTION_HEIGHT = 26
+
+
+class Click(NamedTuple):
+    """A press of a mouse button, in pixels of the board's picture."""
+
+    x: int
+    y: int
+
+
+Key = str | Click
+"""A character in lower case; `up`, `right`, `down`, `left`, `enter`, `space`; `closed` when no more
+can come from this screen; or a click."""
+
+
+class Controls(Protocol):
+    """How a game is played and looked at: one class per game, in the game's folder.
+
+    Attributes:
+        keys: The keys that play, for people to read.
+    """
+
+    keys: ClassVar[str]
+
+    def action(self, key: Key) -> int | None:
+        """Return what a key plays, or None if it plays nothing."""
+
+    def words(self, position: Position) -> str:
+        """Return what there is to say: whose turn it is, or how the game has ended."""
+
+    def text(self, position: Position, colours: bool) -> str:
+        """Return the board as lines of text, painted or not."""
+
+    def picture(self, position: Position) -> Picture:
+        """Return the board as a picture."""
+
+
+class Screen(Protocol):
+    """Where a game is shown and keys come from: a terminal or a window."""
+
+    def draw(self, view: View) -> None:
+        """Show a view."""
+
+    def key(self, timeout: float | None = None) -> Key | None:
+        """Wait for a key, at most so many seconds; None when they are over."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A position with two lines below it."""
+
+    controls: Controls
+    position: Position
+    words: str
+    keys: str
+
+    def text(self, colours: bool) -> str:
+        """Return it as lines of text."""
+        board = self.controls.text(self.position, colours)
+        return f"{board}\n\n{self.words}\n{self.keys}"
+
+    def picture(self) -> Picture:
+        """Return it as a picture, on a ground that goes on below the board."""
+        board = self.controls.picture(self.position)
+        ground = "#" + board[0, 0].tobytes().hex()
+        width = board.shape[1]
+        lines = [caption(line, width, CAPTION_HEIGHT, ground) for line in (self.words, self.keys)]
+        return np.concatenate([board, *lines])

@@ -1,0 +1,124 @@
+"""A window that shows pictures, and tells which keys and buttons a person presses."""
+
+from __future__ import annotations
+
+import os
+import time
+from types import TracebackType
+from typing import Any
+
+from gymnasium.error import DependencyNotInstalled
+
+from tile_envs.drawing import Picture
+from tile_envs.view import Click, Key, View
+
+
+class Window:
+    """A window, opened when the first picture is shown.
+
+    A person may close it at any time: it stays closed then, and what is shown goes nowhere, so that
+    whatever was being watched runs on.
+
+    Attributes:
+        fps: Most pictures per second that `show` lets through.
+        closed: Whether the window has been closed, by a person or by `close`.
+
+    Raises:
+        DependencyNotInstalled: If pygame is missing.
+        RuntimeError: If there is no screen to open a window on.
+    """
+
+    def __init__(self, fps: int, title: str = "tile-envs") -> None:
+        os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+        try:
+            import pygame
+        except ImportError:
+            raise DependencyNotInstalled(
+                "a window needs pygame-ce: pip install 'tile-envs[render]'"
+            ) from None
+        self.fps = fps
+        self.closed = False
+        self._title = title
+        self._pygame: Any = pygame
+        self._clock = pygame.time.Clock()
+        self._key_names = {
+            pygame.K_UP: "up",
+            pygame.K_RIGHT: "right",
+            pygame.K_DOWN: "down",
+            pygame.K_LEFT: "left",
+            pygame.K_RETURN: "enter",
+            pygame.K_KP_ENTER: "enter",
+            pygame.K_SPACE: "space",
+        }
+        try:
+            pygame.display.init()
+        except pygame.error as error:
+            raise RuntimeError(f"no window can be opened here: {error}.") from None
+
+    @property
+    def visible(self) -> bool:
+        """Whether a person can see it: without a screen SDL may draw into memory instead."""
+        return not self.closed and self._pygame.display.get_driver() != "offscreen"
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture, attend to the window, and wait as long as the frame rate asks.
+
+        Args:
+            picture: `(H, W, 3) uint8`.
+        """
+        if self.closed:
+            return
+        self._put(picture)
+        while self.key(0) not in (None, "closed"):
+            pass  # nobody plays here: only closing the window counts
+        self._clock.tick(self.fps)
+
+    def draw(self, view: View) -> None:
+        """Show a view at once, leaving keys and clicks to `key`."""
+        if not self.closed:
+            self._put(view.picture())
+
+    def _put(self, picture: Picture) -> None:
+        display = self._pygame.display
+        size = picture.shape[1::-1]
+        surface = display.get_surface()
+        # pygame has one window per process: another environment may have closed or resized it.
+        if surface is None or surface.get_size() != size:
+            display.init()
+            surface = display.set_mode(size)
+            display.set_caption(self._title)
+        self._pygame.surfarray.blit_array(surface, picture.swapaxes(0, 1))
+        display.flip()
+
+    def key(self, timeout: float | None = None) -> Key | None:
+        """Wait for a person.
+
+        Args:
+            timeout: Seconds to wait at most; None waits for ever.
+
+        Returns:
+            The character of a key in lower case; `up`, `right`, `down`, `left`, `enter` or `space`;
+            a click; `closed` if the window is; None when the time is over.
+        """
+        pygame = self._pygame
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self.closed and pygame.display.get_init():
+            # Never long, so that Ctrl-C in the terminal is noticed.
+            event = pygame.event.wait(50) if timeout != 0 else pygame.event.poll()
+            if event.type == pygame.QUIT:
+                self.close()
+            elif event.type == pygame.KEYDOWN:
+                return self._key_names.get(event.key, event.unicode.lower())
+            elif event.type == pygame.MOUSEBUTTONDOWN and event.button == pygame.BUTTON_LEFT:
+                return Click(*event.pos)
+            elif event.type == pygame.WINDOWEXPOSED:
+                pygame.display.flip()
+            elif event.type == pygame.NOEVENT and deadline and time.monotonic() >= deadline:
+                return None
+        return "closed"
+
+    def close(self) -> None:
+        """Close the window."""
+        if not self.closed:
+            self.closed = True
+            self._pygame.display.quit()
