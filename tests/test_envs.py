@@ -171,7 +171,9 @@ def test_every_render_mode_draws(env_id):
 
 @every_id
 def test_maskable_ppo_trains(env_id):
-    model = MaskablePPO("MlpPolicy", gym.make(env_id), n_steps=64, batch_size=32, n_epochs=1, seed=0)
+    model = MaskablePPO(
+        "MlpPolicy", gym.make(env_id), n_steps=64, batch_size=32, n_epochs=1, seed=0
+    )
     model.learn(256)
     assert model.num_timesteps == 256
 
@@ -213,7 +215,13 @@ def test_a_board_without_a_move_is_over_at_the_first_step():
     assert not info["action_mask"].any()
     after, reward, terminated, truncated, info = env.step(0)
     assert np.array_equal(after, observation)
-    assert (reward, terminated, truncated, info["illegal"], info["score"]) == (0, True, False, True, 8)
+    assert (reward, terminated, truncated, info["illegal"], info["score"]) == (
+        0,
+        True,
+        False,
+        True,
+        8,
+    )
 
 
 def test_the_two_largest_tiles_of_2048_can_be_made_and_seen():

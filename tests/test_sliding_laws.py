@@ -14,7 +14,9 @@ SHAPES = st.tuples(st.integers(2, 4), st.integers(2, 4))
 
 
 def boards(rules):
-    return SHAPES.flatmap(lambda shape: arrays(np.uint8, shape, elements=st.integers(0, rules.largest)))
+    return SHAPES.flatmap(
+        lambda shape: arrays(np.uint8, shape, elements=st.integers(0, rules.largest))
+    )
 
 
 @GAMES

@@ -82,7 +82,7 @@ def test_start_boards_hold_the_tiles_asked_for():
     assert chisquare(filled).pvalue > 1e-4
     fixed, _ = gym.make_vec("Tiles2048-v0", num_envs=500, start_tiles=[2, 2, 64]).reset(seed=0)
     assert (np.sort(fixed.reshape(500, -1))[:, -4:] == [0, 1, 1, 6]).all()
-    full, infos = gym.make_vec("Tiles2584-v0", num_envs=9, shape=(2, 2), start_tiles=4).reset(seed=0)
+    full, _ = gym.make_vec("Tiles2584-v0", 9, shape=(2, 2), start_tiles=4).reset(seed=0)
     assert (full > 0).all()
 
 

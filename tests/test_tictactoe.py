@@ -176,6 +176,7 @@ class FirstFree:
     """An agent that users might bring."""
 
     def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        """Play the first free cell."""
         self.seen = observation
         return (observation.reshape(len(observation), 9) == 0).argmax(axis=1), state
 
@@ -196,6 +197,7 @@ class Taken(FirstFree):
     """An agent that plays a cell that is taken."""
 
     def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        """Play the middle."""
         return np.full(len(observation), 4), state
 
 

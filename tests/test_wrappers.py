@@ -61,7 +61,7 @@ def test_the_mask_goes_into_the_observation_under_the_chosen_names(env_id):
     assert np.array_equal(observation["mask"], info["action_mask"])
     assert observation["mask"] is not info["action_mask"]
     envs = vector.MaskInObservation(gym.make_vec(env_id, 3, autoreset_mode="SameStep"))
-    observations, infos = envs.reset(seed=0)
+    envs.reset(seed=0)
     for _ in range(300):
         *_, infos = step = envs.step(envs.unwrapped.sample_legal_actions())
         assert step[0] in envs.observation_space

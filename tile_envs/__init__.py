@@ -1,7 +1,7 @@
 """Gymnasium environments for 2048, 2584 and tic-tac-toe.
 
-Importing the package registers `Tiles2048-v0`, `Tiles2584-v0` and `TicTacToe-v0`, each with a native
-vector environment:
+Importing the package registers `Tiles2048-v0`, `Tiles2584-v0` and `TicTacToe-v0`, each with a
+native vector environment:
 
     >>> import gymnasium as gym, tile_envs
     >>> env = gym.make("Tiles2048-v0")

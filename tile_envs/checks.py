@@ -145,7 +145,9 @@ def check_state(state: object, game: str, entries: set[str]) -> None:
         ValueError: If it is not.
     """
     if not isinstance(state, Mapping) or state.get("game") != game:
-        raise ValueError(f"expected a state of {game}, as get_state() returns it, got {brief(state)}.")
+        raise ValueError(
+            f"expected a state of {game}, as get_state() returns it, got {brief(state)}."
+        )
     if state.keys() != entries:
         raise ValueError(
             f"a state of {game} has the entries {_listed(sorted(entries))}, "

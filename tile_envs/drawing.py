@@ -16,6 +16,8 @@ Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom, in pixels."""
 
+CAPTION_HEIGHT, CAPTION_SIZE, CAPTION_INK = 26, 15, "#6d6a62"
+
 SUPERSAMPLING = 4
 BOLDNESS = 0.03
 """The stroke that is added around text, in parts of its size: the font at hand is a thin one."""
@@ -65,7 +67,7 @@ class Canvas:
             colour,
             _font(fitting),
             anchor="ms",
-            stroke_width=round(BOLDNESS * fitting),
+            stroke_width=int(BOLDNESS * fitting),
         )
 
     def picture(self) -> Picture:
@@ -91,10 +93,10 @@ def grid(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([top, f"\n{middle}\n".join(lines), bottom])
 
 
-def caption(words: str, width: int, height: int, colour: str, background: str) -> Picture:
+def caption(words: str, width: int, ground: str) -> Picture:
     """Return a strip with one line of text."""
-    canvas = Canvas(width, height, background)
-    canvas.text((8, 0, width - 8, height), words, height * 0.6, colour)
+    canvas = Canvas(width, CAPTION_HEIGHT, ground)
+    canvas.text((8, 0, width - 8, CAPTION_HEIGHT), words, CAPTION_SIZE, CAPTION_INK)
     return canvas.picture()
 
 

@@ -1,4 +1,4 @@
-"""What the single environments share: seeds, illegal actions, the end of a game, state in and out."""
+"""What the single environments share: seeds, illegal actions, ends, state in and out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Generic, NoReturn, SupportsIndex, TypeVar
 
 import gymnasium as gym
 import numpy as np
-from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
@@ -35,18 +34,18 @@ class GameEnv(gym.Env[Observation, int], Generic[Position]):
 
     Attributes:
         max_illegal: Consecutive illegal actions that truncate an episode.
+        n_actions: How many actions there are.
         state_name: The game and shape that a state belongs to.
         reset_options: The names of the options that `reset` takes.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata = {
         "render_modes": ["human", "ansi", "rgb_array"],
         "render_fps": 8,
     }
     state_name: str
     reset_options: ClassVar[tuple[str, ...]]
-    observation_space: spaces.Box
-    action_space: spaces.Discrete
+    n_actions: ClassVar[int]
 
     def __init__(self, max_illegal: int, render_mode: str | None) -> None:
         self.max_illegal = checked_count(max_illegal, "max_illegal")
@@ -152,7 +151,7 @@ class GameEnv(gym.Env[Observation, int], Generic[Position]):
         """Go to a state that `get_state` returned, in this environment or in an equal one.
 
         Raises:
-            ValueError: If it is no state, or one of another game or shape; nothing has changed then.
+            ValueError: If it is no state, or one of another game; nothing has changed then.
         """
         check_state(state, self.state_name, {*self._shared_state(), *self._position()})
         stream = checked_word(state["stream"], "state['stream']")

@@ -40,7 +40,9 @@ Positions = TypeVar("Positions")
 EVERY_GAME = slice(None)
 
 
-class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Generic[Single, Positions]):
+class GameVectorEnv(
+    VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Generic[Single, Positions]
+):
     """The base of the vector environments.
 
     Attributes:
@@ -49,7 +51,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         max_episode_steps: The time limit, which `gymnasium.make` would enforce with a wrapper.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
+    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
 
     def __init__(
         self,
@@ -149,12 +151,12 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         Args:
             seed: One for all, game i then being seeded with `seed + i`; or one each, None meaning
                 that the game's random stream goes on.
-            options: What the single environment's `reset` takes, either for all games or with a
-                leading axis of `num_envs`; and `reset_mask`, `(num_envs,) bool`: the games to reset.
+            options: What the single environment's `reset` takes, for all games or with a leading
+                axis of `num_envs`; and `reset_mask`, `(num_envs,) bool`, the games to reset.
 
         Returns:
-            The observations and infos of all games.  With a `reset_mask`, the `_key` of an info says
-            which games were reset.
+            The observations and infos of all games.  With a `reset_mask`, the `_key` of an info
+            says which games were reset.
 
         Raises:
             ValueError: If the seed or an option is unusable; nothing has changed then.
@@ -181,14 +183,14 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             actions: `(num_envs,)` integers.  Those of games that this step resets are ignored.
 
         Returns:
-            Observations, rewards `float64`, terminations and truncations `bool`, and the infos, each
-            with its `_key`.  All arrays are fresh.
+            Observations, rewards `float64`, terminations and truncations `bool`, and the infos,
+            each with its `_key`.  All arrays are fresh.
 
         Raises:
             ValueError: If the actions are not `num_envs` integers inside the action space.
             ResetNeeded: Before the first `reset`; or if a game is over and autoreset is disabled.
         """
-        actions = checked_actions(actions, self.num_envs, int(self.single_action_space.n))
+        actions = checked_actions(actions, self.num_envs, self.single.n_actions)
         due = self._ended  # the games that this step resets
         some_due = bool(due.any())
         if not self._started or (some_due and self.autoreset_mode is AutoresetMode.DISABLED):
@@ -324,10 +326,17 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
     def _seeded_streams(self, seed: Any) -> Words:
         """Return the stream positions that `reset` was asked for."""
+        if (
+            isinstance(seed, np.ndarray)
+            and seed.shape == (self.num_envs,)
+            and seed.dtype.kind == "u"
+        ):
+            return starts(seed.astype(np.uint64))
         if isinstance(seed, (Sequence, np.ndarray)):
             if len(seed) != self.num_envs:
                 raise ValueError(
-                    f"seed must be one integer or num_envs={self.num_envs} of them, got {len(seed)}."
+                    f"seed must be one integer, or one for each of {self.num_envs} games, "
+                    f"got {len(seed)}."
                 )
             given = [None if s is None else start(checked_seed(s)) for s in seed]
             streams = self._seeded_streams(None)

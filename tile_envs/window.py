@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from gymnasium.error import DependencyNotInstalled
 
 from tile_envs.drawing import Picture
-from tile_envs.view import Click, Key, View
+
+POLL = 0.05
+"""Seconds after which waiting for a person looks up, so that Ctrl-C in the terminal is noticed."""
+
+
+class Click(NamedTuple):
+    """A press of a mouse button, in pixels of the picture that is shown."""
+
+    x: int
+    y: int
+
+
+Key = str | Click
+"""A character in lower case; `up`, `right`, `down`, `left`, `enter`, `space`; `closed` when no more
+can come; or a click."""
+
+
+class Drawable(Protocol):
+    """Anything that can be shown as a picture."""
+
+    def picture(self) -> Picture:
+        """Return the picture."""
 
 
 class Window:
@@ -41,7 +62,7 @@ class Window:
         self._title = title
         self._pygame: Any = pygame
         self._clock = pygame.time.Clock()
-        self._key_names = {
+        self._key_names: dict[int, str] = {
             pygame.K_UP: "up",
             pygame.K_RIGHT: "right",
             pygame.K_DOWN: "down",
@@ -54,6 +75,12 @@ class Window:
             pygame.display.init()
         except pygame.error as error:
             raise RuntimeError(f"no window can be opened here: {error}.") from None
+
+    def __enter__(self) -> Window:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     @property
     def visible(self) -> bool:
@@ -73,7 +100,7 @@ class Window:
             pass  # nobody plays here: only closing the window counts
         self._clock.tick(self.fps)
 
-    def draw(self, view: View) -> None:
+    def draw(self, view: Drawable, /) -> None:
         """Show a view at once, leaving keys and clicks to `key`."""
         if not self.closed:
             self._put(view.picture())
@@ -97,23 +124,24 @@ class Window:
             timeout: Seconds to wait at most; None waits for ever.
 
         Returns:
-            The character of a key in lower case; `up`, `right`, `down`, `left`, `enter` or `space`;
-            a click; `closed` if the window is; None when the time is over.
+            A key or a click; `closed` if the window is; None when the time is over.
         """
         pygame = self._pygame
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self.closed and pygame.display.get_init():
-            # Never long, so that Ctrl-C in the terminal is noticed.
-            event = pygame.event.wait(50) if timeout != 0 else pygame.event.poll()
+            rest = POLL if deadline is None else min(POLL, deadline - time.monotonic())
+            # A wait of zero would be one for ever.
+            event = pygame.event.wait(math.ceil(rest * 1000)) if rest > 0 else pygame.event.poll()
             if event.type == pygame.QUIT:
                 self.close()
             elif event.type == pygame.KEYDOWN:
-                return self._key_names.get(event.key, event.unicode.lower())
+                character: str = event.unicode.lower()
+                return self._key_names.get(event.key, character)
             elif event.type == pygame.MOUSEBUTTONDOWN and event.button == pygame.BUTTON_LEFT:
                 return Click(*event.pos)
             elif event.type == pygame.WINDOWEXPOSED:
                 pygame.display.flip()
-            elif event.type == pygame.NOEVENT and deadline and time.monotonic() >= deadline:
+            elif event.type == pygame.NOEVENT and rest <= 0:
                 return None
         return "closed"
 

@@ -70,7 +70,8 @@ def transpose(lines: Lines) -> Lines:
 def legal(tables: Tables, lines: Lines) -> NDArray[np.intp]:
     """Return the legal actions, as bits `(n,)`, of boards packed into `lines` `(2, 4, n)`."""
     by_line = tables.row_legal.take(lines[0]) | tables.column_legal.take(lines[1])
-    return np.bitwise_or.reduce(by_line).astype(np.intp)
+    actions: NDArray[np.intp] = np.bitwise_or.reduce(by_line).astype(np.intp)
+    return actions
 
 
 def legal_actions(boards: ArrayLike, rules: Rules = RULES_2048) -> NDArray[np.int8]:

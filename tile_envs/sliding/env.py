@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,7 +13,7 @@ from tile_envs.checks import as_integer, checked_action
 from tile_envs.game_env import GameEnv, Info
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding import render
-from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, RULES_2048, RULES_2584, UP, Rules
+from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, UP, Rules
 from tile_envs.sliding.spawn import SpawnLaw, Start
 from tile_envs.sliding.tables import (
     CELL_BITS,
@@ -48,6 +47,7 @@ class SlidingEnv(GameEnv[SlidingPosition]):
     """
 
     rules: ClassVar[Rules]
+    n_actions = len(ACTIONS)
     reset_options = ("board", "score")
 
     def __init__(
@@ -65,7 +65,7 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         self.tables = compile_tables(self.rules, self.shape)
         self.state_name = f"{self.rules.name} on {self.shape[0]}×{self.shape[1]}"
         self.observation_space = spaces.Box(0, self.rules.largest, self.shape, np.uint8)
-        self.action_space = spaces.Discrete(len(ACTIONS))
+        self.action_space = spaces.Discrete(self.n_actions)
         self._offsets = self.tables.offsets.tolist()
         self._masks = list(batch.MASKS)
         self._rows: Sequence[int] = (0,) * MAX_SIDE
@@ -77,21 +77,19 @@ class SlidingEnv(GameEnv[SlidingPosition]):
 
     def _open_tables(self) -> None:
         # Reading one number from a memoryview is twice as fast as from an array.
-        self._pushed = memoryview(self.tables.pushed)
-        self._row_legal = memoryview(self.tables.row_legal)
-        self._column_legal = memoryview(self.tables.column_legal)
-        self._cells = memoryview(self.tables.cells)
-        self._hole_count = memoryview(self.tables.hole_count)
-        self._hole_cell = memoryview(self.tables.hole_cell)
+        self._pushed = self.tables.pushed.data
+        self._row_legal = self.tables.row_legal.data
+        self._column_legal = self.tables.column_legal.data
+        self._cells = self.tables.cells.data
+        self._hole_count = self.tables.hole_count.data
+        self._hole_cell = self.tables.hole_cell.data
         # An observation is put together here, a row at a time, and copied.
         stage = np.zeros(MAX_SIDE, np.uint32)
-        self._stage = memoryview(stage)
+        self._stage = stage.data
         n_rows, n_columns = self.shape
         self._staged = stage.view(np.uint8).reshape(MAX_SIDE, MAX_SIDE)[:n_rows, :n_columns]
 
-    def step(
-        self, action: int
-    ) -> tuple[NDArray[np.uint8], float, bool, bool, Info]:
+    def step(self, action: int) -> tuple[NDArray[np.uint8], float, bool, bool, Info]:
         """Slide all tiles, and let a new one appear if that changed the board.
 
         Args:
@@ -107,7 +105,7 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         if self._ended is not False:
             self._refuse()
         if type(action) is not int or not 0 <= action <= LEFT:
-            action = checked_action(action, len(ACTIONS))
+            action = checked_action(action, self.n_actions)
         legal = self._legal >> action & 1
         reward = self._move(action) if legal else 0
         terminated = not self._legal
@@ -119,6 +117,10 @@ class SlidingEnv(GameEnv[SlidingPosition]):
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int8]]:
         """Return what each action makes of boards; see `tile_envs.sliding.afterstates`."""
         return batch.afterstates(observations, self.rules)
+
+    def legal_actions(self, observations: ArrayLike) -> NDArray[np.int8]:
+        """Return the action masks of boards; see `tile_envs.sliding.legal_actions`."""
+        return batch.legal_actions(observations, self.rules)
 
     def draw(self, board: NDArray[np.uint8], score: int, mode: str) -> Any:
         """Return a board as text (mode `ansi`) or as a picture `(H, W, 3) uint8` (`rgb_array`)."""

@@ -26,14 +26,14 @@ class Tiles2048Env(SlidingEnv):
     - 3: left
 
     Tiles merge beginning at the wall that they move towards, each at most once a move: leftwards,
-    `2 2 2 2` becomes `4 4 0 0` and `4 2 2 0` becomes `4 4 0 0`.  A move is legal when it changes the
-    board.  An illegal one does nothing: no tile appears, the reward is 0, and `info["illegal"]` is
-    true.
+    `2 2 2 2` becomes `4 4 0 0` and `4 2 2 0` becomes `4 4 0 0`.  A move is legal when it changes
+    the board.  An illegal one does nothing: no tile appears, the reward is 0, and `info["illegal"]`
+    is true.
 
     ## Observation Space
 
-    `Box(0, 17, shape, uint8)`, the tile index of each cell: 0 is empty, index t shows the face 2**t.
-    The largest tile is 131072, index 17; two of them do not merge.
+    `Box(0, 17, shape, uint8)`, the tile index of each cell: 0 is empty, index t shows the face
+    2**t.  The largest tile is 131072, index 17; two of them do not merge.
 
     ## Starting State
 
@@ -67,7 +67,7 @@ class Tiles2048Env(SlidingEnv):
     ```
 
     - `shape`: rows and columns, 2 to 4 each.
-    - `spawn`: the law of the new tile, face to probability; its cell is uniform among the empty ones.
+    - `spawn`: the law of the new tile, face to probability; its cell is any empty one, uniformly.
     - `start_tiles`: how many tiles a game starts with, or their faces, such as `[2, 2]`.
     - `max_illegal`: so many illegal actions in a row truncate the episode.
 
@@ -101,8 +101,9 @@ class Tiles2584Env(SlidingEnv):
     - 3: left
 
     Tiles merge beginning at the wall that they move towards, each at most once a move: `2 3 8 3`
-    becomes `5 8 3 0` leftwards and `0 5 8 3` rightwards.  A move is legal when it changes the board.
-    An illegal one does nothing: no tile appears, the reward is 0, and `info["illegal"]` is true.
+    becomes `5 8 3 0` leftwards and `0 5 8 3` rightwards.  A move is legal when it changes the
+    board.  An illegal one does nothing: no tile appears, the reward is 0, and `info["illegal"]` is
+    true.
 
     ## Observation Space
 
@@ -141,7 +142,7 @@ class Tiles2584Env(SlidingEnv):
     ```
 
     - `shape`: rows and columns, 2 to 4 each.
-    - `spawn`: the law of the new tile, face to probability; its cell is uniform among the empty ones.
+    - `spawn`: the law of the new tile, face to probability; its cell is any empty one, uniformly.
       The other law in the literature is `{1: 0.75, 3: 0.25}`.
     - `start_tiles`: how many tiles a game starts with, or their faces, such as `[1, 1]`.
     - `max_illegal`: so many illegal actions in a row truncate the episode.

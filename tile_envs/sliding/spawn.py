@@ -48,10 +48,11 @@ class SpawnLaw:
                 do not add up to 1.
         """
         if spawn is None:
-            spawn = dict(rules.spawn)  # type: ignore[arg-type]
+            spawn = dict(rules.spawn)
         if not isinstance(spawn, Mapping) or not spawn:
             raise ValueError(
-                f"spawn must map faces to probabilities, such as {dict(rules.spawn)}, got {spawn!r}."
+                f"spawn must map faces to probabilities, such as {dict(rules.spawn)}, "
+                f"got {spawn!r}."
             )
         law: dict[int, float] = {}
         for face, probability in spawn.items():
@@ -65,7 +66,7 @@ class SpawnLaw:
             law[tile] = float(probability)
         if not math.isclose(sum(law.values()), 1, abs_tol=1e-6):
             raise ValueError(
-                f"spawn must add up to 1, got {dict(spawn)!r}, which adds up to {sum(law.values())}."
+                f"spawn must add up to 1, got {dict(spawn)!r}, which makes {sum(law.values())}."
             )
         tiles = tuple(sorted(tile for tile in law if law[tile] > 0))
         return cls(tiles, tuple(law[tile] for tile in tiles))
@@ -86,10 +87,12 @@ class SpawnLaw:
         return sum(more, start=np.array(self.tiles[0]))
 
     @cached_property
-    def _steps(self) -> list[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-        """Where the low half of a word passes from one tile to the next, and how far apart these are."""
+    def _steps(self) -> list[tuple[NDArray[np.uint64], np.int64]]:
+        """Where the low half of a word passes from a tile to the next, and how far these are."""
         steps = np.diff(self.tiles)
-        return [(np.array(end, np.uint64), step) for end, step in zip(self.ends, steps, strict=True)]
+        return [
+            (np.array(end, np.uint64), step) for end, step in zip(self.ends, steps, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,8 @@ class Start:
         cells = np.empty(words.shape, np.uint64)
         boards = np.zeros((n, n_cells), np.uint8)
         for i, (fixed, word) in enumerate(zip(self.tiles, words, strict=True)):
-            cell = choose(word, np.uint64(n_cells - i))  # counting only cells that are still empty
+            # Counted among the empty cells only, so it moves on by one for each taken before it.
+            cell = choose(word, np.array(n_cells - i, np.uint64))
             for other in np.sort(cells[:i], axis=0):
                 cell += cell >= other
             cells[i] = cell

@@ -52,7 +52,7 @@ class Tables:
     Attributes:
         rules: The game.
         shape: Rows and columns.
-        pushed: `int64`, by `offsets[action] + line`: the line after the push (see the shifts above).
+        pushed: `int64`, by `offsets[action] + line`: the line after the push, as described above.
         offsets: `(4,) int64`, where in `pushed` each action's part begins.
         row_legal: `uint8`, by row: the actions, as bits, that would change it.
         column_legal: `uint8`, by column: the same.
@@ -75,7 +75,10 @@ class Tables:
     hole_cell: NDArray[np.int64]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return compile_tables, (self.rules, self.shape)  # a pickle names the tables instead of holding them
+        return compile_tables, (
+            self.rules,
+            self.shape,
+        )  # a pickle names the tables instead of holding them
 
 
 @cache
@@ -177,7 +180,8 @@ def _unpack(lines: NDArray[np.uint32], length: int) -> NDArray[np.uint8]:
 def _pack(cells: NDArray[np.uint8], bits: int) -> NDArray[np.uint32]:
     """Return the lines, `(n,)`, of cells `(length, n)`."""
     shifts = bits * np.arange(len(cells), dtype=np.uint32)[:, None]
-    return np.bitwise_or.reduce(cells.astype(np.uint32) << shifts, axis=0)
+    lines: NDArray[np.uint32] = np.bitwise_or.reduce(cells.astype(np.uint32) << shifts)
+    return lines
 
 
 def _holes(shape: tuple[int, int]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

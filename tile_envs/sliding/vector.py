@@ -1,4 +1,4 @@
-"""The vector environments of the sliding games: all games of a batch move by a few dozen lookups."""
+"""The vector environments of the sliding games: a batch moves by a few dozen numpy calls."""
 
 from __future__ import annotations
 
@@ -179,7 +179,8 @@ class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
 
     def _choose_legal(self, words: Words) -> NDArray[np.int64]:
         k = choose(words, _N_LEGAL.take(self._legal)).view(np.int64)
-        return _KTH_LEGAL.take(k + self._legal * _N_ACTIONS)
+        actions: NDArray[np.int64] = _KTH_LEGAL.take(k + self._legal * _N_ACTIONS)
+        return actions
 
     def _draw(self, game: int, mode: str) -> Any:
         board = self._observations(np.array([game]))[0]

@@ -9,10 +9,11 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
+from tile_envs.agents import Agent
 from tile_envs.checks import brief, checked_action, checked_choice
 from tile_envs.game_env import GameEnv, Info
 from tile_envs.tictactoe import positions, render
-from tile_envs.tictactoe.opponents import NAMED, Opponent, ask, checked_opponent
+from tile_envs.tictactoe.opponents import NAMED, ask, checked_opponent
 from tile_envs.tictactoe.positions import (
     CELLS,
     DIGITS,
@@ -29,7 +30,7 @@ SIDES = ("X", "O", "random", "both")
 
 
 class MarksPosition(NamedTuple):
-    """A position's code, and the mark whose point of view is taken; None where it is to be drawn."""
+    """A position's code, and the mark that the agent plays; None where it is to be drawn."""
 
     code: int
     mark: int | None
@@ -96,9 +97,10 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
     gym.make("TicTacToe-v0", opponent="random", side="X", max_illegal=100)
     ```
 
-    - `opponent`: `"random"`; `"minimax"`, which plays perfectly and chooses uniformly among the best
-      cells; `"minimax_first"`, which plays the first of them; or any agent with Stable-Baselines3's
-      `predict`, batched (it gets `action_masks` if it takes them).  Not used when `side="both"`.
+    - `opponent`: `"random"`; `"minimax"`, which plays perfectly and chooses uniformly among the
+      best cells; `"minimax_first"`, which plays the first of them; or any agent with
+      Stable-Baselines3's `predict`, batched (it gets `action_masks` if it takes them).  Not used
+      when `side="both"`.
     - `side`: what the agent plays, `"X"`, `"O"`, `"random"` (drawn at each reset) or `"both"`.
     - `max_illegal`: so many illegal actions in a row truncate the episode.
 
@@ -110,12 +112,13 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         ValueError: If an argument is not as described.
     """
 
+    n_actions = CELLS
     reset_options = ("board",)
     state_name = "tic-tac-toe"
 
     def __init__(
         self,
-        opponent: str | Opponent = "random",
+        opponent: str | Agent = "random",
         side: str = "X",
         max_illegal: int = 100,
         render_mode: str | None = None,
@@ -124,7 +127,7 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         self.opponent = checked_opponent(opponent)
         self.side = checked_choice(side, "side", SIDES)
         self.observation_space = spaces.Box(-1, 1, (SIDE, SIDE), np.int8)
-        self.action_space = spaces.Discrete(CELLS)
+        self.action_space = spaces.Discrete(self.n_actions)
         self.positions = positions.solve()
         self._powers = POWERS.tolist()
         self._code = 0
@@ -133,13 +136,12 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
 
     def _open_tables(self) -> None:
         # Reading one number from a memoryview is twice as fast as from an array.
-        self._winner = memoryview(self.positions.winner)
-        self._over = memoryview(self.positions.over)
-        self._legal = memoryview(self.positions.legal)
-        self._kth_cell = memoryview(KTH_CELL)
-        self._set_size = memoryview(SET_SIZE)
-        named = isinstance(self.opponent, str)
-        self._policy = memoryview(NAMED[self.opponent]()) if named else None  # type: ignore[index]
+        self._winner = self.positions.winner.data
+        self._over = self.positions.over.data
+        self._legal = self.positions.legal.data
+        self._kth_cell = KTH_CELL.data
+        self._set_size = SET_SIZE.data
+        self._policy = NAMED[self.opponent]().data if isinstance(self.opponent, str) else None
 
     def step(self, action: int) -> tuple[NDArray[np.int8], float, bool, bool, Info]:
         """Set a mark, and let the opponent answer.
@@ -170,7 +172,7 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
                 code = self._answered(code)
             self._code = code
             reward = self._winner[code] * mark
-        terminated = self._over[self._code]
+        terminated = bool(self._over[self._code])
         truncated = self._finish_step(legal, terminated)
         return self._observation(), float(reward), terminated, truncated, self._info()
 
@@ -179,6 +181,10 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
     ) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int8]]:
         """Return what each action makes of positions; see `tile_envs.tictactoe.afterstates`."""
         return positions.afterstates(observations)
+
+    def legal_actions(self, observations: ArrayLike) -> NDArray[np.int8]:
+        """Return the action masks of positions; see `tile_envs.tictactoe.legal_actions`."""
+        return positions.legal_actions(observations)
 
     def draw(self, marks: NDArray[np.int8], mode: str) -> Any:
         """Return a board as text (mode `ansi`) or as a picture `(H, W, 3) uint8` (`rgb_array`)."""
@@ -224,7 +230,8 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         return MarksPosition(int(codes[0]), mark)
 
     def _observation(self) -> NDArray[np.int8]:
-        return self.positions.views[self._mark, self._code].copy()
+        view: NDArray[np.int8] = self.positions.views[self._mark, self._code]
+        return view.copy()
 
     def _info(self) -> Info:
         return {

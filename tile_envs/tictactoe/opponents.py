@@ -5,13 +5,11 @@ A named opponent is a set of cells for each position, of which it plays one, uni
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tile_envs.agents import Agent, mask_argument
 from tile_envs.tictactoe.positions import CELLS, Ints, solve
 
 NAMED: dict[str, Callable[[], Ints]] = {
@@ -21,21 +19,13 @@ NAMED: dict[str, Callable[[], Ints]] = {
 }
 
 
-@runtime_checkable
-class Opponent(Protocol):
-    """An agent that can be played against: Stable-Baselines3's `predict`, batched."""
-
-    def predict(self, observation: NDArray[np.int8]) -> tuple[Any, Any]:
-        """Return actions `(n,)` for observations `(n, 3, 3)`, and a state that is not used."""
-
-
-def checked_opponent(opponent: object) -> str | Opponent:
+def checked_opponent(opponent: object) -> str | Agent:
     """Return an opponent that exists.
 
     Raises:
         ValueError: If it is neither a known name nor an object with `predict`.
     """
-    known = opponent in NAMED if isinstance(opponent, str) else isinstance(opponent, Opponent)
+    known = opponent in NAMED if isinstance(opponent, str) else isinstance(opponent, Agent)
     if not known:
         raise ValueError(
             f"opponent must be {', '.join(map(repr, NAMED))} or an agent with predict(), "
@@ -44,7 +34,7 @@ def checked_opponent(opponent: object) -> str | Opponent:
     return opponent  # type: ignore[return-value]
 
 
-def ask(opponent: Opponent, codes: Ints, mark: Ints) -> Ints:
+def ask(opponent: Agent, codes: Ints, mark: Ints) -> Ints:
     """Let an agent reply.
 
     Args:
@@ -60,9 +50,8 @@ def ask(opponent: Opponent, codes: Ints, mark: Ints) -> Ints:
     """
     positions = solve()
     masks = positions.masks[codes]
-    takes_masks = "action_masks" in inspect.signature(opponent.predict).parameters
-    extra = {"action_masks": masks.astype(np.bool_)} if takes_masks else {}
-    replies, _ = opponent.predict(positions.views[mark, codes], **extra)
+    argument = mask_argument(opponent, masks.astype(np.bool_))
+    replies, _ = opponent.predict(positions.views[mark, codes], **argument)
     cells = np.asarray(replies)
     if cells.shape != codes.shape or cells.dtype.kind not in "iu":
         raise ValueError(

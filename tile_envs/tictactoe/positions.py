@@ -141,9 +141,22 @@ def encode(marks: ArrayLike) -> Ints:
     return np.asarray(cells % 3 @ POWERS)
 
 
-def afterstates(
-    observations: ArrayLike,
-) -> tuple[NDArray[np.int8], Ints, NDArray[np.int8]]:
+def legal_actions(observations: ArrayLike) -> NDArray[np.int8]:
+    """Return the action masks of positions.
+
+    Args:
+        observations: `(n, 3, 3)`, from either side's point of view.
+
+    Returns:
+        `(n, 9) int8`, 1 for a free cell, unless the game is over.
+
+    Raises:
+        ValueError: If the observations are not such boards.
+    """
+    return solve().masks[encode(checked_marks(observations))]
+
+
+def afterstates(observations: ArrayLike) -> tuple[NDArray[np.int8], Ints, NDArray[np.int8]]:
     """Return what each action makes of positions, before the other side replies.
 
     Args:
@@ -157,13 +170,11 @@ def afterstates(
     Raises:
         ValueError: If the observations are not such boards.
     """
-    boards = checked_marks(observations)
     positions = solve()
-    codes = encode(boards)
+    codes = encode(checked_marks(observations))
     masks = positions.masks[codes]
     after = codes[:, None] + POWERS * masks
-    won = positions.winner[after] * masks
-    return positions.marks[after], won, masks
+    return positions.marks[after], positions.winner[after] * masks, masks
 
 
 def checked_marks(boards: ArrayLike) -> NDArray[np.int8]:

@@ -9,11 +9,22 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 
+from tile_envs.agents import Agent
 from tile_envs.game_vector_env import EVERY_GAME, Bools, Floats, Games, GameVectorEnv, Info
 from tile_envs.random_stream import STRIDE, Words, choose, mix
 from tile_envs.tictactoe.env import TicTacToeEnv, checked_codes, checked_turns
-from tile_envs.tictactoe.opponents import NAMED, Opponent, ask
-from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, POWERS, SET_SIZE, SIDE, Ints, O, X
+from tile_envs.tictactoe.opponents import NAMED, ask
+from tile_envs.tictactoe.positions import (
+    CELLS,
+    DIGITS,
+    KTH_CELL,
+    POWERS,
+    SET_SIZE,
+    SIDE,
+    Ints,
+    O,
+    X,
+)
 
 _STRIDE = np.array(STRIDE, np.uint64)
 _CELLS = np.array(CELLS)
@@ -46,7 +57,7 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToeEnv, MarksPositions]):
     def __init__(
         self,
         num_envs: int = 1,
-        opponent: str | Opponent = "random",
+        opponent: str | Agent = "random",
         side: str = "X",
         max_illegal: int = 100,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
@@ -88,7 +99,8 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToeEnv, MarksPositions]):
         cells = self._policy.take(codes)
         k = choose(mix(self._streams[games]), SET_SIZE.take(cells)).view(np.int64)
         cell = KTH_CELL.take(cells * _CELLS + k)
-        return codes + POWERS.take(cell) * _DIGITS.take(marks) * asked
+        answered: Ints = codes + POWERS.take(cell) * _DIGITS.take(marks) * asked
+        return answered
 
     def _answered_by_agent(self, codes: Ints, asked: Bools, marks: Ints) -> Ints:
         if asked.any():
@@ -120,7 +132,9 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToeEnv, MarksPositions]):
         self._codes[games] = self._answered(codes, asked, games) if asked.any() else codes
 
     def _restore(self, positions: MarksPositions) -> None:
-        self._codes[:], self._marks[:] = positions.codes, positions.marks
+        self._codes[:] = positions.codes
+        if positions.marks is not None:
+            self._marks[:] = positions.marks
 
     def _positions(self) -> dict[str, Any]:
         return {"board": self._known.marks[self._codes], "mark": self._marks.copy()}
@@ -152,7 +166,8 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToeEnv, MarksPositions]):
     def _choose_legal(self, words: Words) -> NDArray[np.int64]:
         cells = self._known.legal.take(self._codes)
         k = choose(words, SET_SIZE.take(cells)).view(np.int64)
-        return KTH_CELL.take(cells * _CELLS + k)
+        actions: Ints = KTH_CELL.take(cells * _CELLS + k)
+        return actions
 
     def _draw(self, game: int, mode: str) -> Any:
         return self.single.draw(self._known.marks[self._codes[game]], mode)

@@ -35,7 +35,8 @@ class OneHotPlanes(_TransformObservation):
     """The board as one-hot planes `(P, R, C)`, channel first, for convolutions.
 
     Plane 0 marks the empty cells.  In the sliding games plane t marks the tiles of index t (18
-    planes for 2048, 32 for 2584); in tic-tac-toe plane 1 marks one's own cells, plane 2 the other's.
+    planes for 2048, 32 for 2584); in tic-tac-toe plane 1 marks one's own cells, plane 2 the
+    other's.
 
     Args:
         env: Any environment of this package.

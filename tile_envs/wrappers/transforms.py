@@ -17,7 +17,11 @@ class Planes:
     """
 
     def __init__(self, space: spaces.Space[Any], dtype: DTypeLike) -> None:
-        if not isinstance(space, spaces.Box) or space.dtype.kind not in "iu" or len(space.shape) != 2:
+        if (
+            not isinstance(space, spaces.Box)
+            or space.dtype.kind not in "iu"
+            or len(space.shape) != 2
+        ):
             raise ValueError(
                 f"one-hot planes are made of boards, Box(…, (R, C), integers), got {space}: "
                 "wrap the environment before other observation wrappers."
@@ -29,7 +33,7 @@ class Planes:
 
     def __call__(self, observations: NDArray[Any], infos: dict[str, Any]) -> NDArray[Any]:
         """Turn boards `(..., R, C)` into planes `(..., P, R, C)`."""
-        planes = observations[..., None, :, :] == self._values
+        planes: NDArray[Any] = observations[..., None, :, :] == self._values
         return planes.astype(self.space.dtype)
 
 
@@ -46,7 +50,9 @@ class MaskBeside:
         if not isinstance(action_space, spaces.Discrete):
             raise ValueError(f"action masks belong to a Discrete action space, got {action_space}.")
         if observation_key == mask_key:
-            raise ValueError(f"observation_key and mask_key must differ, got {mask_key!r} for both.")
+            raise ValueError(
+                f"observation_key and mask_key must differ, got {mask_key!r} for both."
+            )
         mask = spaces.Box(0, 1, (int(action_space.n),), np.int8)
         self.space = spaces.Dict({observation_key: space, mask_key: mask})
         self._keys = observation_key, mask_key
@@ -65,6 +71,7 @@ def log2(rewards: Any) -> Any:
     """
     if np.min(rewards) < 0:
         raise ValueError(
-            f"log2 rewards are for the sliding games, whose rewards are not negative, got {rewards}."
+            f"log2 rewards are for the sliding games, whose rewards are not negative, "
+            f"got {rewards}."
         )
     return np.log2(np.maximum(rewards, 1))

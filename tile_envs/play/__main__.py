@@ -1,40 +1,27 @@
-"""A person plays, or watches a replay: `python -m tile_envs.play Tiles2048-v0`."""
+"""The command that lets a person play or watch: `python -m tile_envs.play Tiles2048-v0`."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import math
 import os
 import secrets
 import signal
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import gymnasium as gym
+from gymnasium.error import DependencyNotInstalled
 
-from tile_envs.game import Game, ids, make
-from tile_envs.replay import Replay, begin, read, replay_of, write
-from tile_envs.sliding.controls import SlidingControls
-from tile_envs.sliding.env import SlidingEnv
-from tile_envs.terminal import Terminal
-from tile_envs.tictactoe.controls import TicTacToeControls
-from tile_envs.tictactoe.env import TicTacToeEnv
-from tile_envs.view import Controls, Screen, View
+from tile_envs.play.game import ids, make
+from tile_envs.play.player import controls_of, play, watch
+from tile_envs.play.replay import Replay, begin, read
+from tile_envs.play.terminal import Terminal
 from tile_envs.window import Window
-
-CONTROLS: dict[type, Callable[[Any], Controls]] = {
-    SlidingEnv: SlidingControls,
-    TicTacToeEnv: TicTacToeControls,
-}
-"""A new game is added here."""
-
-WASD = {"w": "up", "a": "left", "s": "down", "d": "right"}
-LEAVE = ("q", "closed")
 
 EXAMPLES = """\
 examples:
@@ -52,110 +39,6 @@ keys:
 """
 
 
-def play(
-    env: gym.Env[Any, Any],
-    screen: Screen,
-    seed: int,
-    *,
-    reset: Mapping[str, Any] | None = None,
-    record: str | os.PathLike[str] | None = None,
-) -> Game:
-    """Let a person play game after game, until they leave.
-
-    Args:
-        env: An environment of this package.  It is played without its wrappers, which could not be
-            taken back.
-        screen: The terminal or window.
-        seed: The first game's seed; each new game takes the next one.
-        reset: Reset options that every game starts from.
-        record: The file that keeps each game as it is left.  A game without a move does not replace
-            one with moves.
-
-    Returns:
-        The last game.
-    """
-    inner: Any = env.unwrapped
-    controls = controls_of(inner)
-    keys = f"{controls.keys} · u undo · n new · q quit"
-    game = Game(inner, seed, reset)
-    kept = False
-
-    def keep() -> None:
-        nonlocal kept
-        if record is not None and (game.actions or not kept):
-            write(replay_of(game), record)
-            kept = True
-
-    try:
-        while True:
-            position = game.position
-            screen.draw(View(controls, position, controls.words(position), keys))
-            key = screen.key()
-            if key in LEAVE:
-                break
-            if key == "u":
-                game.take_back()
-            elif key in ("n", "r"):
-                keep()
-                game = Game(inner, game.seed + 1, reset)
-            elif key is not None:
-                action = controls.action(WASD.get(key, key) if isinstance(key, str) else key)
-                if action is not None and position.info["action_mask"][action]:
-                    game.play(action)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        keep()
-    return game
-
-
-def watch(replay: Replay, screen: Screen, speed: float) -> None:
-    """Show a replay, until the person leaves.
-
-    Args:
-        replay: A game that can be played through.
-        screen: The terminal or window.
-        speed: Moves per second.
-    """
-    game = begin(replay)
-    controls = controls_of(game.env)
-    paused = False
-    due = time.monotonic() + 1 / speed
-    while True:
-        n, end = len(game.actions), len(replay.actions)
-        state = "paused" if paused else f"{speed:g} moves/s"
-        words = f"move {n} of {end} · {controls.words(game.position) if n == end else state}"
-        keys = "space pause · left, right step · q quit"
-        screen.draw(View(controls, game.position, words, keys))
-        waits = paused or n == end
-        key = screen.key(None if waits else max(0.0, due - time.monotonic()))
-        if key in LEAVE:
-            return
-        if key is None:
-            game.play(replay.actions[n])
-            due = max(due, time.monotonic() - 1 / speed) + 1 / speed
-        elif key == "space":
-            paused, due = not paused, time.monotonic() + 1 / speed
-        elif key in ("right", "d", "left", "a"):
-            paused = True
-            if key in ("left", "a"):
-                game.take_back()
-            elif n < end:
-                game.play(replay.actions[n])
-
-
-def controls_of(env: object) -> Controls:
-    """Return how a person plays an environment.
-
-    Raises:
-        ValueError: If it is no game of this package.
-    """
-    for game, controls in CONTROLS.items():
-        if isinstance(env, game):
-            return controls(env)
-    raise ValueError(f"{env} cannot be played here: expected one of {', '.join(ids())}.")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     parser = _parser()
@@ -163,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         replay = _replay_asked_for(asked)
         screen = _window(replay.env) if asked.window else Terminal()
-    except (ValueError, TypeError, RuntimeError, gym.error.DependencyNotInstalled) as error:
+    except (ValueError, TypeError, RuntimeError, DependencyNotInstalled) as error:
         parser.error(" ".join(str(error).split()))
     if asked.replay:
         with screen, contextlib.suppress(KeyboardInterrupt):
@@ -273,4 +156,6 @@ if __name__ == "__main__":
     for ending in {"SIGTERM", "SIGHUP"} & set(dir(signal)):
         # Leave as after Ctrl-C: the terminal is put back and the game is kept.
         signal.signal(getattr(signal, ending), signal.default_int_handler)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # frames and tiles, where they have no character
     sys.exit(main())

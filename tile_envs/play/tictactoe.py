@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tile_envs.drawing import Picture
-from tile_envs.game import Position
-from tile_envs.terminal import Block, blocks
+from tile_envs.play.game import Position
+from tile_envs.play.terminal import Block, blocks
+from tile_envs.play.view import Controls
 from tile_envs.tictactoe import render
 from tile_envs.tictactoe.env import TicTacToeEnv
 from tile_envs.tictactoe.positions import CELLS, SIDE
-from tile_envs.view import Click, Key
+from tile_envs.window import Click, Key
 
 MIDDLE = CELLS // 2
 STEPS = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
@@ -17,7 +18,7 @@ STEPS = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 BLOCK_WIDTH = 7
 
 
-class TicTacToeControls:
+class TicTacToeControls(Controls):
     """Cells are chosen by their number, by a click, or with a cursor that comes when it is used."""
 
     keys = "0-8, or arrows and Enter"
@@ -44,9 +45,9 @@ class TicTacToeControls:
         winner, to_play = position.info["winner"], position.info["to_play"]
         if winner:
             line = f"{render.LETTERS[winner]} wins"
-            return f"{line}." if self._both else f"{line}: you {_verb(winner == to_play)}."
+            return line if self._both else f"{line} · you {_verb(winner == to_play)}"
         if position.over:
-            return "A draw."
+            return "a draw"
         letter = render.LETTERS[to_play]
         return f"{letter} to play" if self._both else f"you play {letter}"
 

@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from tile_envs.drawing import Picture, caption
-from tile_envs.game import Position
+from tile_envs.play.game import Position
+from tile_envs.window import Key
 
-CAPTION_HEIGHT = 26
-
-
-class Click(NamedTuple):
-    """A press of a mouse button, in pixels of the board's picture."""
-
-    x: int
-    y: int
+BOTTOM = 8
+"""Lines of a board's own margin that close a picture with words below it."""
 
 
-Key = str | Click
-"""A character in lower case; `up`, `right`, `down`, `left`, `enter`, `space`; `closed` when no more
-can come from this screen; or a click."""
-
-
-class Controls(Protocol):
-    """How a game is played and looked at: one class per game, in the game's folder.
+class Controls(ABC):
+    """How a game is played and looked at: one class per game.
 
     Attributes:
         keys: The keys that play, for people to read.
     """
 
-    keys: ClassVar[str]
+    keys: str
 
+    @abstractmethod
     def action(self, key: Key) -> int | None:
         """Return what a key plays, or None if it plays nothing."""
 
+    @abstractmethod
     def words(self, position: Position) -> str:
         """Return what there is to say: whose turn it is, or how the game has ended."""
 
+    @abstractmethod
     def text(self, position: Position, colours: bool) -> str:
         """Return the board as lines of text, painted or not."""
 
+    @abstractmethod
     def picture(self, position: Position) -> Picture:
         """Return the board as a picture."""
 
@@ -50,7 +45,7 @@ class Controls(Protocol):
 class Screen(Protocol):
     """Where a game is shown and keys come from: a terminal or a window."""
 
-    def draw(self, view: View) -> None:
+    def draw(self, view: View, /) -> None:
         """Show a view."""
 
     def key(self, timeout: float | None = None) -> Key | None:
@@ -76,5 +71,5 @@ class View:
         board = self.controls.picture(self.position)
         ground = "#" + board[0, 0].tobytes().hex()
         width = board.shape[1]
-        lines = [caption(line, width, CAPTION_HEIGHT, ground) for line in (self.words, self.keys)]
-        return np.concatenate([board, *lines])
+        lines = [caption(line, width, ground) for line in (self.words, self.keys)]
+        return np.concatenate([board, *lines, board[-BOTTOM:]])

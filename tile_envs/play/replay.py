@@ -26,7 +26,7 @@ from gymnasium.error import ResetNeeded
 
 from tile_envs import __version__
 from tile_envs.checks import as_integer, brief
-from tile_envs.game import Game, Position, make
+from tile_envs.play.game import Game, Position, make
 
 FORMAT = "tile-envs replay"
 ENTRIES: dict[str, type] = {

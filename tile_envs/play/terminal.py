@@ -7,13 +7,13 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from tile_envs.view import View
+from tile_envs.play.view import View
+
 if sys.platform == "win32":
     import msvcrt
 else:
@@ -72,12 +72,7 @@ class Terminal:
         sys.stdout.write(OPEN)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         with contextlib.suppress(OSError):  # the terminal itself may be gone
             self._input.restore()
             sys.stdout.write(CLOSE)
@@ -85,7 +80,8 @@ class Terminal:
 
     def draw(self, view: View) -> None:
         """Show a view, as far as the screen reaches."""
-        lines = view.text(self.colours).split("\n")[: shutil.get_terminal_size().lines]
+        text = "\n" + textwrap.indent(view.text(self.colours), "  ")
+        lines = text.split("\n")[: shutil.get_terminal_size().lines]
         sys.stdout.write(HOME + f"{CLEAR_LINE}\r\n".join(lines) + CLEAR_LINE + CLEAR_BELOW)
         sys.stdout.flush()
 
@@ -147,11 +143,10 @@ def _colour(colour: str, kind: int) -> str:
 
 
 if sys.platform == "win32":
+    WINDOWS_ARROWS = {"H": "\x1b[A", "P": "\x1b[B", "M": "\x1b[C", "K": "\x1b[D"}
 
     class _Input:
         """Keys one by one, translated to what other systems send."""
-
-        ARROWS = {"H": "\x1b[A", "P": "\x1b[B", "M": "\x1b[C", "K": "\x1b[D"}
 
         def __init__(self) -> None:
             os.system("")  # has the console obey escape sequences
@@ -164,7 +159,7 @@ if sys.platform == "win32":
                 time.sleep(0.01)
             character = msvcrt.getwch()
             if character in "\x00\xe0":
-                return self.ARROWS.get(msvcrt.getwch(), "\x00")
+                return WINDOWS_ARROWS.get(msvcrt.getwch(), "\x00")
             return character
 
         def restore(self) -> None:
@@ -173,7 +168,7 @@ if sys.platform == "win32":
 else:
 
     class _Input:
-        """Keys as they come, without echo; Ctrl-C interrupts, Ctrl-Z and Ctrl-\\ are mere keys."""
+        """Keys as they come, without echo; Ctrl-C interrupts, the other signals are mere keys."""
 
         def __init__(self) -> None:
             self._settings = termios.tcgetattr(STDIN)

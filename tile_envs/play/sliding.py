@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from tile_envs.drawing import Picture
-from tile_envs.game import Position
+from tile_envs.play.game import Position
+from tile_envs.play.terminal import Block, blocks
+from tile_envs.play.view import Controls
 from tile_envs.sliding import render
 from tile_envs.sliding.env import SlidingEnv
 from tile_envs.sliding.rules import ACTIONS
-from tile_envs.terminal import Block, blocks
-from tile_envs.view import Key
+from tile_envs.window import Key
 
 BLOCK_WIDTH = 7
 
 
-class SlidingControls:
+class SlidingControls(Controls):
     """The arrows are the actions."""
 
     keys = "arrows or WASD"
@@ -28,7 +29,7 @@ class SlidingControls:
     def words(self, position: Position) -> str:
         """Return the largest tile, or that the game is over."""
         largest = f"largest tile {position.info['max_tile']}"
-        return f"Game over: no move is left, {largest}." if position.over else largest
+        return f"Game over · no move is left · {largest}" if position.over else largest
 
     def text(self, position: Position, colours: bool) -> str:
         """Return the board as lines of text, painted or not."""

@@ -1,0 +1,347 @@
+"""A person plays: the loops with a script for a person, the command in a pseudo-terminal."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import gymnasium as gym
+import pygame
+import pytest
+
+import tile_envs.play.__main__ as command
+from tile_envs.play.game import make
+from tile_envs.play.player import play, watch
+from tile_envs.play.replay import Replay, play_through, read
+from tile_envs.play.terminal import KEY, Block, blocks
+from tile_envs.tictactoe.render import SQUARE, _corner
+from tile_envs.window import Click, Window
+
+termios = pytest.importorskip("termios", reason="pseudo-terminals are for POSIX systems")
+fcntl = pytest.importorskip("fcntl")
+pty = pytest.importorskip("pty")
+
+ARROWS = {"up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D"}
+
+
+class Script:
+    """A screen with a person who presses given keys, None meaning that time passes."""
+
+    def __init__(self, *keys):
+        self.keys = list(keys)
+        self.views = []
+        self.texts = []
+
+    def draw(self, view):
+        """Remember what is shown."""
+        self.views.append(view)
+        self.texts.append(view.text(colours=False))
+        assert "\x1b[48;2;" in view.text(colours=True)
+
+    def key(self, timeout=None):
+        """Press the next key."""
+        key = self.keys.pop(0)
+        assert key is not None or timeout is not None, "time passes only while a replay runs"
+        return key
+
+
+class Person:
+    """Someone at a pseudo-terminal who starts the command."""
+
+    def __init__(self, *arguments, **variables):
+        self.terminal, self.side = pty.openpty()
+        self.settings = termios.tcgetattr(self.side)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tile_envs.play", *map(str, arguments)],
+            stdin=self.side,
+            stdout=self.side,
+            stderr=self.side,
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": "1", **variables},
+            # Ctrl-C reaches whom the terminal controls.
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        self.seen = ""
+
+    def sees(self, text):
+        """Wait until something has been shown since this was asked last."""
+        deadline = time.monotonic() + 30
+        while text not in self.seen:
+            rest = deadline - time.monotonic()
+            assert rest > 0, f"{text!r} not in {self.seen!r}"
+            if select.select([self.terminal], [], [], rest)[0]:
+                self.seen += os.read(self.terminal, 65536).decode()
+        self.seen = self.seen.partition(text)[2]
+
+    def types(self, keys):
+        """Press keys, given as what they send."""
+        os.write(self.terminal, keys.encode())
+
+    def has_left(self):
+        """Wait for the end; return the exit status."""
+        try:
+            status = self.process.wait(30)
+        finally:
+            self.process.kill()
+        assert termios.tcgetattr(self.side) == self.settings, "the terminal is as it was"
+        os.close(self.terminal)
+        os.close(self.side)
+        return status
+
+
+def test_arrows_and_wasd_are_the_same():
+    env = make("Tiles2048-v0", {})
+    by_arrows = play(env, Script("up", "left", "down", "right", "q"), 0)
+    by_letters = play(env, Script("w", "a", "s", "d", "q"), 0)
+    assert by_arrows.actions == by_letters.actions != []
+
+
+def test_stray_keys_and_illegal_moves_play_nothing():
+    env = make("TicTacToe-v0", {"side": "both"})
+    strays = ["9", "x", "\x1b", "\x1b[5~", "é", "", "enter", "\x00", Click(0, 0), Click(-5, 10**6)]
+    game = play(env, Script("4", "4", *strays, "q"), 0)
+    assert game.actions == [4]
+
+
+def test_undo_shortens_the_replay(tmp_path):
+    env = make("Tiles2048-v0", {})
+    game = play(
+        env,
+        Script("up", "left", "u", "down", "u", "u", "u", "left", "q"),
+        0,
+        record=tmp_path / "game.json",
+    )
+    assert len(game.actions) == 1
+    assert read(tmp_path / "game.json").actions == tuple(game.actions)
+
+
+def test_a_finished_game_says_so_and_can_be_taken_back():
+    env = make("TicTacToe-v0", {"side": "both"})
+    script = Script("0", "3", "1", "4", "2", "8", "u", "q")
+    game = play(env, script, 0)
+    assert script.views[5].words == script.views[6].words == "X wins"
+    assert game.actions == [0, 3, 1, 4]
+    assert not game.position.over
+
+
+def test_a_sliding_game_says_when_it_is_over():
+    env = make("Tiles2048-v0", {"shape": [2, 2]})
+    script = Script(*["up", "left", "down", "right"] * 50, "q")
+    game = play(env, script, 0)
+    assert game.position.over
+    assert script.views[-1].words.startswith("Game over")
+
+
+def test_it_is_said_which_side_is_played_and_who_won():
+    env = make("TicTacToe-v0", {"opponent": "minimax_first", "side": "O"})
+    script = Script("8", "7", "6", "5", "4", "3", "2", "1", "q")
+    game = play(env, script, 0)
+    assert script.views[0].words == "you play O"
+    assert game.position.info["winner"] == 1
+    assert script.views[-1].words == "X wins · you lost"
+
+
+def test_the_cursor_goes_round_the_board():
+    env = make("TicTacToe-v0", {"side": "both"})
+    keys = ["up", "enter", "left", "space", "up", "enter", "right", "enter", "q"]
+    script = Script(*keys)
+    assert play(env, script, 0).actions == [1, 0, 6, 7]
+    assert ">1<" in script.texts[1]
+
+
+def test_a_click_plays_a_cell():
+    env = make("TicTacToe-v0", {"side": "both"})
+    clicks = [Click(left + SQUARE // 2, top + SQUARE // 2) for left, top in map(_corner, (8, 2))]
+    assert play(env, Script(*clicks, "q"), 0).actions == [8, 2]
+
+
+def test_a_new_game_takes_the_next_seed():
+    env = make("Tiles2048-v0", {})
+    game = play(env, Script("up", "n", "left", "r", "closed"), 7)
+    assert (game.seed, game.actions) == (9, [])
+
+
+def test_a_game_without_a_move_does_not_replace_one_with_moves(tmp_path):
+    path = tmp_path / "game.json"
+    env = make("TicTacToe-v0", {"side": "both"})
+    play(env, Script("n", "4", "0", "n", "q"), 7, record=path)
+    assert (read(path).seed, read(path).actions) == (8, (4, 0))
+    play(env, Script("q"), 7, record=path)
+    assert (read(path).seed, read(path).actions) == (7, ())
+
+
+def test_ctrl_c_keeps_the_game(tmp_path):
+    class Interrupted(Script):
+        def key(self, timeout=None):
+            if len(self.keys) == 1:
+                raise KeyboardInterrupt
+            return super().key(timeout)
+
+    env = make("TicTacToe-v0", {"side": "both"})
+    play(env, Interrupted("4", "0", "q"), 7, record=tmp_path / "game.json")
+    assert read(tmp_path / "game.json").actions == (4, 0)
+
+
+def test_a_wrapped_environment_is_played_inside():
+    env = gym.make("TicTacToe-v0", side="both")
+    assert play(env, Script("4", "q"), 0).actions == [4]
+
+
+def test_a_given_board_is_played_from():
+    env = make("Tiles2048-v0", {"shape": [2, 2]})
+    game = play(env, Script("left", "q"), 0, reset={"board": [[1, 1], [0, 0]]})
+    assert game.position.info["score"] == 4
+
+
+def test_other_environments_are_refused():
+    with pytest.raises(ValueError, match=r"CartPole.* cannot be played here"):
+        play(gym.make("CartPole-v1"), Script("q"), 0)
+
+
+def test_a_replay_is_watched_paused_and_stepped():
+    replay = Replay("TicTacToe-v0", 0, (4, 0, 8, 2), {"side": "both"})
+    keys = [None, None, "space", "right", "left", "left", "x", "space", None, None, None, "right"]
+    script = Script(*keys, "left", "q")
+    watch(replay, script, speed=1000)
+    moves = [int(view.words.split()[1]) for view in script.views]
+    assert moves == [0, 1, 2, 2, 3, 2, 1, 1, 1, 2, 3, 4, 4, 3]
+    assert "paused" in script.views[3].words
+    assert script.views[11].words == "move 4 of 4 · X to play"
+
+
+def test_a_replay_that_was_stopped_says_so():
+    script = Script(None, None, "q")
+    watch(Replay("TicTacToe-v0", 0, (4, 4), {"side": "both", "max_illegal": 1}), script, speed=1000)
+    assert script.views[2].words == "move 2 of 2 · too many illegal moves"
+
+
+def test_keys_are_read_one_by_one_whatever_they_send():
+    typed = "\x1b[Aq\x1bOB\x1b[1;5C\x1b[[A\x1b\x1b[A\x1bx\x1bé\x1b"
+    keys = ["\x1b[A", "q", "\x1bOB", "\x1b[1;5C", "\x1b[[A", "\x1b\x1b[A", "\x1bx", "\x1bé", "\x1b"]
+    assert KEY.findall(typed) == keys
+
+
+def test_painted_cells_have_their_colours():
+    painted = blocks([[Block("2", "#010203", "#040506")]], "#070809", 3)
+    assert "\x1b[38;2;1;2;3m\x1b[48;2;4;5;6m\x1b[1m 2 \x1b[0m" in painted
+    assert len(painted.splitlines()) == 4
+
+
+def test_the_terminal_plays_records_and_is_put_back(tmp_path):
+    path = tmp_path / "game.json"
+    person = Person("Tiles2048-v0", "--seed", 3, "--record", path)
+    person.sees("2048  score 0")
+    person.types(ARROWS["left"] + "\x1b" + "\x1bOA" + "?" + "s")
+    person.sees("q quit")
+    person.types("dDuq")
+    assert person.has_left() == 0
+    replay = read(path)
+    assert (replay.env, replay.seed, replay.options) == ("Tiles2048-v0", 3, {})
+    assert 1 <= len(replay.actions) <= 4
+    assert play_through(replay).total == play_through(replay).info["score"]
+
+
+@pytest.mark.parametrize("ending", ["\x03", "\x04", "q"], ids=["Ctrl-C", "Ctrl-D", "q"])
+def test_however_it_is_left_the_game_is_kept(ending, tmp_path):
+    path = tmp_path / "game.json"
+    person = Person("TicTacToe-v0", "-o", "side=both", "--record", path)
+    person.sees("X to play")
+    person.types("4")
+    person.sees("O to play")
+    person.types(ending)
+    assert person.has_left() == 0
+    assert read(path).actions == (4,)
+
+
+def test_a_terminated_game_is_kept_and_the_terminal_put_back(tmp_path):
+    person = Person("TicTacToe-v0", "-o", "side=both", "--record", tmp_path / "game.json")
+    person.sees("X to play")
+    person.process.send_signal(signal.SIGTERM)
+    assert person.has_left() == 0
+    assert read(tmp_path / "game.json").actions == ()
+
+
+def test_colours_are_painted_unless_they_are_unwanted():
+    person = Person("Tiles2048-v0", NO_COLOR="")
+    person.sees("\x1b[48;2;205;193;180m")
+    person.types("q")
+    assert person.has_left() == 0
+
+
+def test_a_replay_is_shown_in_the_terminal(tmp_path):
+    path = tmp_path / "game.json"
+    play(
+        make("TicTacToe-v0", {"side": "both"}), Script("0", "3", "1", "4", "2", "q"), 0, record=path
+    )
+    person = Person("--replay", path, "--speed", 50)
+    person.sees("move 5 of 5 · X wins")
+    person.types(ARROWS["left"])
+    person.sees("move 4 of 5 · paused")
+    person.types("q")
+    assert person.has_left() == 0
+
+
+def press(*keys):
+    for key, character in keys:
+        pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=key, unicode=character))
+
+
+def test_a_window_takes_keys_clicks_and_being_closed(tmp_path):
+    with Window(fps=60) as window:
+        left, top = _corner(8)
+        press((pygame.K_UP, ""), (pygame.K_RETURN, "\r"), (pygame.K_4, "4"), (pygame.K_x, "X"))
+        pygame.event.post(
+            pygame.event.Event(pygame.MOUSEBUTTONDOWN, button=1, pos=(left + 5, top + 5))
+        )
+        pygame.event.post(pygame.event.Event(pygame.QUIT))
+        game = play(make("TicTacToe-v0", {"side": "both"}), window, 0)
+    assert game.actions == [1, 4, 8]
+    assert window.closed
+
+
+def test_a_window_waits_no_longer_than_asked():
+    with Window(fps=60) as window:
+        begun = time.monotonic()
+        while window.key(0.05) is not None:
+            pass  # what opening a window reports
+        assert time.monotonic() - begun < 5
+
+
+def test_a_window_shows_a_replay():
+    with Window(fps=60) as window:
+        press((pygame.K_RIGHT, ""), (pygame.K_q, "q"))
+        watch(Replay("Tiles2048-v0", 0, (3, 2)), window, speed=0.001)
+        assert pygame.display.get_init()
+
+
+BAD_COMMANDS = {
+    "no game": ([], "Tiles2048-v0"),
+    "unknown game": (["Chess-v0"], "'Chess-v0'"),
+    "no terminal": (["Tiles2048-v0"], "terminal"),
+    "no value": (["Tiles2048-v0", "-o", "shape"], "NAME=VALUE"),
+    "unknown option": (["Tiles2048-v0", "-o", "size=4"], "'size'.*'shape'"),
+    "bad option": (["Tiles2048-v0", "-o", "shape=[9,9]"], r"shape .* \[9, 9\]"),
+    "bad law": (["Tiles2048-v0", "-o", 'spawn={"3": 1}'], "3 is not a tile"),
+    "bad word": (["TicTacToe-v0", "-o", "opponent=god"], "'god'"),
+    "bad seed": (["Tiles2048-v0", "--seed", "-1"], "seed"),
+    "seed no number": (["Tiles2048-v0", "--seed", "x"], "'x'"),
+    "bad speed": (["--replay", "x", "--speed", "0"], "positive number, got '0'"),
+    "nowhere to record": (["Tiles2048-v0", "--record", "/nowhere/game.json"], "/nowhere/game.json"),
+    "no replay": (["--replay", "/nowhere/game.json"], "/nowhere/game.json: No such file"),
+    "replay and game": (["Tiles2048-v0", "--replay", "x"], "--replay"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), BAD_COMMANDS.values(), ids=BAD_COMMANDS)
+def test_a_bad_command_gives_one_line(arguments, complaint, capsys, monkeypatch):
+    monkeypatch.setattr(os, "isatty", lambda _: False)
+    with pytest.raises(SystemExit) as left:
+        command.main(arguments)
+    assert left.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert re.search(complaint, printed.err), printed.err

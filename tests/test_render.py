@@ -1,0 +1,190 @@
+"""Boards as text and pictures, and the window that shows them."""
+
+import itertools
+import subprocess
+import sys
+
+import gymnasium as gym
+import numpy as np
+import pygame
+import pytest
+from gymnasium.error import DependencyNotInstalled
+
+import tile_envs  # noqa: F401
+from tile_envs.drawing import Canvas
+from tile_envs.sliding import render as sliding
+from tile_envs.sliding.rules import RULES_2048, RULES_2584
+from tile_envs.tictactoe import render as tictactoe
+from tile_envs.window import Window
+
+every_game = pytest.mark.parametrize(
+    "rules", [RULES_2048, RULES_2584], ids=lambda rules: rules.name
+)
+every_shape = pytest.mark.parametrize("shape", [*itertools.product((2, 3, 4), repeat=2)])
+
+DOUBLE_WIN = np.array([[1, 1, 1], [1, -1, -1], [1, -1, -1]], np.int8)
+
+
+def rgb(colour):
+    return np.frombuffer(bytes.fromhex(colour[1:]), np.uint8)
+
+
+def luminance(colour):
+    part = rgb(colour) / 255
+    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+def test_text_shows_faces_in_a_frame():
+    board = np.array([[0, 1], [11, 4]], np.uint8)
+    assert sliding.text(board, RULES_2048, 24).splitlines() == [
+        "2048  score 24",
+        "┌──────┬──────┐",
+        "│      │    2 │",
+        "├──────┼──────┤",
+        "│ 2048 │   16 │",
+        "└──────┴──────┘",
+    ]
+
+
+@every_game
+@every_shape
+def test_text_is_aligned_whatever_is_on_the_board(rules, shape):
+    for tile in range(rules.largest + 1):
+        board = np.zeros(shape, np.uint8)
+        board[-1, -1] = tile
+        lines = sliding.text(board, rules, 0).splitlines()[1:]
+        assert len(lines) == 2 * shape[0] + 1
+        assert len({len(line) for line in lines}) == 1
+
+
+@every_game
+@every_shape
+def test_a_shape_has_one_picture_size(rules, shape):
+    empty = sliding.picture(np.zeros(shape, np.uint8), rules, 0)
+    full = sliding.picture(np.full(shape, rules.largest, np.uint8), rules, 10**20)
+    assert empty.shape == full.shape
+    assert empty.dtype == np.uint8
+    assert empty.shape[0] % 2 == empty.shape[1] % 2 == 0, "video encoders want even sides"
+
+
+@every_game
+def test_every_number_fits_its_tile(rules):
+    ground = sliding.PALETTES[rules.name].tiles
+    for tile in range(1, rules.largest + 1):
+        board = np.array([[tile, 0], [0, 0]], np.uint8)
+        left, top, right, bottom = sliding._cell(0, 0)
+        pixels = sliding.picture(board, rules, 0)[top:bottom, left:right]
+        middle = pixels[20:-20]
+        assert (middle[:, :4] == rgb(ground[tile])).all()
+        assert (middle[:, -4:] == rgb(ground[tile])).all()
+        assert (middle != rgb(ground[tile])).any(), "there is a number"
+
+
+@every_game
+def test_every_tile_has_a_colour(rules):
+    assert len(sliding.PALETTES[rules.name].tiles) == len(rules.faces)
+
+
+def test_the_tiles_of_2584_can_be_told_apart_and_read():
+    palette = sliding.PALETTES["2584"]
+    for one, other in itertools.combinations(palette.tiles, 2):
+        assert np.abs(rgb(one).astype(int) - rgb(other)).sum() > 15, (one, other)
+    for tile, ground in enumerate(palette.tiles[1:], 1):
+        dark, light = sorted((luminance(ground), luminance(palette.ink(tile))))
+        assert (light + 0.05) / (dark + 0.05) > 3, (tile, ground)
+
+
+def test_a_picture_belongs_to_whoever_asked_for_it():
+    for draw, arguments in (
+        (sliding.picture, (np.zeros((2, 2), np.uint8), RULES_2048, 0)),
+        (tictactoe.picture, (np.zeros((3, 3), np.int8),)),
+    ):
+        before = draw(*arguments)
+        draw(*arguments)[:] = 0
+        np.testing.assert_array_equal(draw(*arguments), before)
+
+
+def test_long_words_are_shrunk_to_their_box():
+    canvas = Canvas(60, 20, "#ffffff")
+    canvas.text((10, 0, 50, 20), "a score without end", 18, "#000000")
+    pixels = canvas.picture()
+    assert (pixels[:, :9] == 255).all()
+    assert (pixels[:, 51:] == 255).all()
+    assert (pixels < 255).any()
+
+
+def test_tictactoe_text_numbers_free_cells():
+    marks = np.array([[1, -1, 0], [0, 1, 0], [0, 0, 0]], np.int8)
+    assert tictactoe.text(marks, cursor=3).splitlines() == [
+        "┌─────┬─────┬─────┐",
+        "│  X  │  O  │  2  │",
+        "├─────┼─────┼─────┤",
+        "│ >3< │  X  │  5  │",
+        "├─────┼─────┼─────┤",
+        "│  6  │  7  │  8  │",
+        "└─────┴─────┴─────┘",
+    ]
+
+
+def test_winning_lines_are_marked_both_if_there_are_two():
+    assert tictactoe.winning_cells(DOUBLE_WIN) == {0, 1, 2, 3, 6}
+    assert tictactoe.text(DOUBLE_WIN).count("[X]") == 5
+    assert tictactoe.winning_cells(-DOUBLE_WIN) == {0, 1, 2, 3, 6}
+    assert tictactoe.winning_cells(np.zeros((3, 3), np.int8)) == set()
+    pixels = tictactoe.picture(DOUBLE_WIN)
+    for cell in range(9):
+        left, top = tictactoe._corner(cell)
+        ground = tictactoe.WON_GROUND if cell in {0, 1, 2, 3, 6} else tictactoe.GROUND
+        np.testing.assert_array_equal(pixels[top + 15, left + 15], rgb(ground))
+
+
+def test_each_pixel_of_a_cell_is_the_cell():
+    for cell in range(9):
+        left, top = tictactoe._corner(cell)
+        last = tictactoe.SQUARE - 1
+        assert tictactoe.cell_at(left, top) == cell
+        assert tictactoe.cell_at(left + last, top + last) == cell
+        assert tictactoe.cell_at(left - 1, top) is None
+
+
+def test_importing_the_package_leaves_pillow_and_pygame_alone():
+    code = "import sys, tile_envs; sys.exit('PIL' in sys.modules or 'pygame' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_the_window_shows_the_picture():
+    env = gym.make("TicTacToe-v0", render_mode="human").unwrapped
+    env.reset(seed=0)
+    marks = env.get_state()["board"]
+    shown = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
+    np.testing.assert_array_equal(shown, tictactoe.picture(marks))
+    env.close()
+    assert not pygame.display.get_init()
+
+
+def test_closing_the_window_does_not_stop_training():
+    env = gym.make("Tiles2048-v0", render_mode="human")
+    env.reset(seed=0)
+    pygame.event.post(pygame.event.Event(pygame.QUIT))
+    for action in range(4):
+        env.step(action)
+    assert not pygame.display.get_init()
+    env.close()
+
+
+def test_two_environments_share_the_window():
+    one = gym.make("Tiles2048-v0", render_mode="human")
+    other = gym.make("TicTacToe-v0", render_mode="human")
+    one.reset(seed=0)
+    other.reset(seed=0)
+    one.step(0)
+    other.close()
+    one.step(1)
+    one.close()
+
+
+def test_a_window_without_pygame_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    with pytest.raises(DependencyNotInstalled, match=r"pip install 'tile-envs\[render\]'"):
+        Window(fps=8)

@@ -1,0 +1,163 @@
+"""Replays: what a file keeps, and what is said of a bad one."""
+
+import json
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from tile_envs import __version__
+from tile_envs.play.game import Game, make
+from tile_envs.play.replay import Replay, begin, play_through, read, replay_of, write
+
+GOOD = {
+    "format": "tile-envs replay",
+    "version": __version__,
+    "env": "TicTacToe-v0",
+    "options": {"side": "both"},
+    "seed": 5,
+    "actions": [4, 0, 8],
+}
+
+VARIANTS = [
+    ("Tiles2048-v0", {}),
+    ("Tiles2584-v0", {"shape": [2, 3], "spawn": {"1": 0.75, "3": 0.25}, "max_illegal": 3}),
+    ("TicTacToe-v0", {"opponent": "minimax", "side": "random"}),
+    ("TicTacToe-v0", {"side": "both"}),
+]
+
+
+def played(env_id, options, seed, n_actions):
+    """A game of random actions, illegal ones among them."""
+    game = Game(make(env_id, options), seed)
+    rng = np.random.default_rng(seed)
+    while len(game.actions) < n_actions and not game.position.over:
+        game.play(int(rng.integers(game.env.action_space.n)))
+    return game
+
+
+def assert_same(one, other):
+    np.testing.assert_array_equal(one.observation, other.observation)
+    for name in one.info:
+        np.testing.assert_array_equal(one.info[name], other.info[name])
+    assert (one.total, one.terminated, one.truncated) == (
+        other.total,
+        other.terminated,
+        other.truncated,
+    )
+
+
+@pytest.mark.parametrize(("env_id", "options"), VARIANTS)
+def test_a_game_is_its_seed_and_its_actions(env_id, options, tmp_path):
+    for seed in range(20):
+        game = played(env_id, options, seed, n_actions=10 * seed)
+        write(replay_of(game), tmp_path / "game.json")
+        replay = read(tmp_path / "game.json")
+        assert replay == replay_of(game)
+        assert_same(play_through(replay), game.position)
+
+
+def test_a_file_holds_these_entries_and_no_others(tmp_path):
+    game = begin(Replay("TicTacToe-v0", 5, options={"side": "both"}))
+    for action in (4, 0, 8):
+        game.play(action)
+    write(replay_of(game), tmp_path / "game.json")
+    assert json.loads((tmp_path / "game.json").read_text()) == GOOD
+    assert [path.name for path in tmp_path.iterdir()] == ["game.json"], "nothing beside it"
+
+
+def test_a_given_board_is_kept(tmp_path):
+    reset = {"board": np.array([[1, 1], [0, 9]], np.uint8), "score": np.int64(72)}
+    game = Game(make("Tiles2048-v0", {"shape": (2, 2)}), 3, reset)
+    game.play(3)
+    write(replay_of(game), tmp_path / "game.json")
+    replay = read(tmp_path / "game.json")
+    assert replay.reset == {"board": [[1, 1], [0, 9]], "score": 72}
+    assert play_through(replay).info["score"] == 76
+
+
+def test_taking_back_leads_to_the_same_game():
+    game = played("Tiles2048-v0", {}, seed=1, n_actions=30)
+    before, actions = game.position, list(game.actions)
+    for _ in range(10):
+        game.take_back()
+    assert game.actions == actions[:20]
+    for action in actions[20:]:
+        game.play(action)
+    assert_same(game.position, before)
+
+
+def test_taking_back_stops_at_the_beginning():
+    game = begin(Replay("Tiles2048-v0", 1))
+    game.take_back()
+    assert game.actions == []
+
+
+def test_render_modes_are_not_kept():
+    env = gym.make("Tiles2048-v0", render_mode="ansi", shape=(3, 3)).unwrapped
+    assert replay_of(Game(env, 0)).options == {"shape": (3, 3)}
+
+
+def test_an_opponent_without_a_name_cannot_be_written(tmp_path):
+    class Friend:
+        def predict(self, observation, action_masks):
+            return action_masks.argmax(axis=1), None
+
+    game = Game(make("TicTacToe-v0", {"opponent": Friend()}), 0)
+    with pytest.raises(ValueError, match="numbers and names only"):
+        write(replay_of(game), tmp_path / "game.json")
+    assert not list(tmp_path.iterdir())
+
+
+BAD = {
+    "no file": (None, "No such file"),
+    "not JSON": ("2048!", "not JSON"),
+    "not text": (b"\xff\xfe\x00", "not JSON"),
+    "too deep": ("[" * 100_000, "not JSON"),
+    "another file": ([1, 2], r"not a replay.*got \[1, 2\]"),
+    "another format": ({"format": "chess"}, "not a replay.*'chess'"),
+    "unknown entry": ({"colour": 1}, '"colour"'),
+    "unknown id": ({"env": "Chess-v0"}, "'Chess-v0'.*Tiles2048-v0"),
+    "another's id": ({"env": "CartPole-v1"}, "'CartPole-v1'"),
+    "module in the id": ({"env": "antigravity:Tiles2048-v0"}, "antigravity"),
+    "id no string": ({"env": 2048}, '"env" must be a string, got 2048'),
+    "unknown option": ({"options": {"size": 4}}, "'size' of TicTacToe-v0.*'opponent'"),
+    "render mode": ({"options": {"render_mode": "human"}}, "'render_mode'"),
+    "bad option": ({"options": {"side": "Z"}}, "side must be .*'Z'"),
+    "options no object": ({"options": 3}, '"options" must be an object, got 3'),
+    "bad board": ({"reset": {"board": [[1]]}}, r"boards must have shape .*\(1, 1, 1\)"),
+    "unknown reset option": ({"reset": {"marks": 1}}, "'marks'"),
+    "no seed": ({"seed": ...}, '"seed" is missing'),
+    "bad seed": ({"seed": -1}, "seed .* -1"),
+    "seed no number": ({"seed": "7"}, '"seed" must be an integer'),
+    "seed true": ({"seed": True}, "seed .* True"),
+    "no actions": ({"actions": ...}, '"actions" is missing'),
+    "actions no list": ({"actions": 4}, '"actions" must be a list of integers, got 4'),
+    "action too large": ({"actions": [4, 9]}, "action 2 of 2: .*0 to 8.* got 9"),
+    "action negative": ({"actions": [-1]}, "action 1 of 1: .* got -1"),
+    "action no integer": ({"actions": [4, 0.0]}, r"action 2 of 2 .* got 0\.0"),
+    "action null": ({"actions": [None]}, "action 1 of 1 .* got None"),
+    "too many actions": (
+        {"actions": [0, 3, 1, 4, 2, 5]},
+        "action 6 of 6, 5, comes after the end of the game",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "complaint"), BAD.values(), ids=BAD)
+def test_a_bad_file_gives_one_line(content, complaint, tmp_path):
+    path = tmp_path / "game.json"
+    if isinstance(content, dict):
+        entries = {name: entry for name, entry in (GOOD | content).items() if entry is not ...}
+        content = json.dumps(entries)
+    elif isinstance(content, list):
+        content = json.dumps(content)
+    if isinstance(content, str):
+        path.write_text(content)
+    elif content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match=complaint) as caught:
+        read(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message

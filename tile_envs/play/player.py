@@ -1,0 +1,134 @@
+"""A person plays a game, or watches a replay, on any screen."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium as gym
+
+from tile_envs.play.game import Game, ids
+from tile_envs.play.replay import Replay, begin, replay_of, write
+from tile_envs.play.sliding import SlidingControls
+from tile_envs.play.tictactoe import TicTacToeControls
+from tile_envs.play.view import Controls, Screen, View
+from tile_envs.sliding.env import SlidingEnv
+from tile_envs.tictactoe.env import TicTacToeEnv
+
+CONTROLS: dict[type, Callable[[Any], Controls]] = {
+    SlidingEnv: SlidingControls,
+    TicTacToeEnv: TicTacToeControls,
+}
+"""The games that can be played.  A new one is added here."""
+
+WASD = {"w": "up", "a": "left", "s": "down", "d": "right"}
+LEAVE = ("q", "closed")
+
+
+def play(
+    env: gym.Env[Any, Any],
+    screen: Screen,
+    seed: int,
+    *,
+    reset: Mapping[str, Any] | None = None,
+    record: str | os.PathLike[str] | None = None,
+) -> Game:
+    """Let a person play game after game, until they leave.
+
+    Args:
+        env: An environment of this package.  It is played without its wrappers, which could not be
+            taken back.
+        screen: The terminal or window.
+        seed: The first game's seed; each new game takes the next one.
+        reset: Reset options that every game starts from.
+        record: The file that keeps each game as it is left.  A game without a move does not replace
+            one with moves.
+
+    Returns:
+        The last game.
+    """
+    inner: Any = env.unwrapped
+    controls = controls_of(inner)
+    keys = f"{controls.keys} · u undo · n new · q quit"
+    game = Game(inner, seed, reset)
+    kept = False
+
+    def keep() -> None:
+        nonlocal kept
+        if record is not None and (game.actions or not kept):
+            write(replay_of(game), record)
+            kept = True
+
+    try:
+        while True:
+            position = game.position
+            screen.draw(View(controls, position, controls.words(position), keys))
+            key = screen.key()
+            if key in LEAVE:
+                break
+            if key == "u":
+                game.take_back()
+            elif key in ("n", "r"):
+                keep()
+                game = Game(inner, game.seed + 1, reset)
+            elif key is not None:
+                action = controls.action(WASD.get(key, key) if isinstance(key, str) else key)
+                if action is not None and position.info["action_mask"][action]:
+                    game.play(action)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        keep()
+    return game
+
+
+def watch(replay: Replay, screen: Screen, speed: float) -> None:
+    """Show a replay, until the person leaves.
+
+    Args:
+        replay: A game that can be played through.
+        screen: The terminal or window.
+        speed: Moves per second.
+    """
+    game = begin(replay)
+    controls = controls_of(game.env)
+    paused = False
+    due = time.monotonic() + 1 / speed
+    while True:
+        position = game.position
+        n, end = len(game.actions), len(replay.actions)
+        if n < end:
+            state = "paused" if paused else f"{speed:g} moves/s"
+        else:
+            state = "too many illegal moves" if position.truncated else controls.words(position)
+        keys = "space pause · left, right step · q quit"
+        screen.draw(View(controls, position, f"move {n} of {end} · {state}", keys))
+        waits = paused or n == end
+        key = screen.key(None if waits else max(0.0, due - time.monotonic()))
+        if key in LEAVE:
+            return
+        if key is None:
+            game.play(replay.actions[n])
+            due = max(due, time.monotonic() - 1 / speed) + 1 / speed
+        elif key == "space":
+            paused, due = not paused, time.monotonic() + 1 / speed
+        elif key in ("right", "d", "left", "a"):
+            paused = True
+            if key in ("left", "a"):
+                game.take_back()
+            elif n < end:
+                game.play(replay.actions[n])
+
+
+def controls_of(env: object) -> Controls:
+    """Return how a person plays an environment.
+
+    Raises:
+        ValueError: If it is no game of this package.
+    """
+    for game, controls in CONTROLS.items():
+        if isinstance(env, game):
+            return controls(env)
+    raise ValueError(f"{env} cannot be played here: expected one of {', '.join(ids())}.")
