@@ -1,4 +1,4 @@
-"""The command line: `python -m baselines evaluate …`."""
+"""The command line: `python -m baselines evaluate | reproduce`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Annotated, Any
 import gymnasium as gym
 import tyro
 
-from baselines.agent import AGENTS
+from baselines.agent import make_agent
 from baselines.evaluate import judge
 from baselines.hyperparams import preset as read_preset
+from baselines.reproduce import sweep
 from baselines.tables import bands as count_bands
 from baselines.tables import block, checked_path, write_rows
+from tile_envs.checks import checked_count, checked_seed
 
 
 def evaluate(
@@ -44,13 +46,14 @@ def evaluate(
     """
     settings = read_preset(agent, env, preset) if preset else {}
     options = settings.get("env_kwargs", {}) | _read_json(env_kwargs) | _given(side=side)
-    settings |= _given(episodes=episodes, bands=bands)
+    settings = {"episodes": 1000} | settings | _given(episodes=episodes, bands=bands)
+    for name in settings.keys() & {"episodes", "bands"}:
+        checked_count(settings[name], name)
+    checked_seed(seed)
     if out is not None:
         checked_path(out)
-    if agent not in AGENTS:
-        raise ValueError(f"there is no agent {agent!r}: expected {', '.join(AGENTS)}.")
-    player = AGENTS[agent](gym.make(env, **options), seed)
-    row, record = judge(player, agent, env, options, settings.get("episodes", 1000), seed)
+    player = make_agent(agent, env, options, seed)
+    row, record = judge(player, agent, env, options, settings["episodes"], seed)
     print(block(row))
     if "bands" in settings:
         print("  games by score")
@@ -58,6 +61,20 @@ def evaluate(
             print(f"  {begin:>7,}+  {games:>9,}")
     if out is not None:
         write_rows([row], out)
+
+
+def reproduce(out: Path, episodes: int = 10_000, seed: int = 0) -> None:
+    """Make the table of results again: every agent on every environment.
+
+    Args:
+        out: Write the rows to this file, .csv or .json.
+        episodes: How many games a row.
+        seed: Which games, and the agents' own random numbers.
+    """
+    checked_path(out)
+    rows = sweep(episodes, seed)
+    write_rows(rows, out)
+    print("\n\n".join(map(block, rows)))
 
 
 def _read_json(text: str | None) -> dict[str, Any]:
@@ -78,7 +95,9 @@ def main() -> None:
     """Run a command; what the user got wrong is one line on standard error, exit status 2."""
     try:
         tyro.extras.subcommand_cli_from_dict(
-            {"evaluate": evaluate}, prog="python -m baselines", description=__doc__
+            {"evaluate": evaluate, "reproduce": reproduce},
+            prog="python -m baselines",
+            description="Judge agents on the environments of tile_envs.",
         )
     except (ValueError, TypeError, OSError, gym.error.Error) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -196,4 +196,4 @@ def interval(values: NDArray[np.float64], seed: int) -> tuple[float | None, floa
         method="percentile",
         rng=np.random.default_rng(seed),
     ).confidence_interval
-    return float(bounds.low), float(bounds.high)
+    return round(float(bounds.low), 4), round(float(bounds.high), 4)

@@ -27,7 +27,7 @@ Info = dict[str, Any]
 Position = TypeVar("Position")
 
 
-class GameEnv(gym.Env[Observation, int], Generic[Position]):
+class GameEnv(gym.Env[Observation, Any], Generic[Position]):
     """The base of the single environments.
 
     A *position* is what a game adds to the state this class keeps: a board and what belongs to it.

@@ -69,18 +69,27 @@ def choose(words: Words, n: Words) -> Words:
 
 
 class Stream:
-    """The stream of one game, word by word."""
+    """The stream of one game, word by word.
+
+    Args:
+        position: Where it stands.
+    """
 
     _AHEAD = 64  # numpy mixes so many in the time that Python's integers take for ten
 
     def __init__(self, position: int) -> None:
-        self.position = position
+        self._end = position  # the position after the words that are mixed already
         self._words: list[int] = []
+
+    @property
+    def position(self) -> int:
+        """Where the stream stands."""
+        return self._end - len(self._words) * STRIDE & WORD_MASK
 
     def word(self) -> int:
         """Draw the next random word."""
         if not self._words:
-            words = mix(ahead(np.array(self.position, np.uint64), self._AHEAD))
-            self._words = words[::-1].tolist()
-        self.position = self.position + STRIDE & WORD_MASK
+            positions = ahead(np.array(self._end, np.uint64), self._AHEAD)
+            self._end = int(positions[-1])
+            self._words = mix(positions)[::-1].tolist()
         return self._words.pop()

@@ -13,6 +13,7 @@ from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, RIGHT, RULES_
 from tile_envs.sliding.tables import (
     CELL_BITS,
     LINE_MASK,
+    REWARD_MASK,
     REWARD_SHIFT,
     Lines,
     Tables,
@@ -117,7 +118,7 @@ def afterstates(
         pushed = tables.pushed.take((rows if horizontal else columns) + tables.offsets[action])
         moved = pushed & LINE_MASK
         after[:, action] = unpack(tables, moved if horizontal else transpose(moved))
-        rewards[:, action] = pushed.sum(axis=0) >> REWARD_SHIFT
+        rewards[:, action] = pushed.sum(axis=0) >> REWARD_SHIFT & REWARD_MASK
     return after, rewards, MASKS[legal(tables, lines)]
 
 

@@ -21,15 +21,17 @@ from tile_envs.sliding.tables import (
     CELLS,
     HOLES_MASK,
     HOLES_SHIFT,
-    LARGEST_MASK,
     LARGEST_SHIFT,
     LINE_MASK,
-    PATTERN_ACTION_SHIFT,
+    PATTERN_ACTION_WEIGHT,
+    PATTERN_WEIGHTS,
+    REWARD_MASK,
     REWARD_SHIFT,
     compile_tables,
 )
 
 VERTICAL = (UP, DOWN)
+_, _SECOND, _THIRD, _FOURTH = PATTERN_WEIGHTS
 
 
 class SlidingPosition(NamedTuple):
@@ -66,6 +68,7 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         self.state_name = f"{self.rules.name} on {self.shape[0]}×{self.shape[1]}"
         self.observation_space = spaces.Box(0, self.rules.largest, self.shape, np.uint8)
         self.action_space = spaces.Discrete(self.n_actions)
+        self._faces = self.rules.faces
         self._offsets = self.tables.offsets.tolist()
         self._masks = list(batch.MASKS)
         self._rows: Sequence[int] = (0,) * MAX_SIDE
@@ -136,11 +139,11 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         word = self._stream.word()
         tile = self.law.tile(word)
         pattern = (
-            action << PATTERN_ACTION_SHIFT
-            | a >> HOLES_SHIFT & HOLES_MASK
-            | (b >> HOLES_SHIFT & HOLES_MASK) << 3
-            | (c >> HOLES_SHIFT & HOLES_MASK) << 6
-            | (d >> HOLES_SHIFT & HOLES_MASK) << 9
+            action * PATTERN_ACTION_WEIGHT
+            + (a >> HOLES_SHIFT & HOLES_MASK)
+            + (b >> HOLES_SHIFT & HOLES_MASK) * _SECOND
+            + (c >> HOLES_SHIFT & HOLES_MASK) * _THIRD
+            + (d >> HOLES_SHIFT & HOLES_MASK) * _FOURTH
         )
         k = (word >> 32) * self._hole_count[pattern] >> 32
         hole = self._hole_cell[pattern * CELLS + k]
@@ -151,14 +154,8 @@ class SlidingEnv(GameEnv[SlidingPosition]):
             self._set_lines(_transpose(*lines), lines)
         else:
             self._set_lines(lines, _transpose(*lines))
-        self._largest = max(
-            tile,
-            a >> LARGEST_SHIFT & LARGEST_MASK,
-            b >> LARGEST_SHIFT & LARGEST_MASK,
-            c >> LARGEST_SHIFT & LARGEST_MASK,
-            d >> LARGEST_SHIFT & LARGEST_MASK,
-        )
-        reward: int = a + b + c + d >> REWARD_SHIFT
+        self._largest = max(tile, max(a, b, c, d) >> LARGEST_SHIFT)
+        reward: int = a + b + c + d >> REWARD_SHIFT & REWARD_MASK
         self._score += reward
         return reward
 
@@ -215,7 +212,7 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         return {
             "action_mask": self._masks[self._legal].copy(),
             "score": self._score,
-            "max_tile": self.rules.faces[self._largest],
+            "max_tile": self._faces[self._largest],
             "illegal": self._illegal,
         }
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.sliding.rules import DOWN, LEFT, MAX_SIDE, RIGHT, UP, Rules
+from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, RIGHT, UP, Rules
 
 Lines = NDArray[np.int64]
 
@@ -28,10 +28,11 @@ LINE_BITS = CELL_BITS * MAX_SIDE
 LINE_MASK = (1 << LINE_BITS) - 1
 
 # What `Tables.pushed` tells of a pushed line, from bit 0 on: the line itself (20 bits), how many of
-# its cells are empty (3), its largest tile (5), the reward (the rest, so that four can be added).
-HOLES_SHIFT, HOLES_MASK = 20, 7
-LARGEST_SHIFT, LARGEST_MASK = 24, 31
-REWARD_SHIFT = 32
+# its cells are empty (6), the reward (26) and the largest tile.  One sum adds up the rewards of
+# four lines, which have room for it, and one maximum finds the largest tile, which is on top.
+HOLES_SHIFT, HOLES_MASK = LINE_BITS, 7
+REWARD_SHIFT, REWARD_MASK = 26, (1 << 26) - 1
+LARGEST_SHIFT = 52
 
 # The actions that move a line when it is a row or a column, as bits 1 << action.
 ROW_ACTIONS = 1 << RIGHT | 1 << LEFT
@@ -39,9 +40,9 @@ COLUMN_ACTIONS = 1 << UP | 1 << DOWN
 TO_LOW_END = 1 << UP | 1 << LEFT
 TO_HIGH_END = 1 << DOWN | 1 << RIGHT
 
-# A pattern is the number of holes on each of the four lines, 3 bits a line, above it the action.
-PATTERN_SHIFTS = 3 * np.arange(MAX_SIDE)[:, None]
-PATTERN_ACTION_SHIFT = 3 * MAX_SIDE
+# A pattern is an action and the number of holes it leaves on each of the four lines, as digits.
+PATTERN_WEIGHTS = tuple((MAX_SIDE + 1) ** line for line in range(MAX_SIDE))
+PATTERN_ACTION_WEIGHT = (MAX_SIDE + 1) ** MAX_SIDE
 CELLS = MAX_SIDE * MAX_SIDE
 
 
@@ -57,8 +58,8 @@ class Tables:
         row_legal: `uint8`, by row: the actions, as bits, that would change it.
         column_legal: `uint8`, by column: the same.
         cells: `uint32`, by row: its tile indices, one a byte.
-        hole_count: `(4 * 4096,) uint64`, by pattern: how many cells are empty after the push.
-        hole_cell: `(4 * 4096 * 16,) int64`, by `pattern * 16 + k`: the board's k-th empty cell in
+        hole_count: `(4 * 625,) uint64`, by pattern: how many cells are empty after the push.
+        hole_cell: `(4 * 625 * 16,) int64`, by `pattern * 16 + k`: the board's k-th empty cell in
             reading order, as `line << 5 | shift`, the line among those that were pushed and the
             shift of the cell in it.  A pushed line is packed against a wall, so the number of its
             holes tells where they are.
@@ -128,8 +129,8 @@ def _push_lines(rules: Rules, length: int) -> tuple[NDArray[np.int64], NDArray[n
     low = (
         _pack(after, CELL_BITS)
         | (after == 0).sum(axis=0) << HOLES_SHIFT
-        | after.max(axis=0).astype(np.int64) << LARGEST_SHIFT
         | rewards << REWARD_SHIFT
+        | after.max(axis=0).astype(np.int64) << LARGEST_SHIFT
     )
     low_changes = (low & LINE_MASK) != lines
     # Seen in a mirror, a push to the high end is a push to the low end.
@@ -186,10 +187,10 @@ def _pack(cells: NDArray[np.uint8], bits: int) -> NDArray[np.uint32]:
 
 def _holes(shape: tuple[int, int]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """List the empty cells of every pattern (see `Tables.hole_count` and `Tables.hole_cell`)."""
-    patterns = 4 << PATTERN_ACTION_SHIFT
+    patterns = len(ACTIONS) * PATTERN_ACTION_WEIGHT
     hole_count = np.zeros(patterns, np.uint64)
     hole_cell = np.zeros((patterns, CELLS), np.int64)
-    for action in range(4):
+    for action in range(len(ACTIONS)):
         horizontal = action in (LEFT, RIGHT)
         count, length = shape if horizontal else shape[::-1]
         to_low_end = bool(TO_LOW_END >> action & 1)
@@ -203,9 +204,8 @@ def _holes(shape: tuple[int, int]) -> tuple[NDArray[np.uint64], NDArray[np.int64
             ]
             if not horizontal:
                 places.sort(key=lambda at: at[::-1])
-            pattern = action << PATTERN_ACTION_SHIFT
-            for line, n in enumerate(holes + lacking):
-                pattern |= n << 3 * line
+            digits = zip(holes + lacking, PATTERN_WEIGHTS, strict=True)
+            pattern = action * PATTERN_ACTION_WEIGHT + sum(n * weight for n, weight in digits)
             hole_count[pattern] = len(places)
             hole_cell[pattern, : len(places)] = [
                 line << CELL_BITS | CELL_BITS * place for line, place in places

@@ -20,11 +20,11 @@ from tile_envs.sliding.tables import (
     CELLS,
     HOLES_MASK,
     HOLES_SHIFT,
-    LARGEST_MASK,
     LARGEST_SHIFT,
     LINE_MASK,
-    PATTERN_ACTION_SHIFT,
-    PATTERN_SHIFTS,
+    PATTERN_ACTION_WEIGHT,
+    PATTERN_WEIGHTS,
+    REWARD_MASK,
     REWARD_SHIFT,
 )
 
@@ -33,9 +33,10 @@ _STRIDE = np.array(STRIDE, np.uint64)
 _CELLS, _CELL_BITS, _CELL_MASK = np.array(CELLS), np.array(CELL_BITS), np.array(CELL_MASK)
 _LINE_MASK = np.array(LINE_MASK)
 _HOLES_SHIFT, _HOLES_MASK = np.array(HOLES_SHIFT), np.array(HOLES_MASK)
-_LARGEST_SHIFT, _LARGEST_MASK = np.array(LARGEST_SHIFT), np.array(LARGEST_MASK)
-_REWARD_SHIFT = np.array(REWARD_SHIFT)
-_PATTERN_ACTION_SHIFT = np.array(PATTERN_ACTION_SHIFT)
+_REWARD_SHIFT, _REWARD_MASK = np.array(REWARD_SHIFT), np.array(REWARD_MASK)
+_LARGEST_SHIFT = np.array(LARGEST_SHIFT)
+_PATTERN_WEIGHTS = np.array(PATTERN_WEIGHTS)[:, None]
+_PATTERN_ACTION_WEIGHT = np.array(PATTERN_ACTION_WEIGHT)
 _N_ACTIONS = np.array(len(ACTIONS))
 
 _VERTICAL = np.array([-(action in VERTICAL) for action in range(len(ACTIONS))])
@@ -104,8 +105,8 @@ class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
         new_tiles = self.single.law.tiles_of(words) * legal
         holes = pushed >> _HOLES_SHIFT
         holes &= _HOLES_MASK
-        holes <<= PATTERN_SHIFTS
-        pattern = np.add.reduce(holes) + (actions << _PATTERN_ACTION_SHIFT)
+        holes *= _PATTERN_WEIGHTS
+        pattern = np.add.reduce(holes) + actions * _PATTERN_ACTION_WEIGHT
         k = choose(words, tables.hole_count.take(pattern)).view(np.int64)
         hole = tables.hole_cell.take(pattern * _CELLS + k)
 
@@ -119,11 +120,9 @@ class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
         np.bitwise_xor(turned, swap, out=columns)
 
         self._legal = batch.legal(tables, self._lines)
-        rewards = np.add.reduce(pushed) >> _REWARD_SHIFT
+        rewards = np.add.reduce(pushed) >> _REWARD_SHIFT & _REWARD_MASK
         self._scores += rewards
-        pushed >>= _LARGEST_SHIFT
-        pushed &= _LARGEST_MASK
-        self._largest = np.maximum(np.maximum.reduce(pushed), new_tiles)
+        self._largest = np.maximum(np.maximum.reduce(pushed) >> _LARGEST_SHIFT, new_tiles)
         return rewards.astype(np.float64), self._legal == 0, legal
 
     def _start(self, games: Games) -> None:

@@ -1,0 +1,81 @@
+"""Our environments, played like the peers: uniformly random legal actions, games one after another.
+
+Our vector environments are given their own sampler; their observations, masks and other infos are
+made on every step, as they always are.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+import tile_envs
+from benchmarks.peers import Peer, Play
+
+WARM_UP_STEPS = 100
+GAMES = {"2048": "Tiles2048-v0", "2584": "Tiles2584-v0", "tic-tac-toe": "TicTacToe-v0"}
+
+
+def _vector(game: str, num_envs: int) -> Play:
+    envs: Any = gym.make_vec(GAMES[game], num_envs=num_envs)
+    envs.reset(seed=0)
+    envs.action_space.seed(0)
+    answered = game == "tic-tac-toe"
+
+    def play(steps: int) -> int:
+        played = 0
+        due = 0  # games that the next step resets: no ply is played there
+        while played < steps:
+            _, rewards, terminations, _, _ = envs.step(envs.sample_legal_actions())
+            played += num_envs - due
+            if answered:  # by the opponent, unless our own mark was the last
+                played += num_envs - due - np.count_nonzero(terminations & (rewards >= 0))
+            due = np.count_nonzero(terminations)
+        return played
+
+    play(WARM_UP_STEPS * num_envs)
+    return play
+
+
+def _single(game: str) -> Play:
+    env = gym.make(GAMES[game])
+    answered = game == "tic-tac-toe"
+    n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
+    legal = {
+        bytes(bits >> action & 1 for action in range(n_actions)): [
+            action for action in range(n_actions) if bits >> action & 1
+        ]
+        for bits in range(1 << n_actions)
+    }
+    random = Random(0).random
+    _, info = env.reset(seed=0)
+
+    def play(steps: int) -> int:
+        nonlocal info
+        played = 0
+        while played < steps:
+            actions = legal[info["action_mask"].tobytes()]
+            _, reward, terminated, _, info = env.step(actions[int(random() * len(actions))])
+            played += 1
+            if answered and not (terminated and float(reward) >= 0):
+                played += 1
+            if terminated:
+                _, info = env.reset()
+        return played
+
+    play(WARM_UP_STEPS)
+    return play
+
+
+def _ours(game: str, num_envs: int) -> Peer:
+    if num_envs == 1:
+        return Peer("tile-envs", game, "single", 1, lambda n: _single(game))
+    return Peer("tile-envs", game, "vector", num_envs, lambda n: _vector(game, n))
+
+
+SIZES = (1, 64, 1024, 4096, 16384, 65536)
+OURS = tuple(_ours(game, num_envs) for game in GAMES for num_envs in SIZES)
+VERSION = tile_envs.__version__

@@ -1,0 +1,147 @@
+"""Writes README's tables from the committed rows, between the marks that name them.
+
+    python -m benchmarks.report
+
+A table is what stands between `<!-- table: NAME -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+RESULTS = ROOT / "benchmarks" / "results"
+MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+Row = dict[str, str]
+
+
+def main() -> None:
+    """Run the command."""
+    README.write_text(filled(README.read_text()))
+
+
+def filled(text: str) -> str:
+    """Return a text with all its marked tables made anew."""
+    return MARKED.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
+
+
+def speed_table() -> str:
+    """Return our speeds, and beside them those of the peers of the same run."""
+    rows = [row for row in _rows("speed.csv") if row["measure"] == "steps per second"]
+    best = {
+        (row["game"], row["kind"]): row
+        for row in sorted(rows, key=lambda row: float(row["value"]))
+        if row["package"] == "tile-envs"
+    }
+    lines = []
+    for row in rows:
+        ours = best[row["game"], row["kind"]]
+        is_ours = row["package"] == "tile-envs"
+        if is_ours and row is not ours and row["num_envs"] != "64":
+            continue
+        package = "**tile-envs**" if is_ours else f"{row['package']} {row['version']}"
+        times = "" if is_ours else _times(float(ours["value"]) / float(row["value"]))
+        speed = f"{float(row['value']):,.0f}"
+        lines.append((row["game"], package, f"{int(row['num_envs']):,}", speed, times))
+    order = ("2048", "2584", "tic-tac-toe")
+    lines.sort(key=lambda line: (order.index(line[0]), int(line[2].replace(",", "")) == 1))
+    return _table(("game", "package", "games at once", "steps / s", "ours is"), lines)
+
+
+def start_up_table() -> str:
+    """Return what the first use costs."""
+    rows = [row for row in _rows("speed.csv") if row["measure"] != "steps per second"]
+    return _table(
+        ("measure", "value"), [(row["measure"], f"{float(row['value']):.3g}") for row in rows]
+    )
+
+
+def article_table() -> str:
+    """Return random play in the article's variant, published and ours."""
+    rows = [*_rows("published.csv"), *_rows("agents.csv")]
+    lines = [
+        (
+            row.get("source") or f"`{row['agent']}`, seed {row['seed']}",
+            *(row["episodes"], _mean(row), _number(row["min"]), _number(row["max"])),
+            *map(str, json.loads(row["bands"]).values()),
+        )
+        for row in rows
+        if row["preset"] == "article"
+    ]
+    bands = ("0 to 999", "1,000 to 1,999", "2,000 to 2,999", "3,000 to 3,999")
+    return _table(("who", "games", "mean", "min", "max", *bands), lines)
+
+
+def sliding_table() -> str:
+    """Return what the agents reach in the sliding games."""
+    lines = [
+        (
+            *(row["env"], row["agent"], row["episodes"], _mean(row)),
+            *(_number(row["median"]), _number(row["max"]), _top(row["reach"])),
+        )
+        for row in _rows("agents.csv")
+        if row["reach"] and not row["preset"]
+    ]
+    head = ("environment", "agent", "games", "mean (95 % interval)", "median", "max", "tile")
+    return _table(head, lines)
+
+
+def tictactoe_table() -> str:
+    """Return how the agents fare in tic-tac-toe."""
+    lines = [
+        (
+            *(row["agent"], row["side"], row["episodes"]),
+            *(f"{float(row[key]):.1%}" for key in ("win", "draw", "loss")),
+        )
+        for row in _rows("agents.csv")
+        if row["win"]
+    ]
+    return _table(("agent", "side", "games", "won", "drawn", "lost"), lines)
+
+
+def _number(figure: str) -> str:
+    return f"{float(figure):,.0f}"
+
+
+def _mean(row: Row) -> str:
+    if not row.get("low"):
+        return _number(row["mean"])
+    return f"{_number(row['mean'])} ({_number(row['low'])} to {_number(row['high'])})"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:.2g} ×"
+
+
+def _top(reach: str) -> str:
+    """Return the largest tile that a tenth of the games reached, and how many did."""
+    face, share = [(face, share) for face, share in json.loads(reach).items() if share >= 0.1][-1]
+    return f"{face} in {share:.0%}"
+
+
+def _rows(name: str) -> list[Row]:
+    with (RESULTS / name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "speed": speed_table,
+    "start-up": start_up_table,
+    "article": article_table,
+    "sliding": sliding_table,
+    "tic-tac-toe": tictactoe_table,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""README cannot lie: its code runs, its tables are the committed rows, CI runs its test command."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.report import README, ROOT, filled
+
+TEXT = README.read_text()
+
+
+@pytest.mark.filterwarnings("ignore")  # what the libraries that it shows say about their own
+def test_the_python_code_runs():
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert len(blocks) >= 4
+    namespace = {}
+    for block in blocks:
+        exec(block, namespace)
+    assert namespace["after"].shape == (4096, 4, 4, 4)
+
+
+def test_the_tables_are_those_of_the_committed_rows():
+    assert filled(TEXT) == TEXT
+    assert TEXT.count("<!-- table:") == 5
+
+
+def test_the_first_screen_has_two_commands_and_ci_runs_the_second():
+    commands = re.findall(r"```bash\n(.*?)\n```", TEXT, re.DOTALL)
+    assert commands[:2] == [
+        "pip install -e '.[baselines]' && python -m baselines evaluate random --env Tiles2048-v0",
+        "pip install -e '.[dev]' && pytest",
+    ]
+    assert TEXT[: TEXT.index(commands[1])].count("\n") < 25
+    assert commands[1] in Path(ROOT, ".ci", "run").read_text()
