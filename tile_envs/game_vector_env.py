@@ -200,9 +200,9 @@ class GameVectorEnv(
         self._illegal = ~legal
         self._illegal_run += 1
         self._illegal_run *= self._illegal
-        self._steps += 1
         truncations = self._illegal_run >= self.single.max_illegal
         if self.max_episode_steps is not None:
+            self._steps += 1
             truncations |= self._steps >= self.max_episode_steps
         if some_due:
             games = np.flatnonzero(due)

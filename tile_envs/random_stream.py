@@ -9,6 +9,8 @@ Reference: Steele, Lea and Flood, "Fast splittable pseudorandom number generator
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,8 +58,12 @@ def consecutive(seed: int, n: int) -> Words:
 
 def ahead(positions: Words, draws: int) -> Words:
     """Return the positions of the next draws, `(draws, ...)`."""
-    steps = np.arange(1, draws + 1, dtype=np.uint64) * np.uint64(STRIDE)
-    return positions + steps.reshape(-1, *(1,) * positions.ndim)
+    return positions + _steps(draws).reshape(-1, *(1,) * positions.ndim)
+
+
+@cache
+def _steps(draws: int) -> Words:
+    return np.arange(1, draws + 1, dtype=np.uint64) * np.uint64(STRIDE)
 
 
 def choose(words: Words, n: Words) -> Words:

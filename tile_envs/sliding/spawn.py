@@ -151,15 +151,17 @@ class Start:
         n, n_cells = len(positions), math.prod(self.shape)
         places = ahead(positions, len(self.tiles))
         words = mix(places)
-        cells = np.empty(words.shape, np.uint64)
+        drawn = self.law.tiles_of(words)
+        taken = np.empty(words.shape, np.uint64)
         boards = np.zeros((n, n_cells), np.uint8)
+        games = np.arange(n)
         for i, (fixed, word) in enumerate(zip(self.tiles, words, strict=True)):
             # Counted among the empty cells only, so it moves on by one for each taken before it.
             cell = choose(word, np.array(n_cells - i, np.uint64))
-            for other in np.sort(cells[:i], axis=0):
+            for other in np.sort(taken[:i], axis=0) if i > 1 else taken[:i]:
                 cell += cell >= other
-            cells[i] = cell
-            boards[np.arange(n), cell.view(np.int64)] = fixed or self.law.tiles_of(word)
+            taken[i] = cell
+            boards[games, cell.view(np.int64)] = fixed or drawn[i]
         return boards.reshape(n, *self.shape), places[-1]
 
 
