@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-import tile_envs
+import tile_envs  # noqa: F401
 from benchmarks.peers import Peer, Play
 
 WARM_UP_STEPS = 100
@@ -24,10 +24,11 @@ def _vector(game: str, num_envs: int) -> Play:
     envs.reset(seed=0)
     envs.action_space.seed(0)
     answered = game == "tic-tac-toe"
+    due = 0  # games that the next step resets: no ply is played there
 
     def play(steps: int) -> int:
+        nonlocal due
         played = 0
-        due = 0  # games that the next step resets: no ply is played there
         while played < steps:
             _, rewards, terminations, _, _ = envs.step(envs.sample_legal_actions())
             played += num_envs - due
@@ -78,4 +79,3 @@ def _ours(game: str, num_envs: int) -> Peer:
 
 SIZES = (1, 64, 1024, 4096, 16384, 65536)
 OURS = tuple(_ours(game, num_envs) for game in GAMES for num_envs in SIZES)
-VERSION = tile_envs.__version__

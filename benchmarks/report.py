@@ -7,6 +7,7 @@ A table is what stands between `<!-- table: NAME -->` and `<!-- end -->`.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import re
@@ -18,11 +19,15 @@ README = ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results"
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
+BANDS = (0, 1000, 2000, 3000)
+"""Where the article's bands of scores begin."""
+
 Row = dict[str, str]
 
 
 def main() -> None:
     """Run the command."""
+    argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__).parse_args()
     README.write_text(filled(README.read_text()))
 
 
@@ -69,12 +74,12 @@ def article_table() -> str:
         (
             row.get("source") or f"`{row['agent']}`, seed {row['seed']}",
             *(row["episodes"], _mean(row), _number(row["min"]), _number(row["max"])),
-            *map(str, json.loads(row["bands"]).values()),
+            *(str(json.loads(row["bands"]).get(str(begin), 0)) for begin in BANDS),
         )
         for row in rows
         if row["preset"] == "article"
     ]
-    bands = ("0 to 999", "1,000 to 1,999", "2,000 to 2,999", "3,000 to 3,999")
+    bands = (f"{begin:,} to {begin + 999:,}" for begin in BANDS)
     return _table(("who", "games", "mean", "min", "max", *bands), lines)
 
 

@@ -52,6 +52,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write the rows to this CSV file")
     parser.add_argument("--turns", type=int, default=7, help="turns of each candidate")
     asked = parser.parse_args()
+    if asked.turns < 1 or (asked.out and not asked.out.resolve().parent.is_dir()):
+        parser.error("--turns must be positive, and the folder of --out must exist")
     rows = [*start_up_rows(asked.turns), *speed_rows([*OURS, *installed()], asked.turns)]
     print(f"{processor()}, Python {platform.python_version()}, numpy {version('numpy')}")
     for row in rows:

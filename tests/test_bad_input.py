@@ -7,7 +7,8 @@ from gymnasium.error import ResetNeeded
 from test_envs import IDS
 
 import tile_envs  # noqa: F401
-from tile_envs.sliding import afterstates
+from baselines.agent import RandomAgent
+from tile_envs.sliding import RULES_2048, afterstates
 from tile_envs.tictactoe import afterstates as ttt_afterstates
 
 SLIDING = ["Tiles2048-v0", "Tiles2584-v0"]
@@ -21,6 +22,7 @@ BAD_SLIDING_OPTIONS = [
     ({"shape": (True, 4)}, r"True"),
     ({"shape": "44"}, r"'44'"),
     ({"shape": 4}, r"got 4"),
+    ({"shape": {4, 3}}, r"got \{3, 4\}"),
     ({"shape": (4, 4, 4)}, r"\(4, 4, 4\)"),
     ({"shape": None}, r"None"),
     ({"spawn": {}}, r"spawn must map faces to probabilities"),
@@ -34,6 +36,9 @@ BAD_SLIDING_OPTIONS = [
     ({"spawn": {"two": 1.0}}, r"a face in spawn must be an integer, got 'two'"),
     ({"spawn": {2.0: 1.0}}, r"2\.0"),
     ({"spawn": {2: 0.5, "2": 0.5}}, r"twice"),
+    ({"start_tiles": 10**30}, r"start_tiles must be 1 to 16"),
+    ({"start_tiles": b"22"}, r"start_tiles must be 1 to 16"),
+    ({"spawn": {2: True}}, r"spawn\[2\] must be a probability.*True"),
     ({"start_tiles": 17}, r"start_tiles must be 1 to 16 tiles on a 4×4 board.*17"),
     ({"start_tiles": 0}, r"got 0"),
     ({"start_tiles": -1}, r"got -1"),
@@ -49,11 +54,12 @@ BAD_SLIDING_OPTIONS = [
 ]
 
 BAD_TICTACTOE_OPTIONS = [
-    ({"side": "x"}, r"side must be 'X', 'O', 'random', 'both', got 'x'"),
+    ({"side": "x"}, r"side must be one of 'X', 'O', 'random', 'both', got 'x'"),
     ({"side": 1}, r"got 1"),
     ({"side": None}, r"got None"),
     ({"opponent": "maximin"}, r"opponent must be 'random', 'minimax', 'minimax_first' or an agent"),
     ({"opponent": 3}, r"got 3"),
+    ({"opponent": RandomAgent}, r"opponent must be"),
     ({"opponent": None}, r"got None"),
     ({"max_illegal": -1}, r"got -1"),
 ]
@@ -90,7 +96,7 @@ def test_num_envs_must_be_positive(env_id, num_envs):
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_autoreset_modes_and_time_limits_are_checked(env_id):
-    with pytest.raises(ValueError, match=r"autoreset_mode must be 'NextStep', .* got 'never'"):
+    with pytest.raises(ValueError, match=r"autoreset_mode must be one of .* got 'never'"):
         gym.make_vec(env_id, 2, autoreset_mode="never")
     with pytest.raises(ValueError, match=r"autoreset_mode must be"):
         gym.make_vec(env_id, 2, autoreset_mode=1)
@@ -98,7 +104,7 @@ def test_autoreset_modes_and_time_limits_are_checked(env_id):
         gym.make_vec(env_id, 2, max_episode_steps=-1)
     with pytest.raises(ValueError, match=r"max_episode_steps must be a positive integer, got 0"):
         gym.make_vec(env_id, 2, max_episode_steps=0)
-    with pytest.raises(ValueError, match=r"render_mode must be 'ansi', 'rgb_array', got 'human'"):
+    with pytest.raises(ValueError, match=r"render_mode must be one of .* got 'human'"):
         gym.make_vec(env_id, 2, render_mode="human")
 
 
@@ -160,13 +166,25 @@ def test_unusable_seeds_are_an_error_that_changes_nothing(env_id, seed):
 
 
 @pytest.mark.parametrize("env_id", IDS)
+def test_reset_options_are_a_dictionary(env_id):
+    for each in (gym.make(env_id).unwrapped, gym.make_vec(env_id, num_envs=2)):
+        with pytest.raises(
+            ValueError, match=r"reset options must be a dictionary, got \['board'\]"
+        ):
+            each.reset(options=["board"])
+
+
+@pytest.mark.parametrize("env_id", IDS)
 def test_steps_need_a_reset_first(env_id):
     with pytest.raises(ResetNeeded, match="has not been reset yet"):
         gym.make(env_id).unwrapped.step(0)
     with pytest.raises(ResetNeeded):
         gym.make(env_id).step(0)
     envs = gym.make_vec(env_id, num_envs=2)
-    for call in (lambda: envs.step([0, 0]), envs.get_state, envs.sample_legal_actions):
+    with pytest.raises(ResetNeeded):
+        gym.make(env_id).unwrapped.action_masks()
+    calls = (envs.get_state, envs.sample_legal_actions, envs.action_masks)
+    for call in (lambda: envs.step([0, 0]), *calls):
         with pytest.raises(ResetNeeded, match="have not been reset yet"):
             call()
     with pytest.raises(ResetNeeded, match="have not been reset yet"):
@@ -198,6 +216,7 @@ BAD_SLIDING_RESETS = [
     ({"board": FULL * 2048}, r"tile indices 0 to \d+, not faces, got 2048 to 2048"),
     ({"board": FULL.astype(str)}, r"must be integers"),
     ({"board": FULL, "score": -1}, r"score must be a non-negative integer.*-1"),
+    ({"board": FULL, "score": 2**63}, r"below 2\*\*63"),
     ({"board": FULL, "score": 1.5}, r"1\.5"),
     ({"board": FULL, "score": None}, r"None"),
     ({"score": 5}, r"needs a 'board'"),
@@ -205,7 +224,7 @@ BAD_SLIDING_RESETS = [
 ]
 X_WON_O_MOVED = [[1, 1, 1], [-1, -1, -1], [0, 0, 0]]
 BAD_TICTACTOE_RESETS = [
-    ({"board": np.zeros((4, 4), int)}, r"must have shape"),
+    ({"board": np.zeros((4, 4), int)}, r"board must have shape \(3, 3\)"),
     ({"board": np.zeros((3, 3))}, r"must hold the integers 1, -1 and 0, got dtype float64"),
     ({"board": np.full((3, 3), 2)}, r"must hold the integers"),
     ({"board": X_WON_O_MOVED}, r"board must be one that play can lead to"),
@@ -313,7 +332,7 @@ def test_states_of_another_game_or_shape_are_refused():
 )
 def test_afterstates_check_their_boards(boards):
     with pytest.raises(ValueError, match="boards"):
-        afterstates(boards)
+        afterstates(boards, RULES_2048)
 
 
 @pytest.mark.parametrize(

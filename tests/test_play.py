@@ -170,7 +170,9 @@ def test_a_game_without_a_move_does_not_replace_one_with_moves(tmp_path):
     play(env, Script("n", "4", "0", "n", "q"), 7, record=path)
     assert (read(path).seed, read(path).actions) == (8, (4, 0))
     play(env, Script("q"), 7, record=path)
-    assert (read(path).seed, read(path).actions) == (7, ())
+    assert (read(path).seed, read(path).actions) == (8, (4, 0))
+    play(env, Script("q"), 7, record=tmp_path / "other.json")
+    assert read(tmp_path / "other.json").actions == ()
 
 
 def test_ctrl_c_keeps_the_game(tmp_path):

@@ -125,7 +125,7 @@ BAD = {
     "render mode": ({"options": {"render_mode": "human"}}, "'render_mode'"),
     "bad option": ({"options": {"side": "Z"}}, "side must be .*'Z'"),
     "options no object": ({"options": 3}, '"options" must be an object, got 3'),
-    "bad board": ({"reset": {"board": [[1]]}}, r"boards must have shape .*\(1, 1, 1\)"),
+    "bad board": ({"reset": {"board": [[1]]}}, r"board must have shape .*got \(1, 1\)"),
     "unknown reset option": ({"reset": {"marks": 1}}, "'marks'"),
     "no seed": ({"seed": ...}, '"seed" is missing'),
     "bad seed": ({"seed": -1}, "seed .* -1"),

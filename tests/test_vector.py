@@ -13,6 +13,14 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from scipy.stats import chisquare
 from test_envs import IDS, VARIANTS
 
+
+def make_vec(env_id, num_envs, **options):
+    """Make a vector environment whose sampled actions can be repeated."""
+    envs = gym.make_vec(env_id, num_envs=num_envs, **options)
+    envs.action_space.seed(0)
+    return envs
+
+
 MODES = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
 every_id = pytest.mark.parametrize("env_id", IDS)
 
@@ -45,7 +53,7 @@ def assert_same_infos(ours, theirs):
 def test_a_vector_environment_equals_single_ones(env_id, options, mode, limits):
     n = 6
     options = {**options, **limits}
-    ours = gym.make_vec(env_id, num_envs=n, autoreset_mode=mode, **options)
+    ours = make_vec(env_id, n, autoreset_mode=mode, **options)
     theirs = gym.make_vec(
         env_id, n, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **options
     )
@@ -79,7 +87,7 @@ def test_a_vector_environment_equals_single_ones(env_id, options, mode, limits):
 
 @every_id
 def test_a_game_among_thousands_is_the_game_of_its_seed(env_id):
-    envs, env = gym.make_vec(env_id, num_envs=3000), gym.make(env_id)
+    envs, env = make_vec(env_id, 3000), gym.make(env_id)
     envs.reset(seed=100)
     env.reset(seed=100 + 1234)
     for _ in range(60):
@@ -139,7 +147,7 @@ def test_sampled_actions_are_legal_and_uniform(env_id):
 
 @every_id
 def test_arrays_are_fresh_on_every_step(env_id):
-    envs, untouched = (gym.make_vec(env_id, num_envs=4) for _ in range(2))
+    envs, untouched = (make_vec(env_id, 4) for _ in range(2))
     got = [envs.reset(seed=1)]
     untouched.reset(seed=1)
     for _ in range(40):
@@ -156,7 +164,7 @@ def test_arrays_are_fresh_on_every_step(env_id):
 @every_id
 @MODES
 def test_states_bring_back_the_games(env_id, mode):
-    envs = gym.make_vec(env_id, num_envs=5, autoreset_mode=mode, max_episode_steps=40)
+    envs = make_vec(env_id, 5, autoreset_mode=mode, max_episode_steps=40)
     again = pickle.loads(pickle.dumps(envs))
     envs.reset(seed=3)
     again.reset(seed=99)
@@ -186,10 +194,10 @@ def test_games_that_are_over_need_a_reset_when_autoreset_is_disabled(env_id):
 @every_id
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_episode_statistics_are_recorded(env_id, mode):
-    envs = RecordEpisodeStatistics(gym.make_vec(env_id, num_envs=8, autoreset_mode=mode))
+    envs = RecordEpisodeStatistics(make_vec(env_id, 8, autoreset_mode=mode))
     envs.reset(seed=0)
     episodes = 0
-    for _ in range(400):
+    for _ in range(600):
         *_, terminations, _, infos = envs.step(envs.unwrapped.sample_legal_actions())
         ended = np.flatnonzero(terminations)
         episodes += len(ended)

@@ -84,8 +84,10 @@ def check_options(options: Mapping[str, object], known: Sequence[str]) -> None:
     """Check the names of reset options.
 
     Raises:
-        ValueError: If one is unknown.
+        ValueError: If they are no dictionary, or one is unknown.
     """
+    if not isinstance(options, Mapping):
+        raise ValueError(f"reset options must be a dictionary, got {brief(options)}.")
     for name in options:
         if name not in known:
             raise ValueError(f"unknown reset option {name!r}: expected {_listed(known)}.")
@@ -98,7 +100,7 @@ def checked_choice(value: object, name: str, choices: Sequence[str]) -> str:
         ValueError: If `value` is not among them.
     """
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be {_listed(choices)}, got {value!r}.")
+        raise ValueError(f"{name} must be one of {_listed(choices)}, got {value!r}.")
     return value
 
 
@@ -113,6 +115,30 @@ def checked_render_mode(mode: str | None, modes: Sequence[str]) -> str | None:
 
 def _listed(words: Iterable[str]) -> str:
     return ", ".join(map(repr, words))
+
+
+def checked_score(value: object) -> int:
+    """Return a score.
+
+    Raises:
+        ValueError: If `value` is not an integer from 0 to 2**63 - 1.
+    """
+    score = as_integer(value)
+    if score is None or not 0 <= score < 1 << 63:
+        raise ValueError(f"score must be a non-negative integer below 2**63, got {value!r}.")
+    return score
+
+
+def checked_board_shape(board: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.generic]:
+    """Return a board as an array.
+
+    Raises:
+        ValueError: If its shape is another.
+    """
+    array = np.asarray(board)
+    if array.shape != shape:
+        raise ValueError(f"board must have shape {shape}, got {array.shape}.")
+    return array
 
 
 def checked_word(value: object, name: str) -> int:
@@ -157,5 +183,5 @@ def check_state(state: object, game: str, entries: set[str]) -> None:
 
 def brief(value: object) -> str:
     """Return a `repr` short enough for an error message."""
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 100 else text[:97] + "..."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, NoReturn, SupportsIndex, TypeVar
 
@@ -27,7 +27,7 @@ Info = dict[str, Any]
 Position = TypeVar("Position")
 
 
-class GameEnv(gym.Env[Observation, Any], Generic[Position]):
+class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position]):
     """The base of the single environments.
 
     A *position* is what a game adds to the state this class keeps: a board and what belongs to it.
@@ -113,10 +113,10 @@ class GameEnv(gym.Env[Observation, Any], Generic[Position]):
             The first observation and info.
 
         Raises:
-            ValueError: If the seed or an option is unusable; nothing has changed then.
+            ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
+                opponent that a user brought fails; the game has not begun then.
         """
-        options = options or {}
-        check_options(options, self.reset_options)
+        check_options(options or {}, self.reset_options)
         position = self._checked_position(options) if options else None
         seed = None if seed is None else checked_seed(seed)
 
@@ -125,11 +125,12 @@ class GameEnv(gym.Env[Observation, Any], Generic[Position]):
             self._stream = Stream(start(seed))
         elif self._ended is None:
             self._stream = Stream(start(int(self.np_random.integers(1 << 64, dtype=np.uint64))))
-        self._ended, self._illegal, self._illegal_run = False, False, 0
+        self._ended = None  # until the game has begun: an opponent that a user brings can fail
         if position is None:
             self._start()
         else:
             self._start_from(position)
+        self._ended, self._illegal, self._illegal_run = False, False, 0
         if self.render_mode == "human":
             self.render()
         return self._observation(), self._info()
@@ -173,7 +174,13 @@ class GameEnv(gym.Env[Observation, Any], Generic[Position]):
         }
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return the legal actions as `bool`, as MaskablePPO wants them."""
+        """Return the legal actions, `(actions,) bool`, as MaskablePPO wants them.
+
+        Raises:
+            ResetNeeded: Before the first `reset`.
+        """
+        if self._ended is None:
+            self._refuse()
         masks: NDArray[np.int8] = self._info()["action_mask"]
         return masks.astype(np.bool_)
 

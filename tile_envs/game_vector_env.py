@@ -6,7 +6,7 @@ actions: observations, rewards, ends, and infos wherever their `_key` is true.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, NoReturn, SupportsIndex, TypeVar
 
@@ -41,7 +41,7 @@ EVERY_GAME = slice(None)
 
 
 class GameVectorEnv(
-    VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Generic[Single, Positions]
+    VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], ABC, Generic[Single, Positions]
 ):
     """The base of the vector environments.
 
@@ -159,15 +159,17 @@ class GameVectorEnv(
             says which games were reset.
 
         Raises:
-            ValueError: If the seed or an option is unusable; nothing has changed then.
+            ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
+                opponent that a user brought fails; everything needs a reset then.
         """
+        check_options(options or {}, (*self.single.reset_options, "reset_mask"))
         options = dict(options or {})
-        check_options(options, (*self.single.reset_options, "reset_mask"))
         mask = self._checked_reset_mask(options.pop("reset_mask", None))
         positions = self._checked_positions(options, self.num_envs) if options else None
         streams = self._seeded_streams(seed)
         self._streams[mask] = streams[mask]
         games = EVERY_GAME if mask.all() else np.flatnonzero(mask)
+        self._started = False  # until the games have begun: a user's opponent can fail
         self._clear(games)
         if positions is None:
             self._start(games)
@@ -237,7 +239,13 @@ class GameVectorEnv(
         return self._choose_legal(words)
 
     def action_masks(self) -> Bools:
-        """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them."""
+        """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them.
+
+        Raises:
+            ResetNeeded: Before the first `reset`.
+        """
+        if not self._started:
+            self._refuse()
         masks: NDArray[np.int8] = self._infos(EVERY_GAME)["action_mask"]
         return masks.astype(np.bool_)
 
@@ -281,9 +289,14 @@ class GameVectorEnv(
         return tuple(self._draw(game, self.render_mode) for game in range(self.num_envs))
 
     def _begin(self, games: Games) -> None:
-        """Begin new games after others have ended."""
+        """Begin new games after others have ended.
+
+        An opponent that a user brought can fail here; then everything needs a reset.
+        """
+        self._started = False
         self._clear(games)
         self._start(games)
+        self._started = True
 
     def _clear(self, games: Games) -> None:
         self._steps[games] = 0
@@ -332,7 +345,7 @@ class GameVectorEnv(
             and seed.dtype.kind == "u"
         ):
             return starts(seed.astype(np.uint64))
-        if isinstance(seed, (Sequence, np.ndarray)):
+        if isinstance(seed, Sequence) or np.ndim(seed) > 0:
             if len(seed) != self.num_envs:
                 raise ValueError(
                     f"seed must be one integer, or one for each of {self.num_envs} games, "
@@ -351,6 +364,19 @@ class GameVectorEnv(
         if self._started:
             return self._streams.copy()
         return starts(self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64))
+
+    def _broadcast_boards(self, boards: Any) -> NDArray[Any]:
+        """Return one board for all games, or one for each, as `(num_envs, ...)`.
+
+        Raises:
+            ValueError: If the shape is neither.
+        """
+        array, shape = np.asarray(boards), self.single_observation_space.shape
+        assert shape is not None
+        batched = (self.num_envs, *shape)
+        if array.shape not in (shape, batched):
+            raise ValueError(f"board must have shape {shape} or {batched}, got {array.shape}.")
+        return np.broadcast_to(array, batched)
 
     def _checked_reset_mask(self, mask: Any) -> Bools:
         if mask is None:

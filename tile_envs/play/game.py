@@ -64,6 +64,11 @@ class Game:
         """Where the game stands."""
         return self._positions[-1]
 
+    @property
+    def positions(self) -> tuple[Position, ...]:
+        """All positions from the first on."""
+        return tuple(self._positions)
+
     def play(self, action: int) -> None:
         """Go one action forwards.
 

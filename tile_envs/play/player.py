@@ -34,6 +34,8 @@ def play(
     *,
     reset: Mapping[str, Any] | None = None,
     record: str | os.PathLike[str] | None = None,
+    controls: Controls | None = None,
+    left: Callable[[Game], object] = lambda game: None,
 ) -> Game:
     """Let a person play game after game, until they leave.
 
@@ -43,21 +45,23 @@ def play(
         screen: The terminal or window.
         seed: The first game's seed; each new game takes the next one.
         reset: Reset options that every game starts from.
-        record: The file that keeps each game as it is left.  A game without a move does not replace
-            one with moves.
+        record: The file that keeps each game as it is left.  A game without a move replaces none.
+        controls: How the game is played and looked at, if not as it always is.
+        left: Called with each game as it is left.
 
     Returns:
         The last game.
     """
     inner: Any = env.unwrapped
-    controls = controls_of(inner)
+    controls = controls or controls_of(inner)
     keys = f"{controls.keys} · u undo · n new · q quit"
     game = Game(inner, seed, reset)
     kept = False
 
     def keep() -> None:
         nonlocal kept
-        if record is not None and (game.actions or not kept):
+        left(game)
+        if record is not None and (game.actions or not (kept or os.path.exists(record))):
             write(replay_of(game), record)
             kept = True
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, RIGHT, RULES_2048, UP, Rules
+from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, RIGHT, UP, Rules
 from tile_envs.sliding.tables import (
     CELL_BITS,
     LINE_MASK,
@@ -75,7 +75,7 @@ def legal(tables: Tables, lines: Lines) -> NDArray[np.intp]:
     return actions
 
 
-def legal_actions(boards: ArrayLike, rules: Rules = RULES_2048) -> NDArray[np.int8]:
+def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
     """Return the action masks of boards.
 
     Args:
@@ -93,7 +93,7 @@ def legal_actions(boards: ArrayLike, rules: Rules = RULES_2048) -> NDArray[np.in
 
 
 def afterstates(
-    boards: ArrayLike, rules: Rules = RULES_2048
+    boards: ArrayLike, rules: Rules
 ) -> tuple[Boards, NDArray[np.int64], NDArray[np.int8]]:
     """Return what each action makes of boards, before the new tile appears.
 
@@ -122,21 +122,19 @@ def afterstates(
     return after, rewards, MASKS[legal(tables, lines)]
 
 
-def checked_boards(boards: ArrayLike, rules: Rules, shape: tuple[int, int] | None = None) -> Boards:
+def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
     """Return boards `(n, R, C)` as `uint8`.
 
     Args:
         boards: Integers of any dtype.
         rules: The game.
-        shape: The shape every board must have, if there is one.
 
     Raises:
-        ValueError: If they are not integers, not of that shape, or hold tiles the game lacks.
+        ValueError: If they are not integers, not of a board's shape, or hold tiles the game lacks.
     """
     array = np.asarray(boards)
-    if array.ndim != 3 or (array.shape[1:] != shape if shape else not _is_shape(array.shape[1:])):
-        expected = f"(n, {shape[0]}, {shape[1]})" if shape else "(n, R, C), R and C 2 to 4"
-        raise ValueError(f"boards must have shape {expected}, got {array.shape}.")
+    if array.ndim != 3 or not _is_shape(array.shape[1:]):
+        raise ValueError(f"boards must have shape (n, R, C), R and C 2 to 4, got {array.shape}.")
     if array.dtype.kind not in "iu":
         raise ValueError(f"boards must be integers (tile indices), got dtype {array.dtype}.")
     if array.size and not 0 <= array.min() <= array.max() <= rules.largest:

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.checks import as_integer, checked_action
+from tile_envs.checks import as_integer, checked_action, checked_board_shape, checked_score
 from tile_envs.game_env import GameEnv, Info
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding import render
@@ -194,13 +194,11 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         return {"board": self._observation(), "score": self._score}
 
     def _checked_position(self, values: Mapping[str, Any]) -> SlidingPosition:
-        score = as_integer(values.get("score", 0))
-        if score is None or score < 0:
-            raise ValueError(f"score must be a non-negative integer, got {values['score']!r}.")
+        score = checked_score(values.get("score", 0))
         if "board" not in values:
             raise ValueError("the reset option 'score' needs a 'board' to go with it.")
-        board = batch.checked_boards(np.asarray(values["board"])[None], self.rules, self.shape)[0]
-        return SlidingPosition(board, score)
+        board = checked_board_shape(values["board"], self.shape)
+        return SlidingPosition(batch.checked_boards(board[None], self.rules)[0], score)
 
     def _observation(self) -> NDArray[np.uint8]:
         cells, stage = self._cells, self._stage
@@ -234,10 +232,8 @@ def _transpose(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
 
 
 def _checked_shape(shape: Sequence[int]) -> tuple[int, int]:
-    try:
-        sides = tuple(as_integer(side) for side in shape)
-    except TypeError:
-        sides = ()
+    listed = isinstance(shape, (Sequence, np.ndarray))  # a set has no order
+    sides = tuple(as_integer(side) for side in shape) if listed else ()
     if len(sides) != 2 or not all(side is not None and 2 <= side <= MAX_SIDE for side in sides):
         raise ValueError(
             f"shape must be two integers from 2 to {MAX_SIDE}, rows and columns, got {shape!r}."

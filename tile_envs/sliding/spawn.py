@@ -11,11 +11,12 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.checks import as_integer
+from tile_envs.checks import as_integer, brief
 from tile_envs.random_stream import Stream, Words, ahead, choose, mix
 from tile_envs.sliding.rules import Rules
 
@@ -57,7 +58,8 @@ class SpawnLaw:
         law: dict[int, float] = {}
         for face, probability in spawn.items():
             tile = rules.index_of(_face(face, "spawn"))
-            if not isinstance(probability, (int, float)) or not 0 <= probability <= 1:
+            is_number = isinstance(probability, Real) and not isinstance(probability, bool)
+            if not is_number or not 0 <= probability <= 1:
                 raise ValueError(
                     f"spawn[{face!r}] must be a probability between 0 and 1, got {probability!r}."
                 )
@@ -82,6 +84,8 @@ class SpawnLaw:
 
     def tiles_of(self, words: Words) -> NDArray[np.int64]:
         """Return the tile index that each random word makes appear."""
+        if len(self.tiles) == 1:
+            return np.full(words.shape, self.tiles[0])
         low = words & _LOW_HALF
         more = [(low >= end) * step for end, step in self._steps]
         return sum(more, start=np.array(self.tiles[0]))
@@ -118,17 +122,19 @@ class Start:
         Raises:
             ValueError: If that is neither, there are none, or more than the board has cells.
         """
-        if isinstance(start_tiles, Sequence) and not isinstance(start_tiles, str):
-            tiles = tuple(rules.index_of(_face(face, "start_tiles")) for face in start_tiles)
-        else:
-            tiles = (0,) * max(as_integer(start_tiles) or 0, 0)
+        if isinstance(start_tiles, np.ndarray):
+            start_tiles = start_tiles.tolist()
+        listed = isinstance(start_tiles, Sequence) and not isinstance(start_tiles, (str, bytes))
+        count = len(start_tiles) if listed else as_integer(start_tiles)  # type: ignore[arg-type]
         cells = math.prod(shape)
-        if not 1 <= len(tiles) <= cells:
+        if count is None or not 1 <= count <= cells:
             raise ValueError(
                 f"start_tiles must be 1 to {cells} tiles on a {shape[0]}×{shape[1]} board, "
-                f"got {start_tiles!r}."
+                f"got {brief(start_tiles)}."
             )
-        return cls(law, shape, tiles)
+        faces = start_tiles if listed else ()
+        fixed = tuple(rules.index_of(_face(face, "start_tiles")) for face in faces)  # type: ignore[union-attr]
+        return cls(law, shape, fixed or (0,) * count)
 
     def board(self, stream: Stream) -> list[int]:
         """Draw one start board, tile indices in reading order."""

@@ -46,7 +46,7 @@ PATTERN_ACTION_WEIGHT = (MAX_SIDE + 1) ** MAX_SIDE
 CELLS = MAX_SIDE * MAX_SIDE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tables:
     """Everything that can happen on boards of one game and shape, looked up by packed line.
 

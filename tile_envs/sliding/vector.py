@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 
+from tile_envs.checks import checked_score
 from tile_envs.game_vector_env import EVERY_GAME, Bools, Floats, Games, GameVectorEnv, Info
 from tile_envs.random_stream import STRIDE, Words, choose, mix
 from tile_envs.sliding import boards as batch
@@ -58,7 +59,17 @@ class SlidingPositions(NamedTuple):
 
 
 class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
-    """Many sliding games at once."""
+    """Many sliding games at once.
+
+    Observations `(num_envs, R, C) uint8`, rewards, ends and infos are those of the single
+    environment, batched; so are the arguments, with two more:
+
+    - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
+    - `max_episode_steps`: so many steps truncate an episode; None for no limit.
+
+    Raises:
+        ValueError: If an argument is not as described.
+    """
 
     single_class: type[SlidingEnv]
 
@@ -149,22 +160,12 @@ class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
     def _checked_positions(self, values: Mapping[str, Any], n: int) -> SlidingPositions:
         if "board" not in values:
             raise ValueError("the reset option 'score' needs a 'board' to go with it.")
-        shape = self.single.shape
-        boards = np.asarray(values["board"])
-        if boards.shape == shape:
-            boards = np.broadcast_to(boards, (n, *shape))
-        elif boards.shape != (n, *shape):
-            raise ValueError(f"board must have shape {shape} or {(n, *shape)}, got {boards.shape}.")
+        boards = batch.checked_boards(self._broadcast_boards(values["board"]), self.single.rules)
         scores = np.asarray(values.get("score", 0))
-        if scores.dtype.kind not in "iu" or scores.shape not in ((), (n,)) or (scores < 0).any():
-            raise ValueError(
-                "score must be a non-negative integer, or one for each game, "
-                f"got {values['score']!r}."
-            )
-        return SlidingPositions(
-            batch.checked_boards(boards, self.single.rules, shape),
-            np.broadcast_to(scores, n).astype(np.int64),
-        )
+        if scores.shape not in ((), (n,)):
+            raise ValueError(f"score must be one integer or {n}, got shape {scores.shape}.")
+        each = [checked_score(score) for score in scores.reshape(-1).tolist()]
+        return SlidingPositions(boards, np.broadcast_to(np.array(each), n).astype(np.int64))
 
     def _observations(self, games: Games) -> NDArray[np.uint8]:
         return batch.unpack(self._tables, self._lines[0][:, games])

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent
-from tile_envs.checks import brief, checked_action, checked_choice
+from tile_envs.checks import brief, checked_action, checked_board_shape, checked_choice
 from tile_envs.game_env import GameEnv, Info
 from tile_envs.tictactoe import positions, render
 from tile_envs.tictactoe.opponents import NAMED, ask, checked_opponent
@@ -67,7 +67,8 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
     An empty board; when the agent is O, the opponent has set its first X.  `reset` takes the option
     `board`, `(3, 3)` integers, 1 for X, -1 for O and 0 for empty, as play can lead to.  It decides
     who is to move; if that is the opponent, it moves at once.  A board on which the game is over is
-    accepted: the first step ends the episode.
+    accepted: the first step ends the episode, with the reward 0; so does one that is over once the
+    opponent has moved.
 
     ## Rewards
 
@@ -169,7 +170,7 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
             if self.side == "both":
                 self._mark = -mark
             elif not self._over[code]:
-                code = self._answered(code)
+                code = self._answered(code, -mark)
             self._code = code
             reward = self._winner[code] * mark
         terminated = bool(self._over[self._code])
@@ -190,9 +191,8 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         """Return a board as text (mode `ansi`) or as a picture `(H, W, 3) uint8` (`rgb_array`)."""
         return (render.text if mode == "ansi" else render.picture)(marks)
 
-    def _answered(self, code: int) -> int:
-        """Return the position after the opponent's reply."""
-        mark = -self._mark
+    def _answered(self, code: int, mark: int) -> int:
+        """Return the position after the reply of the opponent, who plays `mark`."""
         if self._policy is None:
             cell = int(ask(self.opponent, np.array([code]), np.array([mark]))[0])  # type: ignore[arg-type]
         else:
@@ -209,12 +209,13 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         code = position.code
         to_move = int(self.positions.to_move[code])
         if self.side == "both":
-            self._mark = to_move
+            mark = to_move
         elif self.side == "random":
-            self._mark = O if self._stream.word() >> 63 else X
+            mark = O if self._stream.word() >> 63 else X
         else:
-            self._mark = X if self.side == "X" else O
-        self._code = code if self._mark == to_move or self._over[code] else self._answered(code)
+            mark = X if self.side == "X" else O
+        answers = mark != to_move and not self._over[code]
+        self._code, self._mark = self._answered(code, -mark) if answers else code, mark
 
     def _restore(self, position: MarksPosition) -> None:
         self._code, self._mark = position.code, position.mark or X
@@ -223,7 +224,8 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         return {"board": self.positions.marks[self._code].copy(), "mark": self._mark}
 
     def _checked_position(self, values: Mapping[str, Any]) -> MarksPosition:
-        codes = checked_codes(np.asarray(values["board"])[None], self.positions)
+        board = checked_board_shape(values["board"], (SIDE, SIDE))
+        codes = checked_codes(board[None], self.positions)
         mark = None
         if "mark" in values:  # in a state, not in reset options
             mark = int(checked_turns(np.atleast_1d(values["mark"]), codes, self)[0])
@@ -267,9 +269,15 @@ def checked_turns(marks: NDArray[Any], codes: NDArray[np.int64], env: TicTacToeE
     Raises:
         ValueError: If one is not 1 or -1, not its turn, or not the side that the agent plays.
     """
-    expected = np.where(env.positions.over[codes], marks, env.positions.to_move[codes])
     sides = {"X": (X,), "O": (O,)}.get(env.side, (X, O))
-    if marks.shape != codes.shape or not (np.isin(marks, sides) & (marks == expected)).all():
+    usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
+    if (
+        not usable
+        or not (
+            np.isin(marks, sides)
+            & (env.positions.over[codes] | (marks == env.positions.to_move[codes]))
+        ).all()
+    ):
         raise ValueError(
             f"a state's mark must be the one to play, for side {env.side!r} one of {sides}, "
             f"got {brief(marks.tolist())}."

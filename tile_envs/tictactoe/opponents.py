@@ -25,7 +25,8 @@ def checked_opponent(opponent: object) -> str | Agent:
     Raises:
         ValueError: If it is neither a known name nor an object with `predict`.
     """
-    known = opponent in NAMED if isinstance(opponent, str) else isinstance(opponent, Agent)
+    is_agent = isinstance(opponent, Agent) and not isinstance(opponent, type)
+    known = opponent in NAMED if isinstance(opponent, str) else is_agent
     if not known:
         raise ValueError(
             f"opponent must be {', '.join(map(repr, NAMED))} or an agent with predict(), "

@@ -44,7 +44,7 @@ KTH_CELL = np.argsort(-_MEMBERS, axis=1, kind="stable").reshape(-1)
 """`(512 * 9,) int64`, by `set * 9 + k`: the k-th cell of a set (0 when it is empty)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Positions:
     """The 3**9 positions, by code, reachable in play or not.
 
@@ -79,7 +79,7 @@ class Positions:
 
 @cache
 def solve() -> Positions:
-    """Compute all positions, once per process (10 ms, 1.5 MiB)."""
+    """Compute all positions, once per process (20 ms, 1.6 MiB)."""
     codes = np.arange(3**CELLS)
     digits = codes[:, None] // POWERS % 3
     marks = np.array([0, X, O], np.int8)[digits]

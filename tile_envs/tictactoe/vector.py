@@ -20,7 +20,6 @@ from tile_envs.tictactoe.positions import (
     KTH_CELL,
     POWERS,
     SET_SIZE,
-    SIDE,
     Ints,
     O,
     X,
@@ -140,14 +139,7 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToeEnv, MarksPositions]):
         return {"board": self._known.marks[self._codes], "mark": self._marks.copy()}
 
     def _checked_positions(self, values: Mapping[str, Any], n: int) -> MarksPositions:
-        boards = np.asarray(values["board"])
-        if boards.shape == (SIDE, SIDE):
-            boards = np.broadcast_to(boards, (n, SIDE, SIDE))
-        elif boards.shape != (n, SIDE, SIDE):
-            raise ValueError(
-                f"board must have shape {(SIDE, SIDE)} or {(n, SIDE, SIDE)}, got {boards.shape}."
-            )
-        codes = checked_codes(boards, self._known)
+        codes = checked_codes(self._broadcast_boards(values["board"]), self._known)
         if "mark" not in values:  # reset options, not a state
             return MarksPositions(codes, None)
         return MarksPositions(codes, checked_turns(np.asarray(values["mark"]), codes, self.single))

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import DTypeLike
 
-from tile_envs.wrappers.transforms import MaskBeside, Planes, log2
+from tile_envs.wrappers.transforms import MaskBeside, Planes, log2, refuse_tictactoe
 
 __all__ = ["Log2Reward", "MaskInObservation", "OneHotPlanes"]
 
@@ -47,7 +47,7 @@ class OneHotPlanes(_TransformObservation):
     """
 
     def __init__(self, env: gym.Env[Any, Any], dtype: DTypeLike = np.uint8) -> None:
-        RecordConstructorArgs.__init__(self, dtype=dtype)
+        RecordConstructorArgs.__init__(self, dtype=np.dtype(dtype).name)
         super().__init__(env, Planes(env.observation_space, dtype))
 
 
@@ -86,10 +86,14 @@ class Log2Reward(gym.RewardWrapper[Any, Any], RecordConstructorArgs):
     Faces grow exponentially with the work that goes into them; their logarithms do not.
 
     Args:
-        env: An environment of a sliding game (rewards must not be negative).
+        env: An environment of a sliding game.
+
+    Raises:
+        ValueError: If the game is tic-tac-toe.
     """
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
+        refuse_tictactoe(env.unwrapped)
         RecordConstructorArgs.__init__(self)
         gym.RewardWrapper.__init__(self, env)
 

@@ -64,14 +64,17 @@ class MaskBeside:
 
 
 def log2(rewards: Any) -> Any:
-    """Return the logarithm to the base 2 of rewards; 0 stays 0.
+    """Return the logarithm to the base 2 of rewards; 0 stays 0."""
+    return np.log2(np.maximum(rewards, 1))
+
+
+def refuse_tictactoe(env: object) -> None:
+    """Check that a game's rewards have logarithms.
 
     Raises:
-        ValueError: If a reward is negative, as in tic-tac-toe.
+        ValueError: If the game is tic-tac-toe, where they are 1, 0 and -1.
     """
-    if np.min(rewards) < 0:
-        raise ValueError(
-            f"log2 rewards are for the sliding games, whose rewards are not negative, "
-            f"got {rewards}."
-        )
-    return np.log2(np.maximum(rewards, 1))
+    from tile_envs.tictactoe import TicTacToeEnv, TicTacToeVectorEnv
+
+    if isinstance(env, (TicTacToeEnv, TicTacToeVectorEnv)):
+        raise ValueError(f"log2 rewards are for the sliding games, got {env}.")
