@@ -7,21 +7,17 @@ how they choose, `action_probabilities(observations) -> (n, actions)`.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-import tile_envs  # noqa: F401
-from tile_envs.game_env import GameEnv
-
 Observations = NDArray[Any]
 
 
-class StochasticAgent:
+class StochasticAgent(ABC):
     """Draws actions from the probabilities that a subclass gives them.
 
     Args:
@@ -65,7 +61,7 @@ class RandomAgent(StochasticAgent):
 
     def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
         """Share the probability among the legal actions."""
-        return _shared(self._game.legal_actions(observations))
+        return shared(self._game.legal_actions(observations))
 
 
 class GreedyAgent(StochasticAgent):
@@ -76,35 +72,10 @@ class GreedyAgent(StochasticAgent):
         _, rewards, masks = self._game.afterstates(observations)
         rewards = np.where(masks, rewards, -1)
         best = rewards == rewards.max(axis=1, keepdims=True)
-        return _shared(best & masks.astype(np.bool_))
+        return shared(best & masks.astype(np.bool_))
 
 
-AGENTS: dict[str, type[StochasticAgent]] = {"random": RandomAgent, "greedy": GreedyAgent}
-"""The agents that are known by a name."""
-
-
-def make_agent(
-    name: str, env_id: str, env_kwargs: Mapping[str, Any] | None = None, seed: int = 0
-) -> StochasticAgent:
-    """Return an agent by its name.
-
-    Args:
-        name: One of `AGENTS`.
-        env_id: The environment that it is to play.
-        env_kwargs: The environment's options.
-        seed: Starts the agent's own random numbers.
-
-    Raises:
-        ValueError: If there is no such agent, or the environment is not one of `tile_envs`.
-    """
-    if name not in AGENTS:
-        raise ValueError(f"there is no agent {name!r}: expected {', '.join(AGENTS)}.")
-    env = gym.make(env_id, **(env_kwargs or {}))
-    if not isinstance(env.unwrapped, GameEnv):
-        raise ValueError(f"{env_id} is not an environment of this package.")
-    return AGENTS[name](env, seed)
-
-
-def _shared(among: NDArray[Any]) -> NDArray[np.float64]:
+def shared(among: NDArray[Any]) -> NDArray[np.float64]:
+    """Share the probability of each row evenly among its marked actions, if there are any."""
     shares: NDArray[np.float64] = among / np.maximum(among.sum(axis=1, keepdims=True), 1)
     return shares

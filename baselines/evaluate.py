@@ -18,7 +18,10 @@ from scipy.stats import bootstrap
 from tqdm import tqdm
 
 import tile_envs  # noqa: F401
+from baselines.exact import against_random, policy_of, worst_case
+from baselines.roster import Contestant
 from tile_envs.agents import Agent, mask_argument
+from tile_envs.checks import checked_actions
 from tile_envs.random_stream import Words, ahead, mix, start
 
 Row = dict[str, Any]
@@ -27,20 +30,23 @@ GAMES_AT_ONCE = 512
 RESAMPLES = 2000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Record:
     """What came of a list of games.
 
     Attributes:
-        returns: `(episodes,) float64`, the sum of the rewards of each game.
-        outcomes: `(episodes,) int64`, the face of the largest tile; in tic-tac-toe 1 for a win of
-            the side judged (X, if the agent plays both), -1 for a loss and 0 for a draw.
+        returns: `(episodes,) float64`, the score of each game; in tic-tac-toe 1 for a win of the
+            side judged (X, if the agent plays both), 0 for a draw, -1 for a loss or for too many
+            illegal actions.
+        tiles: `(episodes,) int64`, the face of the largest tile; 0 in tic-tac-toe.
+        faces: All faces of a sliding game; none in tic-tac-toe.
         moves: How many moves the agent made.
         seconds: How long all this took, by the clock on the wall.
     """
 
     returns: NDArray[np.float64]
-    outcomes: NDArray[np.int64]
+    tiles: NDArray[np.int64]
+    faces: tuple[int, ...]
     moves: int
     seconds: float
 
@@ -71,7 +77,8 @@ def play(
         progress: Called with the number of games that have just ended.
 
     Raises:
-        ValueError: If `episodes` is not positive, or the environment refuses its options.
+        ValueError: If `episodes` is not positive, the environment refuses its options, or the
+            agent plays actions that are none.
     """
     if episodes < 1:
         raise ValueError(f"episodes must be a positive integer, got {episodes}.")
@@ -79,7 +86,7 @@ def play(
     envs: Any = gym.make_vec(env_id, num_envs=n, autoreset_mode="Disabled", **(env_kwargs or {}))
     # Places for which no game is left play on as game number `episodes`, which is dropped.
     seeds = np.append(game_seeds(seed, episodes), np.uint64(0))
-    returns, outcomes = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
+    returns, tiles = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
     game, handed_out = np.arange(n), n
     observations, infos = envs.reset(seed=seeds[game])
     side = infos.get("to_play")
@@ -90,20 +97,26 @@ def play(
         # An agent with a memory must see all places every time, any other only those in use.
         asked = playing if state is None else np.arange(n)
         actions = envs.sample_legal_actions()
-        actions[asked], state = agent.predict(
+        chosen, state = agent.predict(
             observations[asked],
             state=state,
             episode_start=starts[asked],
             deterministic=deterministic,
             **mask_argument(agent, infos["action_mask"][asked].astype(np.bool_)),
         )
+        actions[asked] = checked_actions(chosen, len(asked), envs.single.n_actions)
         moves += len(playing)
-        observations, rewards, terminations, truncations, infos = envs.step(actions)
-        returns[game] += rewards
+        observations, _, terminations, truncations, infos = envs.step(actions)
         starts = terminations | truncations
         ended = np.flatnonzero(starts)
         if ended.size:
-            outcomes[game[ended]] = _outcomes(infos, side)[ended]
+            if side is None:
+                returns[game[ended]] = infos["score"][ended]
+                tiles[game[ended]] = infos["max_tile"][ended]
+            else:
+                # Whoever does not get done with illegal actions has lost.
+                results = np.where(terminations, infos["winner"] * side, -1)
+                returns[game[ended]] = results[ended]
             progress(int((game[ended] < episodes).sum()))
             game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
             handed_out += len(ended)
@@ -111,12 +124,8 @@ def play(
             if side is not None:
                 side[ended] = infos["to_play"][ended]
     seconds = time.perf_counter() - began
-    return Record(returns[:episodes], outcomes[:episodes], moves, seconds)
-
-
-def _outcomes(infos: Mapping[str, Any], side: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    outcomes: NDArray[np.int64] = infos["max_tile"] if side is None else infos["winner"] * side
-    return outcomes
+    faces = envs.single.rules.faces if side is None else ()
+    return Record(returns[:episodes], tiles[:episodes], faces, moves, seconds)
 
 
 def judge(
@@ -156,7 +165,7 @@ def summary(
         the mean with 95 % confidence (percentile bootstrap; None for a single game); `reach` is the
         share of games in which each face was reached.
     """
-    returns, outcomes = record.returns, record.outcomes
+    returns = record.returns
     low, high = interval(returns, seed)
     row: Row = {
         "agent": name,
@@ -174,14 +183,39 @@ def summary(
         "reach": None,
         "moves_per_second": round(record.moves / record.seconds),
     }
-    if env_id.endswith("TicTacToe-v0"):
+    if not record.faces:
         shares = {"win": 1, "draw": 0, "loss": -1}
         row["side"] = env_kwargs.get("side", "X")
-        return row | {key: float((outcomes == value).mean()) for key, value in shares.items()}
-    faces = gym.make(env_id, **env_kwargs).unwrapped.rules.faces[1:]  # type: ignore[attr-defined]
-    reached = {face: float((outcomes >= face).mean()) for face in faces}
+        return row | {key: float((returns == value).mean()) for key, value in shares.items()}
+    reached = {face: float((record.tiles >= face).mean()) for face in record.faces[1:]}
     row["reach"] = {face: share for face, share in reached.items() if share > 0}
     return row
+
+
+def judge_exactly(player: Contestant, side: str | None) -> Row:
+    """Judge an agent of tic-tac-toe without sampling (see `exact`).
+
+    Args:
+        player: The agent, and where it plays.
+        side: "X" or "O".
+
+    Returns:
+        The row: `agent, env, env_kwargs, side`, the shares `win, draw, loss` against random play,
+        and `worst`, the worst result (-1, 0 or 1) against every opponent.
+
+    Raises:
+        ValueError: If the agent plays illegal moves.
+    """
+    assert side is not None
+    policy = policy_of(player.agent, side)
+    return {
+        "agent": player.name,
+        "env": player.env,
+        "env_kwargs": {**player.env_kwargs, "side": side},
+        "side": side,
+        **against_random(policy, side)._asdict(),
+        "worst": worst_case(policy, side),
+    }
 
 
 def interval(values: NDArray[np.float64], seed: int) -> tuple[float | None, float | None]:

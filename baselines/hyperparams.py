@@ -7,18 +7,27 @@ from typing import Any
 
 import yaml
 
+DEFAULT = "default"
 
-def preset(agent: str, env_id: str, name: str) -> dict[str, Any]:
+
+def tuned(agent: str, env_id: str, preset: str | None = None) -> dict[str, Any]:
     """Return the settings of a preset.
+
+    Args:
+        agent: The agent's name.
+        env_id: The environment's id.
+        preset: Which; None is the default one, if there is one.
 
     Raises:
         ValueError: If this agent and environment have no preset of that name.
     """
-    tuned = yaml.safe_load(files("baselines").joinpath("hyperparams.yml").read_text())
-    presets: dict[str, dict[str, Any]] = tuned.get(agent, {}).get(env_id, {})
-    if name not in presets:
+    text = files("baselines").joinpath("hyperparams.yml").read_text(encoding="utf-8")
+    presets: dict[str, dict[str, Any]] = yaml.safe_load(text).get(agent, {}).get(env_id, {})
+    if preset is None:
+        return presets.get(DEFAULT, {})
+    if preset not in presets:
         known = ", ".join(map(repr, presets)) or "none"
         raise ValueError(
-            f"there is no preset {name!r} for {agent} on {env_id}: there is {known} for these."
+            f"there is no preset {preset!r} for {agent} on {env_id}: there is {known} for these."
         )
-    return presets[name]
+    return presets[preset]

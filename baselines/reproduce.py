@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from baselines.agent import AGENTS, make_agent
 from baselines.evaluate import judge
-from baselines.hyperparams import preset
+from baselines.hyperparams import tuned
+from baselines.roster import make_agent
 from baselines.tables import Row, bands
 
 
@@ -31,7 +31,7 @@ SWEEP = (
             ("TicTacToe-v0", {"side": "X"}),
             ("TicTacToe-v0", {"side": "O"}),
         )
-        for agent in AGENTS
+        for agent in ("random", "greedy")
     ),
 )
 
@@ -48,7 +48,7 @@ def sweep(episodes: int, seed: int) -> list[Row]:
     """
     rows = []
     for run in SWEEP:
-        settings = preset(run.agent, run.env, run.preset) if run.preset else {}
+        settings = tuned(run.agent, run.env, run.preset)
         options = settings.get("env_kwargs", {}) | run.env_kwargs
         agent = make_agent(run.agent, run.env, options, seed)
         games = settings.get("episodes", episodes)

@@ -20,6 +20,9 @@ def block(row: Row) -> str:
     """Write a row for people: the block of figures that the field compares."""
     options = [f"{key}={value}" for key, value in row["env_kwargs"].items()]
     head = [f"{row['agent']} on {row['env']}", *options]
+    if "worst" in row:
+        worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
+        return f"{', '.join(head)}, exactly\n{_shares(row)}\n  against every opponent: {worst}"
     head += [f"{row['episodes']:,} games", f"seed {row['seed']}"]
     unsure = ""
     if row["low"] is not None:
@@ -32,10 +35,14 @@ def block(row: Row) -> str:
         f"  moves   {row['moves_per_second']:,} a second",
     ]
     if "win" in row:
-        lines.append("   ".join(f"  {key} {row[key]:.2%}" for key in ("win", "draw", "loss")))
+        lines.append(_shares(row))
     if row["reach"]:
         lines += _reach_lines(row["reach"])
     return "\n".join(lines)
+
+
+def _shares(row: Row) -> str:
+    return "   ".join(f"  {key} {row[key]:.3%}" for key in ("win", "draw", "loss"))
 
 
 def _reach_lines(reach: Mapping[int, float]) -> list[str]:

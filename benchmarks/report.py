@@ -110,6 +110,40 @@ def tictactoe_table() -> str:
     return _table(("agent", "side", "games", "won", "drawn", "lost"), lines)
 
 
+def seeds_table() -> str:
+    """Return how the learners of tic-tac-toe come out with several seeds."""
+    rows = _rows("seeds.csv")
+    lines = []
+    for label, side in dict.fromkeys((row["label"], row["side"]) for row in rows):
+        runs = [row for row in rows if (row["label"], row["side"]) == (label, side)]
+        shares = []
+        for key in ("win", "draw", "loss"):
+            figures = sorted(100 * float(row[key]) for row in runs)
+            shares.append(f"{figures[0]:.3f} to {figures[-1]:.3f}")
+        losing = sum(row["worst"] == "-1" for row in runs)
+        worst = "never loses" if not losing else f"{losing} of {len(runs)} can lose"
+        seconds = sorted(float(row["seconds"]) for row in runs if row["seconds"])
+        took = f"{seconds[len(seconds) // 2]:.0f} s" if seconds else ""
+        lines.append((label, side, str(len(runs)), *shares, worst, took))
+    head = ("agent", "side", "seeds", "won, %", "drawn, %", "lost, %", "worst case", "training")
+    return _table(head, lines)
+
+
+def crosstable_table() -> str:
+    """Return how the agents of the cross table fare against random play, and the published."""
+    rows = _rows("crosstable.csv")
+    lines = []
+    for row in rows:
+        if "random" not in (row["x"], row["o"]):
+            continue
+        names = ("x_wins", "draws", "o_wins")
+        ours = " / ".join(f"{100 * float(row[name]):.2f}" for name in names)
+        theirs = [row[f"published_{name}"] for name in names]
+        beside = " / ".join(f"{100 * float(share):.1f}" for share in theirs if share)
+        lines.append((row["x"], row["o"], ours, beside))
+    return _table(("X", "O", "X wins / draws / O wins, %", "published"), lines)
+
+
 def _number(figure: str) -> str:
     return f"{float(figure):,.0f}"
 
@@ -146,6 +180,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "article": article_table,
     "sliding": sliding_table,
     "tic-tac-toe": tictactoe_table,
+    "seeds": seeds_table,
+    "crosstable": crosstable_table,
 }
 
 if __name__ == "__main__":

@@ -1,0 +1,196 @@
+"""Learning in rounds: a batch of games is played to the end, and then learned from.
+
+A round draws all its random numbers from the seed and its own number, so that a learner needs no
+generator in its checkpoint, and a run that was interrupted ends where an uninterrupted one ends.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.agent import Observations
+from baselines.episodes import Episodes, collect
+from tile_envs.tictactoe.env import TicTacToeEnv
+
+State = dict[str, NDArray[Any]]
+
+SIDES = ("X", "O")
+SELF = "self"
+
+
+class BatchLearner(ABC):
+    """The base of agents that learn in rounds.
+
+    Args:
+        env: The game; in tic-tac-toe its own side and opponent do not matter.
+        sides: What is learned in tic-tac-toe, of "X" and "O"; nothing in a sliding game.
+        opponent: Who is played against in tic-tac-toe: a named opponent, or "self".
+        batch: Games played side by side.
+        seed: Starts games and exploration.
+
+    Attributes:
+        rounds: How many rounds it has learned.
+        self_play: Whether every other observation is the other player's.
+
+    Raises:
+        ValueError: If the batch is not positive, or there is no such opponent.
+    """
+
+    def __init__(
+        self, env: gym.Env[Any, Any], sides: tuple[str, ...], opponent: str, batch: int, seed: int
+    ) -> None:
+        check("batch", batch, batch >= 1, "at least 1")
+        self._game: Any = env.unwrapped
+        self._seed, self._batch = seed, batch
+        self.self_play = bool(sides) and opponent == SELF
+        self._envs = _training_envs(env, sides, opponent, batch)
+        self.rounds = 0
+
+    @property
+    def games(self) -> int:
+        """How many games each side has played."""
+        return self.rounds * self._batch
+
+    def learn(self) -> dict[str, float]:
+        """Play and learn from one batch of games for each side.
+
+        Returns:
+            The mean return of the games, which exploration lowers.
+        """
+        returns = []
+        for number, envs in enumerate(self._envs):
+            rng = np.random.default_rng([self._seed, self.rounds, number])
+            seeds = rng.integers(1 << 64, size=self._batch, dtype=np.uint64)
+            episodes = collect(envs, seeds, partial(self._explore, rng=rng))
+            self._update(episodes)
+            returns.append((episodes.rewards * episodes.playing).sum(axis=0).mean())
+        self.rounds += 1
+        return {"return": float(np.mean(returns))}
+
+    def learn_from(self, episodes: Episodes) -> None:
+        """Learn from games that were played elsewhere; they count as a round."""
+        self._update(episodes)
+        self.rounds += 1
+
+    @abstractmethod
+    def _explore(
+        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return the actions of a game that is learned from."""
+
+    @abstractmethod
+    def _update(self, episodes: Episodes) -> None:
+        """Learn from a batch of games."""
+
+    @abstractmethod
+    def values(self, observations: Observations) -> NDArray[np.float64]:
+        """Return what each action is worth, `(n, actions)`; minus infinity for illegal ones."""
+
+    def predict(
+        self,
+        observation: Observations,
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Return the first best action for each observation `(n, ...)`, and `state`."""
+        return self.values(observation).argmax(axis=1), state
+
+    @abstractmethod
+    def state(self) -> State:
+        """Return everything that has been learned, and the number of rounds, as fresh arrays."""
+
+    @abstractmethod
+    def _take_over(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over a state that fits."""
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what another learner knew.
+
+        Raises:
+            ValueError: If it was one of another game, shape or kind.
+        """
+        mine = self.state()
+        if state.keys() != mine.keys():
+            raise ValueError(f"the checkpoint holds {sorted(state)}, expected {sorted(mine)}.")
+        for name, array in mine.items():
+            if state[name].shape != array.shape or state[name].dtype != array.dtype:
+                raise ValueError(
+                    f"the checkpoint's {name!r} is {state[name].dtype} of shape "
+                    f"{state[name].shape}, expected {array.dtype} of shape {array.shape}: "
+                    "is it one of another game?"
+                )
+        self._take_over(state)
+
+
+def epsilon_greedy(
+    values: NDArray[np.float64],
+    masks: NDArray[np.bool_],
+    epsilon: float,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Return the best action, or with probability epsilon, drawn for each game, any legal one."""
+    drawn = (rng.random(masks.shape) * masks).argmax(axis=1)
+    actions: NDArray[np.int64] = np.where(
+        rng.random(len(masks)) < epsilon, drawn, values.argmax(axis=1)
+    )
+    return actions
+
+
+def move_towards(
+    entries: NDArray[np.float64],
+    visits: NDArray[np.int64],
+    visited: NDArray[np.int64],
+    targets: NDArray[np.float64],
+    rate: float,
+    decay: float,
+) -> None:
+    """Move visited entries of a table towards targets, in place.
+
+    The step size is `rate / visits ** decay`.  Several targets for one entry move it as their mean
+    would, one after the other.
+
+    Args:
+        entries: `(size,)`, the table.
+        visits: `(size,)`, how often each entry has been visited; counted on.
+        visited: `(n,)`, indices into the table.
+        targets: `(n,)`.
+        rate: The step size of the first visit.
+        decay: How fast it falls.
+    """
+    indices, which, times = np.unique(visited, return_inverse=True, return_counts=True)
+    means = np.bincount(which, targets) / times
+    visits[indices] += times
+    rates = rate / visits[indices] ** decay
+    entries[indices] += (1 - (1 - rates) ** times) * (means - entries[indices])
+
+
+def check(name: str, value: object, usable: bool, expected: str) -> None:
+    """Check a setting.
+
+    Raises:
+        ValueError: If it is not usable.
+    """
+    if not usable:
+        raise ValueError(f"{name} must be {expected}, got {value!r}.")
+
+
+def _training_envs(
+    env: gym.Env[Any, Any], sides: tuple[str, ...], opponent: str, batch: int
+) -> list[Any]:
+    """Return the vector environments that are learned in, one for each side."""
+    assert env.spec is not None
+    options = {name: value for name, value in env.spec.kwargs.items() if name != "render_mode"}
+    variants: list[dict[str, Any]] = [{}]
+    if isinstance(env.unwrapped, TicTacToeEnv):
+        variants = [{"side": side, "opponent": opponent} for side in sides]
+        if opponent == SELF:
+            variants = [{"side": "both"}]
+    return [gym.make_vec(env.spec.id, batch, **options | variant) for variant in variants]

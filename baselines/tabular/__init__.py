@@ -1,0 +1,1 @@
+"""Agents that keep what they learn in tables."""

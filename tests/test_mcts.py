@@ -1,0 +1,169 @@
+"""Monte Carlo tree search: a policy that takes wins, blocks, and never loses."""
+
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from baselines.exact import against_random, policy_of, worst_case
+from baselines.search import mcts
+from baselines.search.mcts import MCTSAgent
+from tile_envs import random_stream
+from tile_envs.tictactoe import afterstates
+from tile_envs.tictactoe.positions import SET_SIZE, X, solve
+
+ENV = gym.make("TicTacToe-v0")
+KNOWN = solve()
+CODES = np.flatnonzero(KNOWN.reachable & ~KNOWN.over)
+BOARDS = KNOWN.views[KNOWN.to_move[CODES], CODES]
+KEPT = {"playouts": 4000, "kept": True}
+PUBLISHED = {"X": 0.818, "O": 0.635}
+
+PRINT_POLICY = """
+import sys
+import gymnasium, tile_envs
+from baselines.search.mcts import MCTSAgent
+from tests.test_mcts import BOARDS, KEPT
+assert "numba" not in sys.modules
+env = gymnasium.make("TicTacToe-v0")
+for options in ({"seed": 3, "playouts": 100}, {"seed": 3} | KEPT):
+    print("".join(map(str, MCTSAgent(env, **options).predict(BOARDS)[0])))
+"""
+
+
+@cache
+def actions(**options):
+    return MCTSAgent(ENV, **options).predict(BOARDS)[0]
+
+
+def test_same_seed_same_policy_in_another_process_and_numba_is_not_imported_before():
+    printed = subprocess.run(
+        [sys.executable, "-c", PRINT_POLICY],
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    for text, options in zip(printed, ({"playouts": 100}, KEPT), strict=True):
+        assert text == "".join(map(str, actions(seed=3, **options)))
+
+
+def test_a_move_does_not_depend_on_what_was_asked_before_or_beside_it():
+    agent = MCTSAgent(ENV)
+    one_by_one = [agent.predict(board[None])[0][0] for board in BOARDS[::50]]
+    np.testing.assert_array_equal(one_by_one, actions()[::50])
+
+
+@pytest.mark.parametrize("options", [{"playouts": 100}, KEPT])
+def test_another_seed_plays_differently_somewhere(options):
+    assert (actions(**options) != actions(seed=1, **options)).any()
+
+
+@pytest.mark.parametrize(
+    "options", [{"playouts": 1}, {}, {"playouts": 1, "kept": True}, KEPT, {"exploration": 0}]
+)
+def test_moves_are_legal_and_values_are_means(options):
+    assert KNOWN.masks[CODES, actions(**options)].all()
+    values = MCTSAgent(ENV, **options).values(BOARDS)
+    assert values.shape == (4520, 9)
+    np.testing.assert_array_equal(np.isfinite(values), KNOWN.masks[CODES] == 1)
+    assert np.abs(values[np.isfinite(values)]).max() <= 1
+
+
+def test_no_boards_and_boards_of_finished_games_are_answered():
+    over = KNOWN.views[X, np.flatnonzero(KNOWN.reachable & KNOWN.over)]
+    for agent in (MCTSAgent(ENV), MCTSAgent(ENV, **KEPT)):
+        assert not agent.predict(over)[0].any()
+        assert (agent.values(over) == -np.inf).all()
+        assert agent.predict(BOARDS[:0])[0].shape == (0,)
+        answer, state = agent.predict(BOARDS[:2], state="kept")
+        assert (answer.dtype, state) == (np.int64, "kept")
+
+
+def test_it_takes_every_win_in_one():
+    wins = afterstates(BOARDS)[1] == 1
+    can = wins.any(axis=1)
+    assert wins[can, actions()[can]].all()
+
+
+def test_it_blocks_every_threat_unless_the_game_is_lost():
+    wins, threats = (afterstates(boards)[1] == 1 for boards in (BOARDS, -BOARDS))
+    lost = KNOWN.value[CODES] == -KNOWN.to_move[CODES]
+    must = ~wins.any(axis=1) & threats.any(axis=1) & ~lost
+    assert must.sum() > 500
+    assert threats[must, actions()[must]].all()
+
+
+def test_mirrored_boards_have_mirrored_values():
+    agent = MCTSAgent(ENV)
+    some = BOARDS[::20]
+    mirrored = agent.values(some[:, :, ::-1]).reshape(-1, 3, 3)[:, :, ::-1]
+    np.testing.assert_array_equal(mirrored.reshape(-1, 9), agent.values(some))
+
+
+def test_where_the_kept_tree_tried_nothing_moves_are_drawn():
+    """After one playout it knows one line of play, and everywhere else any cell may come."""
+    first_free = KNOWN.masks[CODES].argmax(axis=1)
+    drawn = actions(playouts=1, kept=True)
+    assert 0.2 < (drawn == first_free).mean() < 0.5
+    assert len(np.unique(drawn)) == 9
+
+
+@pytest.mark.parametrize("root", [0, 5, 3**8])
+def test_the_compiled_playouts_are_the_written_ones(root):
+    words = random_stream.mix(random_stream.ahead(np.uint64(root), 150))
+    rules = (mcts._nodes()[1], KNOWN.legal, KNOWN.to_move, KNOWN.winner)
+    slow, fast = np.zeros((2, 2, 3**9), np.int64)
+    mcts.play_out(root, words, 2.0, *slow, *rules)
+    mcts._compiled()(root, words, 2.0, *fast, *rules)
+    np.testing.assert_array_equal(slow, fast)
+    assert fast[0, root] == 150
+
+
+def test_random_playouts_choose_all_cells_alike():
+    """A word is used up digit by digit: the first two choices of 80,000 words are independent."""
+    words = random_stream.mix(random_stream.ahead(np.uint64(1), 80_000))
+    pairs = (words % SET_SIZE[511] * np.uint64(8) + words // np.uint64(9) % np.uint64(8)).astype(
+        int
+    )
+    counts = np.bincount(pairs, minlength=72)
+    assert ((counts - 80_000 / 72) ** 2 / (80_000 / 72)).sum() < 120  # 71 degrees of freedom
+
+
+@pytest.mark.parametrize("options", [{}, KEPT], ids=["searching", "kept"])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
+)
+def test_it_never_loses_and_wins_as_often_as_published(seed, options):
+    agent = MCTSAgent(ENV, seed, **options)
+    for side, wins in PUBLISHED.items():
+        policy = policy_of(agent, side)
+        assert worst_case(policy, side) == 0
+        assert against_random(policy, side).win >= wins
+        assert against_random(policy, side).loss == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"playouts": 0}, "playouts must be a positive integer, got 0"),
+        ({"playouts": 2.5}, "got 2.5"),
+        ({"exploration": -0.5}, "exploration must be a number of at least 0, got -0.5"),
+        ({"exploration": float("nan")}, "got nan"),
+        ({"seed": -1}, "seed must be a non-negative integer, got -1"),
+    ],
+)
+def test_numbers_out_of_range_are_named(options, named):
+    with pytest.raises(ValueError, match=named):
+        MCTSAgent(ENV, **options)
+
+
+def test_another_game_and_other_boards_are_refused():
+    with pytest.raises(ValueError, match=r"plays TicTacToe-v0 only, not .*Tiles2048-v0"):
+        MCTSAgent(gym.make("Tiles2048-v0"))
+    with pytest.raises(ValueError, match=r"must have shape \(n, 3, 3\)"):
+        MCTSAgent(ENV).predict(np.zeros((3, 3), np.int8))

@@ -1,0 +1,91 @@
+"""A person against an agent of tic-tac-toe."""
+
+import subprocess
+import sys
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from baselines.learner import SIDES
+from baselines.play import _Controls, episode_of
+from baselines.roster import contestant
+from baselines.tabular.value_table import ValueTable, ValueTableSettings
+from tile_envs.play.game import Game
+from tile_envs.tictactoe.positions import O, X
+
+
+def game_against(opponent, side, cells):
+    game = Game(gym.make("TicTacToe-v0", opponent=opponent, side=side).unwrapped, seed=0)
+    for cell in cells:
+        game.play(cell)
+    return game
+
+
+def test_a_lost_game_is_seen_from_the_agents_side():
+    """The person is X and wins with 0, 4, 8 against an agent that plays the first best cells."""
+
+    class Fixed:
+        cells = iter([1, 2])
+
+        def predict(self, observation, state=None, episode_start=None, deterministic=True):
+            return np.array([next(self.cells)]), state
+
+    episode = episode_of(game_against(Fixed(), "X", [0, 4, 8]), mark=O)
+    assert episode.actions.ravel().tolist() == [1, 2]
+    assert episode.rewards.ravel().tolist() == [0, -1]
+    assert episode.playing.all()
+    assert episode.observations[0, 0].tolist() == [[-1, 0, 0], [0, 0, 0], [0, 0, 0]]
+    assert episode.observations[1, 0].tolist() == [[-1, 1, 0], [0, -1, 0], [0, 0, 0]]
+
+
+def test_the_agents_opening_belongs_to_its_game():
+    game = game_against("minimax_first", "O", [4, 2])
+    episode = episode_of(game, mark=X)
+    assert episode.observations[0].any() == np.False_
+    assert len(episode.actions) == 3
+
+
+def test_an_agent_learns_from_the_person():
+    env = gym.make("TicTacToe-v0")
+    settings = ValueTableSettings(
+        batch=1, target="result", step_size=0.5, step_size_decay=0.0, start=0.5
+    )
+    agent = ValueTable(env, SIDES, settings, 0)
+    game = game_against("minimax_first", "O", [4])
+    while not game.position.over:
+        game.play(int(game.position.info["action_mask"].argmax()))
+    before = agent.state()["v"]
+    agent.learn_from(episode_of(game, mark=X))
+    assert (agent.state()["v"] != before).any()
+    assert agent.games == 1
+
+
+def test_values_stand_below_the_board():
+    player = contestant("minimax", "TicTacToe-v0", {}, 0, {})
+    env = gym.make("TicTacToe-v0", opponent=player.agent, side="X").unwrapped
+    words = _Controls(env, player).words(Game(env, seed=0).position)
+    assert "what minimax thinks of your cells" in words
+    assert "4: +0.111" in words
+    assert _Controls(env, None).words(Game(env, seed=0).position) == "you play X"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--against", "nobody"), "there is no agent 'nobody'"),
+        (("--against", "random", "--side", "both"), "side must be X or O, got 'both'"),
+        (("--against", "random", "--learn"), "random does not learn"),
+        (("--against", "random"), "this needs a terminal"),
+    ],
+)
+def test_the_command_answers_bad_input_with_one_line(arguments, message):
+    done = subprocess.run(
+        [sys.executable, "-m", "baselines", "play", *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -1,0 +1,262 @@
+"""Training runs: folders that can be judged, interrupted, gone on with, and that notice damage."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from baselines import runs
+from baselines.roster import load
+
+COMMAND = (sys.executable, "-m", "baselines")
+
+
+def command(*arguments, **options):
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        **options,
+    )
+
+
+def state(folder):
+    return runs.read_checkpoint(folder)
+
+
+def assert_same_state(one, other):
+    assert state(one).keys() == state(other).keys()
+    for name, array in state(one).items():
+        assert np.array_equal(array, state(other)[name])
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "q"
+    done = command("train", "qtable", "--games", 30_000, "--seed", 3, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_a_run_leaves_its_settings_its_progress_and_its_table(trained):
+    config = json.loads((trained / "config.json").read_text())
+    assert config["agent"] == "qtable"
+    assert config["seed"] == 3
+    assert config["sides"] == ["X", "O"]
+    assert config["settings"]["loss_weight"] == 10.0
+    assert config["versions"].keys() >= {"numpy", "tile-envs"}
+    rows = list(csv.DictReader((trained / "progress.csv").read_text().splitlines()))
+    assert int(rows[-1]["games"]) == 30_000
+    assert list(trained.glob("events.out.tfevents.*"))
+    assert not list(trained.glob("*.part"))
+
+
+def test_a_folder_is_judged_like_a_name(trained, tmp_path):
+    out = tmp_path / "rows.json"
+    done = command("evaluate", trained, "--exact", "--out", out)
+    assert done.returncode == 0, done.stderr
+    x, o = json.loads(out.read_text())
+    assert (x["side"], o["side"]) == ("X", "O")
+    assert x["win"] > 0.95
+    assert set(x) >= {"agent", "env", "side", "win", "draw", "loss", "worst"}
+    sampled = command("evaluate", trained, "--episodes", 300, "--out", out)
+    assert sampled.returncode == 0, sampled.stderr
+    assert [row["side"] for row in json.loads(out.read_text())] == ["X", "O"]
+
+
+def test_the_same_command_learns_the_same_table_in_another_process(trained, tmp_path):
+    again = tmp_path / "again"
+    command("train", "qtable", "--games", 30_000, "--seed", 3, "--out", again)
+    assert_same_state(trained, again)
+
+
+def test_a_run_goes_on_to_where_a_longer_one_ends(trained, tmp_path):
+    folder = tmp_path / "run"
+    arguments = ("train", "qtable", "--seed", 3, "--out", folder)
+    assert command(*arguments, "--games", 10_000).returncode == 0
+    done = command(*arguments, "--games", 30_000, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert_same_state(trained, folder)
+    rows = list(csv.DictReader((folder / "progress.csv").read_text().splitlines()))
+    games = [int(row["games"]) for row in rows]
+    assert games == sorted(set(games))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path):
+    script = (
+        "import baselines.runs as r; r.CHECKPOINT_SECONDS = 0.05; import sys;"
+        "from baselines.__main__ import main; sys.argv[0] = 'baselines'; main()"
+    )
+    options = ["train", "value_table", "--games", "60000", "--batch", "500", "--out"]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    run = [sys.executable, "-c", script, *options]
+    subprocess.run([*run, str(whole)], check=True, capture_output=True)
+    process = subprocess.Popen(
+        [*run, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while not (killed / "checkpoint.npz").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert 0 < int(state(killed)["rounds"]) < 120
+    subprocess.run([*run, str(killed), "--resume"], check=True, capture_output=True)
+    assert_same_state(whole, killed)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_leaves_a_checkpoint(tmp_path):
+    folder = tmp_path / "run"
+    process = subprocess.Popen(
+        [*COMMAND, "train", "qtable", "--games", "100000000", "--out", str(folder)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not list(folder.glob("events*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "--resume goes on" in errors
+    assert int(state(folder)["rounds"]) > 0
+
+
+def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, monkeypatch):
+    runs.write_checkpoint(tmp_path, {"a": np.arange(3)})
+
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", full)
+    with pytest.raises(OSError, match="No space left"):
+        runs.write_checkpoint(tmp_path, {"a": np.arange(4)})
+    assert np.array_equal(state(tmp_path)["a"], np.arange(3))
+
+
+def test_a_run_is_not_begun_twice(trained):
+    done = command("train", "qtable", "--games", 10, "--out", trained)
+    assert done.returncode == 2
+    assert "holds a run already: give --resume" in done.stderr
+
+
+def test_a_run_does_not_go_on_with_other_settings(trained):
+    done = command(
+        *("train", "qtable", "--games", 40_000, "--seed", 4, "--epsilon", 0.5),
+        *("--out", trained, "--resume"),
+    )
+    assert done.returncode == 2
+    assert "epsilon was 1.0 and is now 0.5" in done.stderr
+    assert "seed was 3 and is now 4" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def copied(folder, to):
+    to.mkdir()
+    for name in ("config.json", "checkpoint.npz"):
+        (to / name).write_bytes((folder / name).read_bytes())
+    return to
+
+
+def cut(folder):
+    path = folder / "checkpoint.npz"
+    path.write_bytes(path.read_bytes()[:-1000])
+
+
+def edited(folder):
+    path = folder / "checkpoint.npz"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+def foreign(folder):
+    np.savez(folder / "checkpoint.npz", weights=np.zeros(3))
+
+
+def of_another_game(folder):
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def of_another_agent(folder):
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"agent": "value_table", "settings": {}}
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def unreadable(folder):
+    (folder / "config.json").write_text("{")
+
+
+def incomplete(folder):
+    (folder / "config.json").write_text('{"agent": "qtable"}')
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (cut, "checkpoint.npz is damaged"),
+        (edited, "checkpoint.npz is damaged"),
+        (foreign, "the checkpoint holds"),
+        (of_another_game, "is it one of another game?"),
+        (of_another_agent, "the checkpoint holds"),
+        (unreadable, "config.json is damaged"),
+        (incomplete, "config.json is not that of a run"),
+        (lambda folder: os.remove(folder / "checkpoint.npz"), "has no checkpoint.npz"),
+        (lambda folder: os.remove(folder / "config.json"), "holds no run"),
+    ],
+)
+def test_a_damaged_or_foreign_run_is_one_clear_error(trained, tmp_path, spoil, message):
+    folder = copied(trained, tmp_path / "spoiled")
+    spoil(folder)
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")) as caught:
+        load(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_side_that_was_not_trained_is_refused(tmp_path):
+    folder = tmp_path / "x"
+    done = command("train", "qtable", "--side", "X", "--games", 3000, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    assert "99" not in command("evaluate", folder, "--exact").stderr
+    for arguments in (("--exact", "--side", "O"), ("--side", "O"), ("--side", "random")):
+        refused = command("evaluate", folder, *arguments)
+        assert refused.returncode == 2
+        assert "qtable was not trained to play O, only X" in refused.stderr
+    refused = command("evaluate", folder, "--env", "Tiles2048-v0")
+    assert "was trained in TicTacToe-v0, not in Tiles2048-v0" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("alphazero",), "there is no 'alphazero' to train: expected qtable, value_table"),
+        (("qtable", "--learning-rate", "2"), "learning_rate must be above 0 and at most 1, got 2"),
+        (("qtable", "--opponent", "god"), "opponent must be"),
+        (("qtable", "--side", "Z"), "side must be X, O or both, got 'Z'"),
+        (("qtable", "--env", "Tiles2048-v0"), "a table for boards of 4×4"),
+        (("qtable", "--env", "CartPole-v1"), "CartPole-v1 is not an environment of this package"),
+        (("qtable", "--games", "0"), "games must be a positive integer, got 0"),
+        (("qtable", "--preset", "none"), "there is no preset 'none'"),
+        (("qtable", "--resume", "--out", "/nowhere/at/all"), "/nowhere/at/all holds no run"),
+        (("value_table", "--env", "Tiles2048-v0"), "a value table plays TicTacToe-v0 only"),
+    ],
+)
+def test_the_train_command_answers_bad_input_with_one_line(arguments, message, tmp_path):
+    out = () if "--out" in arguments else ("--out", tmp_path / "run")
+    done = command("train", *arguments, *out)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,212 @@
+"""The table learners: the published recipes, the exact optimum, and small sliding boards."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from baselines.episodes import Episodes
+from baselines.evaluate import play
+from baselines.exact import against_random, policy_of, worst_case
+from baselines.learner import SIDES, move_towards
+from baselines.tabular.boards import BoardCodes, symmetries
+from baselines.tabular.qtable import QTable, QTableSettings
+from baselines.tabular.value_table import ValueTable, ValueTableSettings
+from baselines.training import default_options
+from tile_envs.sliding import RULES_2048, afterstates
+from tile_envs.tictactoe.positions import encode
+
+ENV = gym.make("TicTacToe-v0")
+LEARNERS = [(QTable, QTableSettings), (ValueTable, ValueTableSettings)]
+BEST = {"X": (99.479, 0.521, 0.0), "O": (91.640, 8.360, 0.0)}
+
+
+def trained(learner, settings, rounds, seed=0, sides=SIDES, env=ENV):
+    made = learner(env, sides, settings, seed)
+    for _ in range(rounds):
+        made.learn()
+    return made
+
+
+@pytest.mark.parametrize(("learner", "settings"), LEARNERS)
+def test_a_second_of_learning_goes_far(learner, settings):
+    made = trained(learner, settings(), 40)
+    for side, wins in (("X", 0.95), ("O", 0.85)):
+        assert against_random(policy_of(made, side), side).win > wins
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("learner", "settings"), LEARNERS)
+def test_the_default_run_plays_the_best_that_never_loses(learner, settings, seed):
+    made = trained(learner, settings(), 300, seed)
+    for side, percent in BEST.items():
+        policy = policy_of(made, side)
+        assert [100 * share for share in against_random(policy, side)] == pytest.approx(
+            percent, abs=0.0005
+        )
+        assert worst_case(policy, side) == 0
+
+
+@pytest.mark.slow
+def test_the_published_recipe_of_the_q_table_reaches_its_figures():
+    options = default_options("qtable", "TicTacToe-v0", "published")
+    made = trained(QTable, options.settings, options.games)
+    for side, wins in (("X", 0.931), ("O", 0.610)):
+        assert against_random(policy_of(made, side), side).win >= wins
+        assert worst_case(policy_of(made, side), side) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("merge", [False, True])
+def test_merging_symmetric_boards_changes_nothing_in_strength(merge):
+    made = trained(QTable, QTableSettings(merge_symmetric=merge), 500)
+    for side, percent in BEST.items():
+        win = against_random(policy_of(made, side), side).win
+        assert 100 * win == pytest.approx(percent[0], abs=0.0005)
+
+
+@pytest.mark.parametrize(("learner", "settings"), LEARNERS)
+def test_self_play_learns_to_draw_with_perfect_play(learner, settings):
+    made = trained(learner, settings(opponent="self", loss_weight=1.0), 200)
+    assert worst_case(policy_of(made, "X"), "X") == 0
+    assert worst_case(policy_of(made, "O"), "O") == 0
+
+
+def test_one_step_q_learning_goes_forwards_and_learns():
+    made = trained(QTable, QTableSettings(backwards=False), 60)
+    assert against_random(policy_of(made, "X"), "X").win > 0.9
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
+def test_a_q_table_learns_small_sliding_games(env_id):
+    env = gym.make(env_id, shape=(2, 2))
+    made = trained(QTable, QTableSettings(epsilon=0.3, batch=500), 40, sides=(), env=env)
+    untrained = QTable(env, (), QTableSettings(), 0)
+    ours = play(made, env_id, {"shape": (2, 2)}, episodes=500)
+    theirs = play(untrained, env_id, {"shape": (2, 2)}, episodes=500)
+    assert ours.returns.mean() > 1.5 * theirs.returns.mean()
+
+
+@pytest.mark.parametrize(("learner", "settings"), LEARNERS)
+def test_the_same_seed_learns_the_same_table(learner, settings):
+    one, same, other = (trained(learner, settings(), 3, seed) for seed in (1, 1, 2))
+    for name, array in one.state().items():
+        assert np.array_equal(array, same.state()[name])
+    assert any(not np.array_equal(a, other.state()[n]) for n, a in one.state().items())
+
+
+@pytest.mark.parametrize(("learner", "settings"), LEARNERS)
+def test_a_restored_learner_goes_on_as_if_nothing_had_happened(learner, settings):
+    whole = trained(learner, settings(), 5)
+    half = trained(learner, settings(), 2)
+    again = learner(ENV, SIDES, settings(), 0)
+    again.restore(half.state())
+    for _ in range(3):
+        again.learn()
+    for name, array in whole.state().items():
+        assert np.array_equal(array, again.state()[name])
+
+
+def test_a_target_moves_its_entry_by_the_step_size():
+    entries, visits = np.array([0.0, 1.0]), np.zeros(2, np.int64)
+    move_towards(entries, visits, np.array([0]), np.array([10.0]), rate=0.5, decay=0.0)
+    assert entries.tolist() == [5.0, 1.0]
+    move_towards(entries, visits, np.array([1, 1]), np.array([2.0, 4.0]), rate=0.5, decay=0.0)
+    assert entries.tolist() == [5.0, 1.0 + 0.75 * (3.0 - 1.0)]
+    move_towards(entries, visits, np.array([0]), np.array([10.0]), rate=1.0, decay=1.0)
+    assert entries[0] == 7.5
+    assert visits.tolist() == [2, 2]
+
+
+def test_q_learning_by_hand():
+    """Two games that end at once: X sets its third mark, and X loses to the answer."""
+    settings = QTableSettings(batch=1, learning_rate=0.5, learning_rate_decay=0.0, epsilon=0.0)
+    made = QTable(ENV, ("X",), settings, 0)
+    board = np.array([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], np.int8)
+    ones = np.ones((1, 1), np.bool_)
+    for action, reward in ((2, 1.0), (8, -1.0)):
+        made.learn_from(Episodes(board[None, None], np.array([[action]]), reward * ones, ones))
+    values = made.values(board[None])[0]
+    assert (values[2], values[8]) == (0.5, -5.0)
+    before = np.array([[1, 0, 0], [-1, 0, 0], [0, 0, 0]], np.int8)
+    episode = Episodes(
+        np.stack([before, board])[:, None],
+        np.array([[1], [2]]),
+        np.array([[0.0], [1.0]]),
+        np.ones((2, 1), np.bool_),
+    )
+    made.learn_from(episode)
+    assert made.values(board[None])[0, 2] == 0.75
+    assert made.values(before[None])[0, 1] == pytest.approx(0.375)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (3, 3), (4, 4)])
+def test_symmetric_boards_do_symmetric_things(shape):
+    rng = np.random.default_rng(0)
+    boards = rng.integers(0, 4, (20, *shape))
+    cells, actions = symmetries(shape, sliding=True)
+    assert len(cells) == (8 if shape[0] == shape[1] else 4)
+    assert len(np.unique(cells, axis=0)) == len(cells)
+    after, rewards, _ = afterstates(boards, RULES_2048)
+    for image, directions in zip(cells, actions, strict=True):
+        images = boards.reshape(20, -1)[:, image].reshape(boards.shape)
+        image_after, image_rewards, _ = afterstates(images, RULES_2048)
+        for action, as_image in enumerate(directions):
+            assert np.array_equal(rewards[:, action], image_rewards[:, as_image])
+            moved = after[:, action].reshape(20, -1)[:, image].reshape(boards.shape)
+            assert np.array_equal(moved, image_after[:, as_image])
+
+
+def test_images_of_a_tictactoe_board_share_their_entry():
+    codes = BoardCodes(ENV, merge_symmetric=True, bytes_per_entry=1)
+    board = np.array([[[1, -1, 0], [0, 1, 0], [0, 0, -1]]])
+    images = [np.rot90(b, k, (1, 2)) for b in (board, board[:, ::-1]) for k in range(4)]
+    numbers = [codes.of(image)[0][0] for image in images]
+    assert len(set(numbers)) == 1
+    plain = BoardCodes(ENV, merge_symmetric=False, bytes_per_entry=1)
+    number, actions = plain.of(board)
+    assert number == encode(board)
+    assert actions[0].tolist() == list(range(9))
+
+
+def test_tables_that_are_too_large_say_how_large():
+    with pytest.raises(ValueError, match=r"4×4 with 18 values a cell takes .* GiB, and 1 GiB are"):
+        QTable(gym.make("Tiles2048-v0"), (), QTableSettings(), 0)
+    QTable(gym.make("Tiles2048-v0", shape=(2, 3)), (), QTableSettings(), 0)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("learning_rate", 0.0),
+        ("learning_rate", 1.5),
+        ("learning_rate_decay", -0.1),
+        ("epsilon", 1.1),
+        ("epsilon", -0.1),
+        ("epsilon_step", 2),
+        ("epsilon_games", 0),
+        ("discount", 1.1),
+        ("loss_weight", -1),
+    ],
+)
+def test_q_table_settings_out_of_range_are_named(setting, value):
+    with pytest.raises(ValueError, match=f"{setting} must be .*, got {value}"):
+        QTable(ENV, SIDES, QTableSettings(**{setting: value}), 0)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("step_size", 0), ("step_size_fall", -1), ("epsilon", 7), ("draw", 2), ("target", "mean")],
+)
+def test_value_table_settings_out_of_range_are_named(setting, value):
+    with pytest.raises(ValueError, match=f"{setting} must be"):
+        ValueTable(ENV, SIDES, ValueTableSettings(**{setting: value}), 0)
+
+
+def test_unusable_games_and_opponents_are_named():
+    with pytest.raises(ValueError, match=r"a value table plays TicTacToe-v0 only"):
+        ValueTable(gym.make("Tiles2048-v0", shape=(2, 2)), (), ValueTableSettings(), 0)
+    with pytest.raises(ValueError, match="batch must be at least 1, got 0"):
+        QTable(ENV, SIDES, QTableSettings(batch=0), 0)
+    with pytest.raises(ValueError, match=r"opponent must be .* got 'maximin'"):
+        QTable(ENV, SIDES, QTableSettings(opponent="maximin"), 0)
