@@ -59,6 +59,12 @@ def speed_table() -> str:
     return _table(("game", "package", "games at once", "steps / s", "ours is"), lines)
 
 
+def machine_line() -> str:
+    """Return what the speeds were measured on."""
+    row = _rows("speed.csv")[0]
+    return f"Measured with {row['machine']}; the median of {row['turns']} turns."
+
+
 def start_up_table() -> str:
     """Return what the first use costs."""
     rows = [row for row in _rows("speed.csv") if row["measure"] != "steps per second"]
@@ -176,6 +182,7 @@ def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "speed": speed_table,
+    "machine": machine_line,
     "start-up": start_up_table,
     "article": article_table,
     "sliding": sliding_table,

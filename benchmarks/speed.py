@@ -16,13 +16,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.ours import OURS
 from benchmarks.peers import Peer, Play, installed
 
-FIELDS = ("measure", "package", "version", "game", "kind", "num_envs", "value", "low", "high")
+FIELDS = (
+    *("measure", "package", "version", "game", "kind", "num_envs", "value", "low", "high"),
+    *("turns", "machine"),
+)
 Row = dict[str, str | int | float]
 
 SECONDS = 0.7
@@ -55,7 +59,7 @@ def main() -> None:
     if asked.turns < 1 or (asked.out and not asked.out.resolve().parent.is_dir()):
         parser.error("--turns must be positive, and the folder of --out must exist")
     rows = [*start_up_rows(asked.turns), *speed_rows([*OURS, *installed()], asked.turns)]
-    print(f"{processor()}, Python {platform.python_version()}, numpy {version('numpy')}")
+    print(rows[0]["machine"])
     for row in rows:
         print(
             f"{row['measure']:<28}{row['package']:<16}{row['game']:<13}{row['kind']:<8}"
@@ -98,13 +102,15 @@ def start_up_rows(turns: int) -> Iterator[Row]:
         yield _row(measure, figures, "tile-envs", "2048", "single", 1)
 
 
-def processor() -> str:
-    """Return the name of the processor."""
+@cache
+def machine() -> str:
+    """Return what figures depend on: the processor, Python and numpy."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(": ")[1] for line in lines if line.startswith("model name"))
+        processor = next(line.split(": ")[1] for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+        processor = platform.processor() or platform.machine()
+    return f"{processor}, Python {platform.python_version()}, numpy {version('numpy')}"
 
 
 def _row(
@@ -120,6 +126,8 @@ def _row(
         "value": float(f"{statistics.median(figures):.4g}"),
         "low": float(f"{min(figures):.4g}"),
         "high": float(f"{max(figures):.4g}"),
+        "turns": len(figures),
+        "machine": machine(),
     }
 
 
