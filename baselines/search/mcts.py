@@ -49,8 +49,8 @@ from tile_envs.tictactoe.positions import (
     Ints,
     O,
     X,
-    checked_marks,
     encode,
+    encode_seen,
     solve,
 )
 
@@ -104,7 +104,7 @@ class MCTSAgent:
         Raises:
             ValueError: If the observations are not such boards.
         """
-        codes = _codes(observation)
+        codes = encode_seen(observation)
         visits, means = self._moves(codes)
         means = np.where(visits, means, -2.0)
         ends = solve().over[_nodes()[1][codes]]
@@ -126,7 +126,7 @@ class MCTSAgent:
         Raises:
             ValueError: If the observations are not such boards.
         """
-        codes = _codes(observations)
+        codes = encode_seen(observations)
         return np.where(solve().masks[codes], self._moves(codes)[1], -np.inf)
 
     def _moves(self, codes: Ints) -> tuple[Ints, NDArray[np.float64]]:
@@ -239,12 +239,3 @@ def _nodes() -> tuple[Ints, Ints]:
     digits = np.where(known.to_move == X, DIGITS[X], DIGITS[O])
     after = (np.arange(3**CELLS)[:, None] + POWERS * digits[:, None]) * known.masks
     return nodes, nodes[after]
-
-
-def _codes(observations: Observations) -> Ints:
-    """Return the codes of boards as the player to move sees them, `(n,)`."""
-    boards = checked_marks(observations)
-    # X is to move where neither side has set more marks.
-    marks = np.where(boards.sum(axis=(1, 2)) == 0, X, O)
-    codes: Ints = encode(boards * marks[:, None, None])
-    return codes

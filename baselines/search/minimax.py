@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from baselines.agent import Observations, StochasticAgent, shared
 from tile_envs.tictactoe.env import TicTacToeEnv
 from tile_envs.tictactoe.opponents import NAMED
-from tile_envs.tictactoe.positions import CELLS, O, X, checked_marks, encode
+from tile_envs.tictactoe.positions import CELLS, encode_seen
 
 
 class MinimaxAgent(StochasticAgent):
@@ -31,10 +31,7 @@ class MinimaxAgent(StochasticAgent):
 
     def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
         """Share the probability among the cells that the policy allows."""
-        boards = checked_marks(observations)
-        # X is to move where neither side has set more marks.
-        marks = np.where(boards.sum(axis=(1, 2)) == 0, X, O)
-        sets = self._sets[encode(boards * marks[:, None, None])]
+        sets = self._sets[encode_seen(observations)]
         return shared(sets[:, None] >> np.arange(CELLS) & 1)
 
 

@@ -141,6 +141,18 @@ def encode(marks: ArrayLike) -> Ints:
     return np.asarray(cells % 3 @ POWERS)
 
 
+def encode_seen(observations: ArrayLike) -> Ints:
+    """Return the codes `(n,)` of positions `(n, 3, 3)` as the player to move sees them.
+
+    Raises:
+        ValueError: If the observations are not such boards.
+    """
+    boards = checked_marks(observations)
+    # X is to move where neither side has set more marks.
+    marks = np.where(boards.sum(axis=(1, 2)) == 0, X, O)
+    return encode(boards * marks[:, None, None])
+
+
 def legal_actions(observations: ArrayLike) -> NDArray[np.int8]:
     """Return the action masks of positions.
 
