@@ -215,3 +215,25 @@ def test_the_command_answers_bad_input_with_one_line(arguments, message):
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+class Stubborn:
+    """Answers every observation with the same number."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        """Return the number for every observation."""
+        return np.full(len(observation), self.answer), state
+
+
+def test_whoever_does_not_get_done_with_illegal_actions_loses():
+    row, _ = judge(Stubborn(0), "stubborn", "TicTacToe-v0", {"max_illegal": 3}, episodes=50)
+    assert (row["draw"], row["loss"]) == (0, 1)
+
+
+@pytest.mark.parametrize("answer", [2.9, 9, -1])
+def test_answers_that_are_no_actions_are_refused(answer):
+    with pytest.raises(ValueError, match="actions must be"):
+        play(Stubborn(answer), "TicTacToe-v0", episodes=5)

@@ -5,6 +5,7 @@ from functools import cache
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from scipy.stats import chisquare
 
 import tile_envs  # noqa: F401
@@ -210,3 +211,17 @@ def test_an_opponent_that_plays_a_taken_cell_is_an_error_that_changes_nothing(ma
         env.step(4 if make is gym.make else [4])
     after = env.unwrapped.get_state()
     assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+def test_an_opponent_that_fails_in_a_reset_leaves_no_half_begun_game(make):
+    class Failing:
+        def predict(self, observation, state=None, episode_start=None, deterministic=True):
+            """Fail."""
+            raise RuntimeError("out of order")
+
+    env = make("TicTacToe-v0", opponent=Failing(), side="O").unwrapped
+    with pytest.raises(RuntimeError, match="out of order"):
+        env.reset(seed=0)
+    with pytest.raises(ResetNeeded):
+        env.step(0 if make is gym.make else [0])
