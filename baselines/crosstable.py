@@ -43,6 +43,8 @@ ENTRIES = (
     Entry("qtable", "qtable", trained=True),
     Entry("value_table published", "value_table", preset="published", trained=True),
     Entry("value_table", "value_table", trained=True),
+    Entry("neural published", "neural", preset="published", trained=True),
+    Entry("neural", "neural", trained=True),
 )
 
 

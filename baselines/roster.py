@@ -18,7 +18,7 @@ from tile_envs.game_env import GameEnv
 from tile_envs.tictactoe.env import TicTacToeEnv
 
 NAMED = ("random", "greedy", "minimax", "minimax_first", "mcts")
-TRAINABLE = ("qtable", "value_table")
+TRAINABLE = ("qtable", "value_table", "neural")
 
 
 class Contestant(NamedTuple):
@@ -123,6 +123,10 @@ def classes(name: str) -> tuple[Any, Any]:
         from baselines.tabular.value_table import ValueTable, ValueTableSettings
 
         return ValueTable, ValueTableSettings
+    if name == "neural":  # torch takes seconds to import
+        from baselines.deep.tictactoe_net import Neural, NeuralSettings
+
+        return Neural, NeuralSettings
     raise ValueError(f"there is no {name!r} to train: expected {', '.join(TRAINABLE)}.")
 
 

@@ -241,7 +241,7 @@ def test_a_side_that_was_not_trained_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("alphazero",), "there is no 'alphazero' to train: expected qtable, value_table"),
+        (("alphazero",), "there is no 'alphazero' to train: expected qtable, value_table, neural"),
         (("qtable", "--learning-rate", "2"), "learning_rate must be above 0 and at most 1, got 2"),
         (("qtable", "--opponent", "god"), "opponent must be"),
         (("qtable", "--side", "Z"), "side must be X, O or both, got 'Z'"),

@@ -59,7 +59,7 @@ class BoardCodes:
             The numbers `(n,)`, and for each action what it is on the board that is stored,
             `(n, actions)`.
         """
-        cells = boards.reshape(len(boards), -1).astype(np.int64)
+        cells = boards.reshape(len(boards), len(self._weights)).astype(np.int64)
         cells = cells % 3 if self._largest is None else np.minimum(cells, self._largest)
         numbers = cells[:, self._images] @ self._weights
         first = numbers.argmin(axis=1)

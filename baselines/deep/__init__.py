@@ -1,0 +1,1 @@
+"""Agents that learn with neural networks, in torch."""
