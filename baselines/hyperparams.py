@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import yaml
 
 DEFAULT = "default"
+
+
+def usual_env(agent: str) -> str:
+    """Return the id of the environment that an agent is trained in unless another is named."""
+    return next(iter(_all()[agent]))
 
 
 def tuned(agent: str, env_id: str, preset: str | None = None) -> dict[str, Any]:
@@ -21,8 +27,7 @@ def tuned(agent: str, env_id: str, preset: str | None = None) -> dict[str, Any]:
     Raises:
         ValueError: If this agent and environment have no preset of that name.
     """
-    text = files("baselines").joinpath("hyperparams.yml").read_text(encoding="utf-8")
-    presets: dict[str, dict[str, Any]] = yaml.safe_load(text).get(agent, {}).get(env_id, {})
+    presets: dict[str, dict[str, Any]] = _all().get(agent, {}).get(env_id, {})
     if preset is None:
         return presets.get(DEFAULT, {})
     if preset not in presets:
@@ -31,3 +36,10 @@ def tuned(agent: str, env_id: str, preset: str | None = None) -> dict[str, Any]:
             f"there is no preset {preset!r} for {agent} on {env_id}: there is {known} for these."
         )
     return presets[preset]
+
+
+@cache
+def _all() -> dict[str, dict[str, Any]]:
+    text = files("baselines").joinpath("hyperparams.yml").read_text(encoding="utf-8")
+    numbers: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    return numbers

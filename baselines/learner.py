@@ -1,4 +1,4 @@
-"""Learning in rounds: a batch of games is played to the end, and then learned from.
+"""Learning in rounds, each of a batch of games.
 
 A round draws all its random numbers from the seed and its own number, so that a learner needs no
 generator in its checkpoint, and a run that was interrupted ends where an uninterrupted one ends.
@@ -25,8 +25,78 @@ SIDES = ("X", "O")
 SELF = "self"
 
 
-class BatchLearner(ABC):
-    """The base of agents that learn in rounds.
+class Learner(ABC):
+    """An agent that learns by itself, round by round.
+
+    Attributes:
+        rounds: How many rounds it has learned.
+    """
+
+    rounds: int
+
+    @property
+    @abstractmethod
+    def games(self) -> int:
+        """How many games each side has played."""
+
+    @abstractmethod
+    def learn(self) -> dict[str, float]:
+        """Play and learn from one round of games for each side.
+
+        Returns:
+            Figures of these games.
+        """
+
+    def test(self, games: int) -> dict[str, float]:
+        """Play without learning or exploring, if that tells more than `learn`; return figures."""
+        return {}
+
+    @abstractmethod
+    def values(self, observations: Observations) -> NDArray[np.float64]:
+        """Return what each action is worth, `(n, actions)`; minus infinity for illegal ones."""
+
+    def predict(
+        self,
+        observation: Observations,
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Return the first best action for each observation `(n, ...)`, and `state`."""
+        return self.values(observation).argmax(axis=1), state
+
+    @abstractmethod
+    def state(self) -> State:
+        """Return all that has been learned, and the number of rounds.
+
+        The arrays may be those that the learner goes on changing.
+        """
+
+    @abstractmethod
+    def _take_over(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over a state that fits."""
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what another learner knew.
+
+        Raises:
+            ValueError: If it was one of another game, shape or kind.
+        """
+        mine = self.state()
+        if state.keys() != mine.keys():
+            raise ValueError(f"the checkpoint holds {sorted(state)}, expected {sorted(mine)}.")
+        for name, array in mine.items():
+            if state[name].shape != array.shape or state[name].dtype != array.dtype:
+                raise ValueError(
+                    f"the checkpoint's {name!r} is {state[name].dtype} of shape "
+                    f"{state[name].shape}, expected {array.dtype} of shape {array.shape}: "
+                    "is it one of another game?"
+                )
+        self._take_over(state)
+
+
+class BatchLearner(Learner):
+    """The base of those that play a batch of games to the end, and then learn from it.
 
     Args:
         env: The game; in tic-tac-toe its own side and opponent do not matter.
@@ -36,7 +106,6 @@ class BatchLearner(ABC):
         seed: Starts games and exploration.
 
     Attributes:
-        rounds: How many rounds it has learned.
         self_play: Whether every other observation is the other player's.
 
     Raises:
@@ -88,46 +157,6 @@ class BatchLearner(ABC):
     @abstractmethod
     def _update(self, episodes: Episodes) -> None:
         """Learn from a batch of games."""
-
-    @abstractmethod
-    def values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return what each action is worth, `(n, actions)`; minus infinity for illegal ones."""
-
-    def predict(
-        self,
-        observation: Observations,
-        state: Any = None,
-        episode_start: NDArray[np.bool_] | None = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.int64], Any]:
-        """Return the first best action for each observation `(n, ...)`, and `state`."""
-        return self.values(observation).argmax(axis=1), state
-
-    @abstractmethod
-    def state(self) -> State:
-        """Return everything that has been learned, and the number of rounds, as fresh arrays."""
-
-    @abstractmethod
-    def _take_over(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a state that fits."""
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what another learner knew.
-
-        Raises:
-            ValueError: If it was one of another game, shape or kind.
-        """
-        mine = self.state()
-        if state.keys() != mine.keys():
-            raise ValueError(f"the checkpoint holds {sorted(state)}, expected {sorted(mine)}.")
-        for name, array in mine.items():
-            if state[name].shape != array.shape or state[name].dtype != array.dtype:
-                raise ValueError(
-                    f"the checkpoint's {name!r} is {state[name].dtype} of shape "
-                    f"{state[name].shape}, expected {array.dtype} of shape {array.shape}: "
-                    "is it one of another game?"
-                )
-        self._take_over(state)
 
 
 def epsilon_greedy(

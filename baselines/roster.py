@@ -10,7 +10,7 @@ import gymnasium as gym
 
 import tile_envs  # noqa: F401
 from baselines.agent import GreedyAgent, RandomAgent
-from baselines.learner import SIDES, BatchLearner
+from baselines.learner import SIDES, Learner
 from baselines.runs import read_checkpoint, read_config
 from baselines.search.minimax import MinimaxAgent, MinimaxFirstAgent
 from tile_envs.agents import Agent
@@ -18,7 +18,7 @@ from tile_envs.game_env import GameEnv
 from tile_envs.tictactoe.env import TicTacToeEnv
 
 NAMED = ("random", "greedy", "minimax", "minimax_first", "mcts")
-TRAINABLE = ("qtable", "value_table", "neural")
+TRAINABLE = ("qtable", "value_table", "neural", "ntuple")
 
 
 class Contestant(NamedTuple):
@@ -127,6 +127,10 @@ def classes(name: str) -> tuple[Any, Any]:
         from baselines.deep.tictactoe_net import Neural, NeuralSettings
 
         return Neural, NeuralSettings
+    if name == "ntuple":  # numba takes a second to import
+        from baselines.ntuple.learning import NTuple, NTupleSettings
+
+        return NTuple, NTupleSettings
     raise ValueError(f"there is no {name!r} to train: expected {', '.join(TRAINABLE)}.")
 
 
@@ -150,13 +154,13 @@ def make_learner(
     sides: tuple[str, ...],
     settings: Any,
     seed: int,
-) -> BatchLearner:
+) -> Learner:
     """Make a learner that knows nothing yet.
 
     Raises:
         ValueError: If a setting is unusable, or the environment is not one it can learn in.
     """
-    learner: BatchLearner = classes(name)[0](gym.make(env_id, **env_kwargs), sides, settings, seed)
+    learner: Learner = classes(name)[0](gym.make(env_id, **env_kwargs), sides, settings, seed)
     return learner
 
 

@@ -11,13 +11,17 @@ So a run that was killed goes on from its last checkpoint and ends where it woul
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
+import signal
 import sys
+import threading
 import time
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,14 +32,20 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tqdm import tqdm
 
-from baselines.learner import BatchLearner, State
+from baselines.learner import Learner, State
 
 CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
 ENTRIES = {"agent", "env", "env_kwargs", "sides", "settings", "seed"}
 PACKAGES = ("tile-envs", "numpy", "gymnasium", "torch")
 CHECKPOINT_SECONDS = 30
+CHECKPOINT_SHARE = 0.1
+"""The share of the time that writing checkpoints may take."""
 REPORTS = 100
 """How many lines of progress a whole run makes."""
+REPORT_SECONDS = 10
+"""After so long there is a line in any case."""
+TEST_GAMES = 1000
+"""So many games a test has; tests come after 1, 2, 5, 10, 20, 50 … times as many were learned."""
 
 
 def begin(folder: Path, config: Mapping[str, Any]) -> None:
@@ -56,7 +66,7 @@ def begin(folder: Path, config: Mapping[str, Any]) -> None:
     _replace(folder / CONFIG, text.encode())
 
 
-def go_on(folder: Path, config: Mapping[str, Any], learner: BatchLearner) -> None:
+def go_on(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
     """Give a learner what the run in a folder knew at its last checkpoint.
 
     Raises:
@@ -76,38 +86,51 @@ def go_on(folder: Path, config: Mapping[str, Any], learner: BatchLearner) -> Non
         learner.restore(read_checkpoint(folder))
 
 
-def train(folder: Path, learner: BatchLearner, games: int, minutes: float | None = None) -> None:
-    """Let a learner learn under a progress bar, with checkpoints, up to its budget.
+def train(folder: Path, learner: Learner, games: int, minutes: float | None = None) -> None:
+    """Let a learner learn under a progress bar, with tests and checkpoints, up to its budget.
 
-    Ctrl-C ends this sitting after a checkpoint; the run can go on later.
+    Ctrl-C ends this sitting after the round that is being played, with a checkpoint; the run can
+    go on later.
 
     Args:
         folder: The run's folder.
         learner: The learner.
         games: How many games of each side in all, earlier sittings included.
-        minutes: So many minutes by the clock on the wall end this sitting, too.
+        minutes: So many minutes by the clock on the wall, spent learning, end this sitting, too.
     """
     report_every = max(1, games // REPORTS)
-    began = saved = time.monotonic()
+    learned = written = 0.0  # seconds
+    saved = reported = time.monotonic()
+    figures: dict[str, float] = {}
     bar = tqdm(total=games, initial=learner.games, unit=" games", desc=folder.name)
-    with _Log(folder, learner.games) as log, bar:
-        try:
-            while learner.games < games:
-                before = learner.games
-                figures = learner.learn()
-                bar.update(learner.games - before)
-                if before // report_every != learner.games // report_every:
-                    bar.set_postfix({name: f"{value:.4g}" for name, value in figures.items()})
-                    log.write(learner.games, figures)
-                now = time.monotonic()
-                if now - saved > CHECKPOINT_SECONDS:
-                    write_checkpoint(folder, learner.state())
-                    saved = now
-                if minutes is not None and now - began > 60 * minutes:
-                    break
-        except KeyboardInterrupt:
+    with _Log(folder, learner.games) as log, bar, _interrupts() as interrupted:
+        while learner.games < games and not interrupted.is_set():
+            before, began = learner.games, time.monotonic()
+            figures = learner.learn()
+            now = time.monotonic()
+            learned += now - began
+            bar.update(learner.games - before)
+            crossed = before // report_every != learner.games // report_every
+            if crossed or now - reported > REPORT_SECONDS:
+                bar.set_postfix({name: f"{value:.4g}" for name, value in figures.items()})
+                log.write(learner.games, learned, figures)
+                reported = now
+            if _test_is_due(before, learner.games):
+                log.write(learner.games, learned, figures | learner.test(TEST_GAMES))
+            if now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE):
+                write_checkpoint(folder, learner.state())
+                saved = time.monotonic()
+                written = saved - now
+            if minutes is not None and learned > 60 * minutes:
+                break
+        if interrupted.is_set():
             words = f"stopped after {learner.games:,} games: --resume goes on"
             bar.write(words, file=sys.stderr)
+        elif figures:
+            tested = learner.test(TEST_GAMES)
+            log.write(learner.games, learned, figures | tested)
+            for name, value in tested.items():
+                bar.write(f"{name} {value:,.4g}", file=sys.stderr)
         write_checkpoint(folder, learner.state())
 
 
@@ -119,7 +142,7 @@ def write_checkpoint(folder: Path, state: State) -> None:
     """
     beside = folder / f"{CHECKPOINT}.part"
     with beside.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **state)
+        np.savez(file, allow_pickle=False, **state)
         file.flush()
         os.fsync(file.fileno())
     beside.replace(folder / CHECKPOINT)
@@ -178,10 +201,14 @@ class _Log:
     def __exit__(self, *exception: object) -> None:
         self._events.close()
 
-    def write(self, games: int, figures: Mapping[str, float]) -> None:
-        self._rows.append({"games": games, **figures})
+    def write(self, games: int, seconds: float, figures: Mapping[str, float]) -> None:
+        """Add a line; one for the same number of games is replaced."""
+        if self._rows and int(self._rows[-1]["games"]) == games:
+            self._rows.pop()
+        self._rows.append({"games": games, "seconds": round(seconds, 1), **figures})
+        columns = dict.fromkeys(itertools.chain.from_iterable(self._rows))
         with self._path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(self._rows[-1]))
+            writer = csv.DictWriter(file, list(columns))
             writer.writeheader()
             writer.writerows(self._rows)
         values = [
@@ -190,6 +217,31 @@ class _Log:
         ]
         event = Event(wall_time=time.time(), step=games, summary=Summary(value=values))
         self._events.add_event(event)
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Note the first Ctrl-C instead of letting it cut a round in two; a second one cuts."""
+    interrupted = threading.Event()
+
+    def note(*_: object) -> None:
+        interrupted.set()
+        signal.signal(signal.SIGINT, before)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted  # only the main thread may ask for signals
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _test_is_due(before: int, games: int) -> bool:
+    """Tell whether games have passed one of 1, 2, 5, 10, 20, 50 … times `TEST_GAMES`."""
+    tens = 10 ** max(0, len(str(games // TEST_GAMES)) - 1)
+    return any(before < n * tens * TEST_GAMES <= games for n in (1, 2, 5))
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -15,8 +15,8 @@ import tyro
 
 import tile_envs  # noqa: F401
 from baselines import runs
-from baselines.hyperparams import tuned
-from baselines.roster import classes, make_learner, sides_of
+from baselines.hyperparams import tuned, usual_env
+from baselines.roster import TRAINABLE, classes, make_learner, sides_of
 from tile_envs.checks import checked_count, checked_seed
 from tile_envs.game_env import GameEnv
 
@@ -33,7 +33,7 @@ class Options(Generic[Settings]):
         env_kwargs: The environment's options.
         side: What is learned in tic-tac-toe: X, O or both.
         games: How many games, for each side in tic-tac-toe.
-        minutes: So many minutes by the clock end this sitting, too.
+        minutes: So many minutes of learning, without tests and saving, end this sitting, too.
         seed: Starts games and exploration.
         out: The run's folder; runs/AGENT-ENV-SEED if not given.
         resume: Go on with the run in that folder.
@@ -41,7 +41,7 @@ class Options(Generic[Settings]):
     """
 
     settings: Settings
-    env: str = "TicTacToe-v0"
+    env: str
     env_kwargs: Annotated[str, tyro.conf.arg(metavar="JSON")] = "{}"
     side: str = "both"
     games: int = 100_000
@@ -64,7 +64,7 @@ def command(name: str, arguments: Sequence[str]) -> None:
     """
     # The tuned numbers are the defaults, so the environment and preset must be known first.
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    first.add_argument("--env", default=Options.env)
+    first.add_argument("--env", default=usual_env(name) if name in TRAINABLE else None)
     first.add_argument("--preset")
     asked, _ = first.parse_known_args(arguments)
     defaults = default_options(name, asked.env, asked.preset)

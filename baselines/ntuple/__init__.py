@@ -1,0 +1,1 @@
+"""n-tuple networks: values of boards as sums of table entries, learned by playing."""

@@ -1,0 +1,346 @@
+"""n-tuple networks: the value of a board is a sum of table entries, chosen by the tiles on tuples.
+
+A tuple is a set of cells.  The tiles on them, as the digits of a number, choose an entry of the
+tuple's table.  Every tuple looks at the board in all its symmetric orientations with the same table
+(Szubert and Jaśkowski, "Temporal difference learning of n-tuple networks for the game 2048", CIG
+2014), so that a 4×4 board's value is a sum of eight entries a tuple.
+
+An entry's number is itself a sum, over the pairs of neighbouring cells of a row, of what each pair
+adds to it; `Net.parts` holds that for every pair of tiles, for all tuples side by side, also
+as seen in a mirror.  One vector addition a pair then does the work of shifts and masks, for any
+number of values a cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from baselines.kernels import LOW_BLOCK, TWO_CELLS, Game, Word, compiled, transposed
+from baselines.ntuple.vectors import LANES, add_up, prefetch
+from tile_envs.random_stream import Words
+from tile_envs.sliding.env import SlidingEnv
+from tile_envs.sliding.tables import CELL_BITS, CELL_MASK
+
+Weights = NDArray[np.float32]
+Indices = NDArray[np.uint32]
+
+SETS = {
+    "4x6": "012345 456789 012456 45689a",
+    "5x6": "012345 456789 89abcd 012456 45689a",
+    "8x6": "012456 456789 012345 234569 01259a 345678 134567 01489a",
+    "4x5": "01234 45678 01245 45689",
+    "5x4": "0123 4567 0145 1256 569a",
+    "2x4": "0123 4567",
+    "17x4": "0123 4567 0145 1256 569a",
+    "2x7": "0123456 456789a",
+}
+"""Well-known sets for 4×4, cells as hexadecimal digits row by row.  The 17 four-tuples of 2014 are
+all rows, columns and squares of the board; symmetric ones share their table here."""
+
+SMALL_SETS = {
+    (2, 2): "0123",
+    (2, 3): "012345",
+    (3, 2): "012345",
+    (2, 4): "012345 014567",
+    (4, 2): "012345 234567",
+    (3, 3): "012345 012346 013467 123456",
+    (3, 4): "012345 456789 012456 45689a",
+    (4, 3): "012345 345678 013467 34679a",
+}
+"""What a smaller board is given unless something else is asked for."""
+
+PAIRS = 1 << 2 * CELL_BITS
+LARGEST = 1 << 32  # entries are numbered in 32 bits
+
+
+class Net(NamedTuple):
+    """A network as compiled loops take it.
+
+    Attributes:
+        parts: `(8 * 1024 * lanes,) uint32`: by half row, then by the two tiles on it, what they add
+            to the entry number of each tuple, as the board is and then as seen in a mirror.
+        lanes: Numbers side by side in `parts`: two for each tuple, filled up to whole vectors.
+        used: How many of them are in use.
+        orders: In how many orders the lines are looked at: 4 on a square board, else 2.
+        stages: `(32,) uint64`, by the largest tile: where the weights of its stage begin.
+        weights: `(entries * width,) float32`.
+    """
+
+    parts: Indices
+    lanes: Word
+    used: Word
+    orders: int
+    stages: Words
+    weights: Weights
+
+
+@dataclass(frozen=True)
+class Network:
+    """The shape of an n-tuple network.
+
+    Attributes:
+        shape: Rows and columns of the board.
+        tuples: The cells of each tuple, numbered row by row.
+        values: How many tiles a cell tells apart; larger ones share the last value.
+        stages: Largest tiles, by index, with which a new stage with weights of its own begins.
+    """
+
+    shape: tuple[int, int]
+    tuples: tuple[tuple[int, ...], ...]
+    values: int
+    stages: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, env: SlidingEnv, cells: str, values: int | None, stages: Sequence[int]) -> Network:
+        """Read a network from a set's name or a list of tuples.
+
+        Args:
+            env: The game.
+            cells: A name in `SETS`, tuples such as "0123 4567", or "" for the usual set.
+            values: How many tiles a cell tells apart; None is 16 in 2048 and 32 in 2584.
+            stages: The faces of the tiles with which a new stage begins.
+
+        Raises:
+            ValueError: If a tuple has no cells, repeats one or has one outside the board; if there
+                are too few values; or if a stage's tile is none of the game's.
+        """
+        if not cells:
+            usual = "4x6" if env.rules.name == "2048" else "4x5"
+            cells = SETS[usual] if env.shape == (4, 4) else SMALL_SETS[env.shape]
+        elif cells in SETS and env.shape != (4, 4):
+            raise ValueError(f"the set {cells} is one for 4×4, not for {_times(env.shape)}.")
+        texts = SETS.get(cells, cells).split()
+        tuples = tuple(_checked_tuple(text, env.shape) for text in texts)
+        if not tuples:
+            raise ValueError(f"a network has at least one tuple, got {cells!r}.")
+        if values is None:
+            values = 16 if env.rules.name == "2048" else 32
+        if not 2 <= values <= CELL_MASK + 1:
+            raise ValueError(f"values must be from 2 to {CELL_MASK + 1}, got {values}.")
+        begins = tuple(sorted(env.rules.index_of(face) for face in stages))
+        network = cls(env.shape, tuples, values, begins)
+        if network.entries > LARGEST:
+            raise ValueError(
+                f"{cells!r} with {values} values has {network.entries:,} entries, "
+                f"more than the {LARGEST:,} that can be numbered."
+            )
+        return network
+
+    def __str__(self) -> str:
+        """Return everything that decides what an entry means."""
+        tuples = " ".join("".join(f"{cell:x}" for cell in cells) for cells in self.tuples)
+        stages = "".join(f" stage {tile}" for tile in self.stages)
+        return f"{_times(self.shape)}, {self.values} values, {tuples}{stages}"
+
+    @property
+    def size(self) -> int:
+        """The number of entries of one stage."""
+        return sum(self.values ** len(cells) for cells in self.tuples)
+
+    @property
+    def entries(self) -> int:
+        """The number of entries in all."""
+        return self.size * (1 + len(self.stages))
+
+    @property
+    def per_board(self) -> int:
+        """How many entries a board's value is the sum of."""
+        return len(self.tuples) * (8 if self.shape[0] == self.shape[1] else 4)
+
+    def with_weights(self, weights: Weights) -> Net:
+        """Return the network for compiled loops.
+
+        Args:
+            weights: `(entries * width,)`, so many numbers side by side for an entry.
+        """
+        width = len(weights) // self.entries
+        used = 2 * len(self.tuples)
+        lanes = -(-used // LANES) * LANES
+        pairs = np.arange(PAIRS)
+        digits = np.minimum([pairs & CELL_MASK, pairs >> CELL_BITS], self.values - 1)
+        parts = np.zeros((4, 2, PAIRS, lanes), np.int64)
+        begins = 0
+        for number, cells in enumerate(self.tuples):
+            parts[0, 0, :, 2 * number : 2 * number + 2] += begins * width
+            begins += self.values ** len(cells)
+            for place, cell in enumerate(cells):
+                row, column = divmod(cell, self.shape[1])
+                for mirrored, seen in enumerate((column, self.shape[1] - 1 - column)):
+                    added = digits[seen % 2] * self.values**place * width
+                    parts[row, seen // 2, :, 2 * number + mirrored] += added
+        stage = np.searchsorted(self.stages, np.arange(CELL_MASK + 1), side="right")
+        return Net(
+            parts=parts.astype(np.uint32).reshape(-1),
+            lanes=Word(lanes),
+            used=Word(used),
+            orders=self.per_board // used,
+            stages=stage.astype(np.uint64) * np.uint64(self.size * width),
+            weights=weights,
+        )
+
+
+def new_weights(network: Network, width: int, initial: float) -> Weights:
+    """Return the weights of a network that has learned nothing, `(entries * width,)`.
+
+    Args:
+        network: Its shape.
+        width: Numbers for an entry; the first is its weight.
+        initial: What it says every board is worth.
+
+    Raises:
+        ValueError: If there is not enough memory.
+    """
+    needed, available = 4 * network.entries * width, psutil.virtual_memory().available
+    if needed > available:
+        fitting = [
+            name
+            for name, cells in SETS.items()
+            if network.shape == (4, 4) and 4 * width * _size_of(cells, network) <= available
+        ]
+        advice = f"one of {', '.join(fitting)} would fit" if fitting else "use shorter tuples"
+        raise ValueError(
+            f"the network ({network}) takes {needed / 2**30:,.1f} GiB, "
+            f"and {available / 2**30:,.1f} GiB are free: {advice}."
+        )
+    weights = np.zeros(network.entries * width, np.float32)
+    if initial:
+        weights[::width] = initial / network.per_board
+    return weights
+
+
+_HALF_ROWS = tuple(Word(i * PAIRS) for i in range(8))
+_VECTOR = Word(LANES)
+
+
+@compiled
+def look_up(
+    game: Game,
+    net: Net,
+    a: Word,
+    b: Word,
+    c: Word,
+    d: Word,
+    stage: Word,
+    out: Indices,
+    at: Word,
+) -> None:
+    """Write the indices of a board's entries, and have these fetched from memory.
+
+    Args:
+        game: The game.
+        net: The network.
+        a: The first row; on a square board columns do as well.
+        b: The second.
+        c: The third.
+        d: The fourth.
+        stage: Where the weights of the board's stage begin.
+        out: Where to write `orders * lanes` indices ...
+        at: ... from here on.
+    """
+    _look(net, a, b, c, d, stage, out, at)
+    _look_upside_down(game, net, a, b, c, d, stage, out, at + net.lanes)
+    if game.square:
+        a, b, c, d = transposed(a, b, c, d)
+        at += net.lanes + net.lanes
+        _look(net, a, b, c, d, stage, out, at)
+        _look_upside_down(game, net, a, b, c, d, stage, out, at + net.lanes)
+
+
+@compiled
+def _look_upside_down(
+    game: Game,
+    net: Net,
+    a: Word,
+    b: Word,
+    c: Word,
+    d: Word,
+    stage: Word,
+    out: Indices,
+    at: Word,
+) -> None:
+    zero = Word(0)
+    if game.rows == 4:
+        _look(net, d, c, b, a, stage, out, at)
+    elif game.rows == 3:
+        _look(net, c, b, a, zero, stage, out, at)
+    else:
+        _look(net, b, a, zero, zero, stage, out, at)
+
+
+@compiled
+def _look(
+    net: Net, a: Word, b: Word, c: Word, d: Word, stage: Word, out: Indices, at: Word
+) -> None:
+    """Write the indices of a board as its lines are given, and as seen in a mirror."""
+    lanes = net.lanes
+    lane = Word(0)
+    while lane < lanes:
+        begins = (
+            (a & LOW_BLOCK) * lanes + lane,
+            ((a >> TWO_CELLS) + _HALF_ROWS[1]) * lanes + lane,
+            ((b & LOW_BLOCK) + _HALF_ROWS[2]) * lanes + lane,
+            ((b >> TWO_CELLS) + _HALF_ROWS[3]) * lanes + lane,
+            ((c & LOW_BLOCK) + _HALF_ROWS[4]) * lanes + lane,
+            ((c >> TWO_CELLS) + _HALF_ROWS[5]) * lanes + lane,
+            ((d & LOW_BLOCK) + _HALF_ROWS[6]) * lanes + lane,
+            ((d >> TWO_CELLS) + _HALF_ROWS[7]) * lanes + lane,
+        )
+        add_up(net.parts, begins, out, at + lane)
+        lane += _VECTOR
+    for place in range(at, at + lanes):
+        prefetch(net.weights, stage + out[place])
+
+
+@compiled
+def sum_up(net: Net, indices: Indices, at: Word, stage: Word) -> np.float32:
+    """Return the sum of a board's entries; the order of additions is fixed.
+
+    Args:
+        net: The network.
+        indices: Those of the board's entries, as `look_up` writes them ...
+        at: ... from here on.
+        stage: Where the weights of the board's stage begin.
+    """
+    first = second = third = fourth = np.float32(0)
+    lanes = net.lanes
+    for lane in range(at, at + net.used):
+        first += net.weights[stage + indices[lane]]
+        second += net.weights[stage + indices[lanes + lane]]
+        if net.orders == 4:
+            third += net.weights[stage + indices[lanes + lanes + lane]]
+            fourth += net.weights[stage + indices[lanes + lanes + lanes + lane]]
+    return (first + second) + (third + fourth)
+
+
+def _checked_tuple(text: str, shape: tuple[int, int]) -> tuple[int, ...]:
+    cells = math.prod(shape)
+    try:
+        chosen = tuple(sorted(int(digit, 16) for digit in text))
+    except ValueError:
+        raise ValueError(
+            f"tuples are cells as hexadecimal digits, such as 012345, or one of the sets "
+            f"{', '.join(SETS)}; got {text!r}."
+        ) from None
+    if len(set(chosen)) < len(chosen) or chosen[-1] >= cells:
+        raise ValueError(
+            f"the tuple {text!r} must have different cells from 0 to {cells - 1:x} on "
+            f"{_times(shape)}."
+        )
+    return chosen
+
+
+def _size_of(cells: str, network: Network) -> int:
+    lengths = [len(text) for text in cells.split()]
+    one_stage: int = sum(network.values**length for length in lengths)
+    return one_stage * (1 + len(network.stages))
+
+
+def _times(shape: tuple[int, int]) -> str:
+    return f"{shape[0]}×{shape[1]}"
