@@ -19,7 +19,7 @@ from baselines.evaluate import judge, judge_exactly
 from baselines.hyperparams import tuned
 from baselines.play import play_against
 from baselines.reproduce import sweep
-from baselines.roster import contestant
+from baselines.roster import contestant, searching
 from baselines.tables import bands as count_bands
 from baselines.tables import block, checked_path, write_rows
 from tile_envs.checks import checked_count, checked_seed
@@ -44,6 +44,7 @@ def evaluate(
     agent_kwargs: Annotated[str | None, tyro.conf.arg(metavar="JSON")] = None,
     side: str | None = None,
     exact: bool = False,
+    search: int | None = None,
     preset: str | None = None,
     bands: int | None = None,
     out: Path | None = None,
@@ -57,11 +58,14 @@ def evaluate(
         episodes: How many games (1000, unless a preset says otherwise).
         seed: Which games, and the agent's own random numbers.
         env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
-        agent_kwargs: A named agent's options, such as '{"playouts": 4000}' for mcts.
+        agent_kwargs: A named agent's options, such as '{"playouts": 4000}' for mcts; or the
+            search's, such as '{"threads": 2, "deeper": {"3": 4}, "milliseconds": 10}'.
         side: The side played in tic-tac-toe: X, O, random or both (self-play). Not given, X for a
             named agent, but all sides that a trained one has learned, and all if exact.
         exact: Walk the whole tree of tic-tac-toe instead: the exact shares against random play,
             and the worst result against every opponent.
+        search: Look at so many moves ahead with the values of a trained ntuple agent; 1 is
+            none, 2 looks at the next tile and the move after it.
         preset: Settings by name, from hyperparams.yml; what is given beside it comes first.
         bands: Also count the games by score, in bands of this width.
         out: Write the rows to this file, .csv or .json, too.
@@ -74,7 +78,11 @@ def evaluate(
     checked_seed(seed)
     if out is not None:
         checked_path(out)
-    player = contestant(agent, env, options, seed, _read_json(agent_kwargs, "--agent-kwargs"))
+    agent_options = _read_json(agent_kwargs, "--agent-kwargs")
+    if search is None:
+        player = contestant(agent, env, options, seed, agent_options)
+    else:
+        player = searching(contestant(agent, env, options, seed, {}), search, agent_options)
     rows = []
     for played in player.sides_to_judge(side, exact):
         if exact:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from baselines.agent import Observations
 from tile_envs.random_stream import STRIDE, Words
@@ -85,8 +86,10 @@ class Game(NamedTuple):
         hole_cell: `Tables.hole_cell`, unsigned.
         tiles: The tile indices that can appear.
         ends: Where each one's share of the range of a half word ends.
+        probabilities: `float64`, theirs.
         rows: How many rows a board has.
-        square: Whether it has as many columns.
+        columns: How many columns.
+        square: Whether these are as many.
     """
 
     pushed: Words
@@ -95,7 +98,9 @@ class Game(NamedTuple):
     hole_cell: Words
     tiles: Words
     ends: Words
+    probabilities: NDArray[np.float64]
     rows: int
+    columns: int
     square: bool
 
 
@@ -133,7 +138,9 @@ def game_of(env: SlidingEnv) -> Game:
         hole_cell=tables.hole_cell.view(np.uint64),
         tiles=np.array(law.tiles, np.uint64),
         ends=np.array((*law.ends, LOW_HALF + ONE), np.uint64),
+        probabilities=np.array(law.probabilities),
         rows=env.shape[0],
+        columns=env.shape[1],
         square=env.shape[0] == env.shape[1],
     )
 

@@ -191,7 +191,29 @@ def contestant(
     known = load(Path(name))
     if env_id not in (None, known.env):
         raise ValueError(f"{name} was trained in {known.env}, not in {env_id}.")
+    if agent_kwargs:
+        raise ValueError(f"{name} is a trained agent and takes no options, got {agent_kwargs!r}.")
     return known._replace(env_kwargs=known.env_kwargs | dict(env_kwargs))
+
+
+def searching(player: Contestant, depth: int, options: Mapping[str, Any]) -> Contestant:
+    """Return an agent that searches with the values of another.
+
+    Args:
+        player: One whose values are those of an n-tuple network.
+        depth: How many moves are looked at.
+        options: Those of `baselines.search.expectimax.Expectimax`.
+
+    Raises:
+        ValueError: If the values are others, or an option is unusable.
+    """
+    from baselines.ntuple.learning import NTuple
+    from baselines.search.expectimax import Expectimax
+
+    if not isinstance(player.agent, NTuple):
+        raise ValueError(f"a search takes the values of a trained ntuple agent, not {player.name}.")
+    agent = Expectimax(player.agent, depth, **options)
+    return player._replace(agent=agent, name=f"{player.name} {depth}-ply")
 
 
 def load(folder: Path) -> Contestant:

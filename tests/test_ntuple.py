@@ -196,7 +196,7 @@ def test_learning_does_as_plain_python_does(env_id, shape, coherent, trace):
             plain = before
             continue
         positions = starts(np.array([seed], np.uint64))
-        rows = rows_of(learner._env, board[None])
+        rows = rows_of(learner.env, board[None])
         learner._play(rows, positions, learner._rule(), trace is not None)
         learned += 1
     assert learned >= 5

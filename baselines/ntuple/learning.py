@@ -157,6 +157,12 @@ class NTuple(Learner):
         settings: How it looks and learns.
         seed: Starts the games it learns from.
 
+    Attributes:
+        env: The game.
+        network: The shape of the network.
+        game: The game for compiled loops.
+        net: The network for compiled loops, with its weights.
+
     Raises:
         ValueError: If a setting is out of its range, the game is none with tiles that slide, or
             there is not enough memory.
@@ -170,11 +176,11 @@ class NTuple(Learner):
         if not isinstance(game, SlidingEnv):
             raise ValueError("an n-tuple network plays the sliding games, not tic-tac-toe.")
         self._settings, self._seed = settings, seed
-        self._env = game
+        self.env = game
         self.network = Network.of(game, settings.network, settings.values, settings.stages)
-        self._game = game_of(game)
+        self.game = game_of(game)
         weights = new_weights(self.network, settings.width, settings.initial)
-        self._net = self.network.with_weights(weights)
+        self.net = self.network.with_weights(weights)
         self.rounds = 0
 
     @property
@@ -216,19 +222,19 @@ class NTuple(Learner):
         Raises:
             ValueError: If these are not boards of the game and shape.
         """
-        rows = rows_of(self._env, observations)
-        return _values(self._game, self._net, rows).astype(np.float64)
+        rows = rows_of(self.env, observations)
+        return _values(self.game, self.net, rows).astype(np.float64)
 
     def state(self) -> State:
         """Return the weights, what they mean, and the number of rounds."""
         network = np.frombuffer(str(self.network).encode(), np.uint8)
-        return {"weights": self._net.weights, "network": network, "rounds": np.array(self.rounds)}
+        return {"weights": self.net.weights, "network": network, "rounds": np.array(self.rounds)}
 
     def _take_over(self, state: Mapping[str, NDArray[Any]]) -> None:
         if not np.array_equal(state["network"], self.state()["network"]):
             theirs = state["network"].tobytes().decode(errors="replace")
             raise ValueError(f"the checkpoint's network is {theirs}, expected {self.network}.")
-        self._net.weights[:] = state["weights"]
+        self.net.weights[:] = state["weights"]
         self.rounds = int(state["rounds"])
 
     def _rule(self) -> Rule:
@@ -241,8 +247,8 @@ class NTuple(Learner):
 
     def _starts(self, seeds: Words) -> tuple[Words, Words]:
         """Return the rows that games start from, and the positions of their streams after that."""
-        boards, positions = self._env.start.boards(starts(seeds))
-        return rows_of(self._env, boards), positions
+        boards, positions = self.env.start.boards(starts(seeds))
+        return rows_of(self.env, boards), positions
 
     def _play_greedily(self, seeds: Words) -> Played:
         """Play the games of seeds as the environment would, without learning."""
@@ -255,12 +261,12 @@ class NTuple(Learner):
         n = self._settings.threads
         parts = zip(np.array_split(rows, n), np.array_split(positions, n), strict=True)
         with ThreadPoolExecutor(n) as pool:
-            played = [pool.submit(play, self._game, self._net, rule, *part) for part in parts]
+            played = [pool.submit(play, self.game, self.net, rule, *part) for part in parts]
         scores, tiles, moves = zip(*(future.result() for future in played), strict=True)
         return np.concatenate(scores), np.concatenate(tiles), sum(moves)
 
     def _figures(self, scores: NDArray[np.int64], tiles: NDArray[np.int64]) -> dict[str, float]:
-        rules = self._env.rules
+        rules = self.env.rules
         figures = {"mean": float(scores.mean())}
         first = rules.index_of(int(rules.name))  # the tile that wins has given the game its name
         for tile in range(first, min(first + 5, rules.largest + 1)):
@@ -279,18 +285,19 @@ def pushed_to(
 
 
 @compiled
+def rows_after(game: Game, action: Word, after: Pushed) -> Lines:
+    """Return the rows of an afterstate; on a square board columns are as good."""
+    if not game.square and is_vertical(action):
+        return transposed(after.a, after.b, after.c, after.d)
+    return after.a, after.b, after.c, after.d
+
+
+@compiled
 def look_up_afterstate(
-    game: Game,
-    net: Net,
-    action: Word,
-    after: Pushed,
-    indices: Indices,
-    at: Word,
+    game: Game, net: Net, action: Word, after: Pushed, indices: Indices, at: Word
 ) -> None:
     """Write the indices of an afterstate's entries, from a place on."""
-    a, b, c, d = after.a, after.b, after.c, after.d
-    if not game.square and is_vertical(action):
-        a, b, c, d = transposed(a, b, c, d)
+    a, b, c, d = rows_after(game, action, after)
     look_up(game, net, a, b, c, d, net.stages[after.largest], indices, at)
 
 

@@ -1,0 +1,178 @@
+"""Expectimax against its definition, and against exact values at full depth."""
+
+import itertools
+from functools import cache
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from baselines.kernels import game_of
+from baselines.ntuple.learning import NTuple, NTupleSettings
+from baselines.search.expectimax import Expectimax
+
+LAWS = {
+    ("Tiles2048-v0", None),
+    ("Tiles2048-v0", ((2, 0.8), (4, 0.2))),
+    ("Tiles2584-v0", None),
+    ("Tiles2584-v0", ((1, 0.75), (3, 0.25))),
+}
+
+
+def learner(env_id, shape=(4, 4), spawn=None, scale=20.0, network="0123"):
+    env = gym.make(env_id, shape=shape, spawn=dict(spawn) if spawn else None)
+    made = NTuple(env, (), NTupleSettings(network=network, method="td"), 0)
+    weights = made.state()["weights"]
+    weights[:] = np.random.default_rng(1).random(len(weights), np.float32) * np.float32(scale)
+    return made
+
+
+def brute_force(made, board, depth):
+    """Return what each action is worth, by the definition; minus infinity if illegal."""
+    env = made.env
+
+    def value(after, left):
+        if left == 0:
+            # The network's value of an afterstate, told apart from the reward that led to it.
+            return float(made_value(after.tobytes()))
+        cells = np.argwhere(after == 0)
+        total = 0.0
+        for (row, column), (tile, chance) in itertools.product(
+            cells, zip(env.law.tiles, env.law.probabilities, strict=True)
+        ):
+            following = after.copy()
+            following[row, column] = tile
+            best = worths(following, left).max()
+            total += chance / len(cells) * (best if np.isfinite(best) else 0.0)
+        return total
+
+    @cache
+    def made_value(content):
+        after = np.frombuffer(content, np.uint8).reshape(env.shape)
+        images = [after, after[::-1], after[:, ::-1], after[::-1, ::-1]]
+        if env.shape[0] == env.shape[1]:
+            images += [image.T for image in images]
+        places = made.network.values ** np.arange(len(made.network.tuples[0]))
+        cells = list(made.network.tuples[0])
+        return sum(made.net.weights[(image.reshape(-1)[cells] * places).sum()] for image in images)
+
+    def worths(board, depth):
+        after, rewards, masks = env.afterstates(board[None])
+        return np.array(
+            [
+                rewards[0, action] + value(after[0, action], depth - 1)
+                if masks[0, action]
+                else -np.inf
+                for action in range(4)
+            ]
+        )
+
+    return worths(board, depth)
+
+
+@pytest.mark.parametrize(("env_id", "spawn"), sorted(LAWS, key=str))
+@pytest.mark.parametrize("shape", [(4, 4), (2, 3), (3, 2)])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_search_is_its_definition(env_id, spawn, shape, depth):
+    made = learner(env_id, shape, spawn)
+    agent = Expectimax(made, depth, memory_bits=8)  # small enough to be overwritten all the time
+    boards = np.random.default_rng(2).integers(1, 7, (3, *shape), np.uint8)
+    boards[1:, 0, 0] = 0
+    boards[2, -1, -1] = 0
+    values = agent.values(boards)
+    for board, found in zip(boards, values, strict=True):
+        expected = brute_force(made, board, depth)
+        assert np.array_equal(np.isfinite(expected), np.isfinite(found))
+        assert found[np.isfinite(found)] == pytest.approx(expected[np.isfinite(expected)], rel=1e-4)
+
+
+def test_depth_one_is_the_greedy_player():
+    made = learner("Tiles2048-v0")
+    envs = gym.make_vec("Tiles2048-v0", 100)
+    observations, _ = envs.reset(seed=0)
+    for _ in range(30):
+        observations, *_ = envs.step(envs.sample_legal_actions())
+    assert np.array_equal(Expectimax(made, 1).values(observations), made.values(observations))
+
+
+def test_full_depth_is_exact():
+    """On 2×2 no game is long, so a deep search with values of 0 is the expected score."""
+    made = learner("Tiles2048-v0", (2, 2), scale=0.0)
+    env = made.env
+
+    @cache
+    def exact(board):
+        cells = np.array(board, np.uint8).reshape(1, 2, 2)
+        after, rewards, masks = env.afterstates(cells)
+        worths = [0.0]
+        for action in np.flatnonzero(masks[0]):
+            flat = after[0, action].reshape(-1)
+            empty = np.flatnonzero(flat == 0)
+            value = float(rewards[0, action])
+            for cell, (tile, chance) in itertools.product(
+                empty, zip(env.law.tiles, env.law.probabilities, strict=True)
+            ):
+                following = flat.copy()
+                following[cell] = tile
+                value += chance / len(empty) * exact(tuple(following.tolist()))
+            worths.append(value)
+        return max(worths)
+
+    agent = Expectimax(made, 60)
+    for board in ((1, 1, 0, 0), (1, 2, 0, 0), (3, 2, 1, 0), (0, 1, 0, 2)):
+        cells = np.array(board, np.uint8).reshape(1, 2, 2)
+        assert agent.values(cells).max() == pytest.approx(exact(board), rel=1e-5)
+
+
+def test_chance_weights_are_those_of_the_law():
+    for env_id, spawn in LAWS:
+        game = game_of(gym.make(env_id, spawn=dict(spawn) if spawn else None).unwrapped)
+        assert game.probabilities.sum() == pytest.approx(1)
+        assert len(game.probabilities) == len(game.tiles)
+
+
+def test_boards_with_few_empty_cells_are_searched_deeper():
+    made = learner("Tiles2048-v0")
+    full = np.arange(16, dtype=np.uint8).reshape(1, 4, 4) % 7 + 1
+    full[0, 0, :2] = 0
+    empty = np.zeros((1, 4, 4), np.uint8)
+    empty[0, 0] = (1, 2, 3, 0)
+    agent = Expectimax(made, 1, deeper={4: 3, 2: 2})
+    assert np.array_equal(agent.values(full), Expectimax(made, 2).values(full))
+    assert np.array_equal(agent.values(empty), made.values(empty))
+
+
+def test_a_time_budget_bounds_the_depth():
+    made = learner("Tiles2048-v0")
+    boards = np.zeros((1, 4, 4), np.uint8)
+    boards[0, 0] = (1, 2, 3, 0)
+    short = Expectimax(made, 50, milliseconds=1e-6)
+    assert np.array_equal(short.values(boards), made.values(boards))
+    ample = Expectimax(made, 2, milliseconds=60_000)
+    assert np.array_equal(ample.values(boards), Expectimax(made, 2).values(boards))
+
+
+def test_threads_change_nothing():
+    made = learner("Tiles2584-v0")
+    envs = gym.make_vec("Tiles2584-v0", 33)
+    observations, _ = envs.reset(seed=0)
+    one, three = Expectimax(made, 2), Expectimax(made, 2, threads=3)
+    assert np.array_equal(one.values(observations), three.values(observations))
+    assert np.array_equal(three.predict(observations[:1])[0], one.predict(observations[:1])[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"depth": 0}, "a search looks at 1 to 100 moves, got 0"),
+        ({"depth": -2}, "a search looks at 1 to 100 moves, got -2"),
+        ({"deeper": {3: 0}}, "a search looks at 1 to 100 moves, got 0"),
+        ({"deeper": {17: 2}}, "a board has 0 to 16 empty cells, got 17"),
+        ({"milliseconds": 0}, "milliseconds must be above 0 and finite, got 0"),
+        ({"memory_bits": 40}, "memory_bits must be from 1 to 30, got 40"),
+        ({"threads": 0}, "threads must be"),
+    ],
+)
+def test_unusable_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        Expectimax(learner("Tiles2048-v0"), **({"depth": 2} | options))
