@@ -103,6 +103,51 @@ def sliding_table() -> str:
     return _table(head, lines)
 
 
+def ntuple_table() -> str:
+    """Return what n-tuple networks reach, by minutes of learning and depth of search."""
+    rows = _rows("ntuple.csv")
+    lines = []
+    for env, label in dict.fromkeys((row["env"], row["label"]) for row in rows):
+        runs = [row for row in rows if (row["env"], row["label"]) == (env, label)]
+        for minutes, depth in dict.fromkeys((row["minutes"], row["depth"]) for row in runs):
+            seeds = [row for row in runs if (row["minutes"], row["depth"]) == (minutes, depth)]
+            means = " · ".join(map(_mean, seeds))
+            wins = 2048 if env == "Tiles2048-v0" else 2584
+            reached = [json.loads(row["reach"]).get(str(wins), 0.0) for row in seeds]
+            lines.append(
+                (
+                    *(env, label, f"{float(minutes):g}", depth, seeds[0]["episodes"], means),
+                    " · ".join(f"{share:.1%}" for share in reached),
+                    " · ".join(_top(row["reach"]) for row in seeds),
+                    f"{float(seeds[0]['moves_per_second']):,.0f}",
+                )
+            )
+    head = (
+        *("environment", "learning", "minutes", "ply", "games"),
+        *("mean (95 % interval), a seed each", "won", "tile", "moves / s"),
+    )
+    return _table(head, lines)
+
+
+def kernels_table() -> str:
+    """Return how fast n-tuple networks are, and beside that the peer."""
+    rows = _rows("kernels.csv")
+    lines = []
+    for measure in dict.fromkeys(row["measure"] for row in rows):
+        speeds = {row["package"]: float(row["value"]) for row in rows if row["measure"] == measure}
+        peer = speeds.get("TDL2048+")
+        figure = f"{speeds['tile-envs']:,.0f}" if speeds["tile-envs"] > 100 else ""
+        lines.append(
+            (
+                measure,
+                figure or f"{speeds['tile-envs']:.2f} ×",
+                f"{peer:,.0f}" if peer else "",
+                _times(speeds["tile-envs"] / peer) if peer else "",
+            )
+        )
+    return _table(("measure", "ours", "TDL2048+", "ours is"), lines)
+
+
 def tictactoe_table() -> str:
     """Return how the agents fare in tic-tac-toe."""
     lines = [
@@ -186,6 +231,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "start-up": start_up_table,
     "article": article_table,
     "sliding": sliding_table,
+    "ntuple": ntuple_table,
+    "kernels": kernels_table,
     "tic-tac-toe": tictactoe_table,
     "seeds": seeds_table,
     "crosstable": crosstable_table,

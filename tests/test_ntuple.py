@@ -133,7 +133,7 @@ def test_values_are_the_same_from_all_eight_sides(env_id):
 def test_compiled_games_are_those_of_the_package(env_id, law, shape):
     env_kwargs = {"shape": shape} | ({"spawn": HARD_LAW[env_id]} if law else {})
     learner = with_random_weights(made(env_id, network="012 134", env_kwargs=env_kwargs))
-    scores, tiles, moves = learner._play_greedily(consecutive(77, 30))
+    scores, tiles, moves = learner.play_greedily(consecutive(77, 30))
     envs = gym.make_vec(env_id, 30, **env_kwargs)
     observations, infos = envs.reset(seed=77)
     over, length = np.zeros(30, np.bool_), 0
@@ -330,7 +330,7 @@ def test_well_known_sets_are_of_their_names():
         ({"trace": 1.5}, "trace must be from 0 to 1, got 1.5"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0 and finite, got 0.0"),
         ({"initial": float("nan")}, "initial must be a finite number, got nan"),
-        ({"direction": "forward"}, "trace must be 0 with direction forward, got 0.5"),
+        ({"direction": "forward"}, "trace must be 0 with direction forward, got 0.7"),
         ({"batch": 0}, "batch must be at least 1, got 0"),
         ({"threads": 0}, "threads must be from 1 to 256, got 0"),
     ],

@@ -78,7 +78,7 @@ class NTupleSettings:
 
     Attributes:
         network: A set (4x6, 5x6, 8x6, 4x5, 5x4, 2x4, 17x4, 2x7), or tuples of cells such as
-            "0123 4567"; not given, 4x6 in 2048, 4x5 in 2584, and fitting ones on smaller boards.
+            "0123 4567"; not given, 5x6 in 2048, 4x5 in 2584, and fitting ones on smaller boards.
         values: How many tiles a cell tells apart (16 in 2048, 32 in 2584); larger ones share the
             last value.
         stages: Faces of tiles that begin a stage with weights of its own once they are reached.
@@ -99,7 +99,7 @@ class NTupleSettings:
     initial: float = 0.0
     method: str = "tc"
     direction: str = "backward"
-    trace: float = 0.5
+    trace: float = 0.7
     restart: bool = True
     learning_rate: float = 1.0
     halving_games: int = 0
@@ -162,6 +162,7 @@ class NTuple(Learner):
         network: The shape of the network.
         game: The game for compiled loops.
         net: The network for compiled loops, with its weights.
+        moves: How many moves it has made to learn from, since it was made.
 
     Raises:
         ValueError: If a setting is out of its range, the game is none with tiles that slide, or
@@ -182,6 +183,7 @@ class NTuple(Learner):
         weights = new_weights(self.network, settings.width, settings.initial)
         self.net = self.network.with_weights(weights)
         self.rounds = 0
+        self.moves = 0
 
     @property
     def games(self) -> int:
@@ -201,6 +203,7 @@ class NTuple(Learner):
         backward = settings.direction == "backward"
         scores, tiles, moves = self._play(*self._starts(seeds), self._rule(), backward)
         speed = moves / (time.perf_counter() - began)
+        self.moves += moves
         figures = self._figures(scores, tiles) | {"moves_per_second": speed}
         self.rounds += 1
         return figures
@@ -212,7 +215,7 @@ class NTuple(Learner):
             games: How many; they are the same ones every time, and none that is learned from.
         """
         seeds = np.arange(TEST_SEED, TEST_SEED + games, dtype=np.uint64)
-        scores, tiles, _ = self._play_greedily(seeds)
+        scores, tiles, _ = self.play_greedily(seeds)
         figures = self._figures(scores, tiles)
         return {f"greedy_{name}": value for name, value in figures.items()}
 
@@ -250,7 +253,7 @@ class NTuple(Learner):
         boards, positions = self.env.start.boards(starts(seeds))
         return rows_of(self.env, boards), positions
 
-    def _play_greedily(self, seeds: Words) -> Played:
+    def play_greedily(self, seeds: Words) -> Played:
         """Play the games of seeds as the environment would, without learning."""
         rule = Rule(np.float32(0), np.float32(0), coherent=False, restart=False)
         return self._play(*self._starts(seeds), rule, backward=False)

@@ -112,7 +112,7 @@ class Network:
                 are too few values; or if a stage's tile is none of the game's.
         """
         if not cells:
-            usual = "4x6" if env.rules.name == "2048" else "4x5"
+            usual = "5x6" if env.rules.name == "2048" else "4x5"
             cells = SETS[usual] if env.shape == (4, 4) else SMALL_SETS[env.shape]
         elif cells in SETS and env.shape != (4, 4):
             raise ValueError(f"the set {cells} is one for 4×4, not for {_times(env.shape)}.")
