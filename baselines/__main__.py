@@ -1,4 +1,4 @@
-"""The command line: `python -m baselines train | evaluate | play | crosstable | reproduce`."""
+"""The command line, `python -m baselines`: trains, judges and plays with agents, makes tables."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from baselines.crosstable import crosstable as meet
 from baselines.crosstable import spread, spread_text
 from baselines.crosstable import text as as_text
 from baselines.evaluate import judge, judge_exactly
+from baselines.export import write_export
 from baselines.hyperparams import tuned
 from baselines.play import play_against
 from baselines.reproduce import sweep
@@ -124,6 +125,16 @@ def seeds(
         write_rows(rows, out)
 
 
+def export(folder: Path, out: Path) -> None:
+    """Make a small copy of a trained n-tuple network, for sharing: it plays, but learns no more.
+
+    Args:
+        folder: The run's folder.
+        out: The folder of the copy.
+    """
+    write_export(folder, out)
+
+
 def play(
     against: str,
     side: str = "X",
@@ -200,6 +211,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "play": play,
     "crosstable": crosstable,
     "seeds": seeds,
+    "export": export,
     "reproduce": reproduce,
 }
 

@@ -73,6 +73,8 @@ def go_on(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
         ValueError: If there is no run, its checkpoint is damaged, or other settings are asked for.
     """
     known, asked = read_config(folder), json.loads(json.dumps(config))
+    if known.get("exported"):
+        raise ValueError(f"{folder} was exported to be played with: go on with the run it is of.")
     for entry in sorted(ENTRIES - {"settings"}):
         known["settings"][entry], asked["settings"][entry] = known[entry], asked[entry]
     differing = [
@@ -134,15 +136,21 @@ def train(folder: Path, learner: Learner, games: int, minutes: float | None = No
         write_checkpoint(folder, learner.state())
 
 
-def write_checkpoint(folder: Path, state: State) -> None:
+def write_checkpoint(folder: Path, state: State, compressed: bool = False) -> None:
     """Write a checkpoint beside the last one and rename it: there is always a whole one.
+
+    Args:
+        folder: The run's folder.
+        state: What the learner knows.
+        compressed: Whether to take many times as long for a smaller file.
 
     Raises:
         OSError: If it cannot be written; the last one is still there then.
     """
     beside = folder / f"{CHECKPOINT}.part"
     with beside.open("wb") as file:
-        np.savez(file, allow_pickle=False, **state)
+        save = np.savez_compressed if compressed else np.savez
+        save(file, allow_pickle=False, **state)
         file.flush()
         os.fsync(file.fileno())
     beside.replace(folder / CHECKPOINT)

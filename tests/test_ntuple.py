@@ -367,7 +367,9 @@ def test_a_network_too_large_for_the_memory_says_what_fits(monkeypatch):
 
     monkeypatch.setattr(psutil, "virtual_memory", Little)
     network = Network.of(gym.make("Tiles2048-v0").unwrapped, "8x6", None, ())
-    with pytest.raises(ValueError, match=r"takes 0.5 GiB, and 0.3 GiB are free: one of 4x6, 4x5"):
+    with pytest.raises(
+        ValueError, match=r"takes 0.5 GiB, and 0.3 GiB are free: one of 4x6, 4x5, 5x5"
+    ):
         new_weights(network, 1, 0.0)
 
 
@@ -378,3 +380,19 @@ def test_kernels_take_the_tables_of_the_rules():
     assert game.ends[-1] == 1 << 32
     assert np.shares_memory(game.pushed, env.tables.pushed)
     assert rows_of(env, np.eye(4, dtype=np.uint8)[None]).tolist() == [[1, 32, 1024, 32768]]
+
+
+def test_an_exported_network_plays_alike_and_is_small():
+    learner = made(network="0123 4567 0145")
+    learner.learn()
+    state = learner.exported()
+    assert state["weights"].dtype == np.float16
+    assert len(state["weights"]) == learner.network.size
+    copy_ = made(network="0123 4567 0145", method="td", learning_rate=0.1)
+    copy_.restore(state)
+    boards = boards_from_play("Tiles2048-v0")
+    values = learner.values(boards)
+    assert np.allclose(copy_.values(boards), values, rtol=2e-3, atol=1)
+    learner.state()["weights"][0] = 1e9
+    with pytest.raises(ValueError, match="too large for half precision"):
+        learner.exported()

@@ -77,8 +77,8 @@ class NTupleSettings:
     """How an n-tuple network looks and learns.
 
     Attributes:
-        network: A set (4x6, 5x6, 8x6, 4x5, 5x4, 2x4, 17x4, 2x7), or tuples of cells such as
-            "0123 4567"; not given, 5x6 in 2048, 4x5 in 2584, and fitting ones on smaller boards.
+        network: A set (4x6, 5x6, 8x6, 4x5, 5x5, 5x4, 2x4, 17x4, 2x7), or tuples of cells such as
+            "0123 4567"; not given, 5x6 in 2048, 5x5 in 2584, and fitting ones on smaller boards.
         values: How many tiles a cell tells apart (16 in 2048, 32 in 2584); larger ones share the
             last value.
         stages: Faces of tiles that begin a stage with weights of its own once they are reached.
@@ -232,6 +232,30 @@ class NTuple(Learner):
         """Return the weights, what they mean, and the number of rounds."""
         network = np.frombuffer(str(self.network).encode(), np.uint8)
         return {"weights": self.net.weights, "network": network, "rounds": np.array(self.rounds)}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what another network knew; see `Learner.restore`.
+
+        Raises:
+            ValueError: If its shape is another.
+        """
+        weights = state.get("weights")
+        if weights is not None and weights.dtype == np.float16:  # as `exported` gives them
+            state = {**state, "weights": weights.astype(np.float32)}
+        super().restore(state)
+
+    def exported(self) -> State:
+        """Return what it takes to play: the weights in half precision, without rates of their own.
+
+        They are those of a network that learns by the method td.
+
+        Raises:
+            ValueError: If a weight is too large for half precision.
+        """
+        weights = self.net.weights[:: self._settings.width]
+        if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
+            raise ValueError("a weight is too large for half precision: the network cannot shrink.")
+        return self.state() | {"weights": weights.astype(np.float16)}
 
     def _take_over(self, state: Mapping[str, NDArray[Any]]) -> None:
         if not np.array_equal(state["network"], self.state()["network"]):

@@ -36,6 +36,7 @@ SETS = {
     "5x6": "012345 456789 89abcd 012456 45689a",
     "8x6": "012456 456789 012345 234569 01259a 345678 134567 01489a",
     "4x5": "01234 45678 01245 45689",
+    "5x5": "01234 45678 89abc 01245 45689",
     "5x4": "0123 4567 0145 1256 569a",
     "2x4": "0123 4567",
     "17x4": "0123 4567 0145 1256 569a",
@@ -112,7 +113,7 @@ class Network:
                 are too few values; or if a stage's tile is none of the game's.
         """
         if not cells:
-            usual = "5x6" if env.rules.name == "2048" else "4x5"
+            usual = "5x6" if env.rules.name == "2048" else "5x5"
             cells = SETS[usual] if env.shape == (4, 4) else SMALL_SETS[env.shape]
         elif cells in SETS and env.shape != (4, 4):
             raise ValueError(f"the set {cells} is one for 4×4, not for {_times(env.shape)}.")

@@ -106,6 +106,7 @@ class Expectimax:
             Memory(np.zeros((size, 2), np.uint64), np.zeros(size, np.float32))
             for _ in range(checked_count(threads, "threads"))
         ]
+        self._pool = ThreadPoolExecutor(threads)
 
     def predict(
         self,
@@ -131,11 +132,8 @@ class Expectimax:
         empty = (np.asarray(observations) == 0).sum(axis=(1, 2))
         depths = self._depths[empty]
         n = len(self._memories)
-        with ThreadPoolExecutor(n) as pool:
-            parts = zip(
-                self._memories, np.array_split(rows, n), np.array_split(depths, n), strict=True
-            )
-            values = pool.map(lambda part: self._search(*part), parts)
+        parts = zip(np.array_split(rows, n), np.array_split(depths, n), strict=True)
+        values = self._pool.map(self._search, self._memories, *zip(*parts, strict=True))
         return np.concatenate(list(values)).astype(np.float64)
 
     def _search(
