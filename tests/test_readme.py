@@ -28,7 +28,8 @@ def test_the_tables_are_those_of_the_committed_rows():
 def test_the_first_screen_has_two_commands_and_ci_runs_the_second():
     commands = re.findall(r"```bash\n(.*?)\n```", TEXT, re.DOTALL)
     assert commands[:2] == [
-        "pip install -e '.[baselines]' && python -m baselines evaluate random --env Tiles2048-v0",
+        "pip install -e '.[baselines]' && "
+        "python -m baselines train ntuple --minutes 1 --out runs/2048",
         "pip install -e '.[dev]' && pytest",
     ]
     assert TEXT[: TEXT.index(commands[1])].count("\n") < 25

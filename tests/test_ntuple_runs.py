@@ -1,0 +1,129 @@
+"""Runs of n-tuple networks on the command line: tests on the way, resuming, search, export."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from baselines import runs
+
+COMMAND = (sys.executable, "-m", "baselines")
+SMALL = ("--network", "0123 4567", "--batch", "50")
+
+
+def command(*arguments):
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True)
+
+
+def weights(folder):
+    return runs.read_checkpoint(folder)["weights"]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "n"
+    done = command("train", "ntuple", "--games", 1200, "--out", folder, *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert "greedy_mean" in done.stderr
+    return folder
+
+
+def test_a_run_is_tested_on_the_way(trained):
+    rows = list(csv.DictReader((trained / "progress.csv").read_text().splitlines()))
+    tested = [int(row["games"]) for row in rows if row["greedy_mean"]]
+    assert tested == [1000, 1200]
+    assert {"seconds", "mean", "reach_2048", "moves_per_second"} <= rows[0].keys()
+    assert json.loads((trained / "config.json").read_text())["env"] == "Tiles2048-v0"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("sign", ["SIGKILL", "SIGINT"])
+def test_a_stopped_run_goes_on_to_where_a_whole_one_ends(trained, tmp_path, sign):
+    folder = tmp_path / "run"
+    script = (
+        "import baselines.runs as r; r.CHECKPOINT_SECONDS = 0.02; import sys;"
+        "from baselines.__main__ import main; sys.argv[0] = 'baselines'; main()"
+    )
+    arguments = ["train", "ntuple", "--games", "1200", "--out", str(folder), *SMALL]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (folder / "checkpoint.npz").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(getattr(signal, sign))
+    _, errors = process.communicate(timeout=60)
+    if sign == "SIGINT":
+        assert process.returncode == 0
+        assert "--resume goes on" in errors
+    assert 0 < int(runs.read_checkpoint(folder)["rounds"]) < 24
+    done = command(*arguments, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert np.array_equal(weights(folder), weights(trained))
+
+
+def test_minutes_end_a_sitting(tmp_path):
+    folder = tmp_path / "run"
+    done = command("train", "ntuple", "--minutes", 0.01, "--out", folder, *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert "has played" in done.stdout
+
+
+def test_a_network_is_judged_alone_and_with_search(trained, tmp_path):
+    out = tmp_path / "rows.json"
+    for options in ((), ("--search", 2), ("--search", 2, "--agent-kwargs", '{"threads": 2}')):
+        done = command("evaluate", trained, "--episodes", 20, "--out", out, *options)
+        assert done.returncode == 0, done.stderr
+        (row,) = json.loads(out.read_text())
+        assert row["mean"] > 1000
+        assert row["agent"] == ("ntuple 2-ply" if options else "ntuple")
+
+
+def test_an_exported_run_plays_but_does_not_go_on(trained, tmp_path):
+    small = tmp_path / "small"
+    done = command("export", "--folder", trained, "--out", small)
+    assert done.returncode == 0, done.stderr
+    sizes = [(folder / "checkpoint.npz").stat().st_size for folder in (small, trained)]
+    assert sizes[0] < sizes[1] / 5
+    done = command("evaluate", small, "--episodes", 10)
+    assert done.returncode == 0, done.stderr
+    done = command("train", "ntuple", "--games", 2000, "--out", small, "--resume", *SMALL)
+    assert done.returncode == 2
+    assert "was exported to be played with" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("train", "ntuple", "--trace", "2"), "trace must be from 0 to 1, got 2.0"),
+        (("train", "ntuple", "--network", "00"), "the tuple '00' must have different cells"),
+        (("train", "ntuple", "--env", "TicTacToe-v0"), "plays the sliding games"),
+        (("evaluate", "random", "--search", "2"), "the values of a trained ntuple agent"),
+        (("evaluate", "TRAINED", "--search", "0"), "a search looks at 1 to 100 moves, got 0"),
+        (("evaluate", "TRAINED", "--env", "Tiles2584-v0"), "trained in Tiles2048-v0, not in"),
+        (("evaluate", "TRAINED", "--agent-kwargs", '{"a": 1}'), "takes no options"),
+        (("evaluate", "TRAINED", "--search", "2", "--agent-kwargs", '{"a": 1}'), "'a'"),
+        (("export", "--folder", "nowhere", "--out", "x"), "nowhere holds no run"),
+    ],
+)
+def test_mistakes_are_one_line(trained, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = command(*(str(trained) if word == "TRAINED" else word for word in arguments))
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_resume_with_other_settings_says_which(trained):
+    done = command("train", "ntuple", "--games", 1300, "--out", trained, "--resume", *SMALL[:2])
+    assert done.returncode == 2
+    assert "batch was 50 and is now 100" in done.stderr
