@@ -35,6 +35,8 @@ from tqdm import tqdm
 from baselines.learner import Learner, State
 
 CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
+FORMAT = 1
+"""Counts up whenever a checkpoint means something else than before."""
 ENTRIES = {"agent", "env", "env_kwargs", "sides", "settings", "seed"}
 PACKAGES = ("tile-envs", "numpy", "gymnasium", "torch")
 CHECKPOINT_SECONDS = 30
@@ -62,7 +64,7 @@ def begin(folder: Path, config: Mapping[str, Any]) -> None:
         raise ValueError(f"{folder} holds a run already: give --resume, or another --out.")
     folder.mkdir(parents=True, exist_ok=True)
     versions = {package: version(package) for package in PACKAGES}
-    text = json.dumps({**config, "versions": versions}, indent=2) + "\n"
+    text = json.dumps({**config, "format": FORMAT, "versions": versions}, indent=2) + "\n"
     _replace(folder / CONFIG, text.encode())
 
 
@@ -171,6 +173,10 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is damaged: {error}.") from None
     if not isinstance(config, dict) or not config.keys() >= ENTRIES:
         raise ValueError(f"{path} is not that of a run: expected {', '.join(sorted(ENTRIES))}.")
+    if config.get("format", FORMAT) != FORMAT:
+        raise ValueError(
+            f"{folder} was written in format {config['format']}, this version reads {FORMAT}."
+        )
     return config
 
 

@@ -52,7 +52,7 @@ class Run:
 
 HARD = '{"spawn": {"1": 0.75, "3": 0.25}}'
 RUNS = (
-    Run("one core", minutes=(0.5, 0.75, 1, 1.5, 2, 4), seeds=3),
+    Run("one core", minutes=(0.75, 1, 2, 4), seeds=3),
     Run(
         "two cores",
         settings={"threads": 2},
@@ -68,13 +68,13 @@ RUNS = (
         minutes=(1, 10),
         judged=((1, 1000), (2, 300), (3, 100)),
     ),
-    Run("course, 21 values", "Tiles2584-v0", preset="course", minutes=(2, 5)),
+    Run("course, 21 values", "Tiles2584-v0", preset="course", minutes=(2, 4)),
     Run(
         "course, 26 values",
         "Tiles2584-v0",
         preset="course",
         settings={"values": 26},
-        minutes=(2, 5),
+        minutes=(2, 4),
     ),
 )
 

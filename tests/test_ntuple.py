@@ -7,6 +7,9 @@ from collections import defaultdict
 import gymnasium as gym
 import numpy as np
 import pytest
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 from baselines.kernels import game_of, rows_of
 from baselines.learner import Learner
@@ -296,12 +299,15 @@ def test_two_threads_learn_as_well_as_one():
     assert two.test(1000)["greedy_mean"] > 0.85 * one.test(1000)["greedy_mean"]
 
 
-def test_it_is_a_learner_that_judges_take():
+def test_it_is_an_agent_that_sb3_takes():
     learner = made(network="0123")
     assert isinstance(learner, Learner)
     actions, state = learner.predict(boards_from_play("Tiles2048-v0"), state=None)
     assert actions.shape == (200,)
     assert state is None
+    envs = DummyVecEnv([lambda: Monitor(gym.make("Tiles2048-v0"))] * 2)
+    mean, _ = evaluate_policy(learner, envs, n_eval_episodes=4)
+    assert mean > 0
 
 
 def test_well_known_sets_are_of_their_names():
@@ -353,10 +359,13 @@ def test_networks_of_other_boards_are_refused():
 
 def test_checkpoints_of_other_networks_are_refused():
     learner = made(network="0123 4567")
-    with pytest.raises(ValueError, match=r"network is 4×4, 16 values, 0123 0145, expected"):
+    with pytest.raises(ValueError, match=r"network is 2048 on 4×4, 16 values, 0123 0145, expected"):
         learner.restore(made(network="0123 0145").state())
     with pytest.raises(ValueError, match="is it one of another game"):
         learner.restore(made(network="0123").state())
+    theirs = made("Tiles2584-v0", network="0123 4567", values=16).state()
+    with pytest.raises(ValueError, match=r"network is 2584 on 4×4.*, expected 2048 on 4×4"):
+        learner.restore(theirs)
 
 
 def test_a_network_too_large_for_the_memory_says_what_fits(monkeypatch):

@@ -68,6 +68,7 @@ Played = tuple[NDArray[np.int64], NDArray[np.int64], int]
 """Scores `(n,)`, the largest tiles' indices `(n,)`, and how many moves were made in all."""
 
 SHORTEST_RESTART = 10  # moves
+GAMES_AT_ONCE = 2  # that one of several threads takes
 ERRORS, SIZES = Word(1), Word(2)  # where a coherent entry has its sums; its weight comes first
 TEST_SEED = 1 << 32  # the first of the seeds of test games
 
@@ -285,9 +286,11 @@ class NTuple(Learner):
     def _play(self, rows: Words, positions: Words, rule: Rule, backward: bool) -> Played:
         """Play games, and learn by a rule, on several threads."""
         play = play_backwards if backward else play_forwards
-        n = self._settings.threads
+        threads = self._settings.threads
+        # Games differ in length: threads take a few at a time, so that none waits long at the end.
+        n = 1 if threads == 1 else -(-len(rows) // GAMES_AT_ONCE)
         parts = zip(np.array_split(rows, n), np.array_split(positions, n), strict=True)
-        with ThreadPoolExecutor(n) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             played = [pool.submit(play, self.game, self.net, rule, *part) for part in parts]
         scores, tiles, moves = zip(*(future.result() for future in played), strict=True)
         return np.concatenate(scores), np.concatenate(tiles), sum(moves)

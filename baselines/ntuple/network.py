@@ -87,12 +87,14 @@ class Network:
     """The shape of an n-tuple network.
 
     Attributes:
+        game: The name of the rules.
         shape: Rows and columns of the board.
         tuples: The cells of each tuple, numbered row by row.
         values: How many tiles a cell tells apart; larger ones share the last value.
         stages: Largest tiles, by index, with which a new stage with weights of its own begins.
     """
 
+    game: str
     shape: tuple[int, int]
     tuples: tuple[tuple[int, ...], ...]
     values: int
@@ -126,7 +128,7 @@ class Network:
         if not 2 <= values <= CELL_MASK + 1:
             raise ValueError(f"values must be from 2 to {CELL_MASK + 1}, got {values}.")
         begins = tuple(sorted(env.rules.index_of(face) for face in stages))
-        network = cls(env.shape, tuples, values, begins)
+        network = cls(env.rules.name, env.shape, tuples, values, begins)
         if network.entries > LARGEST:
             raise ValueError(
                 f"{cells!r} with {values} values has {network.entries:,} entries, "
@@ -138,7 +140,7 @@ class Network:
         """Return everything that decides what an entry means."""
         tuples = " ".join("".join(f"{cell:x}" for cell in cells) for cells in self.tuples)
         stages = "".join(f" stage {tile}" for tile in self.stages)
-        return f"{_times(self.shape)}, {self.values} values, {tuples}{stages}"
+        return f"{self.game} on {_times(self.shape)}, {self.values} values, {tuples}{stages}"
 
     @property
     def size(self) -> int:
