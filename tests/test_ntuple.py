@@ -299,6 +299,12 @@ def test_two_threads_learn_as_well_as_one():
     assert two.test(1000)["greedy_mean"] > 0.85 * one.test(1000)["greedy_mean"]
 
 
+def test_diverging_is_noticed():
+    learner = made(network="0123", **TD | {"learning_rate": 1000.0})
+    with pytest.raises(RuntimeError, match=r"diverged after .* a learning_rate below 1000"):
+        _ = [learner.learn() for _ in range(5)]
+
+
 def test_it_is_an_agent_that_sb3_takes():
     learner = made(network="0123")
     assert isinstance(learner, Learner)

@@ -196,17 +196,27 @@ class NTuple(Learner):
 
         Returns:
             The mean score, how often the largest tiles were reached, and the moves per second.
+
+        Raises:
+            RuntimeError: If the weights have grown beyond all bounds.
         """
         settings = self._settings
         rng = np.random.default_rng([self._seed, self.rounds])
         seeds = rng.integers(1 << 64, size=settings.batch, dtype=np.uint64)
         began = time.perf_counter()
+        rows, positions = self._starts(seeds)
         backward = settings.direction == "backward"
-        scores, tiles, moves = self._play(*self._starts(seeds), self._rule(), backward)
+        scores, tiles, moves = self._play(rows, positions, self._rule(), backward)
         speed = moves / (time.perf_counter() - began)
         self.moves += moves
         figures = self._figures(scores, tiles) | {"moves_per_second": speed}
         self.rounds += 1
+        values = _values(self.game, self.net, rows)
+        if np.isnan(values).any() or np.isposinf(values).any():
+            raise RuntimeError(
+                f"learning has diverged after {self.games:,} games: give a learning_rate below "
+                f"{settings.learning_rate}; the last checkpoint is from before that."
+            )
         return figures
 
     def test(self, games: int) -> dict[str, float]:
