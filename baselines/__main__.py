@@ -125,7 +125,7 @@ def seeds(
         write_rows(rows, out)
 
 
-def export(folder: Path, out: Path) -> None:
+def export(folder: tyro.conf.Positional[Path], /, out: Path) -> None:
     """Make a small copy of a trained n-tuple network, for sharing: it plays, but learns no more.
 
     Args:

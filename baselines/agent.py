@@ -56,6 +56,24 @@ class StochasticAgent(ABC):
         return (cumulative > drawn[:, None]).argmax(axis=1), state
 
 
+class ValueAgent(ABC):
+    """Plays the action that is worth most, by what a subclass says."""
+
+    @abstractmethod
+    def values(self, observations: Observations) -> NDArray[np.float64]:
+        """Return what each action is worth, `(n, actions)`; minus infinity for illegal ones."""
+
+    def predict(
+        self,
+        observation: Observations,
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Return the first best action for each observation `(n, ...)`, and `state`."""
+        return self.values(observation).argmax(axis=1), state
+
+
 class RandomAgent(StochasticAgent):
     """Plays any legal action, all with the same probability."""
 

@@ -6,7 +6,7 @@ generator in its checkpoint, and a run that was interrupted ends where an uninte
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agent import Observations
+from baselines.agent import Observations, ValueAgent
 from baselines.episodes import Episodes, collect
 from tile_envs.tictactoe.env import TicTacToeEnv
 
@@ -25,7 +25,7 @@ SIDES = ("X", "O")
 SELF = "self"
 
 
-class Learner(ABC):
+class Learner(ValueAgent):
     """An agent that learns by itself, round by round.
 
     Attributes:
@@ -50,20 +50,6 @@ class Learner(ABC):
     def test(self, games: int) -> dict[str, float]:
         """Play without learning or exploring, if that tells more than `learn`; return figures."""
         return {}
-
-    @abstractmethod
-    def values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return what each action is worth, `(n, actions)`; minus infinity for illegal ones."""
-
-    def predict(
-        self,
-        observation: Observations,
-        state: Any = None,
-        episode_start: NDArray[np.bool_] | None = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.int64], Any]:
-        """Return the first best action for each observation `(n, ...)`, and `state`."""
-        return self.values(observation).argmax(axis=1), state
 
     @abstractmethod
     def state(self) -> State:
@@ -171,6 +157,11 @@ def epsilon_greedy(
         rng.random(len(masks)) < epsilon, drawn, values.argmax(axis=1)
     )
     return actions
+
+
+def falling(epsilon: float, step: float, games_a_step: int, games: int) -> float:
+    """Return epsilon after so many games, when it falls by a step every so many."""
+    return max(0.0, epsilon - step * (games // games_a_step))
 
 
 def move_towards(

@@ -89,7 +89,7 @@ def test_a_network_is_judged_alone_and_with_search(trained, tmp_path):
 
 def test_an_exported_run_plays_but_does_not_go_on(trained, tmp_path):
     small = tmp_path / "small"
-    done = command("export", "--folder", trained, "--out", small)
+    done = command("export", trained, "--out", small)
     assert done.returncode == 0, done.stderr
     sizes = [(folder / "checkpoint.npz").stat().st_size for folder in (small, trained)]
     assert sizes[0] < sizes[1] / 5
@@ -111,7 +111,7 @@ def test_an_exported_run_plays_but_does_not_go_on(trained, tmp_path):
         (("evaluate", "TRAINED", "--env", "Tiles2584-v0"), "trained in Tiles2048-v0, not in"),
         (("evaluate", "TRAINED", "--agent-kwargs", '{"a": 1}'), "takes no options"),
         (("evaluate", "TRAINED", "--search", "2", "--agent-kwargs", '{"a": 1}'), "'a'"),
-        (("export", "--folder", "nowhere", "--out", "x"), "nowhere holds no run"),
+        (("export", "nowhere", "--out", "x"), "nowhere holds no run"),
     ],
 )
 def test_mistakes_are_one_line(trained, arguments, message, tmp_path, monkeypatch):

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from baselines.agent import Observations
 from baselines.episodes import Episodes
-from baselines.learner import SELF, SIDES, BatchLearner, State, check, epsilon_greedy
+from baselines.learner import SELF, SIDES, BatchLearner, State, check, epsilon_greedy, falling
 from baselines.tabular.boards import BoardCodes
 from tile_envs.tictactoe.env import TicTacToeEnv
 from tile_envs.tictactoe.positions import CELLS, solve
@@ -147,8 +147,9 @@ class Neural(BatchLearner):
         self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
     ) -> NDArray[np.int64]:
         settings = self._settings
-        falls = self.games // settings.epsilon_games
-        epsilon = max(0.0, settings.epsilon - settings.epsilon_step * falls)
+        epsilon = falling(
+            settings.epsilon, settings.epsilon_step, settings.epsilon_games, self.games
+        )
         return epsilon_greedy(self.values(observations), masks, epsilon, rng)
 
     def _update(self, episodes: Episodes) -> None:

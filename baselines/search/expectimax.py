@@ -16,12 +16,12 @@ import math
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agent import Observations
+from baselines.agent import Observations, ValueAgent
 from baselines.kernels import (
     ACTIONS_END,
     CELL,
@@ -64,7 +64,7 @@ class Memory(NamedTuple):
     values: NDArray[np.float32]
 
 
-class Expectimax:
+class Expectimax(ValueAgent):
     """Searches with the values of an n-tuple network.
 
     Args:
@@ -107,20 +107,6 @@ class Expectimax:
             for _ in range(checked_count(threads, "threads"))
         ]
         self._pool = ThreadPoolExecutor(threads)
-
-    def predict(
-        self,
-        observation: Observations,
-        state: Any = None,
-        episode_start: NDArray[np.bool_] | None = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.int64], Any]:
-        """Return the first best action for each board `(n, R, C)`, and `state`.
-
-        Raises:
-            ValueError: If these are not boards of the game and shape.
-        """
-        return self.values(observation).argmax(axis=1), state
 
     def values(self, observations: Observations) -> NDArray[np.float64]:
         """Return what each action is worth, reward included, `(n, 4)`; minus infinity if illegal.

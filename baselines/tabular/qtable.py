@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from baselines.agent import Observations
 from baselines.episodes import Episodes
-from baselines.learner import BatchLearner, State, check, epsilon_greedy, move_towards
+from baselines.learner import BatchLearner, State, check, epsilon_greedy, falling, move_towards
 from baselines.tabular.boards import BoardCodes
 
 
@@ -109,8 +109,9 @@ class QTable(BatchLearner):
         self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
     ) -> NDArray[np.int64]:
         settings = self._settings
-        falls = self.games // settings.epsilon_games
-        epsilon = max(0.0, settings.epsilon - settings.epsilon_step * falls)
+        epsilon = falling(
+            settings.epsilon, settings.epsilon_step, settings.epsilon_games, self.games
+        )
         return epsilon_greedy(self.values(observations), masks, epsilon, rng)
 
     def _update(self, episodes: Episodes) -> None:
