@@ -32,7 +32,7 @@ TD = {"method": "td", "direction": "forward", "trace": 0.0, "restart": False, "l
 TC = TD | {"method": "tc", "learning_rate": 1.0}
 ROUNDS = 10  # of 500 games before anything is measured
 BOARDS = {2: 5000, 3: 200}
-THREADED_ROUNDS = 6
+THREADED_ROUNDS = 4
 
 
 def main() -> None:
@@ -72,7 +72,7 @@ def ours() -> dict[str, float]:
         agent.predict(boards[:1])
         chosen = boards[np.random.default_rng(0).permutation(len(boards))[:n]]
         speeds[f"4x6 search, {depth}-ply"] = _per_second(_moves_chosen, agent, chosen)
-    one, two = (_learner(TC | {"threads": n, "batch": 2000}, rounds=3) for n in (1, 2))
+    one, two = (_learner(TC | {"threads": n}, rounds=4) for n in (1, 2))
     speeds["two threads against one, TC"] = _by_the_clock(two) / _by_the_clock(one)
     return speeds
 

@@ -124,6 +124,15 @@ def test_full_depth_is_exact():
         assert agent.values(cells).max() == pytest.approx(exact(board), rel=1e-5)
 
 
+@pytest.mark.slow
+def test_full_depth_is_exact_on_a_board_that_was_solved():
+    """2584 on 2×3, values published with a university course's solver of this game."""
+    agent = Expectimax(learner("Tiles2584-v0", (2, 3), scale=0.0), 100, memory_bits=24)
+    boards = [[[1, 1, 0], [0, 0, 1]], [[2, 2, 0], [0, 0, 0]], [[0, 0, 0], [0, 4, 2]]]
+    values = agent.values(np.array(boards, np.uint8)).max(axis=1)
+    assert values == pytest.approx([1426.366089, 1422.339261, 1412.897933], rel=1e-5)
+
+
 def test_chance_weights_are_those_of_the_law():
     for env_id, spawn in LAWS:
         game = game_of(gym.make(env_id, spawn=dict(spawn) if spawn else None).unwrapped)
