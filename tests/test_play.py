@@ -82,10 +82,13 @@ class Person:
 
     def has_left(self):
         """Wait for the end; return the exit status."""
-        try:
-            status = self.process.wait(30)
-        finally:
-            self.process.kill()
+        deadline = time.monotonic() + 60
+        # A terminal shows what comes to the end: a program waits until that has been read.
+        while self.process.poll() is None and time.monotonic() < deadline:
+            if select.select([self.terminal], [], [], 0.05)[0]:
+                os.read(self.terminal, 65536)
+        status = self.process.poll()
+        self.process.kill()
         assert termios.tcgetattr(self.side) == self.settings, "the terminal is as it was"
         os.close(self.terminal)
         os.close(self.side)
