@@ -23,7 +23,7 @@ import psutil
 from numpy.typing import NDArray
 
 from baselines.kernels import LOW_BLOCK, TWO_CELLS, Game, Word, compiled, transposed
-from baselines.ntuple.vectors import LANES, add_up, prefetch
+from baselines.ntuple.vectors import LANES, add_up
 from tile_envs.random_stream import Words
 from tile_envs.sliding.env import SlidingEnv
 from tile_envs.sliding.tables import CELL_BITS, CELL_MASK
@@ -295,10 +295,8 @@ def _look(
             ((d & LOW_BLOCK) + _HALF_ROWS[6]) * lanes + lane,
             ((d >> TWO_CELLS) + _HALF_ROWS[7]) * lanes + lane,
         )
-        add_up(net.parts, begins, out, at + lane)
+        add_up(net.parts, begins, out, at + lane, net.weights, stage)
         lane += _VECTOR
-    for place in range(at, at + lanes):
-        prefetch(net.weights, stage + out[place])
 
 
 @compiled
