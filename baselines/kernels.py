@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agent import Observations
+from tile_envs import random_stream
 from tile_envs.random_stream import STRIDE, Words
+from tile_envs.sliding import spawn, tables
 from tile_envs.sliding.boards import checked_boards, pack
 from tile_envs.sliding.env import SlidingEnv
 from tile_envs.sliding.rules import LEFT, UP
@@ -44,17 +46,15 @@ ACTIONS_END = Word(LEFT + 1)
 ONE, CELL, TWO_CELLS = Word(1), Word(CELL_BITS), Word(2 * CELL_BITS)
 LINE, HOLES, REWARD = Word(LINE_MASK), Word(HOLES_MASK), Word(REWARD_MASK)
 TO_HOLES, TO_REWARD, TO_LARGEST = Word(HOLES_SHIFT), Word(REWARD_SHIFT), Word(LARGEST_SHIFT)
-LOW_BLOCK, EVEN_CELLS = Word(0b00000_00000_11111_11111), Word(0b00000_11111_00000_11111)
+LOW_BLOCK, EVEN_CELLS = Word(tables.LOW_BLOCK), Word(tables.EVEN_CELLS)
 PATTERN_ACTION = Word(PATTERN_ACTION_WEIGHT)
 _, PATTERN_SECOND, PATTERN_THIRD, PATTERN_FOURTH = map(Word, PATTERN_WEIGHTS)
 CELL_OF_HOLE, ALL_CELLS = Word(CELL_MASK), Word(CELLS)
-HALF, LOW_HALF = Word(32), Word(0xFFFFFFFF)
-SECOND, THIRD = Word(1), Word(2)
+HALF, LOW_HALF = Word(32), Word(spawn.LOW_HALF)
 
-# The constants of SplitMix64 (see `tile_envs.random_stream`, which is the same over arrays).
 NEXT = Word(STRIDE)
-MIX_FACTORS = Word(0xBF58476D1CE4E5B9), Word(0x94D049BB133111EB)
-MIX_SHIFTS = Word(30), Word(27), Word(31)
+MIX_FACTORS = tuple(map(Word, random_stream.MIX_FACTORS))
+MIX_SHIFTS = tuple(map(Word, random_stream.MIX_SHIFTS))
 
 
 def compiled(function: Function) -> Function:
@@ -130,12 +130,12 @@ class Pushed(NamedTuple):
 
 def game_of(env: SlidingEnv) -> Game:
     """Return a game for compiled loops."""
-    tables, law = env.tables, env.law
+    of_rules, law = env.tables, env.law
     return Game(
-        pushed=tables.pushed.view(np.uint64),
-        offsets=tables.offsets.view(np.uint64),
-        hole_count=tables.hole_count,
-        hole_cell=tables.hole_cell.view(np.uint64),
+        pushed=of_rules.pushed.view(np.uint64),
+        offsets=of_rules.offsets.view(np.uint64),
+        hole_count=of_rules.hole_count,
+        hole_cell=of_rules.hole_cell.view(np.uint64),
         tiles=np.array(law.tiles, np.uint64),
         ends=np.array((*law.ends, LOW_HALF + ONE), np.uint64),
         probabilities=np.array(law.probabilities),
@@ -215,9 +215,9 @@ def placed(a: Word, b: Word, c: Word, d: Word, hole: Word, tile: Word) -> Lines:
     line, bits = hole >> CELL, tile << (hole & CELL_OF_HOLE)
     if line == Word(0):
         a |= bits
-    elif line == SECOND:
+    elif line == Word(1):
         b |= bits
-    elif line == THIRD:
+    elif line == Word(2):
         c |= bits
     else:
         d |= bits

@@ -18,9 +18,13 @@ WORD_MASK = 0xFFFFFFFFFFFFFFFF
 STRIDE = 0x9E3779B97F4A7C15
 """The golden ratio in 64-bit fixed point, by which a position moves for each word drawn."""
 
+MIX_SHIFTS = 30, 27, 31
+MIX_FACTORS = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+"""By what SplitMix64 shifts and multiplies to mix a position."""
+
 # Constants as arrays without dimensions: numpy takes half of the time that it needs for numbers.
-_SHIFTS = [np.array(shift, np.uint64) for shift in (30, 27, 31)]
-_FACTORS = [np.array(factor, np.uint64) for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)]
+_SHIFTS = [np.array(shift, np.uint64) for shift in MIX_SHIFTS]
+_FACTORS = [np.array(factor, np.uint64) for factor in MIX_FACTORS]
 _HALF = np.array(32, np.uint64)
 
 

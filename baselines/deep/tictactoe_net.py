@@ -137,8 +137,9 @@ class Neural(BatchLearner):
         """Return what each action is worth, `(n, 9)`; minus infinity for illegal ones."""
         codes, images = self._codes.of(observations)
         worth = np.full((len(codes), CELLS), -np.inf)
+        to_move = _side_to_move(observations)
         for side, player in self._players.items():
-            mine = _side_to_move(observations) == side
+            mine = to_move == side
             worth[mine] = player.worth(codes[mine])
         worth = worth[np.arange(len(codes))[:, None], images]
         return np.where(self._game.legal_actions(observations) > 0, worth, -np.inf)
@@ -172,7 +173,7 @@ class Neural(BatchLearner):
         self._players[side].learn(transitions, rng)
 
     def state(self) -> State:
-        """Return the networks, optimizers and memories, and the number of rounds."""
+        """Return the networks and memories, and the number of rounds."""
         state: State = {"rounds": np.array(self.rounds)}
         for side, player in self._players.items():
             state |= {f"{side} {name}": array for name, array in player.state().items()}

@@ -342,6 +342,13 @@ def look_up_afterstate(
 
 
 @compiled
+def value_of(game: Game, net: Net, action: Word, after: Pushed, indices: Indices) -> np.float32:
+    """Return the value of an afterstate, and leave its indices at the beginning of `indices`."""
+    look_up_afterstate(game, net, action, after, indices, Word(0))
+    return sum_up(net, indices, Word(0), net.stages[after.largest])
+
+
+@compiled
 def best_move(
     game: Game,
     net: Net,
@@ -520,9 +527,8 @@ def learn_backwards(game: Game, net: Net, rule: Rule, path: Words, indices: Indi
     target = np.float32(0)
     for i in range(len(path) - 1, -1, -1):
         action, after = stored(path[i])
-        look_up_afterstate(game, net, action, after, indices, Word(0))
+        error = target - value_of(game, net, action, after, indices)
         stage = net.stages[after.largest]
-        error = target - sum_up(net, indices, Word(0), stage)
         adjust(net, indices, Word(0), stage, error, rule)
         value = sum_up(net, indices, Word(0), stage)
         target = np.float32(after.reward) + value + rule.trace * (target - value)
@@ -547,7 +553,6 @@ def _values(game: Game, net: Net, rows: Words) -> NDArray[np.float32]:
             action = Word(direction)
             after = pushed_to(game, action, a, b, c, d, columns)
             if after.changed:
-                look_up_afterstate(game, net, action, after, indices, Word(0))
-                value = sum_up(net, indices, Word(0), net.stages[after.largest])
+                value = value_of(game, net, action, after, indices)
                 values[i, direction] = value + np.float32(after.reward)
     return values

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -119,8 +119,7 @@ class Network:
             cells = SETS[usual] if env.shape == (4, 4) else SMALL_SETS[env.shape]
         elif cells in SETS and env.shape != (4, 4):
             raise ValueError(f"the set {cells} is one for 4×4, not for {_times(env.shape)}.")
-        texts = SETS.get(cells, cells).split()
-        tuples = tuple(_checked_tuple(text, env.shape) for text in texts)
+        tuples = _checked_tuples(SETS.get(cells, cells), env.shape)
         if not tuples:
             raise ValueError(f"a network has at least one tuple, got {cells!r}.")
         if values is None:
@@ -205,7 +204,9 @@ def new_weights(network: Network, width: int, initial: float) -> Weights:
         fitting = [
             name
             for name, cells in SETS.items()
-            if network.shape == (4, 4) and 4 * width * _size_of(cells, network) <= available
+            if network.shape == (4, 4)
+            and 4 * width * replace(network, tuples=_checked_tuples(cells, (4, 4))).entries
+            <= available
         ]
         advice = f"one of {', '.join(fitting)} would fit" if fitting else "use shorter tuples"
         raise ValueError(
@@ -320,6 +321,10 @@ def sum_up(net: Net, indices: Indices, at: Word, stage: Word) -> np.float32:
     return (first + second) + (third + fourth)
 
 
+def _checked_tuples(texts: str, shape: tuple[int, int]) -> tuple[tuple[int, ...], ...]:
+    return tuple(_checked_tuple(text, shape) for text in texts.split())
+
+
 def _checked_tuple(text: str, shape: tuple[int, int]) -> tuple[int, ...]:
     cells = math.prod(shape)
     try:
@@ -335,12 +340,6 @@ def _checked_tuple(text: str, shape: tuple[int, int]) -> tuple[int, ...]:
             f"{_times(shape)}."
         )
     return chosen
-
-
-def _size_of(cells: str, network: Network) -> int:
-    lengths = [len(text) for text in cells.split()]
-    one_stage: int = sum(network.values**length for length in lengths)
-    return one_stage * (1 + len(network.stages))
 
 
 def _times(shape: tuple[int, int]) -> str:

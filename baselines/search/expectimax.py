@@ -35,14 +35,8 @@ from baselines.kernels import (
     rows_of,
     transposed,
 )
-from baselines.ntuple.learning import (
-    NTuple,
-    best_move,
-    look_up_afterstate,
-    pushed_to,
-    rows_after,
-)
-from baselines.ntuple.network import Indices, Net, sum_up
+from baselines.ntuple.learning import NTuple, best_move, pushed_to, rows_after, value_of
+from baselines.ntuple.network import Indices, Net
 from tile_envs.checks import checked_count
 from tile_envs.random_stream import Words
 from tile_envs.sliding.tables import CELLS, LINE_BITS
@@ -179,8 +173,7 @@ def search(
             after = pushed_to(game, action, a, b, c, d, columns)
             if after.changed:
                 if depths[i] == 1:
-                    look_up_afterstate(game, net, action, after, indices, Word(0))
-                    value = sum_up(net, indices, Word(0), net.stages[after.largest])
+                    value = value_of(game, net, action, after, indices)
                 else:
                     e, f, g, h = rows_after(game, action, after)
                     left = Word(depths[i] - 1)

@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, RIGHT, UP, Rules
 from tile_envs.sliding.tables import (
     CELL_BITS,
+    EVEN_CELLS,
     LINE_MASK,
+    LOW_BLOCK,
     REWARD_MASK,
     REWARD_SHIFT,
     Lines,
@@ -27,10 +29,9 @@ MASKS = np.array([[bits >> a & 1 for a in range(4)] for bits in range(16)], np.i
 
 _PLACES = CELL_BITS * np.arange(MAX_SIDE)[:, None]
 
-# Transposing swaps the two off-diagonal 2×2 blocks, then the off-diagonal cells of each block.
-# (Constants are arrays without dimensions: see `random_stream`.)
-_TWO_CELLS, _LOW_BLOCK = np.array(2 * CELL_BITS), np.array(0b00000_00000_11111_11111)
-_ONE_CELL, _EVEN_CELLS = np.array(CELL_BITS), np.array(0b00000_11111_00000_11111)
+# Constants are arrays without dimensions: see `random_stream`.
+_TWO_CELLS, _LOW_BLOCK = np.array(2 * CELL_BITS), np.array(LOW_BLOCK)
+_ONE_CELL, _EVEN_CELLS = np.array(CELL_BITS), np.array(EVEN_CELLS)
 
 
 def pack(boards: Boards) -> Lines:

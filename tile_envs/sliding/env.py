@@ -19,10 +19,12 @@ from tile_envs.sliding.tables import (
     CELL_BITS,
     CELL_MASK,
     CELLS,
+    EVEN_CELLS,
     HOLES_MASK,
     HOLES_SHIFT,
     LARGEST_SHIFT,
     LINE_MASK,
+    LOW_BLOCK,
     PATTERN_ACTION_WEIGHT,
     PATTERN_WEIGHTS,
     REWARD_MASK,
@@ -220,7 +222,7 @@ class SlidingEnv(GameEnv[SlidingPosition]):
 
 def _transpose(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
     """Turn four lines; see `boards.transpose`."""
-    block, even = 0x3FF, 0x7C1F
+    block, even = LOW_BLOCK, EVEN_CELLS
     swap = (a >> 10 ^ c) & block
     a, c = a ^ swap << 10, c ^ swap
     swap = (b >> 10 ^ d) & block

@@ -34,6 +34,9 @@ HOLES_SHIFT, HOLES_MASK = LINE_BITS, 7
 REWARD_SHIFT, REWARD_MASK = 26, (1 << 26) - 1
 LARGEST_SHIFT = 52
 
+# Transposing four lines swaps the two off-diagonal 2×2 blocks, then the off-diagonal cells of each.
+LOW_BLOCK, EVEN_CELLS = 0b00000_00000_11111_11111, 0b00000_11111_00000_11111
+
 # The actions that move a line when it is a row or a column, as bits 1 << action.
 ROW_ACTIONS = 1 << RIGHT | 1 << LEFT
 COLUMN_ACTIONS = 1 << UP | 1 << DOWN
