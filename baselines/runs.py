@@ -35,7 +35,7 @@ from tqdm import tqdm
 from baselines.learner import Learner, State
 
 CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
-FORMAT = 1
+FORMAT = 2
 """Counts up whenever a checkpoint means something else than before."""
 ENTRIES = {"agent", "env", "env_kwargs", "sides", "settings", "seed"}
 PACKAGES = ("tile-envs", "numpy", "gymnasium", "torch")

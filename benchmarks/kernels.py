@@ -28,8 +28,9 @@ from baselines.tables import checked_path, write_rows
 from benchmarks.speed import machine
 
 ENV = gym.make("Tiles2048-v0")
-TD = {"method": "td", "direction": "forward", "trace": 0.0, "restart": False, "learning_rate": 0.1}
-TC = TD | {"method": "tc", "learning_rate": 1.0}
+FORWARD = {"network": "4x6", "direction": "forward", "trace": 0.0, "restart": False}
+TD = FORWARD | {"method": "td", "learning_rate": 0.1}
+TC = FORWARD | {"method": "tc", "learning_rate": 1.0}
 ROUNDS = 10  # of 500 games before anything is measured
 BOARDS = {2: 5000, 3: 200}
 THREADED_ROUNDS = 4

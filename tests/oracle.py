@@ -1,4 +1,4 @@
-"""The rules of the sliding games once more, slow and obvious, from faces alone."""
+"""The rules of the sliding games, and the entries of tuples, once more: slow and obvious."""
 
 from __future__ import annotations
 
@@ -45,3 +45,18 @@ def move(board: list[list[int]], action: int, merge: Merge) -> tuple[list[list[i
     if action in (0, 2):
         lines = [list(line) for line in zip(*lines, strict=True)]
     return lines, sum(reward for _, reward in moved)
+
+
+def entry_number(tiles, values):
+    """Return an n-tuple's entry number: for each prime factor of values a digit of every cell."""
+    number, one, factor = 0, 1, 2
+    while values > 1:
+        if values % factor:
+            factor += 1
+            continue
+        values //= factor
+        for tile in tiles:
+            number += tile % factor * one
+            one *= factor
+        tiles = [tile // factor for tile in tiles]
+    return number

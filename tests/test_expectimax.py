@@ -5,6 +5,7 @@ from functools import cache
 
 import gymnasium as gym
 import numpy as np
+import oracle
 import pytest
 
 from baselines.kernels import game_of
@@ -52,9 +53,11 @@ def brute_force(made, board, depth):
         images = [after, after[::-1], after[:, ::-1], after[::-1, ::-1]]
         if env.shape[0] == env.shape[1]:
             images += [image.T for image in images]
-        places = made.network.values ** np.arange(len(made.network.tuples[0]))
         cells = list(made.network.tuples[0])
-        return sum(made.net.weights[(image.reshape(-1)[cells] * places).sum()] for image in images)
+        seen = (image.reshape(-1)[cells].tolist() for image in images)
+        return sum(
+            made.net.weights[oracle.entry_number(tiles, made.network.values)] for tiles in seen
+        )
 
     def worths(board, depth):
         after, rewards, masks = env.afterstates(board[None])

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import gymnasium as gym
 import numpy as np
+import oracle
 import pytest
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
@@ -78,10 +79,14 @@ class PlainNetwork:
 def plain_copy(learner):
     network = learner.network
     plain = PlainNetwork(network.shape, network.tuples, network.values)
-    weights = iter(learner.state()["weights"].reshape(network.entries, -1)[:, 0].tolist())
+    weights = learner.state()["weights"].reshape(network.entries, -1)[:, 0].tolist()
+    begin = 0
     for number, cells in enumerate(network.tuples):
         for tiles in itertools.product(range(network.values), repeat=len(cells)):
-            plain.weights[(number, *tiles[::-1])] = next(weights)  # the first cell counts least
+            plain.weights[(number, *tiles)] = weights[
+                begin + oracle.entry_number(tiles, network.values)
+            ]
+        begin += network.values ** len(cells)
     return plain
 
 

@@ -368,7 +368,7 @@ def best_move(
         indices begin.
     """
     columns = transposed(a, b, c, d)
-    n = Word(net.orders) * net.lanes
+    n = Word(net.turns) * net.lanes
     legal = Word(0)
     action = Word(0)
     while action < ACTIONS_END:
@@ -411,10 +411,10 @@ def adjust(
     """Move the entries of a board by its error."""
     change = rule.rate * error
     size = abs(error)
-    for order in range(net.orders):
-        begin = at + Word(order) * net.lanes
+    for turn in range(net.turns):
+        begin = at + Word(turn) * net.lanes
         if rule.coherent:
-            for lane in range(net.used):
+            for lane in range(Word(len(net.used))):
                 entry = stage + indices[begin + lane]
                 sizes = net.weights[entry + SIZES]
                 share = abs(net.weights[entry + ERRORS]) / sizes if sizes > 0 else np.float32(1)
@@ -422,7 +422,7 @@ def adjust(
                 net.weights[entry + ERRORS] += error
                 net.weights[entry + SIZES] = sizes + size
         else:
-            for lane in range(net.used):
+            for lane in range(Word(len(net.used))):
                 net.weights[stage + indices[begin + lane]] += change
 
 
@@ -441,7 +441,7 @@ def play_forwards(game: Game, net: Net, rule: Rule, boards: Words, positions: Wo
         Scores `(n,)`, the largest tiles' indices `(n,)`, and how many moves were made in all.
     """
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
-    room = Word(4) * Word(net.orders) * net.lanes
+    room = Word(4) * Word(net.turns) * net.lanes
     indices = np.zeros(2 * room, np.uint32)  # those of the last move are kept beside the next one's
     moves = 0
     learning = rule.rate > 0
@@ -476,7 +476,7 @@ def play_backwards(game: Game, net: Net, rule: Rule, boards: Words, positions: W
     Arguments and result are those of `play_forwards`; moves after a restart count, too.
     """
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
-    indices = np.zeros(Word(4) * Word(net.orders) * net.lanes, np.uint32)
+    indices = np.zeros(Word(4) * Word(net.turns) * net.lanes, np.uint32)
     path = np.zeros((1 << 14, 8), np.uint64)
     moves = 0
     for number in range(len(boards)):
@@ -545,7 +545,7 @@ def stored(move: Words) -> tuple[Word, Pushed]:
 def _values(game: Game, net: Net, rows: Words) -> NDArray[np.float32]:
     """Return what each action is worth on boards, `(n, 4)`; minus infinity if illegal."""
     values = np.full((len(rows), 4), -np.inf, np.float32)
-    indices = np.zeros(net.orders * net.lanes, np.uint32)
+    indices = np.zeros(net.turns * net.lanes, np.uint32)
     for i in range(len(rows)):
         a, b, c, d = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
         columns = transposed(a, b, c, d)

@@ -6,9 +6,9 @@ tuple's table.  Every tuple looks at the board in all its symmetric orientations
 2014), so that a 4×4 board's value is a sum of eight entries a tuple.
 
 An entry's number is itself a sum, over the pairs of neighbouring cells of a row, of what each pair
-adds to it; `Net.parts` holds that for every pair of tiles, for all tuples side by side, also
-as seen in a mirror.  One vector addition a pair then does the work of shifts and masks, for any
-number of values a cell.
+adds to it; `Net.parts` holds that for every pair of tiles, for all tuples side by side in all their
+reflections.  One vector addition a pair then does the work of shifts and masks, for any number of
+values a cell and any order of the entries.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ SMALL_SETS = {
 }
 """What a smaller board is given unless something else is asked for."""
 
+REFLECTIONS = (False, False), (False, True), (True, False), (True, True)  # upside down, in a mirror
 PAIRS = 1 << 2 * CELL_BITS
 LARGEST = 1 << 32  # entries are numbered in 32 bits
 
@@ -66,18 +67,19 @@ class Net(NamedTuple):
 
     Attributes:
         parts: `(8 * 1024 * lanes,) uint32`: by half row, then by the two tiles on it, what they add
-            to the entry number of each tuple, as the board is and then as seen in a mirror.
-        lanes: Numbers side by side in `parts`: two for each tuple, filled up to whole vectors.
-        used: How many of them are in use.
-        orders: In how many orders the lines are looked at: 4 on a square board, else 2.
+            to the entry number of each tuple, in each of its reflections.
+        lanes: Numbers side by side in `parts`: 4 for each tuple, filled up to whole vectors.
+        used: Those in use, from 0 on; how many there are is part of its type, so that the compiler
+            knows it.
+        turns: In how many ways lines are looked at: as rows, and on a square board as columns, too.
         stages: `(32,) uint64`, by the largest tile: where the weights of its stage begin.
         weights: `(entries * width,) float32`.
     """
 
     parts: Indices
     lanes: Word
-    used: Word
-    orders: int
+    used: tuple[Word, ...]
+    turns: int
     stages: Words
     weights: Weights
 
@@ -163,26 +165,29 @@ class Network:
             weights: `(entries * width,)`, so many numbers side by side for an entry.
         """
         width = len(weights) // self.entries
-        used = 2 * len(self.tuples)
+        used = len(REFLECTIONS) * len(self.tuples)
         lanes = -(-used // LANES) * LANES
         pairs = np.arange(PAIRS)
         digits = np.minimum([pairs & CELL_MASK, pairs >> CELL_BITS], self.values - 1)
         parts = np.zeros((4, 2, PAIRS, lanes), np.int64)
         begins = 0
         for number, cells in enumerate(self.tuples):
-            parts[0, 0, :, 2 * number : 2 * number + 2] += begins * width
+            numbers = _numbers(self.values, len(cells))
+            for lane, (upside_down, mirrored) in enumerate(REFLECTIONS, len(REFLECTIONS) * number):
+                parts[0, 0, :, lane] += begins * width
+                for place, cell in enumerate(cells):
+                    row, column = divmod(cell, self.shape[1])
+                    row = self.shape[0] - 1 - row if upside_down else row
+                    column = self.shape[1] - 1 - column if mirrored else column
+                    added = numbers[digits[column % 2], place] * width
+                    parts[row, column // 2, :, lane] += added
             begins += self.values ** len(cells)
-            for place, cell in enumerate(cells):
-                row, column = divmod(cell, self.shape[1])
-                for mirrored, seen in enumerate((column, self.shape[1] - 1 - column)):
-                    added = digits[seen % 2] * self.values**place * width
-                    parts[row, seen // 2, :, 2 * number + mirrored] += added
         stage = np.searchsorted(self.stages, np.arange(CELL_MASK + 1), side="right")
         return Net(
             parts=parts.astype(np.uint32).reshape(-1),
             lanes=Word(lanes),
-            used=Word(used),
-            orders=self.per_board // used,
+            used=tuple(map(Word, range(used))),
+            turns=self.per_board // used,
             stages=stage.astype(np.uint64) * np.uint64(self.size * width),
             weights=weights,
         )
@@ -220,7 +225,6 @@ def new_weights(network: Network, width: int, initial: float) -> Weights:
 
 
 _HALF_ROWS = tuple(Word(i * PAIRS) for i in range(8))
-_VECTOR = Word(LANES)
 
 
 @compiled
@@ -245,59 +249,31 @@ def look_up(
         c: The third.
         d: The fourth.
         stage: Where the weights of the board's stage begin.
-        out: Where to write `orders * lanes` indices ...
+        out: Where to write `turns * lanes` indices ...
         at: ... from here on.
     """
     _look(net, a, b, c, d, stage, out, at)
-    _look_upside_down(game, net, a, b, c, d, stage, out, at + net.lanes)
     if game.square:
         a, b, c, d = transposed(a, b, c, d)
-        at += net.lanes + net.lanes
-        _look(net, a, b, c, d, stage, out, at)
-        _look_upside_down(game, net, a, b, c, d, stage, out, at + net.lanes)
-
-
-@compiled
-def _look_upside_down(
-    game: Game,
-    net: Net,
-    a: Word,
-    b: Word,
-    c: Word,
-    d: Word,
-    stage: Word,
-    out: Indices,
-    at: Word,
-) -> None:
-    zero = Word(0)
-    if game.rows == 4:
-        _look(net, d, c, b, a, stage, out, at)
-    elif game.rows == 3:
-        _look(net, c, b, a, zero, stage, out, at)
-    else:
-        _look(net, b, a, zero, zero, stage, out, at)
+        _look(net, a, b, c, d, stage, out, at + net.lanes)
 
 
 @compiled
 def _look(
     net: Net, a: Word, b: Word, c: Word, d: Word, stage: Word, out: Indices, at: Word
 ) -> None:
-    """Write the indices of a board as its lines are given, and as seen in a mirror."""
-    lanes = net.lanes
-    lane = Word(0)
-    while lane < lanes:
-        begins = (
-            (a & LOW_BLOCK) * lanes + lane,
-            ((a >> TWO_CELLS) + _HALF_ROWS[1]) * lanes + lane,
-            ((b & LOW_BLOCK) + _HALF_ROWS[2]) * lanes + lane,
-            ((b >> TWO_CELLS) + _HALF_ROWS[3]) * lanes + lane,
-            ((c & LOW_BLOCK) + _HALF_ROWS[4]) * lanes + lane,
-            ((c >> TWO_CELLS) + _HALF_ROWS[5]) * lanes + lane,
-            ((d & LOW_BLOCK) + _HALF_ROWS[6]) * lanes + lane,
-            ((d >> TWO_CELLS) + _HALF_ROWS[7]) * lanes + lane,
-        )
-        add_up(net.parts, begins, out, at + lane, net.weights, stage)
-        lane += _VECTOR
+    """Write the indices of a board as its lines are given, in all their reflections."""
+    pairs = (
+        a & LOW_BLOCK,
+        (a >> TWO_CELLS) + _HALF_ROWS[1],
+        (b & LOW_BLOCK) + _HALF_ROWS[2],
+        (b >> TWO_CELLS) + _HALF_ROWS[3],
+        (c & LOW_BLOCK) + _HALF_ROWS[4],
+        (c >> TWO_CELLS) + _HALF_ROWS[5],
+        (d & LOW_BLOCK) + _HALF_ROWS[6],
+        (d >> TWO_CELLS) + _HALF_ROWS[7],
+    )
+    add_up(net.parts, pairs, net.used, out, at, net.weights, stage)
 
 
 @compiled
@@ -310,15 +286,38 @@ def sum_up(net: Net, indices: Indices, at: Word, stage: Word) -> np.float32:
         at: ... from here on.
         stage: Where the weights of the board's stage begin.
     """
+    # Four sums at a time: one would wait for the end of each addition.
     first = second = third = fourth = np.float32(0)
-    lanes = net.lanes
-    for lane in range(at, at + net.used):
-        first += net.weights[stage + indices[lane]]
-        second += net.weights[stage + indices[lanes + lane]]
-        if net.orders == 4:
-            third += net.weights[stage + indices[lanes + lanes + lane]]
-            fourth += net.weights[stage + indices[lanes + lanes + lanes + lane]]
+    for turn in range(net.turns):
+        begin = at + Word(turn) * net.lanes
+        for lane in range(begin, begin + Word(len(net.used)), Word(4)):
+            first += net.weights[stage + indices[lane]]
+            second += net.weights[stage + indices[lane + Word(1)]]
+            third += net.weights[stage + indices[lane + Word(2)]]
+            fourth += net.weights[stage + indices[lane + Word(3)]]
     return (first + second) + (third + fourth)
+
+
+def _numbers(values: int, cells: int) -> NDArray[np.int64]:
+    """Return what each value of each cell adds to an entry's number, `(values, cells)`.
+
+    A value is written with a digit for each of its prime factors, and the lowest digits of all
+    cells come first: 16 values are four bits, interleaved (Morton, 1966).  Entries that are used
+    together, those of boards with the same large tiles, then share lines of the cache and pages of
+    memory, which makes play nearly twice as fast as cell after cell.
+    """
+    numbers = np.zeros((values, cells), np.int64)
+    rest, one = np.arange(values), 1
+    for factor in _prime_factors(values):
+        numbers += (rest % factor)[:, None] * one * factor ** np.arange(cells)
+        rest //= factor
+        one *= factor**cells
+    return numbers
+
+
+def _prime_factors(n: int) -> tuple[int, ...]:
+    smallest = next((factor for factor in range(2, n + 1) if n % factor == 0), None)
+    return (smallest, *_prime_factors(n // smallest)) if smallest else ()
 
 
 def _checked_tuples(texts: str, shape: tuple[int, int]) -> tuple[tuple[int, ...], ...]:

@@ -164,7 +164,7 @@ def search(
         `(n, 4)`, reward included; minus infinity if illegal.
     """
     values = np.full((len(rows), 4), -np.inf, np.float32)
-    indices = np.zeros(Word(4) * Word(net.orders) * net.lanes, np.uint32)
+    indices = np.zeros(Word(4) * Word(net.turns) * net.lanes, np.uint32)
     for i in range(len(rows)):
         a, b, c, d = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
         columns = transposed(a, b, c, d)
