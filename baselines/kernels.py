@@ -10,7 +10,10 @@ compiled code is kept on disk.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
@@ -63,7 +66,7 @@ def compiled(function: Function) -> Function:
     Without that, a call copies the tables' descriptions and counts references to them, which takes
     longer than most steps.
     """
-    step: Any = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
+    step: Any = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
     return cast(Function, step)
 
 
@@ -72,8 +75,24 @@ def compiled_loop(function: Function) -> Function:
 
     It lets other threads run.
     """
-    loop: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    # Numba looks at a loop's own file to see whether what it has kept is of the present code.  The
+    # steps are in other files, so everything is kept under a name that stands for those.
+    config: Any = numba.config
+    usual = config.CACHE_DIR
+    config.CACHE_DIR = str(Path(usual or Path(__file__).parent / "__pycache__") / _digest())
+    try:
+        loop: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        config.CACHE_DIR = usual
     return cast(Function, loop)
+
+
+@cache
+def _digest() -> str:
+    """Return a name for the present code of all steps."""
+    here = Path(__file__)
+    files = [here, *sorted((here.parent / "ntuple").glob("*.py"))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 class Game(NamedTuple):

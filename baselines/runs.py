@@ -106,6 +106,7 @@ def train(folder: Path, learner: Learner, games: int, minutes: float | None = No
     learned = written = 0.0  # seconds
     saved = reported = time.monotonic()
     figures: dict[str, float] = {}
+    tested: dict[str, float] = {}
     bar = tqdm(total=games, initial=learner.games, unit=" games", desc=folder.name)
     with _Log(folder, learner.games) as log, bar, _interrupts() as interrupted:
         while learner.games < games and not interrupted.is_set():
@@ -119,8 +120,9 @@ def train(folder: Path, learner: Learner, games: int, minutes: float | None = No
                 bar.set_postfix({name: f"{value:.4g}" for name, value in figures.items()})
                 log.write(learner.games, learned, figures)
                 reported = now
-            if _test_is_due(before, learner.games):
-                log.write(learner.games, learned, figures | learner.test(TEST_GAMES))
+            tested = learner.test(TEST_GAMES) if _test_is_due(before, learner.games) else {}
+            if tested:
+                log.write(learner.games, learned, figures | tested)
             if now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE):
                 write_checkpoint(folder, learner.state())
                 saved = time.monotonic()
@@ -131,7 +133,7 @@ def train(folder: Path, learner: Learner, games: int, minutes: float | None = No
             words = f"stopped after {learner.games:,} games: --resume goes on"
             bar.write(words, file=sys.stderr)
         elif figures:
-            tested = learner.test(TEST_GAMES)
+            tested = tested or learner.test(TEST_GAMES)
             log.write(learner.games, learned, figures | tested)
             for name, value in tested.items():
                 bar.write(f"{name} {value:,.4g}", file=sys.stderr)

@@ -47,8 +47,9 @@ def main() -> None:
         checked_path(asked.out)
     speeds: dict[tuple[str, str], list[float]] = {}
     for _ in range(asked.turns):
-        for package, measure in (("tile-envs", ours), ("TDL2048+", theirs(asked.tdl))):
-            for what, speed in measure().items():
+        measured = {"tile-envs": ours()} | ({"TDL2048+": theirs(asked.tdl)} if asked.tdl else {})
+        for package, found in measured.items():
+            for what, speed in found.items():
                 speeds.setdefault((what, package), []).append(speed)
     rows = []
     for (what, package), turns in sorted(speeds.items()):
@@ -78,24 +79,18 @@ def ours() -> dict[str, float]:
     return speeds
 
 
-def theirs(program: Path | None) -> Callable[[], dict[str, float]]:
-    """Return a measurement of TDL2048+, of nothing if it is not there."""
-
-    def measure() -> dict[str, float]:
-        if program is None:
-            return {}
-        speeds = {}
-        for name, alpha in (("TD(0)", "0.1"), ("TC", "1.0")):
-            command = [program, "-n", "4x6patt", "-a", alpha, "-t", "5x1000", "-e", "1x1000"]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            found = re.findall(r"([\d.]+)ops", done.stdout)
-            # The last thousand games of training, then the evaluation, then its summary.
-            speeds[f"4x6 {name} training"] = float(found[4])
-            if name == "TD(0)":
-                speeds["4x6 greedy play"] = float(found[5])
-        return speeds
-
-    return measure
+def theirs(program: Path) -> dict[str, float]:
+    """Measure TDL2048+ once."""
+    speeds = {}
+    for name, alpha in (("TD(0)", "0.1"), ("TC", "1.0")):
+        command = [program, "-n", "4x6patt", "-a", alpha, "-t", "5x1000", "-e", "1x1000"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found = re.findall(r"([\d.]+)ops", done.stdout)
+        # The last thousand games of training, then the evaluation, then its summary.
+        speeds[f"4x6 {name} training"] = float(found[4])
+        if name == "TD(0)":
+            speeds["4x6 greedy play"] = float(found[5])
+    return speeds
 
 
 def _learner(settings: dict[str, Any], rounds: int = ROUNDS) -> NTuple:
