@@ -65,8 +65,8 @@ def evaluate(
             named agent, but all sides that a trained one has learned, and all if exact.
         exact: Walk the whole tree of tic-tac-toe instead: the exact shares against random play,
             and the worst result against every opponent.
-        search: Look at so many moves ahead with the values of a trained ntuple agent; 1 is
-            none, 2 looks at the next tile and the move after it.
+        search: Look at so many moves ahead with the values of a trained agent; 1 is none, 2
+            looks at the next tile and the move after it.
         preset: Settings by name, from hyperparams.yml; what is given beside it comes first.
         bands: Also count the games by score, in bands of this width.
         out: Write the rows to this file, .csv or .json, too.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 import tile_envs  # noqa: F401
-from baselines.agent import GreedyAgent, RandomAgent
+from baselines.agent import GreedyAgent, RandomAgent, ValueAgent
 from baselines.learner import SIDES, Learner
 from baselines.runs import read_checkpoint, read_config
 from baselines.search.minimax import MinimaxAgent, MinimaxFirstAgent
@@ -200,19 +200,21 @@ def searching(player: Contestant, depth: int, options: Mapping[str, Any]) -> Con
     """Return an agent that searches with the values of another.
 
     Args:
-        player: One whose values are those of an n-tuple network.
+        player: One that plays a sliding game by values.
         depth: How many moves are looked at.
         options: Those of `baselines.search.expectimax.Expectimax`.
 
     Raises:
-        ValueError: If the values are others, or an option is unusable.
+        ValueError: If it plays in another way, or an option is unusable.
     """
-    from baselines.ntuple.learning import NTuple
     from baselines.search.expectimax import Expectimax
 
-    if not isinstance(player.agent, NTuple):
-        raise ValueError(f"a search takes the values of a trained ntuple agent, not {player.name}.")
-    agent = Expectimax(player.agent, depth, **options)
+    if not isinstance(player.agent, ValueAgent):
+        raise ValueError(
+            f"a search takes the values of a trained agent, and {player.name} has none."
+        )
+    env = gym.make(player.env, **player.env_kwargs)
+    agent = Expectimax(player.agent, env, depth, **options)
     return player._replace(agent=agent, name=f"{player.name} {depth}-ply")
 
 

@@ -70,7 +70,7 @@ def ours() -> dict[str, float]:
     speeds["4x6 greedy play"] = _per_second(_moves_of_games, learner)
     boards = _boards(learner)
     for depth, n in BOARDS.items():
-        agent = Expectimax(learner, depth)
+        agent = Expectimax(learner, ENV, depth)
         agent.predict(boards[:1])
         chosen = boards[np.random.default_rng(0).permutation(len(boards))[:n]]
         speeds[f"4x6 search, {depth}-ply"] = _per_second(_moves_chosen, agent, chosen)

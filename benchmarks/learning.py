@@ -59,6 +59,12 @@ RUNS = (
         minutes=(1, 2, 5, 10),
         judged=((1, 1000), (2, 300), (3, 100)),
     ),
+    Run(
+        "two cores, an hour",
+        settings={"threads": 2},
+        minutes=(30, 60),
+        judged=((1, 1000), (2, 300), (3, 100)),
+    ),
     Run("one core", "Tiles2584-v0", minutes=(1, 5)),
     Run(
         "two cores, 1 and 3 appear",

@@ -8,6 +8,7 @@ import numpy as np
 import oracle
 import pytest
 
+from baselines.agent import ValueAgent
 from baselines.kernels import game_of
 from baselines.ntuple.learning import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
@@ -26,6 +27,17 @@ def learner(env_id, shape=(4, 4), spawn=None, scale=20.0, network="0123"):
     weights = made.state()["weights"]
     weights[:] = np.random.default_rng(1).random(len(weights), np.float32) * np.float32(scale)
     return made
+
+
+class AnyAgent(ValueAgent):
+    """The same values, from an agent of which the search knows nothing."""
+
+    def __init__(self, made):
+        self._made = made
+
+    def values(self, observations):
+        """Return what each action is worth."""
+        return self._made.values(observations)
 
 
 def brute_force(made, board, depth):
@@ -76,9 +88,11 @@ def brute_force(made, board, depth):
 @pytest.mark.parametrize(("env_id", "spawn"), sorted(LAWS, key=str))
 @pytest.mark.parametrize("shape", [(4, 4), (2, 3), (3, 2)])
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_search_is_its_definition(env_id, spawn, shape, depth):
+@pytest.mark.parametrize("kind", [lambda made: made, AnyAgent])
+def test_search_is_its_definition(env_id, spawn, shape, depth, kind):
     made = learner(env_id, shape, spawn)
-    agent = Expectimax(made, depth, memory_bits=8)  # small enough to be overwritten all the time
+    # The memory is small enough to be overwritten all the time.
+    agent = Expectimax(kind(made), made.env, depth, memory_bits=8)
     boards = np.random.default_rng(2).integers(1, 7, (3, *shape), np.uint8)
     boards[1:, 0, 0] = 0
     boards[2, -1, -1] = 0
@@ -95,7 +109,8 @@ def test_depth_one_is_the_greedy_player():
     observations, _ = envs.reset(seed=0)
     for _ in range(30):
         observations, *_ = envs.step(envs.sample_legal_actions())
-    assert np.array_equal(Expectimax(made, 1).values(observations), made.values(observations))
+    agent = Expectimax(made, made.env, 1)
+    assert np.array_equal(agent.values(observations), made.values(observations))
 
 
 def test_full_depth_is_exact():
@@ -121,7 +136,7 @@ def test_full_depth_is_exact():
             worths.append(value)
         return max(worths)
 
-    agent = Expectimax(made, 60)
+    agent = Expectimax(made, made.env, 60)
     for board in ((1, 1, 0, 0), (1, 2, 0, 0), (3, 2, 1, 0), (0, 1, 0, 2)):
         cells = np.array(board, np.uint8).reshape(1, 2, 2)
         assert agent.values(cells).max() == pytest.approx(exact(board), rel=1e-5)
@@ -130,7 +145,8 @@ def test_full_depth_is_exact():
 @pytest.mark.slow
 def test_full_depth_is_exact_on_a_board_that_was_solved():
     """2584 on 2×3, values published with a university course's solver of this game."""
-    agent = Expectimax(learner("Tiles2584-v0", (2, 3), scale=0.0), 100, memory_bits=24)
+    made = learner("Tiles2584-v0", (2, 3), scale=0.0)
+    agent = Expectimax(made, made.env, 100, memory_bits=24)
     boards = [[[1, 1, 0], [0, 0, 1]], [[2, 2, 0], [0, 0, 0]], [[0, 0, 0], [0, 4, 2]]]
     values = agent.values(np.array(boards, np.uint8)).max(axis=1)
     assert values == pytest.approx([1426.366089, 1422.339261, 1412.897933], rel=1e-5)
@@ -149,8 +165,8 @@ def test_boards_with_few_empty_cells_are_searched_deeper():
     full[0, 0, :2] = 0
     empty = np.zeros((1, 4, 4), np.uint8)
     empty[0, 0] = (1, 2, 3, 0)
-    agent = Expectimax(made, 1, deeper={4: 3, 2: 2})
-    assert np.array_equal(agent.values(full), Expectimax(made, 2).values(full))
+    agent = Expectimax(made, made.env, 1, deeper={4: 3, 2: 2})
+    assert np.array_equal(agent.values(full), Expectimax(made, made.env, 2).values(full))
     assert np.array_equal(agent.values(empty), made.values(empty))
 
 
@@ -158,17 +174,17 @@ def test_a_time_budget_bounds_the_depth():
     made = learner("Tiles2048-v0")
     boards = np.zeros((1, 4, 4), np.uint8)
     boards[0, 0] = (1, 2, 3, 0)
-    short = Expectimax(made, 50, milliseconds=1e-6)
+    short = Expectimax(made, made.env, 50, milliseconds=1e-6)
     assert np.array_equal(short.values(boards), made.values(boards))
-    ample = Expectimax(made, 2, milliseconds=60_000)
-    assert np.array_equal(ample.values(boards), Expectimax(made, 2).values(boards))
+    ample = Expectimax(made, made.env, 2, milliseconds=60_000)
+    assert np.array_equal(ample.values(boards), Expectimax(made, made.env, 2).values(boards))
 
 
 def test_threads_change_nothing():
     made = learner("Tiles2584-v0")
     envs = gym.make_vec("Tiles2584-v0", 33)
     observations, _ = envs.reset(seed=0)
-    one, three = Expectimax(made, 2), Expectimax(made, 2, threads=3)
+    one, three = Expectimax(made, made.env, 2), Expectimax(made, made.env, 2, threads=3)
     assert np.array_equal(one.values(observations), three.values(observations))
     assert np.array_equal(three.predict(observations[:1])[0], one.predict(observations[:1])[0])
 
@@ -186,5 +202,19 @@ def test_threads_change_nothing():
     ],
 )
 def test_unusable_options_are_named(options, message):
+    made = learner("Tiles2048-v0")
     with pytest.raises(ValueError, match=message):
-        Expectimax(learner("Tiles2048-v0"), **({"depth": 2} | options))
+        Expectimax(made, made.env, **({"depth": 2} | options))
+
+
+@pytest.mark.parametrize(
+    ("env_id", "env_kwargs", "message"),
+    [
+        ("TicTacToe-v0", {}, "plays the sliding games, not tic-tac-toe"),
+        ("Tiles2584-v0", {}, "the network is for 2048 on 4×4, .* not for 2584"),
+        ("Tiles2048-v0", {"shape": (2, 3)}, "the network is for 2048 on 4×4, .* not for 2048"),
+    ],
+)
+def test_values_of_another_game_are_refused(env_id, env_kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        Expectimax(learner("Tiles2048-v0"), gym.make(env_id, **env_kwargs))

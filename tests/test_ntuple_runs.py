@@ -106,7 +106,10 @@ def test_an_exported_run_plays_but_does_not_go_on(trained, tmp_path):
         (("train", "ntuple", "--trace", "2"), "trace must be from 0 to 1, got 2.0"),
         (("train", "ntuple", "--network", "00"), "the tuple '00' must have different cells"),
         (("train", "ntuple", "--env", "TicTacToe-v0"), "plays the sliding games"),
-        (("evaluate", "random", "--search", "2"), "the values of a trained ntuple agent"),
+        (
+            ("evaluate", "random", "--search", "2"),
+            "the values of a trained agent",
+        ),
         (("evaluate", "TRAINED", "--search", "0"), "a search looks at 1 to 100 moves, got 0"),
         (("evaluate", "TRAINED", "--env", "Tiles2584-v0"), "trained in Tiles2048-v0, not in"),
         (("evaluate", "TRAINED", "--agent-kwargs", '{"a": 1}'), "takes no options"),
