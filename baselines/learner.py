@@ -7,12 +7,15 @@ generator in its checkpoint, and a run that was interrupted ends where an uninte
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import psutil
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from baselines.agent import Observations, ValueAgent
@@ -33,6 +36,8 @@ class Learner(ValueAgent):
     """
 
     rounds: int
+    test_games = 1000
+    """So many games a test has."""
 
     @property
     @abstractmethod
@@ -50,6 +55,9 @@ class Learner(ValueAgent):
     def test(self, games: int) -> dict[str, float]:
         """Play without learning or exploring, if that tells more than `learn`; return figures."""
         return {}
+
+    def save_model(self, path: Path) -> None:
+        """Write what has been learned as a library's own model, if it is one of a library."""
 
     @abstractmethod
     def state(self) -> State:
@@ -105,7 +113,7 @@ class BatchLearner(Learner):
         self._game: Any = env.unwrapped
         self._seed, self._batch = seed, batch
         self.self_play = bool(sides) and opponent == SELF
-        self._envs = _training_envs(env, sides, opponent, batch)
+        self._envs = training_envs(env, sides, opponent, batch)
         self.rounds = 0
 
     @property
@@ -202,8 +210,31 @@ def check(name: str, value: object, usable: bool, expected: str) -> None:
         raise ValueError(f"{name} must be {expected}, got {value!r}.")
 
 
-def _training_envs(
-    env: gym.Env[Any, Any], sides: tuple[str, ...], opponent: str, batch: int
+def check_memory(needed: int, what: str, advice: Callable[[int], str]) -> None:
+    """Check that something fits into memory before it is made.
+
+    Args:
+        needed: Bytes.
+        what: What is made.
+        advice: Says what to do if only so many bytes are free.
+
+    Raises:
+        ValueError: If it does not fit.
+    """
+    available = psutil.virtual_memory().available
+    if needed > available:
+        raise ValueError(
+            f"{what} takes {needed / 2**30:,.1f} GiB, "
+            f"and {available / 2**30:,.1f} GiB are free: {advice(available)}."
+        )
+
+
+def training_envs(
+    env: gym.Env[Any, Any],
+    sides: tuple[str, ...],
+    opponent: str,
+    batch: int,
+    autoreset_mode: str = AutoresetMode.NEXT_STEP.value,
 ) -> list[Any]:
     """Return the vector environments that are learned in, one for each side."""
     assert env.spec is not None
@@ -213,4 +244,5 @@ def _training_envs(
         variants = [{"side": side, "opponent": opponent} for side in sides]
         if opponent == SELF:
             variants = [{"side": "both"}]
+    options["autoreset_mode"] = autoreset_mode
     return [gym.make_vec(env.spec.id, batch, **options | variant) for variant in variants]

@@ -18,7 +18,7 @@ from tile_envs.game_env import GameEnv
 from tile_envs.tictactoe.env import TicTacToeEnv
 
 NAMED = ("random", "greedy", "minimax", "minimax_first", "mcts")
-TRAINABLE = ("qtable", "value_table", "neural", "ntuple")
+TRAINABLE = ("qtable", "value_table", "neural", "ntuple", "dqn")
 
 
 class Contestant(NamedTuple):
@@ -131,6 +131,10 @@ def classes(name: str) -> tuple[Any, Any]:
         from baselines.ntuple.learning import NTuple, NTupleSettings
 
         return NTuple, NTupleSettings
+    if name == "dqn":
+        from baselines.deep.dqn import DQNLearner, DQNSettings
+
+        return DQNLearner, DQNSettings
     raise ValueError(f"there is no {name!r} to train: expected {', '.join(TRAINABLE)}.")
 
 

@@ -3,6 +3,8 @@
     config.json     the agent, the environment, all settings, the seed, versions
     progress.csv    one line a report; the same figures are there as TensorBoard events
     checkpoint.npz  all that the learner knows
+    last.zip        for learners on Stable-Baselines3, the model as that library writes it, with the
+    best.zip        checkpoint and at the best test
 
 Learners learn in rounds whose random numbers are a function of the seed and the round (`learner`).
 So a run that was killed goes on from its last checkpoint and ends where it would have ended.
@@ -35,6 +37,7 @@ from tqdm import tqdm
 from baselines.learner import Learner, State
 
 CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
+LAST, BEST = "last.zip", "best.zip"
 FORMAT = 2
 """Counts up whenever a checkpoint means something else than before."""
 ENTRIES = {"agent", "env", "env_kwargs", "sides", "settings", "seed"}
@@ -46,8 +49,8 @@ REPORTS = 100
 """How many lines of progress a whole run makes."""
 REPORT_SECONDS = 10
 """After so long there is a line in any case."""
-TEST_GAMES = 1000
-"""So many games a test has; tests come after 1, 2, 5, 10, 20, 50 … times as many were learned."""
+FIRST_TEST = 1000
+"""Tests come after 1, 2, 5, 10, 20, 50 … times so many games."""
 
 
 def begin(folder: Path, config: Mapping[str, Any]) -> None:
@@ -120,11 +123,12 @@ def train(folder: Path, learner: Learner, games: int, minutes: float | None = No
                 bar.set_postfix({name: f"{value:.4g}" for name, value in figures.items()})
                 log.write(learner.games, learned, figures)
                 reported = now
-            tested = learner.test(TEST_GAMES) if _test_is_due(before, learner.games) else {}
+            tested = learner.test(learner.test_games) if _test_is_due(before, learner.games) else {}
             if tested:
                 log.write(learner.games, learned, figures | tested)
+                _save_if_best(folder, learner, log, tested)
             if now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE):
-                write_checkpoint(folder, learner.state())
+                _save(folder, learner)
                 saved = time.monotonic()
                 written = saved - now
             if minutes is not None and learned > 60 * minutes:
@@ -133,11 +137,12 @@ def train(folder: Path, learner: Learner, games: int, minutes: float | None = No
             words = f"stopped after {learner.games:,} games: --resume goes on"
             bar.write(words, file=sys.stderr)
         elif figures:
-            tested = tested or learner.test(TEST_GAMES)
+            tested = tested or learner.test(learner.test_games)
             log.write(learner.games, learned, figures | tested)
+            _save_if_best(folder, learner, log, tested)
             for name, value in tested.items():
                 bar.write(f"{name} {value:,.4g}", file=sys.stderr)
-        write_checkpoint(folder, learner.state())
+        _save(folder, learner)
 
 
 def write_checkpoint(folder: Path, state: State, compressed: bool = False) -> None:
@@ -198,6 +203,25 @@ def read_checkpoint(folder: Path) -> State:
         raise ValueError(f"{path} is damaged, or no checkpoint: {error}.") from None
 
 
+def _save(folder: Path, learner: Learner) -> None:
+    write_checkpoint(folder, learner.state())
+    _save_model(folder, learner, LAST)
+
+
+def _save_if_best(folder: Path, learner: Learner, log: _Log, tested: Mapping[str, float]) -> None:
+    """Save the model if no test has found a better one; the first figure of a test counts."""
+    for name, value in list(tested.items())[:1]:
+        if value >= log.highest(name):
+            _save_model(folder, learner, BEST)
+
+
+def _save_model(folder: Path, learner: Learner, name: str) -> None:
+    beside = folder / f"part-{name}"
+    learner.save_model(beside)
+    if beside.exists():
+        beside.replace(folder / name)
+
+
 class _Log:
     """Lines of progress, in a CSV file and for TensorBoard."""
 
@@ -216,6 +240,10 @@ class _Log:
 
     def __exit__(self, *exception: object) -> None:
         self._events.close()
+
+    def highest(self, name: str) -> float:
+        """Return the highest value of a figure so far."""
+        return max(float(row[name]) for row in self._rows if row.get(name))
 
     def write(self, games: int, seconds: float, figures: Mapping[str, float]) -> None:
         """Add a line; one for the same number of games is replaced."""
@@ -255,9 +283,9 @@ def _interrupts() -> Iterator[threading.Event]:
 
 
 def _test_is_due(before: int, games: int) -> bool:
-    """Tell whether games have passed one of 1, 2, 5, 10, 20, 50 … times `TEST_GAMES`."""
-    tens = 10 ** max(0, len(str(games // TEST_GAMES)) - 1)
-    return any(before < n * tens * TEST_GAMES <= games for n in (1, 2, 5))
+    """Tell whether games have passed one of 1, 2, 5, 10, 20, 50 … times `FIRST_TEST`."""
+    tens = 10 ** max(0, len(str(games // FIRST_TEST)) - 1)
+    return any(before < n * tens * FIRST_TEST <= games for n in (1, 2, 5))
 
 
 def _replace(path: Path, content: bytes) -> None:

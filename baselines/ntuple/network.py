@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from baselines.kernels import LOW_BLOCK, TWO_CELLS, Game, Word, compiled, transposed
+from baselines.learner import check_memory
 from baselines.ntuple.vectors import LANES, add_up
 from tile_envs.random_stream import Words
 from tile_envs.sliding.env import SlidingEnv
@@ -204,8 +204,8 @@ def new_weights(network: Network, width: int, initial: float) -> Weights:
     Raises:
         ValueError: If there is not enough memory.
     """
-    needed, available = 4 * network.entries * width, psutil.virtual_memory().available
-    if needed > available:
+
+    def advice(available: int) -> str:
         fitting = [
             name
             for name, cells in SETS.items()
@@ -213,11 +213,9 @@ def new_weights(network: Network, width: int, initial: float) -> Weights:
             and 4 * width * replace(network, tuples=_checked_tuples(cells, (4, 4))).entries
             <= available
         ]
-        advice = f"one of {', '.join(fitting)} would fit" if fitting else "use shorter tuples"
-        raise ValueError(
-            f"the network ({network}) takes {needed / 2**30:,.1f} GiB, "
-            f"and {available / 2**30:,.1f} GiB are free: {advice}."
-        )
+        return f"one of {', '.join(fitting)} would fit" if fitting else "use shorter tuples"
+
+    check_memory(4 * network.entries * width, f"the network ({network})", advice)
     weights = np.zeros(network.entries * width, np.float32)
     if initial:
         weights[::width] = initial / network.per_board

@@ -1,0 +1,174 @@
+"""Our native vector environments as Stable-Baselines3's `VecEnv`, at native speed.
+
+SB3 takes environments one by one, or its own kind of vector environment, but none of Gymnasium's.
+With this bridge its algorithms, and those of sb3-contrib, train on hundreds of games at once:
+
+    envs = Bridge(gym.make_vec("Tiles2048-v0", 256, autoreset_mode="SameStep"))
+    MaskablePPO("MlpPolicy", envs).learn(1_000_000)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecEnv
+
+from tile_envs.game_vector_env import GameVectorEnv
+
+Indices = None | int | Iterable[int]
+
+PER_GAME = ("action_masks", "render")
+
+
+class Bridge(VecEnv):
+    """Many games of this package, for Stable-Baselines3.
+
+    A step returns observations `(n, …)` as the games have them, rewards `(n,) float32`, ends
+    `(n,) bool` and a list of n infos.  An ended game begins anew in the same step; its info is then
+    the game's last one with `terminal_observation`, and `episode` with the return `r`, the length
+    `l` and the seconds `t` since the bridge was built, as SB3's `Monitor` gives them.  Other infos
+    hold `TimeLimit.truncated` only, for the sake of speed: masks come from
+    `env_method("action_masks")`, which is what sb3-contrib's MaskablePPO asks for.
+
+    Args:
+        envs: From `gym.make_vec`, with `autoreset_mode="SameStep"`.
+
+    Attributes:
+        envs: The games.
+        seconds: How long steps have taken, by the clock on the wall.
+
+    Raises:
+        ValueError: If these are other environments, or reset in another way.
+    """
+
+    def __init__(self, envs: GameVectorEnv[Any, Any]) -> None:
+        if not isinstance(envs, GameVectorEnv):
+            raise ValueError(
+                f"the bridge takes vector environments of tile_envs, got {type(envs).__name__}: "
+                'make them by gym.make_vec(id, n, autoreset_mode="SameStep"), unwrapped.'
+            )
+        if envs.autoreset_mode is not AutoresetMode.SAME_STEP:
+            raise ValueError(
+                f"Stable-Baselines3 expects ended games to be reset in the same step, got "
+                f'{envs.autoreset_mode}: pass autoreset_mode="SameStep" to gym.make_vec.'
+            )
+        self.envs = envs
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+        self._actions = np.zeros(self.num_envs, np.int64)
+        self._returns, self._lengths = np.zeros(self.num_envs), np.zeros(self.num_envs, np.int64)
+        self._built, self.seconds = time.time(), 0.0
+
+    def reset(self) -> NDArray[Any]:
+        """Start new games, with the seeds and options that `seed` and `set_options` have left.
+
+        Raises:
+            ValueError: If the options are not the same for all games.
+        """
+        if any(options != self._options[0] for options in self._options):
+            raise ValueError(
+                "the games of a bridge start alike: pass set_options one dictionary, not a list."
+            )
+        seeds: Any = None if None in self._seeds else self._seeds
+        observations, _ = self.envs.reset(seed=seeds, options=self._options[0] or None)
+        self._returns[:], self._lengths[:] = 0, 0
+        self._reset_seeds()
+        self._reset_options()
+        return observations
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Take the actions of the next step, `(n,)`."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
+        """Play the step.
+
+        Raises:
+            ValueError: If an action is outside the action space.
+        """
+        began = time.perf_counter()
+        observations, rewards, terminations, truncations, found = self.envs.step(self._actions)
+        infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
+        ends = terminations | truncations
+        self._returns += rewards
+        self._lengths += 1
+        for game in np.flatnonzero(ends):
+            final = found["final_info"]
+            infos[game] = {name: final[name][game] for name in final if f"_{name}" in final} | {
+                "terminal_observation": found["final_obs"][game],
+                "TimeLimit.truncated": bool(truncations[game] and not terminations[game]),
+                "episode": {
+                    "r": float(self._returns[game]),
+                    "l": int(self._lengths[game]),
+                    "t": round(time.time() - self._built, 6),
+                },
+            }
+        self._returns[ends], self._lengths[ends] = 0, 0
+        self.seconds += time.perf_counter() - began
+        return observations, rewards.astype(np.float32), ends, infos
+
+    def get_state(self) -> dict[str, Any]:
+        """Return everything that decides how the games go on, for `set_state`."""
+        told = {"returns": self._returns.copy(), "lengths": self._lengths.copy()}
+        return self.envs.get_state() | told
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go to a state that `get_state` returned.
+
+        Raises:
+            ValueError: If it is one of other games; nothing has changed then.
+        """
+        games = dict(state)
+        returns, lengths = games.pop("returns"), games.pop("lengths")
+        self.envs.set_state(games)
+        self._returns[:], self._lengths[:] = returns, lengths
+
+    def close(self) -> None:
+        """Close the games."""
+        self.envs.close()
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Call a method that answers for every game: `action_masks` or `render`.
+
+        Raises:
+            AttributeError: If it is another.
+        """
+        if method_name not in PER_GAME:
+            raise AttributeError(
+                f"a bridge calls {' and '.join(PER_GAME)} for each game, not {method_name!r}: "
+                "the games live together in its attribute `envs`."
+            )
+        answers = getattr(self.envs, method_name)(*method_args, **method_kwargs)
+        return [answers[game] for game in self._get_indices(indices)]
+
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        """Return an attribute, once for each index.
+
+        Raises:
+            AttributeError: If the games have no such attribute.
+        """
+        owner = self.envs if hasattr(self.envs, attr_name) else self.envs.single
+        return [getattr(owner, attr_name) for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        """Refuse: the games of a bridge share everything but their boards.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise AttributeError(f"make games with another {attr_name} by gym.make_vec instead.")
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Indices = None) -> list[bool]:
+        """Return that no game is wrapped, except that episodes are told as `Monitor` would."""
+        return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+        """Return a picture of each game, as `render` puts them together."""
+        return self.envs.render() or [None] * self.num_envs
