@@ -128,6 +128,12 @@ def play(
     return Record(returns[:episodes], tiles[:episodes], faces, moves, seconds)
 
 
+def mean_score(agent: Agent, env: gym.Env[Any, Any], games: int, seed: int) -> float:
+    """Return the mean score of games in an environment like this one."""
+    assert env.spec is not None
+    return float(play(agent, env.spec.id, env.spec.kwargs, games, seed).returns.mean())
+
+
 def judge(
     agent: Agent,
     name: str,

@@ -26,6 +26,8 @@ State = dict[str, NDArray[Any]]
 
 SIDES = ("X", "O")
 SELF = "self"
+TEST_SEED = 1 << 32
+"""Where the seeds of test games begin: none of those that a judge is usually given."""
 
 
 class Learner(ValueAgent):
@@ -156,7 +158,7 @@ class BatchLearner(Learner):
 def epsilon_greedy(
     values: NDArray[np.float64],
     masks: NDArray[np.bool_],
-    epsilon: float,
+    epsilon: float | NDArray[np.float64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Return the best action, or with probability epsilon, drawn for each game, any legal one."""

@@ -18,7 +18,7 @@ from tile_envs.game_env import GameEnv
 from tile_envs.tictactoe.env import TicTacToeEnv
 
 NAMED = ("random", "greedy", "minimax", "minimax_first", "mcts")
-TRAINABLE = ("qtable", "value_table", "neural", "ntuple", "dqn")
+TRAINABLE = ("qtable", "value_table", "neural", "ntuple", "dqn", "article")
 
 
 class Contestant(NamedTuple):
@@ -135,6 +135,10 @@ def classes(name: str) -> tuple[Any, Any]:
         from baselines.deep.dqn import DQNLearner, DQNSettings
 
         return DQNLearner, DQNSettings
+    if name == "article":
+        from baselines.deep.article import Article, ArticleSettings
+
+        return Article, ArticleSettings
     raise ValueError(f"there is no {name!r} to train: expected {', '.join(TRAINABLE)}.")
 
 

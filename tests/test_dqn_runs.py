@@ -101,7 +101,7 @@ def test_memory_is_checked_before_it_is_taken(monkeypatch):
         ({"width": 0}, "width must be at least 1, got 0"),
         ({"hidden": (0,)}, "hidden must be widths of at least 1"),
         ({"memory": 8}, "memory must be at least warm_up, 64, got 8"),
-        ({"warm_up": 8}, "warm_up must be at least the batch, 16, got 8"),
+        ({"warm_up": 8}, "warm_up must be at least batch, 16, got 8"),
         ({"epsilon": 1.5}, "epsilon must be from 0 to 1, got 1.5"),
         ({"discount": -1}, "discount must be from 0 to 1, got -1"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),

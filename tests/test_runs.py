@@ -217,7 +217,7 @@ def incomplete(folder):
         (of_another_game, "is it one of another game?"),
         (of_another_agent, "the checkpoint holds"),
         (unreadable, "config.json is damaged"),
-        (of_another_format, "was written in format 99, this version reads 1"),
+        (of_another_format, "was written in format 99, this version reads 2"),
         (incomplete, "config.json is not that of a run"),
         (lambda folder: os.remove(folder / "checkpoint.npz"), "has no checkpoint.npz"),
         (lambda folder: os.remove(folder / "config.json"), "holds no run"),

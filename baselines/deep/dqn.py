@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -24,14 +23,14 @@ from stable_baselines3.common.utils import LinearSchedule
 from baselines.agent import Observations
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_bridge import Bridge
-from baselines.evaluate import play
+from baselines.deep.seeding import seeded
+from baselines.evaluate import mean_score
 from baselines.exact import against_random, policy_of
-from baselines.learner import Learner, State, check, check_memory, training_envs
+from baselines.learner import TEST_SEED, Learner, State, check, check_memory, training_envs
 from tile_envs.random_stream import mix, start
 
 BOARDS_AT_ONCE = 1024
 """So many boards go through the network together when it plays."""
-TEST_SEED = 1 << 32  # of the test games: none of the seeds that a judge is usually given
 COUNTERS = ("num_timesteps", "exploration_rate", "_n_calls", "_n_updates", "_episode_num")
 TRANSITIONS = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
@@ -105,15 +104,11 @@ class DQNSettings:
             check(name, getattr(self, name), 0 < getattr(self, name) < np.inf, "above 0 and finite")
         for name in ("epsilon", "final_epsilon", "discount"):
             check(name, getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
-        check(
-            "hidden", self.hidden, all(width >= 1 for width in self.hidden), "widths of at least 1"
-        )
-        check(
-            "warm_up", self.warm_up, self.warm_up >= self.batch, f"at least the batch, {self.batch}"
-        )
-        check(
-            "memory", self.memory, self.memory >= self.warm_up, f"at least warm_up, {self.warm_up}"
-        )
+        check("hidden", self.hidden, min(self.hidden, default=1) >= 1, "widths of at least 1")
+        for name, least in (("warm_up", "batch"), ("memory", "warm_up")):
+            bound = getattr(self, least)
+            expected = f"at least {least}, {bound}"
+            check(name, getattr(self, name), getattr(self, name) >= bound, expected)
         if self.symmetric and not self.afterstates:
             raise ValueError(
                 "symmetric needs afterstates: actions are not turned along with boards."
@@ -156,7 +151,7 @@ class DQNLearner(Learner):
         )
         torch.set_num_threads(settings.threads)
         self._bridge = Bridge(envs)
-        with _seeded(seed):
+        with seeded(seed):
             self.model = MaskedDQN(
                 "BoardPolicy",
                 self._bridge,
@@ -204,7 +199,7 @@ class DQNLearner(Learner):
         assert model.replay_buffer is not None
         assert isinstance(model.train_freq, TrainFreq)
         began, played = time.perf_counter(), self._bridge.seconds
-        with _seeded(self._seed, self.rounds):
+        with seeded(self._seed, self.rounds):
             for _ in range(settings.round_steps):
                 model.collect_rollouts(
                     self._bridge,
@@ -241,10 +236,7 @@ class DQNLearner(Learner):
                 for side in self._sides
                 for name, share in against_random(policy_of(self, side), side)._asdict().items()
             }
-        spec = self._env.spec
-        assert spec is not None
-        record = play(self, spec.id, spec.kwargs, games, seed=TEST_SEED)
-        return {"greedy_mean": float(record.returns.mean())}
+        return {"greedy_mean": mean_score(self, self._env, games, TEST_SEED)}
 
     def values(self, observations: Observations) -> NDArray[np.float64]:
         """Return what each action is worth, in points, `(n, actions)`; minus infinity if illegal.
@@ -318,16 +310,3 @@ class DQNLearner(Learner):
                 moments["exp_avg"] = torch.zeros_like(parameter)
                 moments["exp_avg_sq"] = torch.zeros_like(parameter)
             yield moments
-
-
-@contextmanager
-def _seeded(*seed: int) -> Iterator[None]:
-    """Let everything that SB3 and torch draw follow from a seed, and nothing else."""
-    # SB3 draws from numpy's global generator.
-    before = np.random.get_state()  # noqa: NPY002
-    with torch.random.fork_rng():
-        words = np.random.SeedSequence(seed).generate_state(2)
-        torch.manual_seed(int(words[0]))
-        np.random.seed(words[1])  # noqa: NPY002
-        yield
-    np.random.set_state(before)  # noqa: NPY002

@@ -52,7 +52,7 @@ from baselines.kernels import (
     spawned,
     transposed,
 )
-from baselines.learner import Learner, State, check
+from baselines.learner import TEST_SEED, Learner, State, check
 from baselines.ntuple.network import (
     Indices,
     Net,
@@ -70,7 +70,6 @@ Played = tuple[NDArray[np.int64], NDArray[np.int64], int]
 SHORTEST_RESTART = 10  # moves
 GAMES_AT_ONCE = 2  # that one of several threads takes
 ERRORS, SIZES = Word(1), Word(2)  # where a coherent entry has its sums; its weight comes first
-TEST_SEED = 1 << 32  # the first of the seeds of test games
 
 
 @dataclass(frozen=True)
