@@ -236,6 +236,20 @@ def test_stages_have_weights_of_their_own():
     assert learner.values(high)[0, 1] == pytest.approx(8 + 8)  # eight entries a board
 
 
+def test_stages_begin_with_what_all_have_learned_together():
+    staged = made(network="0123", stages=(64,), stage_games=200)
+    plain = made(network="0123")
+    boards = boards_from_play("Tiles2048-v0")
+    for _ in range(2):
+        staged.learn(), plain.learn()
+        assert np.array_equal(staged.values(boards), plain.values(boards))
+    first, second = staged.state()["weights"].reshape(2, -1)
+    assert np.array_equal(first, second)
+    assert np.array_equal(first, plain.state()["weights"])
+    staged.learn()
+    assert not np.array_equal(first, second)
+
+
 def test_larger_tiles_share_the_last_value():
     learner = with_random_weights(made("Tiles2584-v0", network="0123", values=21))
     boards = np.zeros((3, 4, 4), np.uint8)
@@ -254,7 +268,14 @@ def test_optimistic_values_are_what_every_board_is_worth_at_first():
 
 
 @pytest.mark.parametrize(
-    "settings", [FORWARD, TD | {"trace": 0.5}, {}, {"stages": (512,)}, {"halving_games": 10}]
+    "settings",
+    [
+        FORWARD,
+        TD | {"trace": 0.5},
+        {},
+        {"stages": (512,), "stage_games": 200},
+        {"halving_games": 10},
+    ],
 )
 def test_the_same_seed_learns_the_same_weights(settings):
     one, same, other = (made(network="0123 4567", seed=s, **settings) for s in (1, 1, 2))

@@ -82,6 +82,8 @@ class NTupleSettings:
         values: How many tiles a cell tells apart (16 in 2048, 32 in 2584); larger ones share the
             last value.
         stages: Faces of tiles that begin a stage with weights of its own once they are reached.
+        stage_games: So many games all stages share the weights of the first; then each begins with
+            a copy of them.
         initial: What every board is worth at first; optimistic values make all moves be tried.
         method: td or tc, for temporal coherence.
         direction: forward or backward.
@@ -96,6 +98,7 @@ class NTupleSettings:
     network: str = ""
     values: int | None = None
     stages: tuple[int, ...] = ()
+    stage_games: int = 0
     initial: float = 0.0
     method: str = "tc"
     direction: str = "backward"
@@ -119,7 +122,8 @@ class NTupleSettings:
         check("trace", self.trace, 0 <= self.trace <= 1, "from 0 to 1")
         rate = self.learning_rate
         check("learning_rate", rate, 0 < rate < math.inf, "above 0 and finite")
-        check("halving_games", self.halving_games, self.halving_games >= 0, "at least 0")
+        for name in ("stage_games", "halving_games"):
+            check(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
         check("batch", self.batch, self.batch >= 1, "at least 1")
         check("threads", self.threads, 1 <= self.threads <= 256, "from 1 to 256")
         if self.direction == "forward":
@@ -161,7 +165,6 @@ class NTuple(Learner):
         env: The game.
         network: The shape of the network.
         game: The game for compiled loops.
-        net: The network for compiled loops, with its weights.
         moves: How many moves it has made to learn from, since it was made.
 
     Raises:
@@ -181,7 +184,7 @@ class NTuple(Learner):
         self.network = Network.of(game, settings.network, settings.values, settings.stages)
         self.game = game_of(game)
         weights = new_weights(self.network, settings.width, settings.initial)
-        self.net = self.network.with_weights(weights)
+        self._staged = self.network.with_weights(weights)
         self.rounds = 0
         self.moves = 0
 
@@ -189,6 +192,13 @@ class NTuple(Learner):
     def games(self) -> int:
         """How many games it has learned from, not counting those begun in the middle."""
         return self.rounds * self._settings.batch
+
+    @property
+    def net(self) -> Net:
+        """The network for compiled loops, with its weights."""
+        if self.games >= self._settings.stage_games:
+            return self._staged
+        return self._staged._replace(stages=np.zeros_like(self._staged.stages))
 
     def learn(self) -> dict[str, float]:
         """Play a round of games and learn from them.
@@ -209,7 +219,11 @@ class NTuple(Learner):
         speed = moves / (time.perf_counter() - began)
         self.moves += moves
         figures = self._figures(scores, tiles) | {"moves_per_second": speed}
+        shared = self.games < settings.stage_games
         self.rounds += 1
+        if shared and self.games >= settings.stage_games:
+            stages = self.net.weights.reshape(1 + len(self.network.stages), -1)
+            stages[1:] = stages[0]
         values = _values(self.game, self.net, rows)
         if np.isnan(values).any() or np.isposinf(values).any():
             raise RuntimeError(
