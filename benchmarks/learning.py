@@ -60,9 +60,15 @@ RUNS = (
         judged=((1, 1000), (2, 300), (3, 100)),
     ),
     Run(
-        "two cores, an hour",
-        settings={"threads": 2},
-        minutes=(30, 60),
+        "two cores, stages",
+        settings={
+            "threads": 2,
+            "trace": 0.5,
+            "stages": (4096, 8192, 16384),
+            "stage_games": 30_000,
+            "halving_games": 60_000,
+        },
+        minutes=(25, 50),
         judged=((1, 1000), (2, 300), (3, 100)),
     ),
     Run("one core", "Tiles2584-v0", minutes=(1, 5)),

@@ -68,7 +68,6 @@ Played = tuple[NDArray[np.int64], NDArray[np.int64], int]
 """Scores `(n,)`, the largest tiles' indices `(n,)`, and how many moves were made in all."""
 
 SHORTEST_RESTART = 10  # moves
-GAMES_AT_ONCE = 2  # that one of several threads takes
 ERRORS, SIZES = Word(1), Word(2)  # where a coherent entry has its sums; its weight comes first
 
 
@@ -310,9 +309,8 @@ class NTuple(Learner):
         """Play games, and learn by a rule, on several threads."""
         play = play_backwards if backward else play_forwards
         threads = self._settings.threads
-        # Games differ in length: threads take a few at a time, so that none waits long at the end.
-        n = 1 if threads == 1 else -(-len(rows) // GAMES_AT_ONCE)
-        parts = zip(np.array_split(rows, n), np.array_split(positions, n), strict=True)
+        begins = np.cumsum(_shares(len(rows), threads))[:-1]
+        parts = zip(np.split(rows, begins), np.split(positions, begins), strict=True)
         with ThreadPoolExecutor(threads) as pool:
             played = [pool.submit(play, self.game, self.net, rule, *part) for part in parts]
         scores, tiles, moves = zip(*(future.result() for future in played), strict=True)
@@ -325,6 +323,16 @@ class NTuple(Learner):
         for tile in range(first, min(first + 5, rules.largest + 1)):
             figures[f"reach_{rules.faces[tile]}"] = float((tiles >= tile).mean())
         return figures
+
+
+def _shares(games: int, threads: int) -> list[int]:
+    """Divide games into shares for threads to take: ever smaller ones, so that all end together."""
+    if threads == 1:
+        return [games]
+    shares: list[int] = []
+    while (left := games - sum(shares)) > 0:
+        shares.append(max(1, left // (4 * threads)))
+    return shares
 
 
 @compiled
