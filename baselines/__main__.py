@@ -30,7 +30,8 @@ def train(agent: tyro.conf.Positional[str], /) -> None:
     """Train an agent: `train qtable --help` tells how.
 
     Args:
-        agent: qtable, value_table, neural, ntuple, dqn or article; then its own options.
+        agent: qtable, value_table, neural, ntuple, dqn, ppo or article; then its own
+            options.
     """
     training.command(agent, [])
 

@@ -6,7 +6,7 @@ generator in its checkpoint, and a run that was interrupted ends where an uninte
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -30,8 +30,8 @@ TEST_SEED = 1 << 32
 """Where the seeds of test games begin: none of those that a judge is usually given."""
 
 
-class Learner(ValueAgent):
-    """An agent that learns by itself, round by round.
+class Learner(ABC):
+    """An agent that learns by itself, round by round; it plays by `tile_envs.agents.Agent`.
 
     Attributes:
         rounds: How many rounds it has learned.
@@ -47,6 +47,16 @@ class Learner(ValueAgent):
         """How many games each side has played."""
 
     @abstractmethod
+    def predict(
+        self,
+        observation: Observations,
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Return an action for each observation `(n, ...)`, and `state`."""
+
+    @abstractmethod
     def learn(self) -> dict[str, float]:
         """Play and learn from one round of games for each side.
 
@@ -60,6 +70,7 @@ class Learner(ValueAgent):
 
     def save_model(self, path: Path) -> None:
         """Write what has been learned as a library's own model, if it is one of a library."""
+        return None
 
     @abstractmethod
     def state(self) -> State:
@@ -91,7 +102,7 @@ class Learner(ValueAgent):
         self._take_over(state)
 
 
-class BatchLearner(Learner):
+class BatchLearner(ValueAgent, Learner):
     """The base of those that play a batch of games to the end, and then learn from it.
 
     Args:

@@ -18,7 +18,7 @@ from tile_envs.game_env import GameEnv
 from tile_envs.tictactoe.env import TicTacToeEnv
 
 NAMED = ("random", "greedy", "minimax", "minimax_first", "mcts")
-TRAINABLE = ("qtable", "value_table", "neural", "ntuple", "dqn", "article")
+TRAINABLE = ("qtable", "value_table", "neural", "ntuple", "dqn", "ppo", "article")
 
 
 class Contestant(NamedTuple):
@@ -135,6 +135,10 @@ def classes(name: str) -> tuple[Any, Any]:
         from baselines.deep.dqn import DQNLearner, DQNSettings
 
         return DQNLearner, DQNSettings
+    if name == "ppo":
+        from baselines.deep.ppo import PPOLearner, PPOSettings
+
+        return PPOLearner, PPOSettings
     if name == "article":
         from baselines.deep.article import Article, ArticleSettings
 

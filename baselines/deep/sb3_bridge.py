@@ -41,6 +41,7 @@ class Bridge(VecEnv):
 
     Attributes:
         envs: The games.
+        games: How many games have ended.
         seconds: How long steps have taken, by the clock on the wall.
 
     Raises:
@@ -62,7 +63,7 @@ class Bridge(VecEnv):
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
         self._actions = np.zeros(self.num_envs, np.int64)
         self._returns, self._lengths = np.zeros(self.num_envs), np.zeros(self.num_envs, np.int64)
-        self._built, self.seconds = time.time(), 0.0
+        self._built, self.seconds, self.games = time.time(), 0.0, 0
 
     def reset(self) -> NDArray[Any]:
         """Start new games, with the seeds and options that `seed` and `set_options` have left.
@@ -109,13 +110,14 @@ class Bridge(VecEnv):
                 },
             }
         self._returns[ends], self._lengths[ends] = 0, 0
+        self.games += int(ends.sum())
         self.seconds += time.perf_counter() - began
         return observations, rewards.astype(np.float32), ends, infos
 
     def get_state(self) -> dict[str, Any]:
         """Return everything that decides how the games go on, for `set_state`."""
         told = {"returns": self._returns.copy(), "lengths": self._lengths.copy()}
-        return self.envs.get_state() | told
+        return self.envs.get_state() | told | {"ended_games": self.games}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned.
@@ -125,8 +127,9 @@ class Bridge(VecEnv):
         """
         games = dict(state)
         returns, lengths = games.pop("returns"), games.pop("lengths")
+        ended = int(games.pop("ended_games"))
         self.envs.set_state(games)
-        self._returns[:], self._lengths[:] = returns, lengths
+        self._returns[:], self._lengths[:], self.games = returns, lengths, ended
 
     def close(self) -> None:
         """Close the games."""

@@ -33,7 +33,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agent import Observations
+from baselines.agent import Observations, ValueAgent
 from baselines.kernels import (
     ACTIONS_END,
     NEXT,
@@ -151,7 +151,7 @@ class Rule(NamedTuple):
     restart: bool
 
 
-class NTuple(Learner):
+class NTuple(ValueAgent, Learner):
     """An n-tuple network of the value of afterstates, and the agent that plays by it.
 
     Args:
