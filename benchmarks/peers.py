@@ -238,7 +238,7 @@ def _open_spiel_tic_tac_toe(num_envs: int) -> Play:
 # `info["is_legal"]`.  Illegal moves, about one try in ten, are not counted and not tried again on
 # the same board, so that the move that counts is uniform among the legal ones.  To ask
 # `apply_action` for each move's legality first would be slower by a quarter.
-_GYMNASIUM_2048_ID = "gymnasium_2048:gymnasium_2048/TwentyFortyEight-v0"
+GYMNASIUM_2048_ID = "gymnasium_2048:gymnasium_2048/TwentyFortyEight-v0"
 
 
 def _gymnasium_2048(num_envs: int) -> Play:
@@ -246,7 +246,7 @@ def _gymnasium_2048(num_envs: int) -> Play:
     _hide_pygame_greeting()
     import gymnasium
 
-    env = gymnasium.make(_GYMNASIUM_2048_ID, disable_env_checker=True)
+    env = gymnasium.make(GYMNASIUM_2048_ID, disable_env_checker=True)
     random = Random(_SEED).random
     env.reset(seed=_SEED)
     untried = [0, 1, 2, 3]
@@ -273,7 +273,7 @@ def _gymnasium_2048_vector(num_envs: int) -> Play:
     from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
     def make_one() -> gymnasium.Env[Any, Any]:
-        return gymnasium.make(_GYMNASIUM_2048_ID, disable_env_checker=True)
+        return gymnasium.make(GYMNASIUM_2048_ID, disable_env_checker=True)
 
     # With resets in the step that ends a game, every tick is a try in every game.
     envs = SyncVectorEnv([make_one] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)

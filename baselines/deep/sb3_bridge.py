@@ -98,17 +98,21 @@ class Bridge(VecEnv):
         ends = terminations | truncations
         self._returns += rewards
         self._lengths += 1
-        for game in np.flatnonzero(ends):
-            final = found["final_info"]
-            infos[game] = {name: final[name][game] for name in final if f"_{name}" in final} | {
-                "terminal_observation": found["final_obs"][game],
-                "TimeLimit.truncated": bool(truncations[game] and not terminations[game]),
-                "episode": {
+        if ends.any():
+            final, since = found["final_info"], round(time.time() - self._built, 6)
+            told = {name: values for name, values in final.items() if not name.startswith("_")}
+            truncated = truncations & ~terminations
+            for game in np.flatnonzero(ends):
+                info = infos[game]
+                for name, values in told.items():
+                    info[name] = values[game]
+                info["terminal_observation"] = found["final_obs"][game]
+                info["TimeLimit.truncated"] = bool(truncated[game])
+                info["episode"] = {
                     "r": float(self._returns[game]),
                     "l": int(self._lengths[game]),
-                    "t": round(time.time() - self._built, 6),
-                },
-            }
+                    "t": since,
+                }
         self._returns[ends], self._lengths[ends] = 0, 0
         self.games += int(ends.sum())
         self.seconds += time.perf_counter() - began
@@ -149,6 +153,8 @@ class Bridge(VecEnv):
                 "the games live together in its attribute `envs`."
             )
         answers = getattr(self.envs, method_name)(*method_args, **method_kwargs)
+        if indices is None:
+            return list(answers)
         return [answers[game] for game in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
