@@ -379,36 +379,56 @@ def best_move(
     d: Word,
     indices: Indices,
     at: Word,
-) -> tuple[Word, Pushed, np.float32, Word]:
+) -> tuple[Word, Pushed, np.float32, np.float32, Word]:
     """Choose a move.
 
     All afterstates are looked up before any is summed up, so that waiting for the memory overlaps.
 
+    Args:
+        game: The game.
+        net: The network.
+        a: The first row.
+        b: The second.
+        c: The third.
+        d: The fourth.
+        indices: Room for four afterstates (see `room_for`) ...
+        at: ... from here on.
+
     Returns:
-        The best action (4 if none is legal), its afterstate, the value of that, and where its
-        indices begin.
+        The best action (4 if none is legal), its afterstate, the value of that without the reward
+        and with it, and where its indices begin.
     """
     columns = transposed(a, b, c, d)
-    n = Word(net.turns) * net.lanes
+    entries, room = Word(net.turns) * net.lanes, room_for(net, Word(1))
     legal = Word(0)
     action = Word(0)
     while action < ACTIONS_END:
         after = pushed_to(game, action, a, b, c, d, columns)
         if after.changed:
             legal |= ONE << action
-            look_up_afterstate(game, net, action, after, indices, at + action * n)
+            place = at + action * room
+            look_up_afterstate(game, net, action, after, indices, place)
+            indices[place + entries] = after.reward
+            indices[place + entries + ONE] = after.largest
         action += ONE
     best, value, highest = ACTIONS_END, np.float32(0), np.float32(-np.inf)
     action = Word(0)
     while action < ACTIONS_END:
         if legal >> action & ONE:
-            after = pushed_to(game, action, a, b, c, d, columns)
-            found = sum_up(net, indices, at + action * n, net.stages[after.largest])
-            if found + np.float32(after.reward) > highest:
-                best, value, highest = action, found, found + np.float32(after.reward)
+            place = at + action * room
+            reward, largest = indices[place + entries], indices[place + entries + ONE]
+            found = sum_up(net, indices, place, net.stages[largest])
+            if found + np.float32(reward) > highest:
+                best, value, highest = action, found, found + np.float32(reward)
         action += ONE
     chosen = pushed_to(game, best & Word(3), a, b, c, d, columns)
-    return best, chosen, value, at + best * n
+    return best, chosen, value, highest, at + best * room
+
+
+@compiled
+def room_for(net: Net, afterstates: Word) -> Word:
+    """Return the room that `best_move` needs: their indices, and beside them reward and stage."""
+    return afterstates * (Word(net.turns) * net.lanes + Word(2))
 
 
 @compiled
@@ -462,7 +482,7 @@ def play_forwards(game: Game, net: Net, rule: Rule, boards: Words, positions: Wo
         Scores `(n,)`, the largest tiles' indices `(n,)`, and how many moves were made in all.
     """
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
-    room = Word(4) * Word(net.turns) * net.lanes
+    room = room_for(net, ACTIONS_END)
     indices = np.zeros(2 * room, np.uint32)  # those of the last move are kept beside the next one's
     moves = 0
     learning = rule.rate > 0
@@ -471,7 +491,7 @@ def play_forwards(game: Game, net: Net, rule: Rule, boards: Words, positions: Wo
         position, score, largest, is_first = positions[number], Word(0), Word(0), True
         last_value, last_at, last_stage, side = np.float32(0), Word(0), Word(0), Word(0)
         while True:
-            action, after, value, at = best_move(game, net, a, b, c, d, indices, side)
+            action, after, value, _, at = best_move(game, net, a, b, c, d, indices, side)
             if learning and not is_first:
                 target = np.float32(0)
                 if action < ACTIONS_END:
@@ -497,7 +517,7 @@ def play_backwards(game: Game, net: Net, rule: Rule, boards: Words, positions: W
     Arguments and result are those of `play_forwards`; moves after a restart count, too.
     """
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
-    indices = np.zeros(Word(4) * Word(net.turns) * net.lanes, np.uint32)
+    indices = np.zeros(room_for(net, ACTIONS_END), np.uint32)
     path = np.zeros((1 << 14, 8), np.uint64)
     moves = 0
     for number in range(len(boards)):
@@ -506,7 +526,7 @@ def play_backwards(game: Game, net: Net, rule: Rule, boards: Words, positions: W
         while True:
             score, largest, length = Word(0), Word(0), 0
             while True:
-                action, after, _, _ = best_move(game, net, a, b, c, d, indices, Word(0))
+                action, after, _, _, _ = best_move(game, net, a, b, c, d, indices, Word(0))
                 if action == ACTIONS_END:
                     break
                 if length == len(path):
@@ -566,7 +586,7 @@ def stored(move: Words) -> tuple[Word, Pushed]:
 def _values(game: Game, net: Net, rows: Words) -> NDArray[np.float32]:
     """Return what each action is worth on boards, `(n, 4)`; minus infinity if illegal."""
     values = np.full((len(rows), 4), -np.inf, np.float32)
-    indices = np.zeros(net.turns * net.lanes, np.uint32)
+    indices = np.zeros(room_for(net, ONE), np.uint32)
     for i in range(len(rows)):
         a, b, c, d = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
         columns = transposed(a, b, c, d)

@@ -26,7 +26,7 @@ from baselines.kernels import (
     rows_of,
     transposed,
 )
-from baselines.ntuple.learning import NTuple, best_move, pushed_to, rows_after, value_of
+from baselines.ntuple.learning import NTuple, best_move, pushed_to, room_for, rows_after, value_of
 from baselines.ntuple.network import Indices, Net
 from tile_envs.random_stream import Words
 from tile_envs.sliding.env import SlidingEnv
@@ -92,7 +92,7 @@ def search(
         `(n, 4)`, reward included; minus infinity if illegal.
     """
     values = np.full((len(rows), 4), -np.inf, np.float32)
-    indices = np.zeros(Word(4) * Word(net.turns) * net.lanes, np.uint32)
+    indices = np.zeros(room_for(net, ACTIONS_END), np.uint32)
     for i in range(len(rows)):
         a, b, c, d = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
         columns = transposed(a, b, c, d)
@@ -139,14 +139,11 @@ def afterstate_value(
             hole = Word(line) << CELL | shift
             for i in range(len(game.tiles)):
                 e, f, g, h = placed(a, b, c, d, hole, game.tiles[i])
-                best = np.float32(0)
+                highest = np.float32(-np.inf)
                 if left == ONE:
-                    action, after, value, _ = best_move(game, net, e, f, g, h, indices, Word(0))
-                    if action < ACTIONS_END:
-                        best = value + np.float32(after.reward)
+                    highest = best_move(game, net, e, f, g, h, indices, Word(0))[3]
                 else:
                     columns = transposed(e, f, g, h)
-                    highest = np.float32(-np.inf)
                     for direction in range(4):
                         action = Word(direction)
                         after = pushed_to(game, action, e, f, g, h, columns)
@@ -156,9 +153,8 @@ def afterstate_value(
                                 game, net, memory, p, q, r, s, left - ONE, indices
                             )
                             highest = max(highest, value + np.float32(after.reward))
-                    if highest > -np.inf:
-                        best = highest
-                total += game.probabilities[i] * best
+                if highest > -np.inf:
+                    total += game.probabilities[i] * highest
     value = np.float32(total / empty)
     memory.boards[place, 0], memory.boards[place, 1] = first, second
     memory.values[place] = value
