@@ -19,6 +19,7 @@ from baselines.evaluate import judge, judge_exactly
 from baselines.export import write_export
 from baselines.hyperparams import tuned
 from baselines.play import play_against
+from baselines.replays import record as write_games
 from baselines.reproduce import sweep
 from baselines.roster import contestant, searching
 from baselines.tables import bands as count_bands
@@ -136,6 +137,30 @@ def export(folder: tyro.conf.Positional[Path], /, out: Path) -> None:
     write_export(folder, out)
 
 
+def record(
+    agent: tyro.conf.Positional[str],
+    /,
+    out: Path,
+    env: str | None = None,
+    episodes: int = 20,
+    seed: int = 0,
+    env_kwargs: Annotated[str | None, tyro.conf.arg(metavar="JSON")] = None,
+) -> None:
+    """Let an agent play, and write its games to files that can be watched and learned from.
+
+    Args:
+        agent: The agent's name, or the folder of a trained one.
+        out: The folder of the files; `python -m tile_envs.play --replay` shows one.
+        env: The environment's id (Tiles2048-v0, or the one that the agent was trained in).
+        episodes: How many games.
+        seed: Which games, and the agent's own random numbers.
+        env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
+    """
+    checked_count(episodes, "episodes")
+    player = contestant(agent, env, _read_json(env_kwargs, "--env-kwargs"), checked_seed(seed), {})
+    write_games(player.agent, player.env, player.env_kwargs, episodes, seed, out)
+
+
 def play(
     against: str,
     side: str = "X",
@@ -213,6 +238,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "crosstable": crosstable,
     "seeds": seeds,
     "export": export,
+    "record": record,
     "reproduce": reproduce,
 }
 

@@ -56,6 +56,10 @@ class Learner(ABC):
     ) -> tuple[NDArray[np.int64], Any]:
         """Return an action for each observation `(n, ...)`, and `state`."""
 
+    def prepare(self) -> None:
+        """Get ready for the first round, if there is something to it that can fail."""
+        return None
+
     @abstractmethod
     def learn(self) -> dict[str, float]:
         """Play and learn from one round of games for each side.

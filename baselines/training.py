@@ -132,6 +132,7 @@ def run(name: str, options: Options[Any]) -> Path:
     if options.resume:
         runs.go_on(folder, config, learner)
     else:
+        learner.prepare()
         runs.begin(folder, config)
     runs.train(folder, learner, options.games, options.minutes)
     print(f"{name} has played {learner.games:,} games a side: {folder}")

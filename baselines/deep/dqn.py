@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -18,6 +19,7 @@ from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.seeding import seeded
 from baselines.learner import State, check, check_memory
+from baselines.replays import Transitions, read_transitions
 
 BOARDS_AT_ONCE = 1024
 """So many boards go through the network together when it plays."""
@@ -41,6 +43,8 @@ class DQNSettings(SB3Settings):
         n_steps: Rewards that are summed before the target's value.
         target_steps: Steps of single games between updates of the target network.
         loss_weight: What a loss of tic-tac-toe costs, when a win brings 1.
+        replays: A folder of games in files that are learned from at first ...
+        replay_steps: ... in so many gradient steps, before any is played.
     """
 
     afterstates: bool = True
@@ -55,6 +59,8 @@ class DQNSettings(SB3Settings):
     n_steps: int = 1
     target_steps: int = 8_000
     loss_weight: float = 1.0
+    replays: str = ""
+    replay_steps: int = 1_000
 
     def check(self) -> None:
         """Check the ranges.
@@ -64,7 +70,7 @@ class DQNSettings(SB3Settings):
         """
         super().check()
         self._check_counts("round_steps", "gradient_steps", "batch", "memory", "n_steps")
-        self._check_counts("target_steps")
+        self._check_counts("target_steps", "replay_steps")
         self._check_shares("epsilon", "final_epsilon")
         weight = self.loss_weight
         check("loss_weight", weight, 0 < weight < math.inf, "above 0 and finite")
@@ -138,10 +144,49 @@ class DQNLearner(ValueAgent, SB3Learner):
             )
             self._callback = self._begin(model, settings.steps)
 
+    def prepare(self) -> None:
+        """Read the replays, if there are any.
+
+        Raises:
+            ValueError: If they are of another game, or do not fit into the memory.
+        """
+        buffer = self.model.replay_buffer
+        assert buffer is not None
+        if self._settings.replays and buffer.size() == 0:
+            self._remember(read_transitions(Path(self._settings.replays), self._env))
+
+    def _remember(self, played: Transitions) -> None:
+        """Put games into the replay buffer, each stretch of them in one of its columns."""
+        buffer = self.model.replay_buffer
+        assert buffer is not None
+        length = len(played.actions) // buffer.n_envs
+        if not 0 < length < buffer.buffer_size:
+            raise ValueError(
+                f"{self._settings.replays} holds {len(played.actions):,} transitions, expected "
+                f"from {buffer.n_envs:,} (games_at_once) to less than {self._settings.memory:,} "
+                "(memory): change one of these."
+            )
+
+        def columns(values: NDArray[Any]) -> NDArray[Any]:
+            whole = values[: length * buffer.n_envs]
+            return whole.reshape(buffer.n_envs, length, *values.shape[1:]).swapaxes(0, 1)
+
+        buffer.observations[:length] = columns(played.boards)
+        buffer.next_observations[:length] = columns(played.following)
+        buffer.actions[:length, :, 0] = columns(played.actions)
+        buffer.rewards[:length] = columns(played.rewards)
+        buffer.dones[:length] = columns(played.over)
+        buffer.timeouts[length - 1] = ~columns(played.over)[-1]  # other games follow there
+        buffer.pos = length
+
     def _play_and_learn(self) -> None:
         model, settings = self.model, self._settings
         assert model.replay_buffer is not None
         assert isinstance(model.train_freq, TrainFreq)
+        if settings.replays and self.rounds == 0:
+            self.prepare()
+            model.train(settings.replay_steps, settings.batch)
+            model.q_net_target.load_state_dict(model.q_net.state_dict())
         for _ in range(settings.round_steps):
             model.collect_rollouts(
                 self.bridge,
