@@ -62,7 +62,8 @@ def evaluate(
         seed: Which games, and the agent's own random numbers.
         env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
         agent_kwargs: A named agent's options, such as '{"playouts": 4000}' for mcts; or the
-            search's, such as '{"threads": 2, "deeper": {"3": 4}, "milliseconds": 10}'.
+            search's, such as '{"threads": 2, "deeper": {"3": 4}}' (4 moves ahead where at most 3
+            cells are empty) or '{"milliseconds": 10}' (as far as there is time, up to --search).
         side: The side played in tic-tac-toe: X, O, random or both (self-play). Not given, X for a
             named agent, but all sides that a trained one has learned, and all if exact.
         exact: Walk the whole tree of tic-tac-toe instead: the exact shares against random play,
@@ -254,6 +255,9 @@ def main() -> None:
             prog="python -m baselines",
             description="Train and judge agents on the environments of tile_envs.",
         )
+    except KeyboardInterrupt:
+        print("stopped.", file=sys.stderr)
+        sys.exit(130)  # what a shell calls a program that Ctrl-C has ended
     except (ValueError, TypeError, RuntimeError, OSError, gym.error.Error) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 Observations = NDArray[Any]
 
+BOARD_AXES = 2
+"""Rows and columns: one board, not a batch."""
+
 
 class StochasticAgent(ABC):
     """Draws actions from the probabilities that a subclass gives them.
@@ -70,7 +73,12 @@ class ValueAgent(ABC):
         episode_start: NDArray[np.bool_] | None = None,
         deterministic: bool = True,
     ) -> tuple[NDArray[np.int64], Any]:
-        """Return the first best action for each observation `(n, ...)`, and `state`."""
+        """Return the first best action for each observation `(n, ...)`, and `state`.
+
+        As with SB3's models, a single observation gets a single action.
+        """
+        if np.ndim(observation) == BOARD_AXES:
+            return self.values(np.asarray(observation)[None]).argmax(axis=1)[0], state
         return self.values(observation).argmax(axis=1), state
 
 

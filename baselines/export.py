@@ -24,7 +24,7 @@ def write_export(folder: Path, out: Path) -> None:
     state = load(folder).agent.exported()  # type: ignore[attr-defined]
     plain = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
     settings = config["settings"] | plain
-    runs.begin(out, config | {"settings": settings, "exported": True})
+    runs.begin(out, config | {"settings": settings, "exported": True}, advice="give ")
     runs.write_checkpoint(out, state, compressed=True)
     size = (out / runs.CHECKPOINT).stat().st_size
     print(f"{out} takes {size / 2**20:,.1f} MiB")

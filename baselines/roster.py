@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +13,7 @@ import gymnasium as gym
 import tile_envs  # noqa: F401
 from baselines.agent import GreedyAgent, RandomAgent, ValueAgent
 from baselines.learner import SIDES, Learner
-from baselines.runs import read_checkpoint, read_config
+from baselines.runs import CONFIG, read_checkpoint, read_config
 from baselines.search.minimax import MinimaxAgent, MinimaxFirstAgent
 from tile_envs.agents import Agent
 from tile_envs.game_env import GameEnv
@@ -225,24 +227,47 @@ def searching(player: Contestant, depth: int, options: Mapping[str, Any]) -> Con
         raise ValueError(
             f"a search takes the values of a trained agent, and {player.name} has none."
         )
+    known = list(inspect.signature(Expectimax).parameters)[3:]
+    if unknown := [option for option in options if option not in known]:
+        raise ValueError(f"a search has no option {unknown[0]!r}, only {', '.join(known)}.")
     env = gym.make(player.env, **player.env_kwargs)
     agent = Expectimax(player.agent, env, depth, **options)
     return player._replace(agent=agent, name=f"{player.name} {depth}-ply")
 
 
-def load(folder: Path) -> Contestant:
+def load(folder: str | Path) -> Contestant:
     """Load a trained agent from its run's folder.
 
     Raises:
         ValueError: If there is none, or its files are damaged or do not belong together.
     """
+    folder = Path(folder)
     config = read_config(folder)
     name, env_id, env_kwargs = config["agent"], config["env"], config["env_kwargs"]
+    settings, state = read_settings(folder, config), read_checkpoint(folder)
+    sides = tuple(config["sides"])
     try:
-        settings = classes(name)[1](**config["settings"])
-        sides = tuple(config["sides"])
         learner = make_learner(name, env_id, env_kwargs, sides, settings, config["seed"])
-        learner.restore(read_checkpoint(folder))
+        learner.restore(state)
     except (TypeError, ValueError, gym.error.Error) as error:
         raise ValueError(f"{folder}: {error}") from None
     return Contestant(learner, name, env_id, env_kwargs, sides, trained=True)
+
+
+def read_settings(folder: Path, config: Mapping[str, Any]) -> Any:
+    """Return the settings that a run's config holds.
+
+    Raises:
+        ValueError: If it has been changed so that they cannot be read.
+    """
+    try:
+        settings_class = classes(config["agent"])[1]
+        known, given = {field.name for field in fields(settings_class)}, config["settings"]
+        if unknown := given.keys() - known:
+            raise ValueError(f"{', '.join(sorted(unknown))} is no setting of {config['agent']}")
+        # JSON knows no tuples.
+        return settings_class(
+            **{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
+        )
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{folder / CONFIG} has been damaged: {error}.") from None

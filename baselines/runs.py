@@ -43,6 +43,7 @@ FORMAT = 2
 ENTRIES = {"agent", "env", "env_kwargs", "sides", "settings", "seed"}
 PACKAGES = ("tile-envs", "numpy", "gymnasium", "torch")
 CHECKPOINT_SECONDS = 30
+FIRST_CHECKPOINT_SECONDS = 5
 CHECKPOINT_SHARE = 0.1
 """The share of the time that writing checkpoints may take."""
 REPORTS = 100
@@ -53,18 +54,21 @@ FIRST_TEST = 1000
 """Tests come after 1, 2, 5, 10, 20, 50 … times so many games."""
 
 
-def begin(folder: Path, config: Mapping[str, Any]) -> None:
+def begin(folder: Path, config: Mapping[str, Any], advice: str = "give --resume, or ") -> None:
     """Make a run's folder.
 
     Args:
         folder: Where.
         config: The `ENTRIES`, as JSON has them.
+        advice: What else the user can do about a folder that holds a run, before "another --out".
 
     Raises:
-        ValueError: If there is a run already.
+        ValueError: If there is a run already, or the folder is a file.
     """
     if (folder / CONFIG).exists():
-        raise ValueError(f"{folder} holds a run already: give --resume, or another --out.")
+        raise ValueError(f"{folder} holds a run already: {advice}another --out.")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file, and a run is a folder: give another --out.")
     folder.mkdir(parents=True, exist_ok=True)
     versions = {package: version(package) for package in PACKAGES}
     text = json.dumps({**config, "format": FORMAT, "versions": versions}, indent=2) + "\n"
@@ -93,25 +97,30 @@ def go_on(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
         learner.restore(read_checkpoint(folder))
 
 
-def train(folder: Path, learner: Learner, games: int, minutes: float | None = None) -> None:
+def train(folder: Path, learner: Learner, games: int, minutes: float | None = None) -> bool:
     """Let a learner learn under a progress bar, with tests and checkpoints, up to its budget.
 
-    Ctrl-C ends this sitting after the round that is being played, with a checkpoint; the run can
-    go on later.
+    Ctrl-C or SIGTERM ends this sitting after the round that is being played, with a checkpoint; the
+    run can go on later.  A second one ends it at once, with the last checkpoint.
 
     Args:
         folder: The run's folder.
         learner: The learner.
         games: How many games of each side in all, earlier sittings included.
         minutes: So many minutes by the clock on the wall, spent learning, end this sitting, too.
+
+    Returns:
+        Whether the budget was used up, not stopped short of.
     """
     report_every = max(1, games // REPORTS)
-    learned = written = 0.0  # seconds
-    saved = reported = time.monotonic()
+    written = 0.0  # seconds
+    reported = time.monotonic()
+    saved = reported - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
     figures: dict[str, float] = {}
     tested: dict[str, float] = {}
-    bar = tqdm(total=games, initial=learner.games, unit=" games", desc=folder.name)
+    bar = _bar(folder.name, learner.games, games, minutes)
     with _Log(folder, learner.games) as log, bar, _interrupts() as interrupted:
+        before_sitting = learned = log.seconds
         while learner.games < games and not interrupted.is_set():
             before, began = learner.games, time.monotonic()
             figures = learner.learn()
@@ -120,10 +129,12 @@ def train(folder: Path, learner: Learner, games: int, minutes: float | None = No
             bar.update(learner.games - before)
             crossed = before // report_every != learner.games // report_every
             if crossed or now - reported > REPORT_SECONDS:
-                bar.set_postfix({name: f"{value:.4g}" for name, value in figures.items()})
+                bar.set_postfix_str(_told(figures))
                 log.write(learner.games, learned, figures)
                 reported = now
-            tested = learner.test(learner.test_games) if _test_is_due(before, learner.games) else {}
+            tested = {}
+            if _test_is_due(before, learner.games):
+                tested = learner.test(learner.test_games)
             if tested:
                 log.write(learner.games, learned, figures | tested)
                 _save_if_best(folder, learner, log, tested)
@@ -131,18 +142,30 @@ def train(folder: Path, learner: Learner, games: int, minutes: float | None = No
                 _save(folder, learner)
                 saved = time.monotonic()
                 written = saved - now
-            if minutes is not None and learned > 60 * minutes:
+            if minutes is not None and learned - before_sitting > 60 * minutes:
                 break
-        if interrupted.is_set():
-            words = f"stopped after {learner.games:,} games: --resume goes on"
-            bar.write(words, file=sys.stderr)
-        elif figures:
+        finished = not interrupted.is_set()
+        if finished and figures:
             tested = tested or learner.test(learner.test_games)
             log.write(learner.games, learned, figures | tested)
             _save_if_best(folder, learner, log, tested)
-            for name, value in tested.items():
-                bar.write(f"{name} {value:,.4g}", file=sys.stderr)
         _save(folder, learner)
+    if finished and tested:
+        print(f"test of {learner.test_games:,} games: {_told(tested)}", file=sys.stderr)
+    return finished
+
+
+def _bar(name: str, begun: int, games: int, minutes: float | None) -> tqdm[Any]:
+    """Return a bar that fills with games, or a line if the clock ends the sitting."""
+    if minutes is None:
+        return tqdm(total=games, initial=begun, unit=" games", desc=name, dynamic_ncols=True)
+    line = f"{{desc}}: {{n_fmt}} games in {{elapsed}} of {minutes:g} min{{postfix}}"
+    return tqdm(initial=begun, desc=name, dynamic_ncols=True, bar_format=line)
+
+
+def _told(figures: Mapping[str, float]) -> str:
+    """Return figures in one line, without those that are 0."""
+    return ", ".join(f"{name} {value:,.4g}" for name, value in figures.items() if value)
 
 
 def write_checkpoint(folder: Path, state: State, compressed: bool = False) -> None:
@@ -232,6 +255,7 @@ class _Log:
         if path.exists():
             lines = csv.DictReader(path.read_text().splitlines())
             rows = [row for row in lines if int(row["games"]) <= games]
+        self.seconds = float(rows[-1]["seconds"]) if rows else 0.0  # of earlier sittings
         self._rows, self._path = rows, path
         self._events = EventFileWriter(str(folder))
 
@@ -265,21 +289,25 @@ class _Log:
 
 @contextmanager
 def _interrupts() -> Iterator[threading.Event]:
-    """Note the first Ctrl-C instead of letting it cut a round in two; a second one cuts."""
+    """Note the first Ctrl-C or SIGTERM instead of letting it cut a round in two."""
     interrupted = threading.Event()
 
     def note(*_: object) -> None:
         interrupted.set()
-        signal.signal(signal.SIGINT, before)
+        restore()
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     if threading.current_thread() is not threading.main_thread():
         yield interrupted  # only the main thread may ask for signals
         return
-    before = signal.signal(signal.SIGINT, note)
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield interrupted
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()
 
 
 def _test_is_due(before: int, games: int) -> bool:

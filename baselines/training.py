@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ import tyro
 import tile_envs  # noqa: F401
 from baselines import runs
 from baselines.hyperparams import tuned, usual_env
-from baselines.roster import TRAINABLE, classes, make_learner, sides_of
+from baselines.roster import TRAINABLE, classes, make_learner, read_settings, sides_of
 from tile_envs.checks import checked_count, checked_seed
 from tile_envs.game_env import GameEnv
 
@@ -36,7 +37,7 @@ class Options(Generic[Settings]):
         minutes: So many minutes of learning, without tests and saving, end this sitting, too.
         seed: Starts games and exploration.
         out: The run's folder; runs/AGENT-ENV-SEED if not given.
-        resume: Go on with the run in that folder.
+        resume: Go on with the run in that folder, as it began; its settings need not be given.
         preset: Settings by name, from hyperparams.yml; what is given beside it comes first.
     """
 
@@ -66,8 +67,12 @@ def command(name: str, arguments: Sequence[str]) -> None:
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     first.add_argument("--env", default=usual_env(name) if name in TRAINABLE else None)
     first.add_argument("--preset")
+    first.add_argument("--out", type=Path)
+    first.add_argument("--resume", action="store_true")
     asked, _ = first.parse_known_args(arguments)
     defaults = default_options(name, asked.env, asked.preset)
+    if asked.resume and asked.out:
+        defaults = _as_it_began(name, asked.out, defaults)
     options = tyro.cli(
         tyro.conf.OmitArgPrefixes[Options[classes(name)[1]]],  # type: ignore[misc]
         args=list(arguments),
@@ -92,6 +97,26 @@ def default_options(name: str, env_id: str, preset: str | None) -> Options[Any]:
     return Options(settings, env=env_id, preset=preset, **common)
 
 
+def _as_it_began(name: str, folder: Path, options: Options[Any]) -> Options[Any]:
+    """Return options with what a run was begun with.
+
+    Raises:
+        ValueError: If there is no run, or one of another agent.
+    """
+    config = runs.read_config(folder)
+    if config["agent"] != name:
+        raise ValueError(f"{folder} is a run of {config['agent']}, not of {name}.")
+    sides = config["sides"]
+    return dataclasses.replace(
+        options,
+        settings=read_settings(folder, config),
+        env=config["env"],
+        env_kwargs=json.dumps(config["env_kwargs"]),
+        side=sides[0] if len(sides) == 1 else "both",
+        seed=config["seed"],
+    )
+
+
 def train_preset(name: str, env_id: str, preset: str | None, seed: int, folder: Path) -> None:
     """Train an agent by a preset, and go on if that was begun before."""
     options = dataclasses.replace(
@@ -113,6 +138,8 @@ def run(name: str, options: Options[Any]) -> Path:
         ValueError: If something is asked for that cannot be; no folder has been made then.
     """
     checked_count(options.games, "games")
+    if options.minutes is not None and not 0 < options.minutes < math.inf:
+        raise ValueError(f"minutes must be above 0 and finite, got {options.minutes}.")
     checked_seed(options.seed)
     env_kwargs = json.loads(options.env_kwargs)
     env = gym.make(options.env, **env_kwargs)
@@ -134,6 +161,11 @@ def run(name: str, options: Options[Any]) -> Path:
     else:
         learner.prepare()
         runs.begin(folder, config)
-    runs.train(folder, learner, options.games, options.minutes)
-    print(f"{name} has played {learner.games:,} games a side: {folder}")
+    finished = runs.train(folder, learner, options.games, options.minutes)
+    games = f"{learner.games:,} games{' a side' if sides else ''}"
+    print(
+        f"{name} has played {games}: {folder}"
+        if finished
+        else f"stopped after {games}, --resume goes on: {folder}"
+    )
     return folder

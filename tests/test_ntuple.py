@@ -226,6 +226,16 @@ def test_a_restart_begins_in_the_middle_of_the_last_game():
     assert 1.4 * alone < moves < 4 * alone
 
 
+def test_a_single_board_gets_a_single_action():
+    learner = with_random_weights(made(network="0123"))
+    boards = boards_from_play("Tiles2048-v0", n=20)
+    actions, _ = learner.predict(boards)
+    for board, action in zip(boards, actions, strict=True):
+        alone, _ = learner.predict(board)
+        assert alone == action
+        assert np.ndim(alone) == 0
+
+
 def test_stages_have_weights_of_their_own():
     learner = made(network="0123", stages=(64,), initial=8.0)
     weights = learner.state()["weights"].reshape(2, -1, 3)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,7 +43,7 @@ def test_a_run_is_tested_on_the_way(trained):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("sign", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("sign", ["SIGKILL", "SIGINT", "SIGTERM"])
 def test_a_stopped_run_goes_on_to_where_a_whole_one_ends(trained, tmp_path, sign):
     folder = tmp_path / "run"
     script = (
@@ -52,18 +53,18 @@ def test_a_stopped_run_goes_on_to_where_a_whole_one_ends(trained, tmp_path, sign
     arguments = ["train", "ntuple", "--games", "1200", "--out", str(folder), *SMALL]
     process = subprocess.Popen(
         [sys.executable, "-c", script, *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         text=True,
     )
     deadline = time.monotonic() + 60
     while not (folder / "checkpoint.npz").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(getattr(signal, sign))
-    _, errors = process.communicate(timeout=60)
-    if sign == "SIGINT":
+    said, _ = process.communicate(timeout=60)
+    if sign != "SIGKILL":
         assert process.returncode == 0
-        assert "--resume goes on" in errors
+        assert "--resume goes on" in said
     assert 0 < int(runs.read_checkpoint(folder)["rounds"]) < 24
     done = command(*arguments, "--resume")
     assert done.returncode == 0, done.stderr
@@ -110,6 +111,13 @@ def test_an_exported_run_plays_but_does_not_go_on(trained, tmp_path):
             ("evaluate", "random", "--search", "2"),
             "the values of a trained agent",
         ),
+        (("train", "ntuple", "--minutes", "0"), "minutes must be above 0 and finite, got 0.0"),
+        (("train", "qtable", "--resume", "--out", "TRAINED"), "is a run of ntuple, not of qtable"),
+        (("export", "TRAINED", "--out", "TRAINED"), "holds a run already: give another --out"),
+        (
+            ("evaluate", "TRAINED", "--search", "2", "--agent-kwargs", '{"milis": 3}'),
+            "a search has no option 'milis', only deeper, milliseconds",
+        ),
         (("evaluate", "TRAINED", "--search", "0"), "a search looks at 1 to 100 moves, got 0"),
         (("evaluate", "TRAINED", "--env", "Tiles2584-v0"), "trained in Tiles2048-v0, not in"),
         (("evaluate", "TRAINED", "--agent-kwargs", '{"a": 1}'), "takes no options"),
@@ -126,7 +134,18 @@ def test_mistakes_are_one_line(trained, arguments, message, tmp_path, monkeypatc
     assert done.stderr.count("\n") == 1
 
 
+def test_a_run_goes_on_as_it_began_unless_told_otherwise(trained, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(trained, folder)
+    done = command("train", "ntuple", "--games", 1300, "--out", folder, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert int(runs.read_checkpoint(folder)["rounds"]) == 26
+    rows = list(csv.DictReader((folder / "progress.csv").read_text().splitlines()))
+    seconds = [float(row["seconds"]) for row in rows]
+    assert seconds == sorted(seconds)  # those of the first sitting are counted on
+
+
 def test_a_resume_with_other_settings_says_which(trained):
-    done = command("train", "ntuple", "--games", 1300, "--out", trained, "--resume", *SMALL[:2])
+    done = command("train", "ntuple", "--games", 1300, "--out", trained, "--resume", "--batch", 100)
     assert done.returncode == 2
     assert "batch was 50 and is now 100" in done.stderr

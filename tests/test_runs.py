@@ -116,8 +116,8 @@ def test_ctrl_c_leaves_a_checkpoint(tmp_path):
     folder = tmp_path / "run"
     process = subprocess.Popen(
         [*COMMAND, "train", "qtable", "--games", "100000000", "--out", str(folder)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         text=True,
     )
     deadline = time.monotonic() + 60
@@ -125,9 +125,9 @@ def test_ctrl_c_leaves_a_checkpoint(tmp_path):
         time.sleep(0.05)
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=60)
     assert process.returncode == 0
-    assert "--resume goes on" in errors
+    assert "--resume goes on" in said
     assert int(state(folder)["rounds"]) > 0
 
 
@@ -204,6 +204,17 @@ def of_another_format(folder):
     (folder / "config.json").write_text(json.dumps(config | {"format": 99}))
 
 
+def of_unknown_settings(folder):
+    config = json.loads((folder / "config.json").read_text())
+    config["settings"]["trice"] = 1
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def of_no_settings(folder):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"settings": 3}))
+
+
 def incomplete(folder):
     (folder / "config.json").write_text('{"agent": "qtable"}')
 
@@ -218,6 +229,8 @@ def incomplete(folder):
         (of_another_agent, "the checkpoint holds"),
         (unreadable, "config.json is damaged"),
         (of_another_format, "was written in format 99, this version reads 2"),
+        (of_unknown_settings, "config.json has been damaged: trice is no setting of qtable"),
+        (of_no_settings, "config.json has been damaged"),
         (incomplete, "config.json is not that of a run"),
         (lambda folder: os.remove(folder / "checkpoint.npz"), "has no checkpoint.npz"),
         (lambda folder: os.remove(folder / "config.json"), "holds no run"),

@@ -16,6 +16,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Real
 from typing import Any
 
 import gymnasium as gym
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from baselines.agent import Observations, ValueAgent
 from baselines.ntuple.learning import NTuple
 from baselines.search.compiled import CompiledSearch
-from tile_envs.checks import checked_count
+from tile_envs.checks import as_integer, checked_count
 from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.env import SlidingEnv
 from tile_envs.sliding.rules import ACTIONS
@@ -66,15 +67,21 @@ class Expectimax(ValueAgent):
         memory_bits: int = 20,
         threads: int = 1,
     ) -> None:
-        if milliseconds is not None and not 0 < milliseconds < math.inf:
+        if milliseconds is not None and not (
+            isinstance(milliseconds, Real)
+            and not isinstance(milliseconds, bool)
+            and 0 < milliseconds < math.inf
+        ):
             raise ValueError(f"milliseconds must be above 0 and finite, got {milliseconds!r}.")
-        if not 1 <= memory_bits <= 30:
+        if not 1 <= checked_count(memory_bits, "memory_bits") <= 30:
             raise ValueError(f"memory_bits must be from 1 to 30, got {memory_bits!r}.")
+        if not isinstance(deeper or {}, Mapping):
+            raise ValueError(f'deeper must be a mapping such as {{"3": 4}}, got {deeper!r}.')
         self._depths = np.full(CELLS + 1, _checked_depth(depth))
-        for empty, at_depth in sorted((deeper or {}).items(), key=lambda pair: -int(pair[0])):
-            if not 0 <= int(empty) <= CELLS:
+        for empty, at_depth in sorted((deeper or {}).items(), key=lambda pair: -_whole(pair[0])):
+            if not 0 <= _whole(empty) <= CELLS:
                 raise ValueError(f"a board has 0 to {CELLS} empty cells, got {empty!r}.")
-            self._depths[: int(empty) + 1] = _checked_depth(at_depth)
+            self._depths[: _whole(empty) + 1] = _checked_depth(at_depth)
         game = env.unwrapped
         if not isinstance(game, SlidingEnv):
             raise ValueError("a search by chance plays the sliding games, not tic-tac-toe.")
@@ -173,7 +180,14 @@ def _search_in_time(
     return values
 
 
-def _checked_depth(depth: int) -> int:
-    if isinstance(depth, bool) or depth != int(depth) or not 1 <= depth <= DEEPEST:
+def _checked_depth(depth: Any) -> int:
+    moves = as_integer(depth)
+    if moves is None or not 1 <= moves <= DEEPEST:
         raise ValueError(f"a search looks at 1 to {DEEPEST} moves, got {depth!r}.")
-    return int(depth)
+    return moves
+
+
+def _whole(empty: Any) -> int:
+    """Return a number of empty cells; JSON has it as text.  -1 if it is none."""
+    text = str(empty)
+    return int(text) if text.isdecimal() else -1
