@@ -74,7 +74,7 @@ def ours() -> dict[str, float]:
         agent.predict(boards[:1])
         chosen = boards[np.random.default_rng(0).permutation(len(boards))[:n]]
         speeds[f"4x6 search, {depth}-ply"] = _per_second(_moves_chosen, agent, chosen)
-    one, two = (_learner(TC | {"threads": n}, rounds=4) for n in (1, 2))
+    one, two = (_learner(TC | {"threads": n}) for n in (1, 2))
     speeds["two threads against one, TC"] = _by_the_clock(two) / _by_the_clock(one)
     return speeds
 
@@ -93,9 +93,9 @@ def theirs(program: Path) -> dict[str, float]:
     return speeds
 
 
-def _learner(settings: dict[str, Any], rounds: int = ROUNDS) -> NTuple:
+def _learner(settings: dict[str, Any]) -> NTuple:
     learner = NTuple(ENV, (), NTupleSettings(**({"batch": 500} | settings)), seed=0)
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         learner.learn()
     return learner
 
