@@ -189,9 +189,27 @@ def test_threads_change_nothing():
     assert np.array_equal(three.predict(observations[:1])[0], one.predict(observations[:1])[0])
 
 
+def test_drawn_tiles_come_near_the_weighed_ones():
+    made = learner("Tiles2584-v0")
+    board = np.zeros((1, 4, 4), np.uint8)
+    board[0, 0] = (1, 3, 5, 8)
+    board[0, 1, :2] = (2, 2)
+    weighed = Expectimax(made, made.env, 2).values(board)
+    drawn = Expectimax(made, made.env, 2, samples=1)
+    turns = np.concatenate([drawn.values(board) for _ in range(4000)])
+    legal = np.isfinite(weighed[0])
+    assert (turns[:, legal].std(axis=0) > 0).all()
+    error = turns[:, legal].std(axis=0) / np.sqrt(len(turns))
+    assert (abs(turns.mean(axis=0)[legal] - weighed[0, legal]) < 5 * error).all()
+    again = Expectimax(made, made.env, 2, samples=1)
+    assert np.array_equal(turns[:1], again.values(board))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"samples": -1}, "samples must be a whole number of new tiles, or 0, got -1"),
+        ({"samples": 0.5}, "samples must be a whole number of new tiles, or 0, got 0.5"),
         ({"depth": 0}, "a search looks at 1 to 100 moves, got 0"),
         ({"depth": -2}, "a search looks at 1 to 100 moves, got -2"),
         ({"deeper": {3: 0}}, "a search looks at 1 to 100 moves, got 0"),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
 from typing import Any
@@ -52,6 +52,8 @@ class Expectimax(ValueAgent):
         memory_bits: What a compiled search has found is kept in a table of 2 to this power of
             entries, 20 bytes each, for each thread.
         threads: How many boards are searched at once.
+        samples: If above 0, so many new tiles are drawn for each afterstate instead of weighing
+            all, from random numbers that are the same in each run; the search is not compiled then.
 
     Raises:
         ValueError: If a number is outside its range, or the game is none with tiles that slide.
@@ -66,6 +68,7 @@ class Expectimax(ValueAgent):
         milliseconds: float | None = None,
         memory_bits: int = 20,
         threads: int = 1,
+        samples: int = 0,
     ) -> None:
         if milliseconds is not None and not (
             isinstance(milliseconds, Real)
@@ -86,11 +89,12 @@ class Expectimax(ValueAgent):
         if not isinstance(game, SlidingEnv):
             raise ValueError("a search by chance plays the sliding games, not tic-tac-toe.")
         self._game, self._milliseconds = game, milliseconds
+        weighs_all = _checked_samples(samples) == 0
         self._searches: list[Search] = [
             CompiledSearch(agent, game, memory_bits)
-            if isinstance(agent, NTuple)
-            else BatchedSearch(agent, game)
-            for _ in range(checked_count(threads, "threads"))
+            if isinstance(agent, NTuple) and weighs_all
+            else BatchedSearch(agent, game, samples, rng)
+            for rng in np.random.default_rng(0).spawn(checked_count(threads, "threads"))
         ]
         self._pool = ThreadPoolExecutor(threads)
 
@@ -124,10 +128,14 @@ class BatchedSearch:
     Args:
         agent: Whose values.
         env: The game.
+        samples: How many new tiles are drawn for an afterstate; 0 is none: all are weighed.
+        rng: By what they are drawn.
     """
 
-    def __init__(self, agent: ValueAgent, env: SlidingEnv) -> None:
-        self._agent, self._env = agent, env
+    def __init__(
+        self, agent: ValueAgent, env: SlidingEnv, samples: int, rng: np.random.Generator
+    ) -> None:
+        self._agent, self._env, self._samples, self._rng = agent, env, samples, rng
 
     def __call__(self, boards: Observations, depths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return what each action is worth, looking at so many moves `(n,)`; see `Expectimax`."""
@@ -150,15 +158,32 @@ class BatchedSearch:
 
     def _afterstate_values(self, after: Observations, left: int) -> NDArray[np.float64]:
         """Return A(s, left) of afterstates, `(n,)`; see the module."""
-        board, row, column = np.nonzero(after == 0)
-        law, values = self._env.law, np.zeros(len(after))
-        for tile, probability in zip(law.tiles, law.probabilities, strict=True):
-            following = after[board]
-            following[np.arange(len(board)), row, column] = tile
+        values = np.zeros(len(after))
+        for parents, following, weights in self._new_tiles(after):
             best = self._worths(following, left).max(axis=1, initial=-np.inf)
             best = np.where(best > -np.inf, best, 0.0)
-            values += probability * np.bincount(board, best, len(after))
-        return values / np.bincount(board, minlength=len(after))
+            values += np.bincount(parents, weights * best, len(after))
+        return values
+
+    def _new_tiles(
+        self, after: Observations
+    ) -> Iterator[tuple[NDArray[np.int64], Observations, NDArray[np.float64]]]:
+        """Yield what may follow afterstates: whose it is, the boards, and the weight of each."""
+        law, everyone = self._env.law, np.arange(len(after))
+        parents, rows, columns = np.nonzero(after == 0)
+        empty = np.bincount(parents, minlength=len(after))
+        for _ in range(self._samples):
+            drawn = empty.cumsum() - 1 - self._rng.integers(empty)
+            following = after.copy()
+            tiles = self._rng.choice(law.tiles, len(after), p=law.probabilities)
+            following[everyone, rows[drawn], columns[drawn]] = tiles
+            yield everyone, following, np.full(len(after), 1 / self._samples)
+        if self._samples:
+            return
+        for tile, probability in zip(law.tiles, law.probabilities, strict=True):
+            following = after[parents]
+            following[np.arange(len(parents)), rows, columns] = tile
+            yield parents, following, probability / empty[parents]
 
 
 def _search_in_time(
@@ -185,6 +210,13 @@ def _checked_depth(depth: Any) -> int:
     if moves is None or not 1 <= moves <= DEEPEST:
         raise ValueError(f"a search looks at 1 to {DEEPEST} moves, got {depth!r}.")
     return moves
+
+
+def _checked_samples(samples: Any) -> int:
+    tiles = as_integer(samples)
+    if tiles is None or tiles < 0:
+        raise ValueError(f"samples must be a whole number of new tiles, or 0, got {samples!r}.")
+    return tiles
 
 
 def _whole(empty: Any) -> int:
