@@ -7,18 +7,18 @@ generator in its checkpoint, and a run that was interrupted ends where an uninte
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import psutil
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from baselines.agent import Observations, ValueAgent
+from baselines.checks import check
 from baselines.episodes import Episodes, collect
 from tile_envs.tictactoe.env import TicTacToeEnv
 
@@ -215,35 +215,6 @@ def move_towards(
     visits[indices] += times
     rates = rate / visits[indices] ** decay
     entries[indices] += (1 - (1 - rates) ** times) * (means - entries[indices])
-
-
-def check(name: str, value: object, usable: bool, expected: str) -> None:
-    """Check a setting.
-
-    Raises:
-        ValueError: If it is not usable.
-    """
-    if not usable:
-        raise ValueError(f"{name} must be {expected}, got {value!r}.")
-
-
-def check_memory(needed: int, what: str, advice: Callable[[int], str]) -> None:
-    """Check that something fits into memory before it is made.
-
-    Args:
-        needed: Bytes.
-        what: What is made.
-        advice: Says what to do if only so many bytes are free.
-
-    Raises:
-        ValueError: If it does not fit.
-    """
-    available = psutil.virtual_memory().available
-    if needed > available:
-        raise ValueError(
-            f"{what} takes {needed / 2**30:,.1f} GiB, "
-            f"and {available / 2**30:,.1f} GiB are free: {advice(available)}."
-        )
 
 
 def training_envs(

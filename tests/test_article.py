@@ -59,7 +59,7 @@ def test_targets_are_rewards_and_the_best_legal_value():
     with torch.no_grad():
         for parameter in learner._network.parameters():
             parameter.zero_()
-        learner._network.dense[-1].bias.fill_(5.0)  # whatever is legal is worth 5
+        learner._network.last.bias.fill_(5.0)  # whatever is legal is worth 5
     seen = {}
 
     def mse(found, wanted):

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from stable_baselines3.common.type_aliases import TrainFreq
 
 from baselines.agent import Observations, ValueAgent
+from baselines.checks import check, check_least, check_memory, check_positive, check_shares
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.seeding import seeded
-from baselines.learner import State, check, check_memory
+from baselines.learner import State
 from baselines.replays import Transitions, read_transitions
 
 BOARDS_AT_ONCE = 1024
@@ -69,11 +70,10 @@ class DQNSettings(SB3Settings):
             ValueError: If a setting is outside its own.
         """
         super().check()
-        self._check_counts("round_steps", "gradient_steps", "batch", "memory", "n_steps")
-        self._check_counts("target_steps", "replay_steps")
-        self._check_shares("epsilon", "final_epsilon")
-        weight = self.loss_weight
-        check("loss_weight", weight, 0 < weight < math.inf, "above 0 and finite")
+        check_least(self, 1, "round_steps", "gradient_steps", "batch", "memory", "n_steps")
+        check_least(self, 1, "target_steps", "replay_steps")
+        check_shares(self, "epsilon", "final_epsilon")
+        check_positive(self, "loss_weight")
         for name, least in (("warm_up", "batch"), ("memory", "warm_up")):
             bound = getattr(self, least)
             expected = f"at least {least}, {bound}"
@@ -139,6 +139,7 @@ class DQNLearner(ValueAgent, SB3Learner):
                     "width": settings.width,
                     "hidden": list(settings.hidden),
                     "reward_scale": settings.reward_scale,
+                    "bfloat16": settings.uses_bfloat16,
                 },
                 device=settings.device,
             )

@@ -38,6 +38,8 @@ from tile_envs.game_vector_env import GameVectorEnv
 from tile_envs.sliding.env import SlidingEnv
 from tile_envs.tictactoe.env import TicTacToeEnv
 
+BLOCK = 64
+
 
 class BoardQNetwork(QNetwork):
     """What each action is worth, illegal ones far below all others.
@@ -56,6 +58,7 @@ class BoardQNetwork(QNetwork):
         hidden: Widths of the layers after them.
         reward_scale: What rewards are multiplied by.
         discount: γ.
+        bfloat16: Whether all layers but the last compute in this half precision.
     """
 
     def __init__(
@@ -69,13 +72,16 @@ class BoardQNetwork(QNetwork):
         hidden: Sequence[int],
         reward_scale: float,
         discount: float,
+        bfloat16: bool,
     ) -> None:
         shape = shape_of(observation_space)
         flat = FlattenExtractor(observation_space)
         super().__init__(observation_space, action_space, flat, flat.features_dim, net_arch=[])
         self.moves = moves_of(game, shape)
         outputs = 1 if afterstates else int(action_space.n)
-        self.q_net = BoardNetwork(self.moves, shape, width, hidden, outputs)  # type: ignore[assignment]
+        self.q_net = BoardNetwork(  # type: ignore[assignment]
+            self.moves, shape, width, hidden, outputs, bfloat16
+        )
         self.afterstates, self.symmetric = afterstates, symmetric
         self.reward_scale, self.discount = reward_scale, discount
 
@@ -84,9 +90,14 @@ class BoardQNetwork(QNetwork):
         after, rewards, legal = self.moves(obs)
         if not self.afterstates:
             return torch.where(legal, self.q_net(obs), ILLEGAL)
-        values = torch.full_like(rewards, ILLEGAL)
-        values[legal] = self._worth(after[legal], rewards[legal])
-        return values
+        places = legal.flatten().nonzero()[:, 0]
+        # Layers begin slowly with a batch of a new size: only whole numbers of blocks are used.
+        places = nn.functional.pad(places, (0, -len(places) % BLOCK))
+        values = torch.zeros_like(rewards)
+        values.view(-1)[places] = self._worth(
+            after.flatten(0, 1)[places], rewards.flatten()[places]
+        )
+        return values.where(legal, ILLEGAL)
 
     def of_actions(self, observations: Tensor, actions: Tensor) -> Tensor:
         """Return what one legal action for each board is worth, `(n, 1)`; actions `(n, 1)`."""
@@ -128,6 +139,7 @@ class BoardPolicy(DQNPolicy):
         hidden: Sequence[int] = (256, 128),
         reward_scale: float = 1 / 1024,
         discount: float = 0.99,
+        bfloat16: bool = False,
         **kwargs: Any,
     ) -> None:
         self._network: dict[str, Any] = {
@@ -138,6 +150,7 @@ class BoardPolicy(DQNPolicy):
             "hidden": hidden,
             "reward_scale": reward_scale,
             "discount": discount,
+            "bfloat16": bfloat16,
         }
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
 

@@ -4,7 +4,7 @@ The rules are looked up in tensors made from the package's own tables, so that a
 is all that a network needs: it finds the legal actions, the afterstates and the rewards by itself.
 
     boards ── Moves ──> afterstates, rewards, legal actions
-    boards ── Planes ──> one-hot planes ── Branches ──> features ── linear layers ──> values
+    boards ── planes_of ──> one-hot planes ── Branches ──> features ── linear layers ──> values
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
+from stable_baselines3.common.utils import get_device
 from torch import Tensor, nn
 
+from baselines.checks import check
 from tile_envs.sliding.env import VERTICAL
 from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, RULES_2048, RULES_2584
 from tile_envs.sliding.tables import (
@@ -31,6 +33,7 @@ from tile_envs.tictactoe.positions import CELLS, WINNING_LINES
 
 TICTACTOE = "tictactoe"
 RULES = {rules.name: rules for rules in (RULES_2048, RULES_2584)}
+PRECISIONS = ("auto", "float32", "bfloat16")
 ILLEGAL = -1e9
 """What an illegal action is worth: finite, as a target multiplies it by 0 once a game is over."""
 
@@ -83,8 +86,8 @@ class SlidingMoves(nn.Module):
         return torch.stack(after, 1), torch.stack(rewards, 1).float(), torch.stack(legal, 1)
 
     def planes_of(self, boards: Tensor) -> Tensor:
-        """Return a plane for each tile index, the empty cell included, `(n, planes, R, C)`."""
-        return nn.functional.one_hot(boards.long(), self.planes).movedim(-1, 1).float()
+        """Return a plane for each tile index, the empty cell included, `(n, R, C, planes)`."""
+        return nn.functional.one_hot(boards.long(), self.planes).float()
 
     def _keep(self, name: str, array: np.ndarray[Any, Any]) -> None:
         # Not persistent: a saved model names its rules instead of holding tables of 16 MiB.
@@ -121,13 +124,33 @@ class TicTacToeMoves(nn.Module):
         return after.reshape(len(boards), CELLS, *boards.shape[1:]), wins.float(), legal
 
     def planes_of(self, boards: Tensor) -> Tensor:
-        """Return a plane of own marks and one of the other's, `(n, 2, 3, 3)`."""
-        return torch.stack((boards == 1, boards == -1), 1).float()
+        """Return a plane of own marks and one of the other's, `(n, 3, 3, 2)`."""
+        return torch.stack((boards == 1, boards == -1), -1).float()
 
 
 def moves_of(game: str, shape: tuple[int, int]) -> SlidingMoves | TicTacToeMoves:
     """Return the moves of a game, by the name of its rules, or "tictactoe"."""
     return TicTacToeMoves() if game == TICTACTOE else SlidingMoves(game, shape)
+
+
+class Pairs(nn.Linear):
+    """A convolution of 1×2 or 2×1: one matrix product, twice as fast here as `Conv2d`.
+
+    Args:
+        channels: Those of the input.
+        width: Those of the output.
+        dim: Along which the pairs lie: 1 for a cell and the one below, 2 for it and the one right.
+    """
+
+    def __init__(self, channels: int, width: int, dim: int) -> None:
+        super().__init__(2 * channels, width)
+        self.dim = dim
+
+    def forward(self, cells: Tensor) -> Tensor:
+        """Return `(n, …, width)`, one fewer along the dimension, of cells `(n, R, C, channels)`."""
+        n = cells.shape[self.dim] - 1
+        pairs = cells.narrow(self.dim, 0, n), cells.narrow(self.dim, 1, n)
+        return super().forward(torch.cat(pairs, -1))
 
 
 class Branches(nn.Module):
@@ -146,30 +169,29 @@ class Branches(nn.Module):
         super().__init__()
         self.first, self.second = nn.ModuleList(), nn.ModuleList()
         self.features = 0
-        for kernel, seen in _fitting(shape):
-            self.first.append(nn.Conv2d(planes, width, kernel))
+        for dim, seen in _fitting(shape):
+            self.first.append(Pairs(planes, width, dim))
             self.features += width * seen[0] * seen[1]
             branch = nn.ModuleList()
-            for again, seen_then in _fitting(seen):
-                branch.append(nn.Conv2d(width, width, again))
+            for then, seen_then in _fitting(seen):
+                branch.append(Pairs(width, width, then))
                 self.features += width * seen_then[0] * seen_then[1]
             self.second.append(branch)
 
     def forward(self, planes: Tensor) -> Tensor:
-        """Return features `(n, features)` of planes `(n, planes, R, C)`."""
+        """Return features `(n, features)` of planes `(n, R, C, planes)`."""
         seen = []
         for convolution, branch in zip(self.first, self.second, strict=True):
             near = torch.relu(convolution(planes))
             seen.append(near.flatten(1))
-            seen += [torch.relu(again(near)).flatten(1) for again in branch.children()]
+            seen += [torch.relu(then(near)).flatten(1) for then in branch.children()]
         return torch.cat(seen, 1)
 
 
-def _fitting(shape: tuple[int, int]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Return the kernels that fit a board, and the shapes that they leave."""
-    kernels = ((1, 2), (2, 1))
-    left = [(kernel, (shape[0] - kernel[0] + 1, shape[1] - kernel[1] + 1)) for kernel in kernels]
-    return [(kernel, seen) for kernel, seen in left if min(seen) > 0]
+def _fitting(shape: tuple[int, int]) -> list[tuple[int, tuple[int, int]]]:
+    """Return the dimensions along which a board has pairs, and the shapes that they leave."""
+    left = ((1, (shape[0] - 1, shape[1])), (2, (shape[0], shape[1] - 1)))
+    return [(dim, seen) for dim, seen in left if min(seen) > 0]
 
 
 class BoardNetwork(nn.Module):
@@ -181,6 +203,7 @@ class BoardNetwork(nn.Module):
         width: Channels of each branch of convolutions.
         hidden: Widths of the layers after them.
         outputs: How many values a board has.
+        bfloat16: Whether all layers but the last compute in this half precision.
     """
 
     def __init__(
@@ -190,21 +213,60 @@ class BoardNetwork(nn.Module):
         width: int,
         hidden: Sequence[int],
         outputs: int,
+        bfloat16: bool,
     ) -> None:
         super().__init__()
         self._moves = [moves]  # in a list, it is not registered a second time
+        self._bfloat16 = bfloat16
         branches = Branches(moves.planes, shape, width)
         layers: list[nn.Module] = [branches]
         size = branches.features
         for out in hidden:
-            layers += [nn.Linear(size, out), nn.ReLU()]
+            # Without the norm, the first steps switch off all units for good: features are many.
+            layers += [nn.Linear(size, out), nn.LayerNorm(out), nn.ReLU()]
             size = out
-        self.layers = nn.Sequential(*layers, nn.Linear(size, outputs))
+        self.layers = nn.Sequential(*layers)
+        self.last = nn.Linear(size, outputs)
 
     def forward(self, boards: Tensor) -> Tensor:
         """Return values `(n, outputs)` of boards `(n, R, C)`."""
-        values: Tensor = self.layers(self._moves[0].planes_of(boards))
+        with half_precision(boards.device, self._bfloat16):
+            seen = self.layers(self._moves[0].planes_of(boards))
+        values: Tensor = self.last(seen.float())
         return values
+
+
+def half_precision(device: torch.device, is_used: bool) -> torch.autocast:
+    """Return a context in which layers compute in bfloat16, if that is used."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=is_used)
+
+
+def check_precision(precision: str) -> None:
+    """Check a choice of precision.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    check("precision", precision, precision in PRECISIONS, f"one of {', '.join(PRECISIONS)}")
+
+
+def uses_bfloat16(precision: str, device: str) -> bool:
+    """Return whether to compute in bfloat16: if told so, or if "auto" and the hardware has it.
+
+    A processor that only imitates it is twenty times slower.
+
+    Args:
+        precision: One of `PRECISIONS`.
+        device: Of torch, or "auto".
+    """
+    if precision != "auto":
+        return precision == "bfloat16"
+    is_fast: bool
+    if get_device(device).type == "cuda":
+        is_fast = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        is_fast = torch.cpu._is_avx512_bf16_supported()
+    return is_fast
 
 
 def symmetric_images(boards: Tensor) -> Tensor:

@@ -19,8 +19,9 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from torch import Tensor
 
 from baselines.agent import Observations
+from baselines.checks import check_least, check_shares
 from baselines.deep.masked_dqn import game_of
-from baselines.deep.networks import Branches, moves_of, shape_of
+from baselines.deep.networks import Branches, half_precision, moves_of, shape_of
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.seeding import seeded
 
@@ -51,8 +52,8 @@ class PPOSettings(SB3Settings):
             ValueError: If a setting is outside its own.
         """
         super().check()
-        self._check_counts("rollout_steps", "batch", "epochs")
-        self._check_shares("entropy", "gae_trace")
+        check_least(self, 1, "rollout_steps", "batch", "epochs")
+        check_shares(self, "entropy", "gae_trace")
 
 
 class BoardFeatures(BaseFeaturesExtractor):
@@ -62,20 +63,24 @@ class BoardFeatures(BaseFeaturesExtractor):
         observation_space: Boards.
         game: The name of the rules, or "tictactoe".
         width: Channels of each branch of convolutions.
+        bfloat16: Whether they compute in this half precision.
     """
 
-    def __init__(self, observation_space: spaces.Box, game: str, width: int) -> None:
+    def __init__(
+        self, observation_space: spaces.Box, game: str, width: int, bfloat16: bool = False
+    ) -> None:
         shape = shape_of(observation_space)
         moves = moves_of(game, shape)
         branches = Branches(moves.planes, shape, width)
         super().__init__(observation_space, branches.features)
-        self.branches = branches
+        self.branches, self._bfloat16 = branches, bfloat16
         self._moves = [moves]  # in a list, it is not registered
 
     def forward(self, observations: Tensor) -> Tensor:
         """Return features `(n, features_dim)` of boards `(n, R, C)`."""
-        features: Tensor = self.branches(self._moves[0].planes_of(observations))
-        return features
+        with half_precision(observations.device, self._bfloat16):
+            features: Tensor = self.branches(self._moves[0].planes_of(observations))
+        return features.float()
 
 
 class ScaledRewards(VecEnvWrapper):
@@ -139,6 +144,7 @@ class PPOLearner(SB3Learner):
                     "features_extractor_kwargs": {
                         "game": game_of(self.bridge),
                         "width": settings.width,
+                        "bfloat16": settings.uses_bfloat16,
                     },
                     "net_arch": list(settings.hidden),
                 },

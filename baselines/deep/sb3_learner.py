@@ -22,11 +22,13 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.utils import LinearSchedule, safe_mean
 from torch import Tensor
 
+from baselines.checks import check, check_least, check_positive, check_shares
+from baselines.deep.networks import check_precision, uses_bfloat16
 from baselines.deep.sb3_bridge import Bridge
 from baselines.deep.seeding import seeded
 from baselines.evaluate import mean_score
 from baselines.exact import against_random, policy_of
-from baselines.learner import TEST_SEED, Learner, State, check, training_envs
+from baselines.learner import TEST_SEED, Learner, State, training_envs
 from tile_envs.random_stream import mix, start
 
 RECENT_GAMES = 100
@@ -49,6 +51,7 @@ class SB3Settings:
         reward_scale: What rewards are multiplied by.
         threads: Those of torch; small networks are faster with one.
         device: cpu, cuda or auto, which is the GPU if there is one.
+        precision: float32, bfloat16 or auto, which is bfloat16 if the hardware is fast at it.
     """
 
     opponent: str = "random"
@@ -62,6 +65,7 @@ class SB3Settings:
     reward_scale: float = 1 / 1024
     threads: int = 2
     device: str = "auto"
+    precision: str = "auto"
 
     def check(self) -> None:
         """Check the ranges.
@@ -69,19 +73,16 @@ class SB3Settings:
         Raises:
             ValueError: If a setting is outside its own.
         """
-        self._check_counts("width", "games_at_once", "steps", "threads")
-        self._check_shares("discount")
-        for name in ("learning_rate", "final_learning_rate", "reward_scale"):
-            check(name, getattr(self, name), 0 < getattr(self, name) < np.inf, "above 0 and finite")
+        check_least(self, 1, "width", "games_at_once", "steps", "threads")
+        check_shares(self, "discount")
+        check_positive(self, "learning_rate", "final_learning_rate", "reward_scale")
+        check_precision(self.precision)
         check("hidden", self.hidden, min(self.hidden, default=1) >= 1, "widths of at least 1")
 
-    def _check_counts(self, *names: str) -> None:
-        for name in names:
-            check(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
-
-    def _check_shares(self, *names: str) -> None:
-        for name in names:
-            check(name, getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
+    @property
+    def uses_bfloat16(self) -> bool:
+        """Whether networks compute in bfloat16."""
+        return uses_bfloat16(self.precision, self.device)
 
     @property
     def learning_rates(self) -> LinearSchedule:

@@ -25,8 +25,9 @@ import torch
 from numpy.typing import NDArray
 
 from baselines.agent import Observations
+from baselines.checks import check, check_least, check_positive, check_shares
 from baselines.episodes import Episodes
-from baselines.learner import SELF, SIDES, BatchLearner, State, check, epsilon_greedy, falling
+from baselines.learner import SELF, SIDES, BatchLearner, State, epsilon_greedy, falling
 from baselines.tabular.boards import BoardCodes
 from tile_envs.tictactoe.env import TicTacToeEnv
 from tile_envs.tictactoe.positions import CELLS, solve
@@ -83,13 +84,11 @@ class NeuralSettings:
             ValueError: If a setting is outside its own.
         """
         check("opponent", self.opponent, self.opponent != SELF, "another player for a network")
-        for name in ("hidden", "minibatch", "passes", "epsilon_games"):
-            check(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
-        check("memory", self.memory, self.memory >= 0, "at least 0")
+        check_least(self, 1, "hidden", "minibatch", "passes", "epsilon_games")
+        check_least(self, 0, "memory")
         check("optimizer", self.optimizer, self.optimizer in OPTIMIZERS, " or ".join(OPTIMIZERS))
-        check("learning_rate", self.learning_rate, self.learning_rate > 0, "above 0")
-        for name in ("epsilon", "epsilon_step"):
-            check(name, getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
+        check_positive(self, "learning_rate")
+        check_shares(self, "epsilon", "epsilon_step")
         for name in ("win", "draw", "loss") if self.sigmoid else ():
             expected = "from 0 to 1 with a sigmoid"
             check(name, getattr(self, name), 0 <= getattr(self, name) <= 1, expected)

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agent import Observations, ValueAgent
+from baselines.checks import check, check_least, check_positive, check_shares
 from baselines.kernels import (
     ACTIONS_END,
     NEXT,
@@ -52,7 +53,7 @@ from baselines.kernels import (
     spawned,
     transposed,
 )
-from baselines.learner import TEST_SEED, Learner, State, check
+from baselines.learner import TEST_SEED, Learner, State
 from baselines.ntuple.network import (
     Indices,
     Net,
@@ -118,12 +119,10 @@ class NTupleSettings:
         known = self.direction in ("forward", "backward")
         check("direction", self.direction, known, "forward or backward")
         check("initial", self.initial, math.isfinite(self.initial), "a finite number")
-        check("trace", self.trace, 0 <= self.trace <= 1, "from 0 to 1")
-        rate = self.learning_rate
-        check("learning_rate", rate, 0 < rate < math.inf, "above 0 and finite")
-        for name in ("stage_games", "halving_games"):
-            check(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
-        check("batch", self.batch, self.batch >= 1, "at least 1")
+        check_shares(self, "trace")
+        check_positive(self, "learning_rate")
+        check_least(self, 0, "stage_games", "halving_games")
+        check_least(self, 1, "batch")
         check("threads", self.threads, 1 <= self.threads <= 256, "from 1 to 256")
         if self.direction == "forward":
             check("trace", self.trace, self.trace == 0, "0 with direction forward")

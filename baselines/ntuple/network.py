@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.checks import check_memory
 from baselines.kernels import LOW_BLOCK, TWO_CELLS, Game, Word, compiled, transposed
-from baselines.learner import check_memory
 from baselines.ntuple.vectors import LANES, add_up
 from tile_envs.random_stream import Words
 from tile_envs.sliding.env import SlidingEnv

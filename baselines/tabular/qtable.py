@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agent import Observations
+from baselines.checks import check, check_least, check_shares
 from baselines.episodes import Episodes
-from baselines.learner import BatchLearner, State, check, epsilon_greedy, falling, move_towards
+from baselines.learner import BatchLearner, State, epsilon_greedy, falling, move_towards
 from baselines.tabular.boards import BoardCodes
 
 
@@ -65,14 +66,11 @@ class QTableSettings:
         Raises:
             ValueError: If a setting is outside its own.
         """
-        rate, decay = self.learning_rate, self.learning_rate_decay
+        rate = self.learning_rate
         check("learning_rate", rate, 0 < rate <= 1, "above 0 and at most 1")
-        check("learning_rate_decay", decay, 0 <= decay <= 1, "from 0 to 1")
-        check("epsilon", self.epsilon, 0 <= self.epsilon <= 1, "from 0 to 1")
-        check("epsilon_step", self.epsilon_step, 0 <= self.epsilon_step <= 1, "from 0 to 1")
-        check("epsilon_games", self.epsilon_games, self.epsilon_games >= 1, "at least 1")
-        check("discount", self.discount, 0 <= self.discount <= 1, "from 0 to 1")
-        check("loss_weight", self.loss_weight, self.loss_weight >= 0, "at least 0")
+        check_shares(self, "learning_rate_decay", "epsilon", "epsilon_step", "discount")
+        check_least(self, 1, "epsilon_games")
+        check_least(self, 0, "loss_weight")
 
 
 class QTable(BatchLearner):

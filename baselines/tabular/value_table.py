@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agent import Observations
+from baselines.checks import check, check_least, check_shares
 from baselines.episodes import Episodes
-from baselines.learner import BatchLearner, State, check, epsilon_greedy, move_towards
+from baselines.learner import BatchLearner, State, epsilon_greedy, move_towards
 from tile_envs.tictactoe.env import TicTacToeEnv
 from tile_envs.tictactoe.positions import CELLS, O, X, afterstates, encode, solve
 
@@ -66,11 +67,8 @@ class ValueTableSettings:
         """
         check("target", self.target, self.target in ("best", "result"), "'best' or 'result'")
         check("step_size", self.step_size, 0 < self.step_size <= 1, "above 0 and at most 1")
-        decay, fall = self.step_size_decay, self.step_size_fall
-        check("step_size_decay", decay, 0 <= decay <= 1, "from 0 to 1")
-        check("step_size_fall", fall, 0 <= fall <= 1, "from 0 to 1")
-        check("epsilon", self.epsilon, 0 <= self.epsilon <= 1, "from 0 to 1")
-        check("loss_weight", self.loss_weight, self.loss_weight >= 0, "at least 0")
+        check_shares(self, "step_size_decay", "step_size_fall", "epsilon")
+        check_least(self, 0, "loss_weight")
         worth = -self.loss_weight <= self.draw <= 1
         check("draw", self.draw, worth, "between a loss and a win")
 

@@ -1,0 +1,58 @@
+"""Checks of settings: each raises one error that names the value and what was expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import psutil
+
+
+def check(name: str, value: object, usable: bool, expected: str) -> None:
+    """Check a setting.
+
+    Raises:
+        ValueError: If it is not usable.
+    """
+    if not usable:
+        raise ValueError(f"{name} must be {expected}, got {value!r}.")
+
+
+def check_least(settings: object, least: int, *names: str) -> None:
+    """Check that settings are not below a number; raises as `check` does."""
+    for name in names:
+        value = getattr(settings, name)
+        check(name, value, value >= least, f"at least {least}")
+
+
+def check_shares(settings: object, *names: str) -> None:
+    """Check that settings are from 0 to 1; raises as `check` does."""
+    for name in names:
+        value = getattr(settings, name)
+        check(name, value, 0 <= value <= 1, "from 0 to 1")
+
+
+def check_positive(settings: object, *names: str) -> None:
+    """Check that settings are above 0 and finite; raises as `check` does."""
+    for name in names:
+        value = getattr(settings, name)
+        check(name, value, 0 < value < math.inf, "above 0 and finite")
+
+
+def check_memory(needed: int, what: str, advice: Callable[[int], str]) -> None:
+    """Check that something fits into memory before it is made.
+
+    Args:
+        needed: Bytes.
+        what: What is made.
+        advice: Says what to do if only so many bytes are free.
+
+    Raises:
+        ValueError: If it does not fit.
+    """
+    available = psutil.virtual_memory().available
+    if needed > available:
+        raise ValueError(
+            f"{what} takes {needed / 2**30:,.1f} GiB, "
+            f"and {available / 2**30:,.1f} GiB are free: {advice(available)}."
+        )
