@@ -1,9 +1,9 @@
-"""Trains n-tuple networks by the clock and judges them, alone and with search.
+"""Trains agents by the clock and judges them, alone and with search.
 
-    python -m benchmarks.learning --out benchmarks/results/ntuple.csv
+    python -m benchmarks.learning --out benchmarks/results/learning.csv
 
-Trained networks stay in the folder of --runs, and what is there is gone on with.  Rows that the
-file holds already are kept; `--only` names the runs to make.  Every figure is the judge's.
+Trained agents stay in the folder of --runs, and what is there is gone on with.  Rows that the file
+holds already are kept; `--only` names the runs to make.  Every figure is the judge's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from baselines import runs
 from baselines.evaluate import judge
@@ -25,40 +25,53 @@ from baselines.training import default_options, run
 ENOUGH = 10**9  # games; the clock ends a sitting
 
 
+class Judging(NamedTuple):
+    """How an agent is judged.
+
+    Attributes:
+        games: In so many games.
+        depth: Looking at so many moves.
+        samples: And at so many drawn new tiles; 0 is all.
+    """
+
+    games: int
+    depth: int = 1
+    samples: int = 0
+
+
 @dataclass(frozen=True)
 class Run:
-    """A network to train, and how to judge it.
+    """An agent to train, and how to judge it.
 
     Attributes:
         label: What rows call it.
+        agent: Its name.
         env: The environment's id.
-        env_kwargs: Its options, as JSON.
+        env_kwargs: Its options, as JSON; None is the preset's.
         preset: The preset that is trained.
         settings: What is other than in the preset.
         minutes: When it is judged, in minutes of learning.
         seeds: So many seeds, from 0 on.
-        judged: `(depth, games)`: how it is judged after its last minute; before it, without search.
+        judged: How it is judged after its last minute; before, only the first way.
     """
 
     label: str
+    agent: str = "ntuple"
     env: str = "Tiles2048-v0"
-    env_kwargs: str = "{}"
+    env_kwargs: str | None = None
     preset: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     minutes: tuple[float, ...] = (10,)
     seeds: int = 1
-    judged: tuple[tuple[int, int], ...] = ((1, 1000),)
+    judged: tuple[Judging, ...] = (Judging(1000),)
 
 
+SEARCHES = (Judging(1000), Judging(300, 2), Judging(100, 3))
+DEEP = (Judging(300), Judging(100, 2))
 HARD = '{"spawn": {"1": 0.75, "3": 0.25}}'
 RUNS = (
     Run("one core", minutes=(0.75, 1, 2, 4), seeds=3),
-    Run(
-        "two cores",
-        settings={"threads": 2},
-        minutes=(1, 2, 5, 10),
-        judged=((1, 1000), (2, 300), (3, 100)),
-    ),
+    Run("two cores", settings={"threads": 2}, minutes=(1, 2, 5, 10), judged=SEARCHES),
     Run(
         "two cores, stages",
         settings={
@@ -69,25 +82,29 @@ RUNS = (
             "halving_games": 60_000,
         },
         minutes=(25, 50),
-        judged=((1, 1000), (2, 300), (3, 100)),
+        judged=SEARCHES,
     ),
-    Run("one core", "Tiles2584-v0", minutes=(1, 5)),
+    Run("one core", env="Tiles2584-v0", minutes=(1, 5)),
     Run(
         "two cores, 1 and 3 appear",
-        "Tiles2584-v0",
-        HARD,
+        env="Tiles2584-v0",
+        env_kwargs=HARD,
         settings={"threads": 2},
         minutes=(1, 10),
-        judged=((1, 1000), (2, 300), (3, 100)),
+        judged=SEARCHES,
     ),
-    Run("course, 21 values", "Tiles2584-v0", preset="course", minutes=(2, 4)),
+    Run("course, 21 values", env="Tiles2584-v0", preset="course", minutes=(2, 4, 20)),
     Run(
         "course, 26 values",
-        "Tiles2584-v0",
+        env="Tiles2584-v0",
         preset="course",
         settings={"values": 26},
-        minutes=(2, 4),
+        minutes=(2, 4, 20),
     ),
+    Run("dqn", "dqn", minutes=(60,), judged=DEEP),
+    Run("dqn", "dqn", env="Tiles2584-v0", minutes=(60,), judged=DEEP),
+    Run("ppo", "ppo", minutes=(30,), judged=DEEP[:1]),
+    Run("article", "article", minutes=(30, 90), judged=(Judging(300), Judging(300, 2, samples=1))),
 )
 
 
@@ -111,36 +128,44 @@ def main() -> None:
 
 
 def judged(each: Run, seed: int, folder: Path) -> Iterator[Row]:
-    """Train a network, and judge it whenever it is time."""
-    options = default_options("ntuple", each.env, each.preset)
+    """Train an agent, and judge it whenever it is time."""
+    options = default_options(each.agent, each.env, each.preset)
     settings = dataclasses.replace(options.settings, **each.settings)
     name = f"{each.env}-{each.label}-{seed}".replace(",", "").replace(" ", "-")
-    place, learned = folder / name, 0.0
+    place = folder / name
     for minutes in each.minutes:
-        run(
-            "ntuple",
-            dataclasses.replace(
+        missing = minutes - _learned(place)
+        if missing > 0:
+            asked = dataclasses.replace(
                 options,
                 settings=settings,
-                env_kwargs=each.env_kwargs,
+                env_kwargs=options.env_kwargs if each.env_kwargs is None else each.env_kwargs,
                 games=ENOUGH,
-                minutes=minutes - learned,
+                minutes=missing,
                 seed=seed,
                 out=place,
                 resume=(place / runs.CONFIG).exists(),
-            ),
-        )
-        learned = minutes
-        player = load(place)
+            )
+            run(each.agent, asked)
+        player, threads = load(place), settings.threads
         is_last = minutes == each.minutes[-1]
-        for depth, games in each.judged if is_last else ((1, 1000),):
-            threads = settings.threads
+        for games, depth, samples in each.judged if is_last else each.judged[:1]:
             agent = player.agent
             if depth > 1:
-                agent = searching(player, depth, {"threads": threads}).agent
-            row, _ = judge(agent, "ntuple", player.env, player.env_kwargs, games, seed=0)
+                search = {"threads": 1 if samples else threads, "samples": samples}
+                agent = searching(player, depth, search).agent
+            row, _ = judge(agent, each.agent, player.env, player.env_kwargs, games, seed=0)
             told = {"label": each.label, "train_seed": seed, "minutes": minutes, "depth": depth}
-            yield told | {"threads": threads, "games_learned": player.agent.games} | row
+            told |= {"samples": samples, "threads": threads, "games_learned": player.agent.games}
+            yield told | row
+
+
+def _learned(place: Path) -> float:
+    """Return how many minutes a run has learned for."""
+    if not (place / runs.PROGRESS).exists():
+        return 0.0
+    with (place / runs.PROGRESS).open(newline="") as file:
+        return max(float(row["seconds"]) for row in csv.DictReader(file)) / 60
 
 
 def _known(path: Path) -> list[Row]:
@@ -152,11 +177,13 @@ def _known(path: Path) -> list[Row]:
 
 def _key(row: Row) -> Sequence[Any]:
     return (
+        row["agent"],
         row["env"],
         row["label"],
         int(row["train_seed"]),
         float(row["minutes"]),
         int(row["depth"]),
+        int(row["samples"]),
     )
 
 

@@ -12,6 +12,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -103,20 +104,23 @@ def sliding_table() -> str:
     return _table(head, lines)
 
 
-def ntuple_table() -> str:
-    """Return what n-tuple networks reach, by minutes of learning and depth of search."""
-    rows = _rows("ntuple.csv")
+def learning_table(agents: Sequence[str]) -> str:
+    """Return what agents reach, by minutes of learning and depth of search."""
+    rows = [row for row in _rows("learning.csv") if row["agent"] in agents]
     lines = []
     for env, label in dict.fromkeys((row["env"], row["label"]) for row in rows):
         runs = [row for row in rows if (row["env"], row["label"]) == (env, label)]
-        for minutes, depth in dict.fromkeys((row["minutes"], row["depth"]) for row in runs):
-            seeds = [row for row in runs if (row["minutes"], row["depth"]) == (minutes, depth)]
+        ways = dict.fromkeys((row["minutes"], row["depth"], row["samples"]) for row in runs)
+        for way in ways:
+            minutes, depth, samples = way
+            seeds = [row for row in runs if (row["minutes"], row["depth"], row["samples"]) == way]
             means = " · ".join(map(_mean, seeds))
             wins = 2048 if env == "Tiles2048-v0" else 2584
             reached = [json.loads(row["reach"]).get(str(wins), 0.0) for row in seeds]
+            ply = f"{depth}, {samples} drawn" if samples != "0" else depth
             lines.append(
                 (
-                    *(env, label, f"{float(minutes):g}", depth, seeds[0]["episodes"], means),
+                    *(env, label, f"{float(minutes):g}", ply, seeds[0]["episodes"], means),
                     " · ".join(f"{share:.1%}" for share in reached),
                     " · ".join(_top(row["reach"]) for row in seeds),
                     f"{float(seeds[0]['moves_per_second']):,.0f}",
@@ -231,7 +235,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "start-up": start_up_table,
     "article": article_table,
     "sliding": sliding_table,
-    "ntuple": ntuple_table,
+    "ntuple": partial(learning_table, ("ntuple",)),
+    "deep": partial(learning_table, ("dqn", "ppo", "article")),
     "kernels": kernels_table,
     "tic-tac-toe": tictactoe_table,
     "seeds": seeds_table,
