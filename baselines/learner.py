@@ -40,6 +40,8 @@ class Learner(ABC):
     rounds: int
     test_games = 1000
     """So many games a test has."""
+    first_test = 1000
+    """Tests come after 1, 2, 5, 10, 20, 50 … times so many games."""
 
     @property
     @abstractmethod

@@ -41,6 +41,8 @@ LAST, BEST = "last.zip", "best.zip"
 FORMAT = 2
 """Counts up whenever a checkpoint means something else than before."""
 ENTRIES = {"agent", "env", "env_kwargs", "sides", "settings", "seed"}
+ELSEWHERE = {"device"}
+"""Settings that say where a run is, not what it is; it may go on with others."""
 PACKAGES = ("tile-envs", "numpy", "gymnasium", "torch")
 CHECKPOINT_SECONDS = 30
 FIRST_CHECKPOINT_SECONDS = 5
@@ -50,8 +52,6 @@ REPORTS = 100
 """How many lines of progress a whole run makes."""
 REPORT_SECONDS = 10
 """After so long there is a line in any case."""
-FIRST_TEST = 1000
-"""Tests come after 1, 2, 5, 10, 20, 50 … times so many games."""
 
 
 def begin(folder: Path, config: Mapping[str, Any], advice: str = "give --resume, or ") -> None:
@@ -89,7 +89,7 @@ def go_on(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
     differing = [
         f"{name} was {value!r} and is now {asked['settings'].get(name)!r}"
         for name, value in known["settings"].items()
-        if asked["settings"].get(name) != value
+        if asked["settings"].get(name) != value and name not in ELSEWHERE
     ]
     if differing:
         raise ValueError(f"{folder} goes on as it began only: {'; '.join(differing)}.")
@@ -133,7 +133,7 @@ def train(folder: Path, learner: Learner, games: int, minutes: float | None = No
                 log.write(learner.games, learned, figures)
                 reported = now
             tested = {}
-            if _test_is_due(before, learner.games):
+            if _test_is_due(before, learner.games, learner.first_test):
                 tested = learner.test(learner.test_games)
             if tested:
                 log.write(learner.games, learned, figures | tested)
@@ -310,10 +310,10 @@ def _interrupts() -> Iterator[threading.Event]:
         restore()
 
 
-def _test_is_due(before: int, games: int) -> bool:
-    """Tell whether games have passed one of 1, 2, 5, 10, 20, 50 … times `FIRST_TEST`."""
-    tens = 10 ** max(0, len(str(games // FIRST_TEST)) - 1)
-    return any(before < n * tens * FIRST_TEST <= games for n in (1, 2, 5))
+def _test_is_due(before: int, games: int, first: int) -> bool:
+    """Tell whether games have passed one of 1, 2, 5, 10, 20, 50 … times `first`."""
+    tens = 10 ** max(0, len(str(games // first)) - 1)
+    return any(before < n * tens * first <= games for n in (1, 2, 5))
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -120,6 +120,7 @@ def test_memory_is_checked_before_it_is_taken(monkeypatch):
     ("settings", "message"),
     [
         ({"width": 0}, "width must be at least 1, got 0"),
+        ({"precision": "half"}, "precision must be one of auto, float32, bfloat16, got 'half'"),
         ({"hidden": (0,)}, "hidden must be widths of at least 1"),
         ({"memory": 8}, "memory must be at least warm_up, 64, got 8"),
         ({"warm_up": 8}, "warm_up must be at least batch, 16, got 8"),
@@ -155,3 +156,13 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path):
     again.restore(runs.read_checkpoint(tmp_path))
     assert again.games == learner.games >= 30
     assert equal(learner, again)
+
+
+def test_a_run_goes_on_on_another_device_but_not_otherwise(tmp_path):
+    def config(settings):
+        return dict.fromkeys(runs.ENTRIES, "x") | {"settings": settings}
+
+    runs.begin(tmp_path, config({"device": "cuda", "width": 8}))
+    runs.go_on(tmp_path, config({"device": "cpu", "width": 8}), made())
+    with pytest.raises(ValueError, match="goes on as it began only: width was 8 and is now 9"):
+        runs.go_on(tmp_path, config({"device": "cuda", "width": 9}), made())

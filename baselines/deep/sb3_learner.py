@@ -105,6 +105,7 @@ class SB3Learner(Learner):
     """
 
     test_games = 100
+    first_test = 100
     counters: tuple[str, ...] = ("num_timesteps", "_n_updates", "_current_progress_remaining")
     """The model's attributes that count on."""
 
