@@ -58,7 +58,7 @@ class DQNSettings(SB3Settings):
     epsilon: float = 0.1
     final_epsilon: float = 0.0
     n_steps: int = 1
-    target_steps: int = 8_000
+    target_steps: int = 1_600
     loss_weight: float = 1.0
     replays: str = ""
     replay_steps: int = 1_000

@@ -222,11 +222,12 @@ class BoardNetwork(nn.Module):
         layers: list[nn.Module] = [branches]
         size = branches.features
         for out in hidden:
-            # Without the norm, the first steps switch off all units for good: features are many.
-            layers += [nn.Linear(size, out), nn.LayerNorm(out), nn.ReLU()]
+            layers += [nn.Linear(size, out), nn.ReLU()]
             size = out
         self.layers = nn.Sequential(*layers)
         self.last = nn.Linear(size, outputs)
+        # From random weights the first steps overshoot, and switch off all units before for good.
+        nn.init.zeros_(self.last.weight)
 
     def forward(self, boards: Tensor) -> Tensor:
         """Return values `(n, outputs)` of boards `(n, R, C)`."""

@@ -58,8 +58,8 @@ class SB3Settings:
     width: int = 128
     hidden: tuple[int, ...] = (128,)
     games_at_once: int = 64
-    learning_rate: float = 5e-4
-    final_learning_rate: float = 1e-4
+    learning_rate: float = 2e-4
+    final_learning_rate: float = 2e-5
     steps: int = 1_000_000
     discount: float = 0.999
     reward_scale: float = 1 / 1024
