@@ -22,6 +22,7 @@ import gymnasium as gym
 import numpy as np
 
 import tile_envs  # noqa: F401
+from baselines.episodes import collect
 from baselines.ntuple.learning import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
 from baselines.tables import checked_path, write_rows
@@ -32,7 +33,8 @@ FORWARD = {"network": "4x6", "direction": "forward", "trace": 0.0, "restart": Fa
 TD = FORWARD | {"method": "td", "learning_rate": 0.1}
 TC = FORWARD | {"method": "tc", "learning_rate": 1.0}
 ROUNDS = 10  # of 500 games before anything is measured
-BOARDS = {2: 5000, 3: 200}
+SEARCHED = {2: 10, 3: 1}
+"""By depth, how many games' boards are searched."""
 THREADED_ROUNDS = 4
 
 
@@ -68,12 +70,11 @@ def ours() -> dict[str, float]:
         speeds[f"4x6 {name} training"] = _per_second(_moves_of_a_round, learner)
     learner = _learner(TD)
     speeds["4x6 greedy play"] = _per_second(_moves_of_games, learner)
-    boards = _boards(learner)
-    for depth, n in BOARDS.items():
+    for depth, games in SEARCHED.items():
         agent = Expectimax(learner, ENV, depth)
+        boards = _boards(learner, games)
         agent.predict(boards[:1])
-        chosen = boards[np.random.default_rng(0).permutation(len(boards))[:n]]
-        speeds[f"4x6 search, {depth}-ply"] = _per_second(_moves_chosen, agent, chosen)
+        speeds[f"4x6 search, {depth}-ply"] = _per_second(_moves_chosen, agent, boards)
     one, two = (_learner(TC | {"threads": n}) for n in (1, 2))
     speeds["two threads against one, TC"] = _by_the_clock(two) / _by_the_clock(one)
     return speeds
@@ -84,12 +85,16 @@ def theirs(program: Path) -> dict[str, float]:
     speeds = {}
     for name, alpha in (("TD(0)", "0.1"), ("TC", "1.0")):
         command = [program, "-n", "4x6patt", "-a", alpha, "-t", "5x1000", "-e", "1x1000"]
+        for depth, games in SEARCHED.items():
+            command += ["-e", f"1x{games}", f"search={depth}p"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         found = re.findall(r"([\d.]+)ops", done.stdout)
-        # The last thousand games of training, then the evaluation, then its summary.
+        # The last thousand games of training; each evaluation is told twice, with its summary.
         speeds[f"4x6 {name} training"] = float(found[4])
         if name == "TD(0)":
             speeds["4x6 greedy play"] = float(found[5])
+            for told, depth in enumerate(SEARCHED):
+                speeds[f"4x6 search, {depth}-ply"] = float(found[7 + 2 * told])
     return speeds
 
 
@@ -124,16 +129,12 @@ def _by_the_clock(learner: NTuple) -> float:
     return statistics.median(learner.learn()["moves_per_second"] for _ in range(THREADED_ROUNDS))
 
 
-def _boards(learner: NTuple) -> np.ndarray[Any, Any]:
-    """Return boards from all along games that were played greedily."""
-    envs = gym.make_vec("Tiles2048-v0", 100)
-    observations, _ = envs.reset(seed=0)
-    kept = []
-    for step in range(2000):
-        observations, *_ = envs.step(learner.predict(observations)[0])
-        if step % 20 == 0:
-            kept.append(observations)
-    return np.concatenate(kept)
+def _boards(learner: NTuple, games: int) -> np.ndarray[Any, Any]:
+    """Return the boards of games that are played greedily, one game after the other."""
+    envs = gym.make_vec("Tiles2048-v0", games)
+    seeds = np.arange(games, dtype=np.uint64)
+    played = collect(envs, seeds, lambda boards, _: learner.predict(boards)[0])
+    return played.observations.swapaxes(0, 1)[played.playing.T]
 
 
 if __name__ == "__main__":
