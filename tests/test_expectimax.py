@@ -107,6 +107,7 @@ def test_depth_one_is_the_greedy_player():
     made = learner("Tiles2048-v0")
     envs = gym.make_vec("Tiles2048-v0", 100)
     observations, _ = envs.reset(seed=0)
+    envs.action_space.seed(0)
     for _ in range(30):
         observations, *_ = envs.step(envs.sample_legal_actions())
     agent = Expectimax(made, made.env, 1)

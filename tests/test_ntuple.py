@@ -38,6 +38,7 @@ def with_random_weights(learner, scale=100.0):
 def boards_from_play(env_id, n=200, **env_kwargs):
     envs = gym.make_vec(env_id, n, **env_kwargs)
     observations, _ = envs.reset(seed=3)
+    envs.action_space.seed(3)
     for _ in range(60):
         observations, *_ = envs.step(envs.sample_legal_actions())
     return observations
@@ -378,7 +379,7 @@ def test_well_known_sets_are_of_their_names():
         ({"trace": 1.5}, "trace must be from 0 to 1, got 1.5"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0 and finite, got 0.0"),
         ({"initial": float("nan")}, "initial must be a finite number, got nan"),
-        ({"direction": "forward"}, "trace must be 0 with direction forward, got 0.7"),
+        ({"direction": "forward"}, "trace must be 0 with direction forward, got 0.5"),
         ({"batch": 0}, "batch must be at least 1, got 0"),
         ({"threads": 0}, "threads must be from 1 to 256, got 0"),
     ],

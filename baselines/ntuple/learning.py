@@ -102,7 +102,7 @@ class NTupleSettings:
     initial: float = 0.0
     method: str = "tc"
     direction: str = "backward"
-    trace: float = 0.7
+    trace: float = 0.5
     restart: bool = True
     learning_rate: float = 1.0
     halving_games: int = 0
