@@ -56,14 +56,15 @@ def evaluate(
 
     Args:
         agent: The agent's name (random, greedy; in tic-tac-toe also minimax, minimax_first, mcts),
-            or the folder of a trained one.
+            or the folder of a trained one, or a model in it, such as runs/d/best.zip.
         env: The environment's id (Tiles2048-v0, or the one that the agent was trained in).
         episodes: How many games (1000, unless a preset says otherwise).
         seed: Which games, and the agent's own random numbers.
         env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
         agent_kwargs: A named agent's options, such as '{"playouts": 4000}' for mcts; or the
             search's, such as '{"threads": 2, "deeper": {"3": 4}}' (4 moves ahead where at most 3
-            cells are empty) or '{"milliseconds": 10}' (as far as there is time, up to --search).
+            cells are empty), '{"milliseconds": 10}' (as far as there is time, up to --search) or
+            '{"samples": 1}' (one drawn new tile instead of all).
         side: The side played in tic-tac-toe: X, O, random or both (self-play). Not given, X for a
             named agent, but all sides that a trained one has learned, and all if exact.
         exact: Walk the whole tree of tic-tac-toe instead: the exact shares against random play,

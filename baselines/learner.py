@@ -78,6 +78,14 @@ class Learner(ABC):
         """Write what has been learned as a library's own model, if it is one of a library."""
         return None
 
+    def load_model(self, path: Path) -> None:
+        """Play from now on with what `save_model` wrote.
+
+        Raises:
+            ValueError: If it is no model of such a learner.
+        """
+        raise ValueError(f"{path} is no model of this agent: give the folder of its run.")
+
     @abstractmethod
     def state(self) -> State:
         """Return all that has been learned, and the number of rounds.

@@ -21,6 +21,7 @@ from tile_envs.tictactoe.env import TicTacToeEnv
 
 NAMED = ("random", "greedy", "minimax", "minimax_first", "mcts")
 TRAINABLE = ("qtable", "value_table", "neural", "ntuple", "dqn", "ppo", "article")
+MODEL_SUFFIX = ".zip"  # of Stable-Baselines3
 
 
 class Contestant(NamedTuple):
@@ -152,9 +153,11 @@ def sides_of(env: gym.Env[Any, Any], side: str) -> tuple[str, ...]:
     """Return the sides that are to be learned: "X", "O" or both; none in a sliding game.
 
     Raises:
-        ValueError: If there is no such side.
+        ValueError: If there is no such side, or the game has none.
     """
     if not isinstance(env.unwrapped, TicTacToeEnv):
+        if side != "both":
+            raise ValueError(f"side is for tic-tac-toe, which has two, got {side!r}: leave it out.")
         return ()
     if side not in (*SIDES, "both"):
         raise ValueError(f"side must be X, O or both, got {side!r}.")
@@ -188,7 +191,7 @@ def contestant(
     """Return an agent that is known by its name or by its folder.
 
     Args:
-        name: One of `NAMED`, or the folder of a trained run.
+        name: One of `NAMED`, the folder of a trained run, or a model in that.
         env_id: The environment's id; None is the one of the trained run, or Tiles2048-v0.
         env_kwargs: The environment's options; those of a trained run are taken over.
         seed: Starts a named agent's own random numbers.
@@ -197,7 +200,7 @@ def contestant(
     Raises:
         ValueError: If there is no such agent, or it does not play this environment.
     """
-    if name in NAMED or not Path(name).is_dir():
+    if name in NAMED or not (Path(name).is_dir() or Path(name).suffix == MODEL_SUFFIX):
         env_id = env_id or "Tiles2048-v0"
         agent = make_agent(name, env_id, env_kwargs, seed, **agent_kwargs)
         sides = sides_of(gym.make(env_id, **env_kwargs), "both")
@@ -235,13 +238,14 @@ def searching(player: Contestant, depth: int, options: Mapping[str, Any]) -> Con
     return player._replace(agent=agent, name=f"{player.name} {depth}-ply")
 
 
-def load(folder: str | Path) -> Contestant:
-    """Load a trained agent from its run's folder.
+def load(path: str | Path) -> Contestant:
+    """Load a trained agent from its run's folder, or from a model there, such as its best.
 
     Raises:
         ValueError: If there is none, or its files are damaged or do not belong together.
     """
-    folder = Path(folder)
+    path = Path(path)
+    folder = path.parent if path.suffix == MODEL_SUFFIX else path
     config = read_config(folder)
     name, env_id, env_kwargs = config["agent"], config["env"], config["env_kwargs"]
     settings, state = read_settings(folder, config), read_checkpoint(folder)
@@ -249,6 +253,8 @@ def load(folder: str | Path) -> Contestant:
     try:
         learner = make_learner(name, env_id, env_kwargs, sides, settings, config["seed"])
         learner.restore(state)
+        if path != folder:
+            learner.load_model(path)
     except (TypeError, ValueError, gym.error.Error) as error:
         raise ValueError(f"{folder}: {error}") from None
     return Contestant(learner, name, env_id, env_kwargs, sides, trained=True)

@@ -7,6 +7,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.evaluation import evaluate_policy
@@ -34,7 +35,10 @@ def bridge(env_id="Tiles2048-v0", n=8, **env_kwargs):
 
 def made(envs, policy=SMALL, **options):
     options = {"learning_starts": 32, "buffer_size": 1000, "seed": 0} | options
-    return MaskedDQN("BoardPolicy", envs, policy_kwargs=dict(policy), **options)
+    model = MaskedDQN("BoardPolicy", envs, policy_kwargs=dict(policy), **options)
+    torch.nn.init.normal_(model.q_net.q_net.last.weight)  # a new network says 0 of all boards
+    model.q_net_target.load_state_dict(model.q_net.state_dict())
+    return model
 
 
 def strict(env_id, **env_kwargs):
@@ -136,6 +140,18 @@ def test_values_are_those_of_afterstates_and_masked(afterstates):
             assert (values[~here, action] == ILLEGAL).all()
             alone = model.q_net.of_actions(boards[here], chosen[here])[:, 0]
             assert torch.allclose(alone, expected[here], atol=1e-6)
+
+
+def test_half_precision_comes_near_the_whole():
+    whole = made(bridge(), {"width": 64, "hidden": [64]})
+    half = made(bridge(), {"width": 64, "hidden": [64], "bfloat16": True})
+    half.policy.load_state_dict(whole.policy.state_dict())
+    boards = torch.as_tensor(played("Tiles2048-v0"))
+    with torch.no_grad():
+        exact, near = (model.q_net.q_net(boards)[:, 0] for model in (whole, half))
+    assert near.dtype == torch.float32
+    assert not torch.equal(exact, near)
+    assert (exact - near).abs().mean() < 0.02 * exact.std()
 
 
 def test_every_game_explores_by_itself():
@@ -268,3 +284,15 @@ def test_a_model_of_another_game_is_refused(tmp_path):
     for env_id, env_kwargs in (("Tiles2584-v0", {}), ("Tiles2048-v0", {"shape": (3, 3)})):
         with pytest.raises(ValueError, match="spaces do not match"):
             MaskedDQN.load(tmp_path / "model.zip", env=bridge(env_id, **env_kwargs))
+
+
+@pytest.mark.parametrize("kind", ["cut", "text", "other"])
+def test_a_file_that_is_no_model_is_refused(tmp_path, kind):
+    path = tmp_path / "model.zip"
+    if kind == "other":
+        PPO("MlpPolicy", gym.make("CartPole-v1"), n_steps=8, batch_size=8).save(path)
+    else:
+        made(bridge()).save(path)
+        path.write_bytes(path.read_bytes()[:2000] if kind == "cut" else b"no model at all")
+    with pytest.raises(ValueError, match=r"no whole model of MaskedDQN|wasn't a zip-file"):
+        MaskedDQN.load(path)

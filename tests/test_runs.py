@@ -267,6 +267,7 @@ def test_a_side_that_was_not_trained_is_refused(tmp_path):
         (("qtable", "--learning-rate", "2"), "learning_rate must be above 0 and at most 1, got 2"),
         (("qtable", "--opponent", "god"), "opponent must be"),
         (("qtable", "--side", "Z"), "side must be X, O or both, got 'Z'"),
+        (("ntuple", "--side", "X"), "side is for tic-tac-toe, which has two, got 'X'"),
         (("qtable", "--env", "Tiles2048-v0"), "a table for boards of 4×4"),
         (("qtable", "--env", "CartPole-v1"), "CartPole-v1 is not an environment of this package"),
         (("qtable", "--games", "0"), "games must be a positive integer, got 0"),

@@ -14,7 +14,7 @@ from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.ppo import PPOLearner, PPOSettings
 from baselines.evaluate import play
-from baselines.roster import load, make_agent
+from baselines.roster import contestant, load, make_agent
 
 SMALL = {"width": 8, "hidden": (8,), "batch": 16, "warm_up": 64, "memory": 640, "threads": 1}
 
@@ -100,6 +100,12 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     trained = play(player.agent, player.env, player.env_kwargs, episodes=100).returns.mean()
     random = make_agent("random", player.env, player.env_kwargs)
     assert trained > 1.5 * play(random, player.env, player.env_kwargs, episodes=100).returns.mean()
+    best = contestant(str(folder / "best.zip"), None, {}, 0, {})
+    assert play(best.agent, best.env, best.env_kwargs, episodes=10).moves > 0
+    (folder / "cut.zip").write_bytes((folder / "last.zip").read_bytes()[:1000])
+    for name in ("cut.zip", "missing.zip"):
+        with pytest.raises(ValueError, match=rf"{name} is no model of this run"):
+            load(folder / name)
     model = MaskedDQN.load(folder / "last.zip")
     boards, _ = gym.make_vec(player.env, 20, **player.env_kwargs).reset(seed=0)
     assert np.array_equal(

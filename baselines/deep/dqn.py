@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -18,7 +17,6 @@ from baselines.agent import Observations, ValueAgent
 from baselines.checks import check, check_least, check_memory, check_positive, check_shares
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.seeding import seeded
 from baselines.learner import State
 from baselines.replays import Transitions, read_transitions
 
@@ -42,7 +40,8 @@ class DQNSettings(SB3Settings):
         epsilon: The share of actions that are drawn at random; it falls as the learning rate ...
         final_epsilon: ... to this.
         n_steps: Rewards that are summed before the target's value.
-        target_steps: Steps of single games between updates of the target network.
+        target_steps: Steps of single games between updates of the target network ...
+        target_share: ... which goes so much of the way to the one that learns.
         loss_weight: What a loss of tic-tac-toe costs, when a win brings 1.
         replays: A folder of games in files that are learned from at first ...
         replay_steps: ... in so many gradient steps, before any is played.
@@ -59,6 +58,7 @@ class DQNSettings(SB3Settings):
     final_epsilon: float = 0.0
     n_steps: int = 1
     target_steps: int = 1_600
+    target_share: float = 1.0
     loss_weight: float = 1.0
     replays: str = ""
     replay_steps: int = 1_000
@@ -72,7 +72,7 @@ class DQNSettings(SB3Settings):
         super().check()
         check_least(self, 1, "round_steps", "gradient_steps", "batch", "memory", "n_steps")
         check_least(self, 1, "target_steps", "replay_steps")
-        check_shares(self, "epsilon", "final_epsilon")
+        check_shares(self, "epsilon", "final_epsilon", "target_share")
         check_positive(self, "loss_weight")
         for name, least in (("warm_up", "batch"), ("memory", "warm_up")):
             bound = getattr(self, least)
@@ -85,11 +85,7 @@ class DQNSettings(SB3Settings):
 class DQNLearner(ValueAgent, SB3Learner):
     """A masked DQN of Stable-Baselines3 that learns in rounds.
 
-    Args:
-        env: The game.
-        sides: What is learned in tic-tac-toe, of "X" and "O"; one network plays both.
-        settings: How it looks and learns.
-        seed: Starts the network, the games and all that is drawn.
+    Arguments are those of `SB3Learner`.
 
     Attributes:
         model: The model; `MaskedDQN.load` reads what `model.save` writes.
@@ -100,12 +96,10 @@ class DQNLearner(ValueAgent, SB3Learner):
 
     counters = (*SB3Learner.counters, "exploration_rate", "_n_calls", "_episode_num")
     model: MaskedDQN
+    _settings: DQNSettings
 
-    def __init__(
-        self, env: gym.Env[Any, Any], sides: tuple[str, ...], settings: DQNSettings, seed: int
-    ) -> None:
-        settings.check()
-        space = env.observation_space
+    def _new_model(self) -> MaskedDQN:
+        settings, space = self._settings, self._env.observation_space
         assert space.dtype is not None
         assert space.shape is not None
         transition = 2 * space.dtype.itemsize * math.prod(space.shape) + 8 + 3 * 4
@@ -114,36 +108,33 @@ class DQNLearner(ValueAgent, SB3Learner):
             f"a replay buffer of {settings.memory:,} transitions",
             lambda available: f"give a memory of at most {available // transition:,}",
         )
-        super().__init__(env, sides, settings, seed)
-        self._settings = settings
-        with seeded(seed):
-            model = MaskedDQN(
-                "BoardPolicy",
-                self.bridge,
-                learning_rate=settings.learning_rates,
-                buffer_size=settings.memory,
-                learning_starts=settings.warm_up,
-                batch_size=settings.batch,
-                gamma=settings.discount,
-                train_freq=1,
-                gradient_steps=settings.gradient_steps,
-                n_steps=settings.n_steps,
-                target_update_interval=settings.target_steps,
-                exploration_initial_eps=settings.epsilon,
-                exploration_final_eps=settings.final_epsilon,
-                exploration_fraction=1.0,
-                loss_weight=settings.loss_weight,
-                policy_kwargs={
-                    "afterstates": settings.afterstates,
-                    "symmetric": settings.symmetric,
-                    "width": settings.width,
-                    "hidden": list(settings.hidden),
-                    "reward_scale": settings.reward_scale,
-                    "bfloat16": settings.uses_bfloat16,
-                },
-                device=settings.device,
-            )
-            self._callback = self._begin(model, settings.steps)
+        return MaskedDQN(
+            "BoardPolicy",
+            self.bridge,
+            learning_rate=settings.learning_rates,
+            buffer_size=settings.memory,
+            learning_starts=settings.warm_up,
+            batch_size=settings.batch,
+            gamma=settings.discount,
+            train_freq=1,
+            gradient_steps=settings.gradient_steps,
+            n_steps=settings.n_steps,
+            target_update_interval=settings.target_steps,
+            tau=settings.target_share,
+            exploration_initial_eps=settings.epsilon,
+            exploration_final_eps=settings.final_epsilon,
+            exploration_fraction=1.0,
+            loss_weight=settings.loss_weight,
+            policy_kwargs={
+                "afterstates": settings.afterstates,
+                "symmetric": settings.symmetric,
+                "width": settings.width,
+                "hidden": list(settings.hidden),
+                "reward_scale": settings.reward_scale,
+                "bfloat16": settings.uses_bfloat16,
+            },
+            device=settings.device,
+        )
 
     def prepare(self) -> None:
         """Read the replays, if there are any.

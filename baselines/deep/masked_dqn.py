@@ -196,6 +196,19 @@ class MaskedDQN(DQN):
             self.policy_kwargs["game"] = game_of(self.env)
         super()._setup_model()
 
+    @classmethod
+    def load(cls, path: Any, *args: Any, **kwargs: Any) -> MaskedDQN:
+        """Load a model, as SB3 does.
+
+        Raises:
+            ValueError: If the file holds no whole model of this class, or one of another game than
+                that of the environment that is given.
+        """
+        try:
+            return super().load(path, *args, **kwargs)
+        except (AssertionError, KeyError, RuntimeError, TypeError) as error:
+            raise ValueError(f"{path} holds no whole model of MaskedDQN: {error}.") from None
+
     def predict(
         self,
         observation: Any,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
@@ -23,7 +22,6 @@ from baselines.checks import check_least, check_shares
 from baselines.deep.masked_dqn import game_of
 from baselines.deep.networks import Branches, half_precision, moves_of, shape_of
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.seeding import seeded
 
 
 @dataclass(frozen=True)
@@ -108,11 +106,7 @@ class ScaledRewards(VecEnvWrapper):
 class PPOLearner(SB3Learner):
     """MaskablePPO that learns in rounds, one rollout each.
 
-    Args:
-        env: The game.
-        sides: What is learned in tic-tac-toe, of "X" and "O"; one network plays both.
-        settings: How it looks and learns.
-        seed: Starts the network, the games and all that is drawn.
+    Arguments are those of `SB3Learner`.
 
     Attributes:
         model: The model; `MaskablePPO.load` reads what `model.save` writes.
@@ -122,35 +116,31 @@ class PPOLearner(SB3Learner):
     """
 
     model: MaskablePPO
+    _settings: PPOSettings
 
-    def __init__(
-        self, env: gym.Env[Any, Any], sides: tuple[str, ...], settings: PPOSettings, seed: int
-    ) -> None:
-        settings.check()
-        super().__init__(env, sides, settings, seed)
-        with seeded(seed):
-            model = MaskablePPO(
-                "MlpPolicy",
-                ScaledRewards(self.bridge, settings.reward_scale),
-                learning_rate=settings.learning_rates,
-                n_steps=settings.rollout_steps,
-                batch_size=settings.batch,
-                n_epochs=settings.epochs,
-                gamma=settings.discount,
-                gae_lambda=settings.gae_trace,
-                ent_coef=settings.entropy,
-                policy_kwargs={
-                    "features_extractor_class": BoardFeatures,
-                    "features_extractor_kwargs": {
-                        "game": game_of(self.bridge),
-                        "width": settings.width,
-                        "bfloat16": settings.uses_bfloat16,
-                    },
-                    "net_arch": list(settings.hidden),
+    def _new_model(self) -> MaskablePPO:
+        settings = self._settings
+        return MaskablePPO(
+            "MlpPolicy",
+            ScaledRewards(self.bridge, settings.reward_scale),
+            learning_rate=settings.learning_rates,
+            n_steps=settings.rollout_steps,
+            batch_size=settings.batch,
+            n_epochs=settings.epochs,
+            gamma=settings.discount,
+            gae_lambda=settings.gae_trace,
+            ent_coef=settings.entropy,
+            policy_kwargs={
+                "features_extractor_class": BoardFeatures,
+                "features_extractor_kwargs": {
+                    "game": game_of(self.bridge),
+                    "width": settings.width,
+                    "bfloat16": settings.uses_bfloat16,
                 },
-                device=settings.device,
-            )
-            self._callback = self._begin(model, settings.steps)
+                "net_arch": list(settings.hidden),
+            },
+            device=settings.device,
+        )
 
     def _play_and_learn(self) -> None:
         model = self.model

@@ -18,7 +18,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.utils import LinearSchedule, safe_mean
 from torch import Tensor
 
@@ -102,6 +101,9 @@ class SB3Learner(Learner):
     Attributes:
         bridge: The games that are learned from.
         model: The model.
+
+    Raises:
+        ValueError: If a setting is out of its range, or does not fit into memory.
     """
 
     test_games = 100
@@ -114,7 +116,8 @@ class SB3Learner(Learner):
     def __init__(
         self, env: gym.Env[Any, Any], sides: tuple[str, ...], settings: SB3Settings, seed: int
     ) -> None:
-        self._env, self._sides, self._seed = env, sides, seed
+        settings.check()
+        self._env, self._sides, self._settings, self._seed = env, sides, settings, seed
         self._game: Any = env.unwrapped
         side = sides[0] if len(sides) == 1 else "random"
         n = settings.games_at_once
@@ -122,13 +125,14 @@ class SB3Learner(Learner):
         torch.set_num_threads(settings.threads)
         self.bridge = Bridge(envs)
         self.rounds = 0
+        with seeded(seed):
+            self.model = self._new_model()
+            self.bridge.seed(int(mix(np.array(start(seed), np.uint64)) >> np.uint64(1)))
+            _, self._callback = self.model._setup_learn(settings.steps, None)
 
-    def _begin(self, model: BaseAlgorithm, steps: int) -> BaseCallback:
-        """Take a new model, whose schedules run for so many steps, and start its games."""
-        self.model = model
-        self.bridge.seed(int(mix(np.array(start(self._seed), np.uint64)) >> np.uint64(1)))
-        _, callback = model._setup_learn(steps, None)
-        return callback
+    @abstractmethod
+    def _new_model(self) -> BaseAlgorithm:
+        """Return a model that has learned nothing, for the games of the bridge."""
 
     @abstractmethod
     def _play_and_learn(self) -> None:
@@ -177,6 +181,19 @@ class SB3Learner(Learner):
     def save_model(self, path: Path) -> None:
         """Write the model as Stable-Baselines3 does, for its own `load`."""
         self.model.save(path)
+
+    def load_model(self, path: Path) -> None:
+        """Play from now on with a model that Stable-Baselines3 has saved.
+
+        Raises:
+            ValueError: If it is not whole, or has other networks.
+        """
+        try:
+            self.model.set_parameters(path)
+        except (ValueError, RuntimeError, OSError):
+            raise ValueError(
+                f"{path} is no model of this run: it is missing, not whole, or has other networks."
+            ) from None
 
     def state(self) -> State:
         """Return networks, optimizer, games, and where learning stands."""
