@@ -4,7 +4,8 @@
 
 256 games, legal actions at random, masks asked for in every step as MaskablePPO does; steps per
 second as in `speed`.  gymnasium-2048, if it is installed, has no masks: its illegal moves are not
-counted, and not tried again on the same board.
+counted, and not tried again on the same board.  Beside that, the share of the time that games and
+bridge take when a DQN is trained.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tile_envs  # noqa: F401
 from baselines.deep.sb3_bridge import Bridge
+from baselines.roster import make_learner, sides_of
 from baselines.tables import checked_path, write_rows
+from baselines.training import default_options
 from benchmarks.ours import GAMES
 from benchmarks.peers import GYMNASIUM_2048_ID, Peer, Play, installed
-from benchmarks.speed import speed_rows
+from benchmarks.speed import figures_row, speed_rows
 
 NUM_ENVS = 256
+SHARE = "share of training"
 
 
 def main() -> None:
@@ -47,10 +51,21 @@ def main() -> None:
             Peer("gymnasium-2048", "2048", "DummyVecEnv", NUM_ENVS, _play_gymnasium_2048)
         )
     rows = list(speed_rows(candidates, asked.turns))
+    for game, env_id in GAMES.items():
+        shares = _shares_of_training(env_id, asked.turns)
+        rows.append(figures_row(SHARE, shares, "tile-envs", game, "Bridge", 1))
     for row in rows:
         print(f"{row['package']:<16}{row['game']:<13}{row['kind']:<13}{row['value']:>12,.4g}")
     if asked.out:
         write_rows(rows, asked.out)
+
+
+def _shares_of_training(env_id: str, rounds: int) -> list[float]:
+    settings = default_options("dqn", env_id, None).settings
+    learner = make_learner("dqn", env_id, {}, sides_of(gym.make(env_id), "both"), settings, seed=0)
+    while not learner.learn()["loss"] > 0:  # at first it plays at random, and learns nothing
+        pass
+    return [learner.learn()["environment_share"] for _ in range(rounds)]
 
 
 def _bridge(env_id: str, num_envs: int) -> VecEnv:

@@ -76,7 +76,6 @@ RUNS = (
         "two cores, stages",
         settings={
             "threads": 2,
-            "trace": 0.5,
             "stages": (4096, 8192, 16384),
             "stage_games": 30_000,
             "halving_games": 60_000,
@@ -93,13 +92,13 @@ RUNS = (
         minutes=(1, 10),
         judged=SEARCHES,
     ),
-    Run("course, 21 values", env="Tiles2584-v0", preset="course", minutes=(2, 4, 20)),
+    Run("course, 21 values", env="Tiles2584-v0", preset="course", minutes=(2, 4, 12)),
     Run(
         "course, 26 values",
         env="Tiles2584-v0",
         preset="course",
         settings={"values": 26},
-        minutes=(2, 4, 20),
+        minutes=(2, 4, 12),
     ),
     Run("dqn", "dqn", minutes=(60,), judged=DEEP),
     Run("dqn", "dqn", env="Tiles2584-v0", minutes=(60,), judged=DEEP),

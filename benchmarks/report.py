@@ -152,6 +152,29 @@ def kernels_table() -> str:
     return _table(("measure", "ours", "TDL2048+", "ours is"), lines)
 
 
+def bridge_table() -> str:
+    """Return how fast Stable-Baselines3 is given games, and what share of training that takes."""
+    rows = _rows("bridge.csv")
+    lines = []
+    for game in dict.fromkeys(row["game"] for row in rows):
+        speeds = {
+            (row["package"], row["kind"]): float(row["value"])
+            for row in rows
+            if row["game"] == game and row["measure"] == "steps per second"
+        }
+        ours = speeds["tile-envs", "Bridge"]
+        peers = (speeds["tile-envs", "DummyVecEnv"], speeds.get(("gymnasium-2048", "DummyVecEnv")))
+        (share,) = (
+            float(row["value"])
+            for row in rows
+            if row["game"] == game and row["measure"] == "share of training"
+        )
+        beside = [f"{speed:,.0f} ({_times(ours / speed)})" if speed else "" for speed in peers]
+        lines.append((game, f"{ours:,.0f}", *beside, f"{share:.2%}"))
+    head = ("`DummyVecEnv` of ours", "of gymnasium-2048", "share of training")
+    return _table(("game", "the bridge, steps / s", *head), lines)
+
+
 def tictactoe_table() -> str:
     """Return how the agents fare in tic-tac-toe."""
     lines = [
@@ -238,6 +261,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "ntuple": partial(learning_table, ("ntuple",)),
     "deep": partial(learning_table, ("dqn", "ppo", "article")),
     "kernels": kernels_table,
+    "bridge": bridge_table,
     "tic-tac-toe": tictactoe_table,
     "seeds": seeds_table,
     "crosstable": crosstable_table,

@@ -88,7 +88,9 @@ def speed_rows(candidates: Sequence[Peer], turns: int) -> Iterator[Row]:
         for _, play, steps, speeds in made:
             speeds.append(_speed(play, steps))
     for peer, _, _, speeds in made:
-        yield _row("steps per second", speeds, peer.package, peer.game, peer.kind, peer.num_envs)
+        yield figures_row(
+            "steps per second", speeds, peer.package, peer.game, peer.kind, peer.num_envs
+        )
 
 
 def start_up_rows(turns: int) -> Iterator[Row]:
@@ -99,7 +101,7 @@ def start_up_rows(turns: int) -> Iterator[Row]:
             float(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
             for _ in range(turns)
         ]
-        yield _row(measure, figures, "tile-envs", "2048", "single", 1)
+        yield figures_row(measure, figures, "tile-envs", "2048", "single", 1)
 
 
 @cache
@@ -113,9 +115,10 @@ def machine() -> str:
     return f"{processor}, Python {platform.python_version()}, numpy {version('numpy')}"
 
 
-def _row(
+def figures_row(
     measure: str, figures: Sequence[float], package: str, game: str, kind: str, num_envs: int
 ) -> Row:
+    """Return the row of several figures of one measure: their median, lowest and highest."""
     return {
         "measure": measure,
         "package": package,
