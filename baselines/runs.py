@@ -226,6 +226,12 @@ def read_checkpoint(folder: Path) -> State:
         raise ValueError(f"{path} is damaged, or no checkpoint: {error}.") from None
 
 
+def read_progress(folder: Path) -> list[dict[str, Any]]:
+    """Return the lines that a run has reported, as text by column; none if it has not begun."""
+    path = folder / PROGRESS
+    return list(csv.DictReader(path.read_text().splitlines())) if path.exists() else []
+
+
 def _save(folder: Path, learner: Learner) -> None:
     write_checkpoint(folder, learner.state())
     _save_model(folder, learner, LAST)
@@ -250,13 +256,9 @@ class _Log:
 
     def __init__(self, folder: Path, games: int) -> None:
         # What was reported after the checkpoint that the run goes on from will be reported again.
-        path = folder / PROGRESS
-        rows: list[dict[str, Any]] = []
-        if path.exists():
-            lines = csv.DictReader(path.read_text().splitlines())
-            rows = [row for row in lines if int(row["games"]) <= games]
+        rows = [row for row in read_progress(folder) if int(row["games"]) <= games]
         self.seconds = float(rows[-1]["seconds"]) if rows else 0.0  # of earlier sittings
-        self._rows, self._path = rows, path
+        self._rows, self._path = rows, folder / PROGRESS
         self._events = EventFileWriter(str(folder))
 
     def __enter__(self) -> _Log:

@@ -161,10 +161,7 @@ def judged(each: Run, seed: int, folder: Path) -> Iterator[Row]:
 
 def _learned(place: Path) -> float:
     """Return how many minutes a run has learned for."""
-    if not (place / runs.PROGRESS).exists():
-        return 0.0
-    with (place / runs.PROGRESS).open(newline="") as file:
-        return max(float(row["seconds"]) for row in csv.DictReader(file)) / 60
+    return max((float(row["seconds"]) for row in runs.read_progress(place)), default=0.0) / 60
 
 
 def _known(path: Path) -> list[Row]:

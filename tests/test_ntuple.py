@@ -331,14 +331,14 @@ def test_seconds_of_learning_go_far(env_id, mean):
 def test_two_threads_learn_as_well_as_one():
     def learned(threads):
         means = []
-        for seed in range(2):  # seeds differ by a tenth
+        for seed in range(4):  # seeds differ by a tenth
             learner = made(network="4x5", threads=threads, seed=seed)
             for _ in range(60):
                 learner.learn()
             means.append(learner.test(1000)["greedy_mean"])
         return np.mean(means)
 
-    assert learned(2) > 0.75 * learned(1)
+    assert learned(2) > 0.85 * learned(1)
 
 
 def test_diverging_is_noticed():

@@ -30,7 +30,8 @@ from torch import Tensor, nn
 
 from baselines.agent import Observations
 from baselines.checks import check, check_least, check_positive, check_shares
-from baselines.deep.networks import check_precision, half_precision, moves_of, uses_bfloat16
+from baselines.deep.networks import moves_of
+from baselines.deep.precision import check_precision, half_precision, uses_bfloat16
 from baselines.deep.seeding import seeded
 from baselines.episodes import Episodes, collect
 from baselines.evaluate import mean_score

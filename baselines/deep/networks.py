@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
-from stable_baselines3.common.utils import get_device
 from torch import Tensor, nn
 
-from baselines.checks import check
+from baselines.deep.precision import half_precision
 from tile_envs.sliding.env import VERTICAL
 from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, RULES_2048, RULES_2584
 from tile_envs.sliding.tables import (
@@ -33,7 +32,6 @@ from tile_envs.tictactoe.positions import CELLS, WINNING_LINES
 
 TICTACTOE = "tictactoe"
 RULES = {rules.name: rules for rules in (RULES_2048, RULES_2584)}
-PRECISIONS = ("auto", "float32", "bfloat16")
 ILLEGAL = -1e9
 """What an illegal action is worth: finite, as a target multiplies it by 0 once a game is over."""
 
@@ -235,39 +233,6 @@ class BoardNetwork(nn.Module):
             seen = self.layers(self._moves[0].planes_of(boards))
         values: Tensor = self.last(seen.float())
         return values
-
-
-def half_precision(device: torch.device, is_used: bool) -> torch.autocast:
-    """Return a context in which layers compute in bfloat16, if that is used."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=is_used)
-
-
-def check_precision(precision: str) -> None:
-    """Check a choice of precision.
-
-    Raises:
-        ValueError: If it is none.
-    """
-    check("precision", precision, precision in PRECISIONS, f"one of {', '.join(PRECISIONS)}")
-
-
-def uses_bfloat16(precision: str, device: str) -> bool:
-    """Return whether to compute in bfloat16: if told so, or if "auto" and the hardware has it.
-
-    A processor that only imitates it is twenty times slower.
-
-    Args:
-        precision: One of `PRECISIONS`.
-        device: Of torch, or "auto".
-    """
-    if precision != "auto":
-        return precision == "bfloat16"
-    is_fast: bool
-    if get_device(device).type == "cuda":
-        is_fast = torch.cuda.is_bf16_supported(including_emulation=False)
-    else:
-        is_fast = torch.cpu._is_avx512_bf16_supported()
-    return is_fast
 
 
 def symmetric_images(boards: Tensor) -> Tensor:

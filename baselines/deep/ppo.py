@@ -20,7 +20,8 @@ from torch import Tensor
 from baselines.agent import Observations
 from baselines.checks import check_least, check_shares
 from baselines.deep.masked_dqn import game_of
-from baselines.deep.networks import Branches, half_precision, moves_of, shape_of
+from baselines.deep.networks import Branches, moves_of, shape_of
+from baselines.deep.precision import half_precision
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 
 

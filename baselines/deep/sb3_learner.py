@@ -22,7 +22,7 @@ from stable_baselines3.common.utils import LinearSchedule, safe_mean
 from torch import Tensor
 
 from baselines.checks import check, check_least, check_positive, check_shares
-from baselines.deep.networks import check_precision, uses_bfloat16
+from baselines.deep.precision import check_precision, uses_bfloat16
 from baselines.deep.sb3_bridge import Bridge
 from baselines.deep.seeding import seeded
 from baselines.evaluate import mean_score

@@ -172,18 +172,18 @@ class BatchedSearch:
         law, everyone = self._env.law, np.arange(len(after))
         parents, rows, columns = np.nonzero(after == 0)
         empty = np.bincount(parents, minlength=len(after))
-        for _ in range(self._samples):
-            drawn = empty.cumsum() - 1 - self._rng.integers(empty)
-            following = after.copy()
-            tiles = self._rng.choice(law.tiles, len(after), p=law.probabilities)
-            following[everyone, rows[drawn], columns[drawn]] = tiles
-            yield everyone, following, np.full(len(after), 1 / self._samples)
         if self._samples:
-            return
-        for tile, probability in zip(law.tiles, law.probabilities, strict=True):
-            following = after[parents]
-            following[np.arange(len(parents)), rows, columns] = tile
-            yield parents, following, probability / empty[parents]
+            for _ in range(self._samples):
+                drawn = empty.cumsum() - 1 - self._rng.integers(empty)
+                following = after.copy()
+                tiles = self._rng.choice(law.tiles, len(after), p=law.probabilities)
+                following[everyone, rows[drawn], columns[drawn]] = tiles
+                yield everyone, following, np.full(len(after), 1 / self._samples)
+        else:
+            for tile, probability in zip(law.tiles, law.probabilities, strict=True):
+                following = after[parents]
+                following[np.arange(len(parents)), rows, columns] = tile
+                yield parents, following, probability / empty[parents]
 
 
 def _search_in_time(
