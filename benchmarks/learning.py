@@ -100,8 +100,8 @@ RUNS = (
         settings={"values": 26},
         minutes=(2, 4, 12),
     ),
-    Run("dqn", "dqn", minutes=(60,), judged=DEEP),
-    Run("dqn", "dqn", env="Tiles2584-v0", minutes=(60,), judged=DEEP),
+    Run("dqn", "dqn", minutes=(15, 30, 60), judged=DEEP),
+    Run("dqn", "dqn", env="Tiles2584-v0", minutes=(15, 30, 60), judged=DEEP),
     Run("ppo", "ppo", minutes=(30,), judged=DEEP[:1]),
     Run("article", "article", minutes=(30, 90), judged=(Judging(300), Judging(300, 2, samples=1))),
 )

@@ -249,8 +249,15 @@ class MaskedDQN(DQN):
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Learn from minibatches of the replay buffer.
 
-        As SB3's, but that only the values of the actions that were taken are computed, which
-        halves the time, and that rewards are scaled and losses weighed.
+        As SB3's, but that
+
+        -   only the values of the actions that were taken are computed, which halves the time;
+        -   rewards are scaled, and losses weighed;
+        -   the network that learns chooses the next action and the target network values it (van
+            Hasselt et al., "Deep Reinforcement Learning with Double Q-learning", 2016), else
+            values come to twice the returns;
+        -   errors are squared: of a large one, as a game's end is, SB3's Huber loss sees only the
+            sign, and boards that end soon look as good as any.
         """
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
@@ -262,10 +269,11 @@ class MaskedDQN(DQN):
             rewards = batch.rewards * self.policy.q_net.reward_scale
             rewards = torch.where(rewards < 0, rewards * self.loss_weight, rewards)
             with torch.no_grad():
-                following = self.q_net_target(batch.next_observations).max(dim=1, keepdim=True)[0]
+                best = self.q_net(batch.next_observations).argmax(dim=1, keepdim=True)
+                following = self.q_net_target.of_actions(batch.next_observations, best)
                 targets = rewards + (1 - batch.dones) * discounts * following
             values = self.q_net.of_actions(batch.observations, batch.actions.long())
-            loss = nn.functional.smooth_l1_loss(values, targets)
+            loss = nn.functional.mse_loss(values, targets)
             self.policy.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
