@@ -45,6 +45,7 @@ ENTRIES = (
     Entry("value_table", "value_table", trained=True),
     Entry("neural published", "neural", preset="published", trained=True),
     Entry("neural", "neural", trained=True),
+    Entry("dqn", "dqn", trained=True),
 )
 
 

@@ -2,6 +2,11 @@
 
     python -m benchmarks.learning --out benchmarks/results/learning.csv
 
+One of them learns from games of a strong agent first, which are written before:
+
+    python -m baselines train ntuple --minutes 1 --out runs/2048
+    python -m baselines record runs/2048 --episodes 100 --out runs/games
+
 Trained agents stay in the folder of --runs, and what is there is gone on with.  Rows that the file
 holds already are kept; `--only` names the runs to make.  Every figure is the judge's.
 """
@@ -68,6 +73,8 @@ class Run:
 
 SEARCHES = (Judging(1000), Judging(300, 2), Judging(100, 3))
 DEEP = (Judging(300), Judging(100, 2))
+ARTICLE = (Judging(300), Judging(300, 2, samples=1), Judging(100, 3, samples=1))
+ONE = {"threads": 1}
 HARD = '{"spawn": {"1": 0.75, "3": 0.25}}'
 RUNS = (
     Run("one core", minutes=(0.75, 1, 2, 4), seeds=3),
@@ -102,8 +109,24 @@ RUNS = (
     ),
     Run("dqn", "dqn", minutes=(15, 30, 60), judged=DEEP),
     Run("dqn", "dqn", env="Tiles2584-v0", minutes=(15, 30, 60), judged=DEEP),
-    Run("ppo", "ppo", minutes=(30,), judged=DEEP[:1]),
-    Run("article", "article", minutes=(30, 90), judged=(Judging(300), Judging(300, 2, samples=1))),
+    Run(
+        "dqn, after a strong agent",
+        "dqn",
+        settings={"replays": "runs/games", "replay_steps": 5_000},
+        minutes=(15,),
+        judged=DEEP[:1],
+    ),
+    Run("ppo", "ppo", settings=ONE, minutes=(15,), judged=DEEP[:1]),
+    Run("article", "article", settings=ONE, minutes=(10, 30), judged=ARTICLE),
+    *(
+        Run(f"article, {idea}", "article", settings=ONE | settings, judged=ARTICLE[:2])
+        for idea, settings in {
+            "a plane for each tile": {"one_hot": True},
+            "falling epsilon": {"epsilon_halving": 10},
+            "longer memory and samples": {"memory": 200_000, "others": 5_000},
+            "batches of 1,000": {"batch": 1_000},
+        }.items()
+    ),
 )
 
 
@@ -146,6 +169,8 @@ def judged(each: Run, seed: int, folder: Path) -> Iterator[Row]:
                 resume=(place / runs.CONFIG).exists(),
             )
             run(each.agent, asked)
+            if _learned(place) < minutes:
+                raise SystemExit(f"{place} was stopped: the same command goes on with it.")
         player, threads = load(place), settings.threads
         is_last = minutes == each.minutes[-1]
         for games, depth, samples in each.judged if is_last else each.judged[:1]:

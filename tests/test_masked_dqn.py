@@ -87,6 +87,21 @@ def test_moves_of_tictactoe_are_those_of_the_package():
     chosen = masks > 0
     assert np.array_equal(after.numpy()[chosen], expected[chosen])
     assert np.array_equal(rewards.numpy()[chosen], wins[chosen])
+    is_full = (expected != 0).all(axis=(2, 3))
+    ended = TicTacToeMoves().ended(after.flatten(0, 1)).numpy().reshape(masks.shape)
+    assert np.array_equal(ended[chosen], ((wins > 0) | is_full)[chosen])
+    assert 0 < ended[chosen].mean() < 1
+
+
+def test_what_ends_a_game_is_worth_nothing_more():
+    model = made(bridge("TicTacToe-v0"), SMALL | {"reward_scale": 0.5})
+    boards = torch.tensor([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], dtype=torch.int8)[None]
+    model.policy.set_training_mode(False)
+    with torch.no_grad():
+        model.q_net.q_net.last.bias.fill_(7.0)
+        values = model.q_net(boards)[0]
+        assert values[2] == model.q_net.of_actions(boards, torch.tensor([[2]])) == 0.5
+    assert (values[[5, 6, 7, 8]] != 0).all()
 
 
 def test_images_are_the_eight_symmetric_ones():

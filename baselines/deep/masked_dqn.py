@@ -46,6 +46,7 @@ class BoardQNetwork(QNetwork):
 
     With afterstates, Q(s, a) = r(s, a) + γ V(afterstate of s and a): the network learns only what
     the rules do not tell, and learns it once for all positions that lead to the same afterstate.
+    Afterstates that end the game are worth 0.
 
     Args:
         observation_space: Boards.
@@ -117,8 +118,8 @@ class BoardQNetwork(QNetwork):
     def _worth(self, after: Tensor, rewards: Tensor) -> Tensor:
         if self.training and self.symmetric:
             after = symmetric_images(after)
-        value: Tensor = self.q_net(after)[:, 0]
-        return self.reward_scale * rewards + self.discount * value
+        following: Tensor = self.q_net(after)[:, 0].masked_fill(self.moves.ended(after), 0.0)
+        return self.reward_scale * rewards + self.discount * following
 
 
 class BoardPolicy(DQNPolicy):

@@ -83,6 +83,10 @@ class SlidingMoves(nn.Module):
             legal.append((pushed != lines).any(dim=1))
         return torch.stack(after, 1), torch.stack(rewards, 1).float(), torch.stack(legal, 1)
 
+    def ended(self, afterstates: Tensor) -> Tensor:
+        """Return which afterstates `(n, R, C)` end the game: none, a tile appears on each."""
+        return torch.zeros(len(afterstates), dtype=torch.bool, device=afterstates.device)
+
     def planes_of(self, boards: Tensor) -> Tensor:
         """Return a plane for each tile index, the empty cell included, `(n, R, C, planes)`."""
         return nn.functional.one_hot(boards.long(), self.planes).float()
@@ -116,14 +120,23 @@ class TicTacToeMoves(nn.Module):
         """
         cells = boards.long().flatten(1)
         after = cells[:, None] + self.marks
-        wins = (after[:, :, self.lines].sum(dim=3) == 3).any(dim=2)
-        is_over = (cells[:, self.lines].sum(dim=2).abs() == 3).any(dim=1)
+        wins = self._wins(after)
+        is_over = self._wins(cells) | self._wins(-cells)
         legal = (cells == 0) & ~is_over[:, None]
         return after.reshape(len(boards), CELLS, *boards.shape[1:]), wins.float(), legal
+
+    def ended(self, afterstates: Tensor) -> Tensor:
+        """Return which afterstates `(n, 3, 3)` end the game: by a win, or as the board is full."""
+        cells = afterstates.flatten(1)
+        return self._wins(cells) | (cells != 0).all(dim=1)
 
     def planes_of(self, boards: Tensor) -> Tensor:
         """Return a plane of own marks and one of the other's, `(n, 3, 3, 2)`."""
         return torch.stack((boards == 1, boards == -1), -1).float()
+
+    def _wins(self, cells: Tensor) -> Tensor:
+        """Return where own marks `(…, 9)` are three in a row."""
+        return (cells[..., self.lines].sum(dim=-1) == len(self.lines[0])).any(dim=-1)
 
 
 def moves_of(game: str, shape: tuple[int, int]) -> SlidingMoves | TicTacToeMoves:
