@@ -156,6 +156,7 @@ def judged(each: Run, seed: int, folder: Path) -> Iterator[Row]:
     name = f"{each.env}-{each.label}-{seed}".replace(",", "").replace(" ", "-")
     place = folder / name
     for minutes in each.minutes:
+        is_last = minutes == each.minutes[-1]
         missing = minutes - _learned(place)
         if missing > 0:
             asked = dataclasses.replace(
@@ -171,8 +172,9 @@ def judged(each: Run, seed: int, folder: Path) -> Iterator[Row]:
             run(each.agent, asked)
             if _learned(place) < minutes:
                 raise SystemExit(f"{place} was stopped: the same command goes on with it.")
+        elif not is_last:
+            continue  # it has learned on since
         player, threads = load(place), settings.threads
-        is_last = minutes == each.minutes[-1]
         for games, depth, samples in each.judged if is_last else each.judged[:1]:
             agent = player.agent
             if depth > 1:
