@@ -40,8 +40,7 @@ class DQNSettings(SB3Settings):
         epsilon: The share of actions that are drawn at random; it falls as the learning rate ...
         final_epsilon: ... to this.
         n_steps: Rewards that are summed before the target's value.
-        target_steps: Steps of single games between updates of the target network ...
-        target_share: ... which goes so much of the way to the one that learns.
+        target_steps: Steps of single games between updates of the target network.
         loss_weight: What a loss of tic-tac-toe costs, when a win brings 1.
         replays: A folder of games in files that are learned from at first ...
         replay_steps: ... in so many gradient steps, before any is played.
@@ -58,7 +57,6 @@ class DQNSettings(SB3Settings):
     final_epsilon: float = 0.0
     n_steps: int = 1
     target_steps: int = 1_600
-    target_share: float = 1.0
     loss_weight: float = 1.0
     replays: str = ""
     replay_steps: int = 1_000
@@ -72,7 +70,7 @@ class DQNSettings(SB3Settings):
         super().check()
         check_least(self, 1, "round_steps", "gradient_steps", "batch", "memory", "n_steps")
         check_least(self, 1, "target_steps", "replay_steps")
-        check_shares(self, "epsilon", "final_epsilon", "target_share")
+        check_shares(self, "epsilon", "final_epsilon")
         check_positive(self, "loss_weight")
         for name, least in (("warm_up", "batch"), ("memory", "warm_up")):
             bound = getattr(self, least)
@@ -120,7 +118,6 @@ class DQNLearner(ValueAgent, SB3Learner):
             gradient_steps=settings.gradient_steps,
             n_steps=settings.n_steps,
             target_update_interval=settings.target_steps,
-            tau=settings.target_share,
             exploration_initial_eps=settings.epsilon,
             exploration_final_eps=settings.final_epsilon,
             exploration_fraction=1.0,
