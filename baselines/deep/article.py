@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from baselines.agent import Observations
 from baselines.checks import check, check_least, check_positive, check_shares
 from baselines.deep.networks import moves_of
-from baselines.deep.precision import check_precision, half_precision, uses_bfloat16
+from baselines.deep.precision import check_precision, half_precision, set_up_torch, uses_bfloat16
 from baselines.deep.seeding import seeded
 from baselines.episodes import Episodes, collect
 from baselines.evaluate import mean_score
@@ -169,7 +169,7 @@ class Article(BatchLearner):
         super().__init__(env, sides, "", settings.iteration_games, seed)
         self._settings = settings
         (self._test_envs,) = training_envs(env, sides, "", settings.test_games)
-        torch.set_num_threads(settings.threads)
+        set_up_torch(settings.threads)
         with seeded(seed):
             choices = settings.one_hot, uses_bfloat16(settings.precision, "cpu")
             self._network = ArticleNetwork(game, *choices)

@@ -22,7 +22,7 @@ from stable_baselines3.common.utils import LinearSchedule, safe_mean
 from torch import Tensor
 
 from baselines.checks import check, check_least, check_positive, check_shares
-from baselines.deep.precision import check_precision, uses_bfloat16
+from baselines.deep.precision import check_precision, set_up_torch, uses_bfloat16
 from baselines.deep.sb3_bridge import Bridge
 from baselines.deep.seeding import seeded
 from baselines.evaluate import mean_score
@@ -122,7 +122,7 @@ class SB3Learner(Learner):
         side = sides[0] if len(sides) == 1 else "random"
         n = settings.games_at_once
         (envs,) = training_envs(env, (side,) if sides else (), settings.opponent, n, "SameStep")
-        torch.set_num_threads(settings.threads)
+        set_up_torch(settings.threads)
         self.bridge = Bridge(envs)
         self.rounds = 0
         with seeded(seed):
