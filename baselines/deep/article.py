@@ -224,14 +224,16 @@ class Article(BatchLearner):
     def _update(self, episodes: Episodes) -> None:
         rng = np.random.default_rng([self._seed, self.rounds, 1])
         self._store(episodes)
-        if self._stored >= self._settings.begin:
+        has_begun = self._stored >= self._settings.begin
+        if has_begun:
             self._learn_from(self._sample(rng), rng)
         seeds = rng.integers(1 << 64, size=self._settings.test_games, dtype=np.uint64)
         played = collect(
             self._test_envs, seeds, lambda boards, _: self._values(self._network, boards).argmax(1)
         )
         self._score = float((played.rewards * played.playing).sum(axis=0).mean())
-        if self._score > self._best_score:
+        # What random weights prefer may play well by chance; that is no result of learning.
+        if has_begun and self._score > self._best_score:
             self._best_score = self._score
             self._best.load_state_dict(self._network.state_dict())
 
