@@ -12,8 +12,6 @@ So a run that was killed goes on from its last checkpoint and ends where it woul
 
 from __future__ import annotations
 
-import csv
-import itertools
 import json
 import os
 import signal
@@ -35,6 +33,7 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tqdm import tqdm
 
 from baselines.learner import Learner, State
+from baselines.tables import Row, read_rows, write_rows
 
 CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
 LAST, BEST = "last.zip", "best.zip"
@@ -226,10 +225,9 @@ def read_checkpoint(folder: Path) -> State:
         raise ValueError(f"{path} is damaged, or no checkpoint: {error}.") from None
 
 
-def read_progress(folder: Path) -> list[dict[str, Any]]:
+def read_progress(folder: Path) -> list[Row]:
     """Return the lines that a run has reported, as text by column; none if it has not begun."""
-    path = folder / PROGRESS
-    return list(csv.DictReader(path.read_text().splitlines())) if path.exists() else []
+    return read_rows(folder / PROGRESS)
 
 
 def _save(folder: Path, learner: Learner) -> None:
@@ -276,11 +274,9 @@ class _Log:
         if self._rows and int(self._rows[-1]["games"]) == games:
             self._rows.pop()
         self._rows.append({"games": games, "seconds": round(seconds, 1), **figures})
-        columns = dict.fromkeys(itertools.chain.from_iterable(self._rows))
-        with self._path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(columns))
-            writer.writeheader()
-            writer.writerows(self._rows)
+        beside = self._path.with_name(f"part-{PROGRESS}")
+        write_rows(self._rows, beside)
+        beside.replace(self._path)
         values = [
             Summary.Value(tag=f"train/{name}", simple_value=value)
             for name, value in figures.items()

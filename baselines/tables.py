@@ -91,3 +91,8 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
         for row in rows:
             cells = {k: json.dumps(v) if isinstance(v, dict) else v for k, v in row.items()}
             writer.writerow(cells)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows of a `.csv` file, as text by column; none if there is no file."""
+    return list(csv.DictReader(path.read_text().splitlines())) if path.exists() else []

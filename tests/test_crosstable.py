@@ -1,12 +1,12 @@
 """The table of every agent against every other."""
 
-import csv
 import subprocess
 import sys
 
 import pytest
 
 from baselines.crosstable import crosstable, text
+from baselines.tables import read_rows
 
 COMMAND = (sys.executable, "-m", "baselines", "crosstable")
 
@@ -43,7 +43,7 @@ def test_the_command_writes_the_table(tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    rows = list(csv.DictReader(out.read_text().splitlines()))
+    rows = read_rows(out)
     assert [(row["x"], row["o"]) for row in rows][:2] == [
         ("random", "random"),
         ("random", "minimax"),

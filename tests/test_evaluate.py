@@ -1,6 +1,5 @@
 """The judge and the agents that need no training."""
 
-import csv
 import json
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 
 from baselines.agent import GreedyAgent, RandomAgent
 from baselines.evaluate import game_seeds, judge, play
-from baselines.tables import bands, block
+from baselines.tables import bands, block, read_rows
 
 IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 every_id = pytest.mark.parametrize("env_id", IDS)
@@ -163,7 +162,7 @@ def test_the_command_writes_rows(tmp_path, suffix):
     if suffix == "json":
         (row,) = json.loads(out.read_text())
     else:
-        (row,) = csv.DictReader(out.read_text().splitlines())
+        (row,) = read_rows(out)
         row |= {key: json.loads(row[key]) for key in ("env_kwargs", "reach", "mean")}
     assert list(row) == KEYS
     assert row["env_kwargs"] == {"shape": [2, 3]}

@@ -1,6 +1,5 @@
 """Runs of n-tuple networks on the command line: tests on the way, resuming, search, export."""
 
-import csv
 import json
 import shutil
 import signal
@@ -35,7 +34,7 @@ def trained(tmp_path_factory):
 
 
 def test_a_run_is_tested_on_the_way(trained):
-    rows = list(csv.DictReader((trained / "progress.csv").read_text().splitlines()))
+    rows = runs.read_progress(trained)
     tested = [int(row["games"]) for row in rows if row["greedy_mean"]]
     assert tested == [1000, 1200]
     assert {"seconds", "mean", "reach_2048", "moves_per_second"} <= rows[0].keys()
@@ -140,7 +139,7 @@ def test_a_run_goes_on_as_it_began_unless_told_otherwise(trained, tmp_path):
     done = command("train", "ntuple", "--games", 1300, "--out", folder, "--resume")
     assert done.returncode == 0, done.stderr
     assert int(runs.read_checkpoint(folder)["rounds"]) == 26
-    rows = list(csv.DictReader((folder / "progress.csv").read_text().splitlines()))
+    rows = runs.read_progress(folder)
     seconds = [float(row["seconds"]) for row in rows]
     assert seconds == sorted(seconds)  # those of the first sitting are counted on
 

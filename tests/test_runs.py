@@ -1,6 +1,5 @@
 """Training runs: folders that can be judged, interrupted, gone on with, and that notice damage."""
 
-import csv
 import json
 import os
 import signal
@@ -51,7 +50,7 @@ def test_a_run_leaves_its_settings_its_progress_and_its_table(trained):
     assert config["sides"] == ["X", "O"]
     assert config["settings"]["loss_weight"] == 10.0
     assert config["versions"].keys() >= {"numpy", "tile-envs"}
-    rows = list(csv.DictReader((trained / "progress.csv").read_text().splitlines()))
+    rows = runs.read_progress(trained)
     assert int(rows[-1]["games"]) == 30_000
     assert list(trained.glob("events.out.tfevents.*"))
     assert not list(trained.glob("*.part"))
@@ -83,7 +82,7 @@ def test_a_run_goes_on_to_where_a_longer_one_ends(trained, tmp_path):
     done = command(*arguments, "--games", 30_000, "--resume")
     assert done.returncode == 0, done.stderr
     assert_same_state(trained, folder)
-    rows = list(csv.DictReader((folder / "progress.csv").read_text().splitlines()))
+    rows = runs.read_progress(folder)
     games = [int(row["games"]) for row in rows]
     assert games == sorted(set(games))
 
