@@ -14,7 +14,6 @@ holds already are kept; `--only` names the runs to make.  Every figure is the ju
 from __future__ import annotations
 
 import argparse
-import csv
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple
 from baselines import runs
 from baselines.evaluate import judge
 from baselines.roster import load, searching
-from baselines.tables import Row, write_rows
+from baselines.tables import Row, read_rows, write_rows
 from baselines.training import default_options, run
 
 ENOUGH = 10**9  # games; the clock ends a sitting
@@ -117,9 +116,15 @@ RUNS = (
         judged=DEEP[:1],
     ),
     Run("ppo", "ppo", settings=ONE, minutes=(15,), judged=DEEP[:1]),
-    Run("article", "article", settings=ONE, minutes=(10, 30), judged=ARTICLE),
+    Run("article", "article", minutes=(10, 30, 90), judged=ARTICLE),
     *(
-        Run(f"article, {idea}", "article", settings=ONE | settings, judged=ARTICLE[:2])
+        Run(
+            f"article, {idea}",
+            "article",
+            settings=ONE | settings,
+            minutes=(15,),
+            judged=ARTICLE[:2],
+        )
         for idea, settings in {
             "a plane for each tile": {"one_hot": True},
             "falling epsilon": {"epsilon_halving": 10},
@@ -138,7 +143,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="labels of the runs to make; all if not given")
     parser.add_argument("--env", help="only the runs in this environment")
     asked = parser.parse_args()
-    rows = _known(asked.out)
+    rows = read_rows(asked.out)
     for each in RUNS:
         if (asked.only and each.label not in asked.only) or asked.env not in (None, each.env):
             continue
@@ -189,13 +194,6 @@ def judged(each: Run, seed: int, folder: Path) -> Iterator[Row]:
 def _learned(place: Path) -> float:
     """Return how many minutes a run has learned for."""
     return max((float(row["seconds"]) for row in runs.read_progress(place)), default=0.0) / 60
-
-
-def _known(path: Path) -> list[Row]:
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def _key(row: Row) -> Sequence[Any]:

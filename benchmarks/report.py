@@ -8,22 +8,23 @@ A table is what stands between `<!-- table: NAME -->` and `<!-- end -->`.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from baselines.tables import Row, read_rows
+
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results"
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
+ITERATION_GAMES = 20
+"""So many games an iteration of the article's recipe has."""
 BANDS = (0, 1000, 2000, 3000)
 """Where the article's bands of scores begin."""
-
-Row = dict[str, str]
 
 
 def main() -> None:
@@ -117,10 +118,10 @@ def learning_table(agents: Sequence[str]) -> str:
             means = " · ".join(map(_mean, seeds))
             wins = 2048 if env == "Tiles2048-v0" else 2584
             reached = [json.loads(row["reach"]).get(str(wins), 0.0) for row in seeds]
-            ply = f"{depth}, {samples} drawn" if samples != "0" else depth
             lines.append(
                 (
-                    *(env, label, f"{float(minutes):g}", ply, seeds[0]["episodes"], means),
+                    *(env, label, _minutes(minutes), _ply(depth, samples)),
+                    *(seeds[0]["episodes"], means),
                     " · ".join(f"{share:.1%}" for share in reached),
                     " · ".join(_top(row["reach"]) for row in seeds),
                     f"{float(seeds[0]['moves_per_second']):,.0f}",
@@ -130,6 +131,21 @@ def learning_table(agents: Sequence[str]) -> str:
         *("environment", "learning", "minutes", "ply", "games"),
         *("mean (95 % interval), a seed each", "won", "tile", "moves / s"),
     )
+    return _table(head, lines)
+
+
+def recipe_table() -> str:
+    """Return what the article's recipe and its ideas reach, published and ours."""
+    lines = [
+        (
+            *(row.get("label") or row["source"], _minutes(row.get("minutes"))),
+            f"{int(row['games_learned']) // ITERATION_GAMES:,}",
+            *(_ply(row["depth"], row["samples"]), row["episodes"], _mean(row), _number(row["max"])),
+        )
+        for row in (*_rows("published.csv"), *_rows("learning.csv"))
+        if row["agent"] == "article"
+    ]
+    head = ("who", "minutes", "iterations", "ply", "games", "mean (95 % interval)", "max")
     return _table(head, lines)
 
 
@@ -223,7 +239,15 @@ def crosstable_table() -> str:
 
 
 def _number(figure: str) -> str:
-    return f"{float(figure):,.0f}"
+    return f"{float(figure):,.0f}" if figure else ""
+
+
+def _minutes(minutes: str | None) -> str:
+    return f"{float(minutes):g}" if minutes else ""
+
+
+def _ply(depth: str, samples: str) -> str:
+    return f"{depth}, {samples} drawn" if samples != "0" else depth
 
 
 def _mean(row: Row) -> str:
@@ -243,8 +267,7 @@ def _top(reach: str) -> str:
 
 
 def _rows(name: str) -> list[Row]:
-    with (RESULTS / name).open(newline="") as file:
-        return list(csv.DictReader(file))
+    return read_rows(RESULTS / name)
 
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -259,7 +282,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "article": article_table,
     "sliding": sliding_table,
     "ntuple": partial(learning_table, ("ntuple",)),
-    "deep": partial(learning_table, ("dqn", "ppo", "article")),
+    "deep": partial(learning_table, ("dqn", "ppo")),
+    "recipe": recipe_table,
     "kernels": kernels_table,
     "bridge": bridge_table,
     "tic-tac-toe": tictactoe_table,

@@ -22,7 +22,7 @@ def test_the_python_code_runs():
 
 def test_the_tables_are_those_of_the_committed_rows():
     assert filled(TEXT) == TEXT
-    assert TEXT.count("<!-- table:") == 12
+    assert TEXT.count("<!-- table:") == 13
 
 
 def test_the_first_screen_has_two_commands_and_ci_runs_the_second():
