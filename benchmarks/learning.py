@@ -128,7 +128,7 @@ RUNS = (
         for idea, settings in {
             "a plane for each tile": {"one_hot": True},
             "falling epsilon": {"epsilon_halving": 10},
-            "longer memory and samples": {"memory": 200_000, "others": 5_000},
+            "longer memory and samples": {"memory": 200_000, "others": 5_000, "begin": 6_000},
             "batches of 1,000": {"batch": 1_000},
         }.items()
     ),

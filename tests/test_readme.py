@@ -1,10 +1,13 @@
 """README cannot lie: its code runs, its tables are the committed rows, CI runs its test command."""
 
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
+from baselines.training import default_options
+from benchmarks.learning import RUNS
 from benchmarks.report import README, ROOT, filled
 
 TEXT = README.read_text()
@@ -23,6 +26,12 @@ def test_the_python_code_runs():
 def test_the_tables_are_those_of_the_committed_rows():
     assert filled(TEXT) == TEXT
     assert TEXT.count("<!-- table:") == 13
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.label} in {run.env}")
+def test_what_learns_for_a_table_has_settings_that_are_allowed(run):
+    preset = default_options(run.agent, run.env, run.preset)
+    dataclasses.replace(preset.settings, **run.settings).check()
 
 
 def test_the_first_screen_has_two_commands_and_ci_runs_the_second():
