@@ -32,6 +32,12 @@ class Episodes:
     rewards: NDArray[np.float64]
     playing: NDArray[np.bool_]
 
+    @property
+    def returns(self) -> NDArray[np.float64]:
+        """The sum of each game's rewards, `(n,)`."""
+        returns: NDArray[np.float64] = (self.rewards * self.playing).sum(axis=0)
+        return returns
+
 
 def collect(envs: Any, seeds: Words, choose: Choose) -> Episodes:
     """Play one game on each place of a vector environment, all to their ends.

@@ -160,7 +160,7 @@ class BatchLearner(ValueAgent, Learner):
             seeds = rng.integers(1 << 64, size=self._batch, dtype=np.uint64)
             episodes = collect(envs, seeds, partial(self._explore, rng=rng))
             self._update(episodes)
-            returns.append((episodes.rewards * episodes.playing).sum(axis=0).mean())
+            returns.append(episodes.returns.mean())
         self.rounds += 1
         return {"return": float(np.mean(returns))}
 

@@ -252,7 +252,7 @@ class Article(BatchLearner):
         played = collect(
             self._test_envs, seeds, lambda boards, _: self._values(self._network, boards).argmax(1)
         )
-        return float((played.rewards * played.playing).sum(axis=0).mean())
+        return float(played.returns.mean())
 
     def _store(self, episodes: Episodes) -> None:
         """Put transitions into the memory, game by game, in place of the oldest."""
