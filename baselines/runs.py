@@ -178,13 +178,11 @@ def write_checkpoint(folder: Path, state: State, compressed: bool = False) -> No
     Raises:
         OSError: If it cannot be written; the last one is still there then.
     """
-    beside = folder / f"{CHECKPOINT}.part"
-    with beside.open("wb") as file:
+    with _in_place_of(folder / CHECKPOINT) as beside, beside.open("wb") as file:
         save = np.savez_compressed if compressed else np.savez
         save(file, allow_pickle=False, **state)
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(folder / CHECKPOINT)
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -227,7 +225,17 @@ def read_checkpoint(folder: Path) -> State:
 
 def read_progress(folder: Path) -> list[Row]:
     """Return the lines that a run has reported, as text by column; none if it has not begun."""
-    return read_rows(folder / PROGRESS)
+    path = folder / PROGRESS
+    return read_rows(path) if path.exists() else []
+
+
+@contextmanager
+def _in_place_of(path: Path) -> Iterator[Path]:
+    """Give a path beside this one; what is written there, if anything, then takes its place."""
+    beside = path.with_name(f"{path.name}.part")
+    yield beside
+    if beside.exists():
+        beside.replace(path)
 
 
 def _save(folder: Path, learner: Learner) -> None:
@@ -243,10 +251,8 @@ def _save_if_best(folder: Path, learner: Learner, log: _Log, tested: Mapping[str
 
 
 def _save_model(folder: Path, learner: Learner, name: str) -> None:
-    beside = folder / f"part-{name}"
-    learner.save_model(beside)
-    if beside.exists():
-        beside.replace(folder / name)
+    with _in_place_of(folder / name) as beside:
+        learner.save_model(beside)
 
 
 class _Log:
@@ -274,9 +280,8 @@ class _Log:
         if self._rows and int(self._rows[-1]["games"]) == games:
             self._rows.pop()
         self._rows.append({"games": games, "seconds": round(seconds, 1), **figures})
-        beside = self._path.with_name(f"part-{PROGRESS}")
-        write_rows(self._rows, beside)
-        beside.replace(self._path)
+        with _in_place_of(self._path) as beside:
+            write_rows(self._rows, beside)
         values = [
             Summary.Value(tag=f"train/{name}", simple_value=value)
             for name, value in figures.items()

@@ -94,5 +94,6 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a `.csv` file, as text by column; none if there is no file."""
-    return list(csv.DictReader(path.read_text().splitlines())) if path.exists() else []
+    """Return the rows of a `.csv` file, as text by column."""
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))

@@ -143,7 +143,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="labels of the runs to make; all if not given")
     parser.add_argument("--env", help="only the runs in this environment")
     asked = parser.parse_args()
-    rows = read_rows(asked.out)
+    rows = read_rows(asked.out) if asked.out.exists() else []
     for each in RUNS:
         if (asked.only and each.label not in asked.only) or asked.env not in (None, each.env):
             continue
