@@ -1,1 +1,27 @@
-"""Baseline agents for the environments of `tile_envs`, and the judge that makes every table."""
+"""Baseline agents for the environments of `tile_envs`: training, playing, evaluation.
+
+>>> from baselines import Learner, evaluate, load
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from baselines.evaluation import evaluate
+    from baselines.learner import Learner
+    from baselines.registry import load
+
+__all__ = ["Learner", "evaluate", "load"]
+
+_HOMES = {
+    "Learner": "baselines.learner",
+    "evaluate": "baselines.evaluation",
+    "load": "baselines.registry",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # On first use: every module of the package would wait for scipy otherwise.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'baselines' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

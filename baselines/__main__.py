@@ -1,38 +1,41 @@
-"""The command line, `python -m baselines`: trains, judges and plays with agents, makes tables."""
+"""The command line, `python -m baselines`: trains, evaluates and plays with agents."""
 
 from __future__ import annotations
 
-import json
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import gymnasium as gym
 import tyro
 
 from baselines import training
-from baselines.crosstable import crosstable as meet
-from baselines.crosstable import spread, spread_text
-from baselines.crosstable import text as as_text
-from baselines.evaluate import judge, judge_exactly
+from baselines.evaluation import evaluate as evaluate_sampled
+from baselines.exact.tictactoe import evaluate_exactly
 from baselines.export import write_export
 from baselines.hyperparams import tuned
+from baselines.loop import Interrupted
+from baselines.options import AgentOptions, EnvOptions
 from baselines.play import play_against
-from baselines.replays import record as write_games
-from baselines.reproduce import sweep
-from baselines.roster import contestant, searching
-from baselines.tables import bands as count_bands
-from baselines.tables import block, checked_path, write_rows
+from baselines.recording import record as record_games
+from baselines.registry import AGENTS, player, searching
+from baselines.rows import block, checked_path, write_rows
 from tile_envs.checks import checked_count, checked_seed
+from tile_envs.modules import import_named
+
+LEARNERS = ", ".join(name for name, entry in AGENTS.items() if entry.learns)
+IMPORT = "--import"
 
 
 def train(agent: tyro.conf.Positional[str], /) -> None:
-    """Train an agent: `train qtable --help` tells how.
+    """Train an agent; `train AGENT --help` lists its options.
 
     Args:
-        agent: qtable, value_table, neural, ntuple, dqn, ppo or article; then its own
-            options.
+        agent: One of those below, or the class of a learner of your own, my_module:MyLearner; then
+            its options.
     """
     training.command(agent, [])
 
@@ -43,124 +46,71 @@ def evaluate(
     env: str | None = None,
     episodes: int | None = None,
     seed: int = 0,
-    env_kwargs: Annotated[str | None, tyro.conf.arg(metavar="JSON")] = None,
-    agent_kwargs: Annotated[str | None, tyro.conf.arg(metavar="JSON")] = None,
+    env_kwargs: EnvOptions | None = None,
+    agent_kwargs: AgentOptions | None = None,
     side: str | None = None,
     exact: bool = False,
     search: int | None = None,
     preset: str | None = None,
-    bands: int | None = None,
+    bins: int | None = None,
     out: Path | None = None,
 ) -> None:
-    """Let an agent play a list of games and print what came of it.
+    """Let an agent play a fixed list of games, and print the results.
 
     Args:
         agent: The agent's name (random, greedy; in tic-tac-toe also minimax, minimax_first, mcts),
-            or the folder of a trained one, or a model in it, such as runs/d/best.zip.
-        env: The environment's id (Tiles2048-v0, or the one that the agent was trained in).
-        episodes: How many games (1000, unless a preset says otherwise).
-        seed: Which games, and the agent's own random numbers.
+            the folder of a trained one, a model in it, such as runs/d/best.zip, or a class of your
+            own, my_module:MyAgent.
+        env: The environment's id (Tiles2048-v0, or the one that the agent was trained in);
+            my_module:Id imports the module that registers it.
+        episodes: The number of games (1000, unless a preset says otherwise).
+        seed: The seed of the list of games, and of the agent's own random numbers.
         env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
-        agent_kwargs: A named agent's options, such as '{"playouts": 4000}' for mcts; or the
-            search's, such as '{"threads": 2, "deeper": {"3": 4}}' (4 moves ahead where at most 3
-            cells are empty), '{"milliseconds": 10}' (as far as there is time, up to --search) or
+        agent_kwargs: A named agent's options, such as '{"playouts": 4000}' for mcts; or those of
+            the search, such as '{"threads": 2, "deeper": {"3": 4}}' (depth 4 where at most 3 cells
+            are empty), '{"milliseconds": 10}' (as deep as time allows, up to --search) or
             '{"samples": 1}' (one drawn new tile instead of all).
-        side: The side played in tic-tac-toe: X, O, random or both (self-play). Not given, X for a
-            named agent, but all sides that a trained one has learned, and all if exact.
-        exact: Walk the whole tree of tic-tac-toe instead: the exact shares against random play,
-            and the worst result against every opponent.
-        search: Look at so many moves ahead with the values of a trained agent; 1 is none, 2
-            looks at the next tile and the move after it.
-        preset: Settings by name, from hyperparams.yml; what is given beside it comes first.
-        bands: Also count the games by score, in bands of this width.
+        side: The side played in tic-tac-toe: X, O, random or both (self-play). If not given, X for
+            a named agent, and all sides that a trained one has learned; all sides if exact.
+        exact: Walk the whole tree of tic-tac-toe instead: exact shares against random play, and the
+            worst outcome against every opponent.
+        search: The depth of a search with the values of a trained agent, in moves; 1 is no search,
+            2 looks at the next tile and the move after it.
+        preset: A preset of hyperparams.yml; options given beside it come first.
+        bins: Also count the games by score, in bins of this width.
         out: Write the rows to this file, .csv or .json, too.
     """
     settings = tuned(agent, env or "Tiles2048-v0", preset) if preset else {}
-    options = settings.get("env_kwargs", {}) | _read_json(env_kwargs, "--env-kwargs")
-    settings = {"episodes": 1000} | settings | _given(episodes=episodes, bands=bands)
-    for name in settings.keys() & {"episodes", "bands"}:
+    options = {**settings.get("env_kwargs", {}), **(env_kwargs or {})}
+    settings = {"episodes": 1000} | settings | _given(episodes=episodes, bins=bins)
+    for name in settings.keys() & {"episodes", "bins"}:
         checked_count(settings[name], name)
     checked_seed(seed)
     if out is not None:
         checked_path(out)
-    agent_options = _read_json(agent_kwargs, "--agent-kwargs")
-    if search is None:
-        player = contestant(agent, env, options, seed, agent_options)
-    else:
-        player = searching(contestant(agent, env, options, seed, {}), search, agent_options)
+    of_agent = agent_kwargs or {}
+    found = player(agent, env, options, seed, {} if search is not None else of_agent)
+    if search is not None:
+        found = searching(found, search, of_agent)
     rows = []
-    for played in player.sides_to_judge(side, exact):
+    for played in found.sides_to_evaluate(side, exact):
         if exact:
-            row = judge_exactly(player, played)
-            print(block(row))
+            assert played is not None
+            row = evaluate_exactly(found.agent, found.name, found.task, played)
         else:
-            kwargs = player.env_kwargs | _given(side=played)
-            episodes_asked = settings["episodes"]
-            row, record = judge(player.agent, player.name, player.env, kwargs, episodes_asked, seed)
-            print(block(row))
-            if "bands" in settings:
-                print("  games by score")
-                for begin, games in count_bands(record.returns, settings["bands"]).items():
-                    print(f"  {begin:>7,}+  {games:>9,}")
+            row = evaluate_sampled(
+                found.agent,
+                found.task.env,
+                {**found.task.env_kwargs, **_given(side=played)},
+                settings["episodes"],
+                seed,
+                name=found.name,
+                bins=settings.get("bins"),
+            )
+        print(block(row))
         rows.append(row)
     if out is not None:
         write_rows(rows, out)
-
-
-def seeds(
-    out: Path | None = None,
-    agents: tuple[str, ...] | None = None,
-    runs: Path = Path("runs", "crosstable"),
-    n: int = 6,
-) -> None:
-    """Train every learner of tic-tac-toe with several seeds, and judge each exactly.
-
-    Args:
-        out: Write the rows to this file, .csv or .json, too.
-        agents: Which take part, by the names in the cross table; all if not given.
-        runs: Where trained agents are kept; those that are missing are trained first.
-        n: How many seeds, from 0 on.
-    """
-    if out is not None:
-        checked_path(out)
-    rows = spread(runs, range(checked_count(n, "n")), agents)
-    print(spread_text(rows))
-    if out is not None:
-        write_rows(rows, out)
-
-
-def export(folder: tyro.conf.Positional[Path], /, out: Path) -> None:
-    """Make a small copy of a trained n-tuple network, for sharing: it plays, but learns no more.
-
-    Args:
-        folder: The run's folder.
-        out: The folder of the copy.
-    """
-    write_export(folder, out)
-
-
-def record(
-    agent: tyro.conf.Positional[str],
-    /,
-    out: Path,
-    env: str | None = None,
-    episodes: int = 20,
-    seed: int = 0,
-    env_kwargs: Annotated[str | None, tyro.conf.arg(metavar="JSON")] = None,
-) -> None:
-    """Let an agent play, and write its games to files that can be watched and learned from.
-
-    Args:
-        agent: The agent's name, or the folder of a trained one.
-        out: The folder of the files; `python -m tile_envs.play --replay` shows one.
-        env: The environment's id (Tiles2048-v0, or the one that the agent was trained in).
-        episodes: How many games.
-        seed: Which games, and the agent's own random numbers.
-        env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
-    """
-    checked_count(episodes, "episodes")
-    player = contestant(agent, env, _read_json(env_kwargs, "--env-kwargs"), checked_seed(seed), {})
-    write_games(player.agent, player.env, player.env_kwargs, episodes, seed, out)
 
 
 def play(
@@ -174,59 +124,47 @@ def play(
 
     Args:
         against: A named agent (random, greedy, minimax, minimax_first, mcts); the folder of a
-            trained one; or the name of one that learns, a beginner at first, in runs/NAME-person.
-        side: What the person plays, X or O.
-        show_values: Show what the agent thinks of each free cell.
-        learn: Let the agent learn from every game, and keep what it has learned.
-        seed: The agent's own random numbers.
+            trained one; or the name of a learner, which starts untrained in runs/NAME-person.
+        side: The side of the person, X or O.
+        show_values: Show the agent's value of each free cell.
+        learn: Let the agent learn from every game, and save it.
+        seed: The seed of the agent's own random numbers.
     """
     play_against(against, side, show_values, learn, checked_seed(seed))
 
 
-def reproduce(out: Path, episodes: int = 10_000, seed: int = 0) -> None:
-    """Make the table of results again: every agent on every environment.
-
-    Args:
-        out: Write the rows to this file, .csv or .json.
-        episodes: How many games a row.
-        seed: Which games, and the agents' own random numbers.
-    """
-    checked_path(out)
-    rows = sweep(episodes, seed)
-    write_rows(rows, out)
-    print("\n\n".join(map(block, rows)))
-
-
-def crosstable(
-    out: Path | None = None,
-    agents: tuple[str, ...] | None = None,
-    runs: Path = Path("runs", "crosstable"),
+def record(
+    agent: tyro.conf.Positional[str],
+    /,
+    out: Path,
+    env: str | None = None,
+    episodes: int = 20,
     seed: int = 0,
+    env_kwargs: EnvOptions | None = None,
 ) -> None:
-    """Let every agent of tic-tac-toe meet every other, exactly, beside the published table.
+    """Let an agent play, and write its games to files that can be watched and learned from.
 
     Args:
-        out: Write the rows to this file, .csv or .json, too.
-        agents: Which take part, by the names in the table; all if not given.
-        runs: Where trained agents are kept; those that are missing are trained first.
-        seed: Starts training and the agents' own random numbers.
+        agent: The agent's name, or the folder of a trained one.
+        out: The folder of the files; `python -m tile_envs.play --replay` shows one.
+        env: The environment's id (Tiles2048-v0, or the one that the agent was trained in).
+        episodes: The number of games.
+        seed: The seed of the list of games, and of the agent's own random numbers.
+        env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
     """
-    if out is not None:
-        checked_path(out)
-    rows = meet(runs, checked_seed(seed), agents)
-    print(as_text(rows))
-    if out is not None:
-        write_rows(rows, out)
+    checked_count(episodes, "episodes")
+    found = player(agent, env, env_kwargs or {}, checked_seed(seed))
+    record_games(found.agent, found.task, episodes, seed, out)
 
 
-def _read_json(text: str | None, name: str) -> dict[str, Any]:
-    try:
-        options = json.loads(text or "{}")
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{name} must be JSON, got {text!r}: {error}.") from None
-    if not isinstance(options, dict):
-        raise ValueError(f"{name} must be a JSON object, got {text!r}.")
-    return options
+def export(folder: tyro.conf.Positional[Path], /, out: Path) -> None:
+    """Make a small copy of a trained n-tuple network, for sharing: it plays, but cannot learn.
+
+    Args:
+        folder: The run's folder.
+        out: The folder of the copy.
+    """
+    write_export(folder, out)
 
 
 def _given(**values: Any) -> dict[str, Any]:
@@ -237,31 +175,49 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "train": train,
     "evaluate": evaluate,
     "play": play,
-    "crosstable": crosstable,
-    "seeds": seeds,
-    "export": export,
     "record": record,
-    "reproduce": reproduce,
+    "export": export,
 }
 
 
 def main() -> None:
-    """Run a command; what the user got wrong is one line on standard error, exit status 2."""
+    """Run a command; the user's mistakes are one line on standard error, with exit status 2."""
+    signal.signal(signal.SIGTERM, _terminated)
     try:
+        _import_named_modules()
         if sys.argv[1:2] == ["train"] and sys.argv[2:3] and not sys.argv[2].startswith("-"):
             training.command(sys.argv[2], sys.argv[3:])
             return
         tyro.extras.subcommand_cli_from_dict(
             COMMANDS,
             prog="python -m baselines",
-            description="Train and judge agents on the environments of tile_envs.",
+            description=(
+                "Train and evaluate agents on the environments of tile_envs. "
+                f"Agents: {', '.join(AGENTS)}; those that are trained: {LEARNERS}. "
+                f"{IMPORT} MODULE, on any command, first imports a module with games or agents "
+                "of your own."
+            ),
         )
-    except KeyboardInterrupt:
-        print("stopped.", file=sys.stderr)
-        sys.exit(130)  # what a shell calls a program that Ctrl-C has ended
+    except KeyboardInterrupt as interrupt:
+        print(str(interrupt) or "stopped.", file=sys.stderr)
+        sys.exit(getattr(interrupt, "status", 128 + signal.SIGINT))
     except (ValueError, TypeError, RuntimeError, OSError, gym.error.Error) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)
+
+
+def _import_named_modules() -> None:
+    """Import the modules of `--import MODULE`, and take these options from the command line."""
+    while IMPORT in sys.argv:
+        place = sys.argv.index(IMPORT)
+        if place + 1 == len(sys.argv):
+            raise ValueError(f"{IMPORT} needs the name of a module.")
+        import_named(sys.argv[place + 1])
+        del sys.argv[place : place + 2]
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+    raise Interrupted(number)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def check_memory(needed: int, what: str, advice: Callable[[int], str]) -> None:
     Args:
         needed: Bytes.
         what: What is made.
-        advice: Says what to do if only so many bytes are free.
+        advice: Returns what to do, given the number of free bytes.
 
     Raises:
         ValueError: If it does not fit.

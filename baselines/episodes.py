@@ -1,16 +1,25 @@
-"""Games played side by side to be learned from."""
+"""Whole games, played side by side and then learned from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from baselines.agents import Observations, ValueAgent
+from baselines.checks import check
+from baselines.learner import Learner, Metrics, State, checked_sides
+from tile_envs.game import Game
+from tile_envs.games import vector_env
 from tile_envs.random_stream import Words
+
+SELF = "self"
 
 Choose = Callable[[NDArray[Any], NDArray[np.bool_]], NDArray[np.int64]]
 """Takes observations `(n, ...)` and masks `(n, actions)`, returns actions `(n,)`."""
@@ -21,9 +30,9 @@ class Episodes:
     """What n games went through in T steps, each up to its end.
 
     Attributes:
-        observations: `(T, n, ...)`, what was seen before each action.
+        observations: `(T, n, ...)`, the observation before each action.
         actions: `(T, n) int64`.
-        rewards: `(T, n) float64`, what each action brought.
+        rewards: `(T, n) float64`, the reward of each action.
         playing: `(T, n) bool`, whether the game was still on.
     """
 
@@ -40,11 +49,11 @@ class Episodes:
 
 
 def collect(envs: Any, seeds: Words, choose: Choose) -> Episodes:
-    """Play one game on each place of a vector environment, all to their ends.
+    """Play one game in each environment of a vector environment, all to their ends.
 
     Args:
-        envs: A native vector environment of `tile_envs` that resets itself.
-        seeds: Those of the games, `(num_envs,) uint64`.
+        envs: A native vector environment of `tile_envs` in the mode `NextStep`.
+        seeds: The seeds of the games, `(num_envs,) uint64`.
         choose: The policy.
     """
     assert envs.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
@@ -58,3 +67,117 @@ def collect(envs: Any, seeds: Words, choose: Choose) -> Episodes:
         playing = playing & ~(terminations | truncations)
         observations = following
     return Episodes(*map(np.array, zip(*steps, strict=True)))
+
+
+def training_envs(
+    game: Game,
+    sides: tuple[str, ...],
+    opponent: str,
+    n_envs: int,
+    autoreset_mode: str = AutoresetMode.NEXT_STEP.value,
+) -> list[Any]:
+    """Return the vector environments that are learned in, one for each side.
+
+    Args:
+        game: The game; its own side and opponent do not matter.
+        sides: The sides that are learned; none in a game of one player.
+        opponent: In a game with sides, the opponent, or "self" for self-play in one environment.
+        n_envs: Games side by side, in each environment.
+        autoreset_mode: When ended games are reset.
+    """
+    variants: list[Any] = [game]
+    if sides:
+        with_sides: Any = game
+        variants = (
+            [replace(with_sides, side="both")]
+            if opponent == SELF
+            else [replace(with_sides, side=side, opponent=opponent) for side in sides]
+        )
+    return [vector_env(variant, n_envs, autoreset_mode) for variant in variants]
+
+
+class EpisodicLearner(ValueAgent, Learner):
+    """The base of learners that play games side by side to the end, and then learn from them.
+
+    A subclass has `action_values` and `update`; it may have `explore`.
+
+    Args:
+        game: The game; its own side and opponent do not matter.
+        seed: The seed of games and exploration.
+        n_envs: Games played side by side.
+        opponent: In a game with sides, a named opponent, or "self" for self-play.
+        sides: The sides that are learned; all if none is given.
+
+    Attributes:
+        self_play: Whether every other observation is the other player's.
+
+    Raises:
+        ValueError: If `n_envs` is not positive, or there is no such opponent or side.
+    """
+
+    saved: ClassVar[tuple[str, ...]] = ("weights",)
+    """The attributes, all arrays, that a checkpoint holds besides the number of iterations."""
+
+    def __init__(
+        self, game: Game, seed: int, n_envs: int, opponent: str = "", sides: tuple[str, ...] = ()
+    ) -> None:
+        check("n_envs", n_envs, n_envs >= 1, "at least 1")
+        self._game, self._seed, self._n_envs = game, seed, n_envs
+        self._sides = checked_sides(game, sides)
+        self.self_play = bool(self._sides) and opponent == SELF
+        self._envs = training_envs(game, self._sides, opponent, n_envs)
+        self.iterations = 0
+
+    @property
+    def games(self) -> int:
+        """The number of games played, on each side."""
+        return self.iterations * self._n_envs
+
+    def learn(self) -> Metrics:
+        """Play games side by side, on each side, and learn from them.
+
+        Returns:
+            The mean return of the games, which exploration lowers.
+        """
+        returns = []
+        for number, envs in enumerate(self._envs):
+            rng = np.random.default_rng([self._seed, self.iterations, number])
+            seeds = rng.integers(1 << 64, size=self._n_envs, dtype=np.uint64)
+            episodes = collect(envs, seeds, partial(self.explore, rng=rng))
+            self.update(episodes)
+            returns.append(episodes.returns.mean())
+        self.iterations += 1
+        return {"return": float(np.mean(returns))}
+
+    def learn_from(self, episodes: Episodes) -> None:
+        """Learn from games that were played elsewhere; they count as an iteration."""
+        self.update(episodes)
+        self.iterations += 1
+
+    def explore(
+        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return the actions `(n,)` of games that are learned from: the best, unless overridden.
+
+        Args:
+            observations: `(n, ...)`.
+            masks: `(n, n_actions)`, the legal actions.
+            rng: The source of random numbers.
+        """
+        best: NDArray[np.int64] = self.action_values(observations).argmax(axis=1)
+        return best
+
+    @abstractmethod
+    def update(self, episodes: Episodes) -> None:
+        """Learn from whole games."""
+
+    def state_dict(self) -> State:
+        """Return copies of the arrays that are `saved`, and the number of iterations."""
+        arrays: State = {name: getattr(self, name).copy() for name in self.saved}
+        return arrays | {"iterations": np.array(self.iterations)}
+
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over the arrays that are `saved`, and the number of iterations."""
+        for name in self.saved:
+            getattr(self, name)[...] = state[name]
+        self.iterations = int(state["iterations"])

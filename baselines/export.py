@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from baselines import runs
-from baselines.roster import load
+from baselines.registry import load_player
 
 
 def write_export(folder: Path, out: Path) -> None:
@@ -21,7 +21,7 @@ def write_export(folder: Path, out: Path) -> None:
     config = runs.read_config(folder)
     if config["agent"] != "ntuple":
         raise ValueError(f"{folder} holds a {config['agent']}: only ntuple networks are exported.")
-    state = load(folder).agent.exported()  # type: ignore[attr-defined]
+    state = load_player(folder).agent.exported()  # type: ignore[attr-defined]
     plain = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
     settings = config["settings"] | plain
     runs.begin(out, config | {"settings": settings, "exported": True}, advice="give ")

@@ -11,18 +11,13 @@ import yaml
 DEFAULT = "default"
 
 
-def usual_env(agent: str) -> str:
-    """Return the id of the environment that an agent is trained in unless another is named."""
-    return next(iter(_all()[agent]))
-
-
 def tuned(agent: str, env_id: str, preset: str | None = None) -> dict[str, Any]:
     """Return the settings of a preset.
 
     Args:
         agent: The agent's name.
         env_id: The environment's id.
-        preset: Which; None is the default one, if there is one.
+        preset: The name of the preset; None is the default one, and empty if there is none.
 
     Raises:
         ValueError: If this agent and environment have no preset of that name.

@@ -1,52 +1,59 @@
-"""Learning in rounds, each of a batch of games.
+"""The interface of agents that learn.
 
-A round draws all its random numbers from the seed and its own number, so that a learner needs no
-generator in its checkpoint, and a run that was interrupted ends where an uninterrupted one ends.
+Learning goes in iterations.  An iteration draws all its random numbers from the run's seed and its
+own number, so that a learner needs no generator in its checkpoint, and a run that was interrupted
+ends where an uninterrupted one ends.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import gymnasium as gym
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from baselines.agent import Observations, ValueAgent
-from baselines.checks import check
-from baselines.episodes import Episodes, collect
-from tile_envs.tictactoe.env import TicTacToeEnv
+from baselines.agents import Observations
+from tile_envs.game import Game
 
 State = dict[str, NDArray[Any]]
+Metrics = dict[str, float]
 
-SIDES = ("X", "O")
-SELF = "self"
-TEST_SEED = 1 << 32
-"""Where the seeds of test games begin: none of those that a judge is usually given."""
+
+@dataclass(frozen=True)
+class NoSettings:
+    """The settings of a learner that has none."""
 
 
 class Learner(ABC):
-    """An agent that learns by itself, round by round; it plays by `tile_envs.agents.Agent`.
+    """An agent that learns by itself, one iteration after the other.
+
+    A subclass is made as `MyLearner(game, seed, settings, sides)`: the game to learn; the seed of
+    everything that is drawn; an instance of its `Settings`; and, in a game with sides, those to
+    learn (all of them if none is given).
 
     Attributes:
-        rounds: How many rounds it has learned.
+        iterations: The number of iterations it has learned.
     """
 
-    rounds: int
-    test_games = 1000
-    """So many games a test has."""
-    first_test = 1000
-    """Tests come after 1, 2, 5, 10, 20, 50 … times so many games."""
+    Settings: ClassVar[type[Any]] = NoSettings
+    """A frozen dataclass.  Its fields are options of `train`, with their descriptions as help."""
+    version: ClassVar[int] = 1
+    """Raised when the learner's results change; each row of results names it."""
+    test_games: ClassVar[int] = 0
+    """Games of a test during training; 0 makes no tests."""
+    first_test: ClassVar[int] = 1000
+    """Tests come after 1, 2, 5, 10, 20, 50 … times this number of games."""
+
+    iterations: int
 
     @property
     @abstractmethod
     def games(self) -> int:
-        """How many games each side has played."""
+        """The number of games played, on each side."""
 
     @abstractmethod
     def predict(
@@ -58,24 +65,37 @@ class Learner(ABC):
     ) -> tuple[NDArray[np.int64], Any]:
         """Return an action for each observation `(n, ...)`, and `state`."""
 
-    def prepare(self) -> None:
-        """Get ready for the first round, if there is something to it that can fail."""
-        return None
-
     @abstractmethod
-    def learn(self) -> dict[str, float]:
-        """Play and learn from one round of games for each side.
+    def learn(self) -> Metrics:
+        """Play and learn for one iteration.
 
         Returns:
-            Figures of these games.
+            Metrics for the progress bar and the log.
         """
 
-    def test(self, games: int) -> dict[str, float]:
-        """Play without learning or exploring, if that tells more than `learn`; return figures."""
-        return {}
+    @abstractmethod
+    def state_dict(self) -> State:
+        """Return everything that has been learned, the number of iterations included.
+
+        The arrays may be the learner's own, which it changes later.
+        """
+
+    @abstractmethod
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over a state of equal names, shapes and dtypes; `restore` checks these."""
+
+    # What a learner may have besides.
+
+    def prepare(self) -> None:
+        """Get ready for the first iteration, if there is something to it that can fail."""
+        return None
+
+    def test(self, games: int) -> Metrics | None:
+        """Play test games in a faster way than `predict` allows; None if there is none."""
+        return None
 
     def save_model(self, path: Path) -> None:
-        """Write what has been learned as a library's own model, if it is one of a library."""
+        """Write the model in the format of the library that made it, if one did."""
         return None
 
     def load_model(self, path: Path) -> None:
@@ -86,161 +106,31 @@ class Learner(ABC):
         """
         raise ValueError(f"{path} is no model of this agent: give the folder of its run.")
 
-    @abstractmethod
-    def state(self) -> State:
-        """Return all that has been learned, and the number of rounds.
-
-        The arrays may be those that the learner goes on changing.
-        """
-
-    @abstractmethod
-    def _take_over(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a state that fits."""
-
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what another learner knew.
+        """Check a state, and take it over.
 
         Raises:
-            ValueError: If it was one of another game, shape or kind.
+            ValueError: If it is one of another game, shape or kind of learner.
         """
-        mine = self.state()
-        if state.keys() != mine.keys():
-            raise ValueError(f"the checkpoint holds {sorted(state)}, expected {sorted(mine)}.")
-        for name, array in mine.items():
+        own = self.state_dict()
+        if state.keys() != own.keys():
+            raise ValueError(f"the checkpoint holds {sorted(state)}, expected {sorted(own)}.")
+        for name, array in own.items():
             if state[name].shape != array.shape or state[name].dtype != array.dtype:
                 raise ValueError(
                     f"the checkpoint's {name!r} is {state[name].dtype} of shape "
                     f"{state[name].shape}, expected {array.dtype} of shape {array.shape}: "
                     "is it one of another game?"
                 )
-        self._take_over(state)
+        self.load_state_dict(state)
 
 
-class BatchLearner(ValueAgent, Learner):
-    """The base of those that play a batch of games to the end, and then learn from it.
-
-    Args:
-        env: The game; in tic-tac-toe its own side and opponent do not matter.
-        sides: What is learned in tic-tac-toe, of "X" and "O"; nothing in a sliding game.
-        opponent: Who is played against in tic-tac-toe: a named opponent, or "self".
-        batch: Games played side by side.
-        seed: Starts games and exploration.
-
-    Attributes:
-        self_play: Whether every other observation is the other player's.
+def checked_sides(game: Game, sides: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the sides that are learned: those given, or all that the game has.
 
     Raises:
-        ValueError: If the batch is not positive, or there is no such opponent.
+        ValueError: If the game has no such side.
     """
-
-    def __init__(
-        self, env: gym.Env[Any, Any], sides: tuple[str, ...], opponent: str, batch: int, seed: int
-    ) -> None:
-        check("batch", batch, batch >= 1, "at least 1")
-        self._game: Any = env.unwrapped
-        self._seed, self._batch = seed, batch
-        self.self_play = bool(sides) and opponent == SELF
-        self._envs = training_envs(env, sides, opponent, batch)
-        self.rounds = 0
-
-    @property
-    def games(self) -> int:
-        """How many games each side has played."""
-        return self.rounds * self._batch
-
-    def learn(self) -> dict[str, float]:
-        """Play and learn from one batch of games for each side.
-
-        Returns:
-            The mean return of the games, which exploration lowers.
-        """
-        returns = []
-        for number, envs in enumerate(self._envs):
-            rng = np.random.default_rng([self._seed, self.rounds, number])
-            seeds = rng.integers(1 << 64, size=self._batch, dtype=np.uint64)
-            episodes = collect(envs, seeds, partial(self._explore, rng=rng))
-            self._update(episodes)
-            returns.append(episodes.returns.mean())
-        self.rounds += 1
-        return {"return": float(np.mean(returns))}
-
-    def learn_from(self, episodes: Episodes) -> None:
-        """Learn from games that were played elsewhere; they count as a round."""
-        self._update(episodes)
-        self.rounds += 1
-
-    @abstractmethod
-    def _explore(
-        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """Return the actions of a game that is learned from."""
-
-    @abstractmethod
-    def _update(self, episodes: Episodes) -> None:
-        """Learn from a batch of games."""
-
-
-def epsilon_greedy(
-    values: NDArray[np.float64],
-    masks: NDArray[np.bool_],
-    epsilon: float | NDArray[np.float64],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Return the best action, or with probability epsilon, drawn for each game, any legal one."""
-    drawn = (rng.random(masks.shape) * masks).argmax(axis=1)
-    actions: NDArray[np.int64] = np.where(
-        rng.random(len(masks)) < epsilon, drawn, values.argmax(axis=1)
-    )
-    return actions
-
-
-def falling(epsilon: float, step: float, games_a_step: int, games: int) -> float:
-    """Return epsilon after so many games, when it falls by a step every so many."""
-    return max(0.0, epsilon - step * (games // games_a_step))
-
-
-def move_towards(
-    entries: NDArray[np.float64],
-    visits: NDArray[np.int64],
-    visited: NDArray[np.int64],
-    targets: NDArray[np.float64],
-    rate: float,
-    decay: float,
-) -> None:
-    """Move visited entries of a table towards targets, in place.
-
-    The step size is `rate / visits ** decay`.  Several targets for one entry move it as their mean
-    would, one after the other.
-
-    Args:
-        entries: `(size,)`, the table.
-        visits: `(size,)`, how often each entry has been visited; counted on.
-        visited: `(n,)`, indices into the table.
-        targets: `(n,)`.
-        rate: The step size of the first visit.
-        decay: How fast it falls.
-    """
-    indices, which, times = np.unique(visited, return_inverse=True, return_counts=True)
-    means = np.bincount(which, targets) / times
-    visits[indices] += times
-    rates = rate / visits[indices] ** decay
-    entries[indices] += (1 - (1 - rates) ** times) * (means - entries[indices])
-
-
-def training_envs(
-    env: gym.Env[Any, Any],
-    sides: tuple[str, ...],
-    opponent: str,
-    batch: int,
-    autoreset_mode: str = AutoresetMode.NEXT_STEP.value,
-) -> list[Any]:
-    """Return the vector environments that are learned in, one for each side."""
-    assert env.spec is not None
-    options = {name: value for name, value in env.spec.kwargs.items() if name != "render_mode"}
-    variants: list[dict[str, Any]] = [{}]
-    if isinstance(env.unwrapped, TicTacToeEnv):
-        variants = [{"side": side, "opponent": opponent} for side in sides]
-        if opponent == SELF:
-            variants = [{"side": "both"}]
-    options["autoreset_mode"] = autoreset_mode
-    return [gym.make_vec(env.spec.id, batch, **options | variant) for variant in variants]
+    if unknown := [side for side in sides if side not in game.sides]:
+        raise ValueError(f"{game} has no side {unknown[0]!r}, only {', '.join(game.sides)}.")
+    return sides or game.sides

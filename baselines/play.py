@@ -1,4 +1,4 @@
-"""A person plays tic-tac-toe against an agent, sees what it thinks, and may teach it."""
+"""A person plays tic-tac-toe against an agent, sees its values, and may teach it."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ import gymnasium as gym
 import numpy as np
 
 from baselines import runs
-from baselines.episodes import Episodes
-from baselines.learner import SIDES, BatchLearner
-from baselines.roster import TRAINABLE, Contestant, contestant, make_learner
+from baselines.episodes import Episodes, EpisodicLearner
+from baselines.registry import AGENTS, Player, learner_class, player
+from baselines.task import Task
 from baselines.training import default_options
-from tile_envs.play.game import Game, Position
 from tile_envs.play.player import play
 from tile_envs.play.terminal import Terminal
 from tile_envs.play.tictactoe import TicTacToeControls
-from tile_envs.tictactoe.env import TicTacToeEnv
+from tile_envs.playthrough import Playthrough, Position
+from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, SIDE, O, X
 
 ENV = "TicTacToe-v0"
+SIDES = ("X", "O")
 
 
 def play_against(against: str, side: str, show_values: bool, learn: bool, seed: int) -> None:
     """Let a person play game after game against an agent.
 
     Args:
-        against: A named agent, a trained run's folder, or one of `TRAINABLE`.
-        side: The person's, "X" or "O".
-        show_values: Whether to show what the agent thinks of each free cell.
-        learn: Whether it learns from every game.
-        seed: The agent's own random numbers, and the first game's.
+        against: A named agent, a trained run's folder, or the name of a learner.
+        side: The side of the person, "X" or "O".
+        show_values: Whether to show the agent's value of each free cell.
+        learn: Whether the agent learns from every game.
+        seed: The seed of the agent's own random numbers, and of the first game.
 
     Raises:
         ValueError: If there is no such agent or side, the agent has not learned the side that it
@@ -41,27 +42,29 @@ def play_against(against: str, side: str, show_values: bool, learn: bool, seed: 
     """
     if side not in SIDES:
         raise ValueError(f"side must be X or O, got {side!r}.")
-    folder = _beginner(against, seed) if against in TRAINABLE else Path(against)
-    player = contestant(str(folder), ENV, {}, seed, {})
+    learns = against in AGENTS and AGENTS[against].learns
+    folder = _untrained(against, seed) if learns else Path(against)
+    found = player(str(folder), ENV, {}, seed)
     needed = SIDES if show_values else tuple(other for other in SIDES if other != side)
     for each in needed:
-        player.sides_to_judge(each, exact=False)
-    if learn and not player.trained:
-        raise ValueError(f"{against} does not learn: expected a trained run's folder.")
-    env = gym.make(ENV, opponent=player.agent, side=side)
-    controls = _Controls(env.unwrapped, player if show_values else None)  # type: ignore[arg-type]
+        found.sides_to_evaluate(each, exact=False)
+    if learn and not isinstance(found.agent, EpisodicLearner):
+        raise ValueError(f"{against} does not learn from a person: expected qtable or value_table.")
+    env = gym.make(ENV, opponent=found.agent, side=side)
+    game: TicTacToe = env.unwrapped.game  # type: ignore[attr-defined]
+    controls = _Controls(game, found if show_values else None)
 
-    def left(game: Game) -> None:
+    def left(game: Playthrough) -> None:
         if learn and game.position.over and game.actions:
-            assert isinstance(player.agent, BatchLearner)
-            player.agent.learn_from(episode_of(game, O if side == "X" else X))
-            runs.write_checkpoint(folder, player.agent.state())
+            assert isinstance(found.agent, EpisodicLearner)
+            found.agent.learn_from(episode_of(game, O if side == "X" else X))
+            runs.write_checkpoint(folder, found.agent.state_dict())
 
     with Terminal() as screen:
         play(env, screen, seed, controls=controls, left=left)
 
 
-def episode_of(game: Game, mark: int) -> Episodes:
+def episode_of(game: Playthrough, mark: int) -> Episodes:
     """Return a game as the environment's side saw it, the one that a person played against.
 
     Args:
@@ -69,7 +72,7 @@ def episode_of(game: Game, mark: int) -> Episodes:
         mark: The mark of the environment's side.
 
     Returns:
-        One episode: what that side saw, played, and got.
+        One episode: the observations, actions and rewards of that side.
     """
     observations, actions = [], []
     boards = [position.state["board"] for position in game.positions]
@@ -89,25 +92,24 @@ def episode_of(game: Game, mark: int) -> Episodes:
     return Episodes(np.array(observations)[:, None], np.array(actions)[:, None], rewards, playing)
 
 
-def _beginner(name: str, seed: int) -> Path:
+def _untrained(name: str, seed: int) -> Path:
     """Return the folder of an agent that a person teaches, made when there is none yet."""
     folder = Path("runs", f"{name}-person")
     if not (folder / runs.CONFIG).exists():
-        options = default_options(name, ENV, "published")
-        settings = dataclasses.replace(options.settings, batch=1)
-        learner = make_learner(name, ENV, {}, SIDES, settings, seed)
-        entries: dict[str, Any] = {"agent": name, "env": ENV, "env_kwargs": {}, "seed": seed}
-        entries |= {"sides": SIDES, "settings": dataclasses.asdict(settings)}
-        runs.begin(folder, entries)
-        runs.write_checkpoint(folder, learner.state())
+        settings = default_options(name, ENV, "published").settings
+        task = Task.of(ENV)
+        learner = learner_class(name)(task.game, seed, settings, task.sides)  # type: ignore[call-arg]
+        entries = {"agent": name, **task.to_dict(), "seed": seed}
+        runs.begin(folder, entries | {"settings": dataclasses.asdict(settings)})
+        runs.write_checkpoint(folder, learner.state_dict())
     return folder
 
 
 class _Controls(TicTacToeControls):
-    """The usual controls; below the board stands what an agent thinks of it, if one is asked."""
+    """The usual controls; below the board stand the values of an agent, if one is asked."""
 
-    def __init__(self, env: TicTacToeEnv, asked: Contestant | None) -> None:
-        super().__init__(env)
+    def __init__(self, game: TicTacToe, asked: Player | None) -> None:
+        super().__init__(game)
         self._asked = asked
 
     def words(self, position: Position) -> str:
@@ -116,7 +118,7 @@ class _Controls(TicTacToeControls):
         if self._asked is None or position.over:
             return line
         agent: Any = self._asked.agent
-        estimate = getattr(agent, "values", None) or agent.action_probabilities
+        estimate = getattr(agent, "action_values", None) or agent.action_probabilities
         values = estimate(position.observation[None])[0]
         cells = [
             f"{cell}: {values[cell]:+.3f}" if legal else " " * 9

@@ -4,47 +4,52 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
+import inspect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-import gymnasium as gym
 import tyro
 
-import tile_envs  # noqa: F401
 from baselines import runs
-from baselines.hyperparams import tuned, usual_env
-from baselines.roster import TRAINABLE, classes, make_learner, read_settings, sides_of
+from baselines.evaluation import play
+from baselines.exact.tictactoe import side_shares
+from baselines.hyperparams import tuned
+from baselines.learner import Learner, Metrics
+from baselines.loop import Interrupted, train
+from baselines.options import EnvOptions
+from baselines.registry import learner_class, usual_env
+from baselines.seeds import TEST_SEED
+from baselines.task import BOTH, Task
 from tile_envs.checks import checked_count, checked_seed
-from tile_envs.game_env import GameEnv
+from tile_envs.modules import NAMED
 
 Settings = TypeVar("Settings")
 
 
 @dataclass(frozen=True)
 class Options(Generic[Settings]):
-    """What every training run is told.
+    """The options of a training run.
 
     Attributes:
-        settings: How the agent learns.
-        env: The environment's id.
+        settings: The settings of the learner.
+        env: The environment's id; my_module:Id imports the module that registers it.
         env_kwargs: The environment's options.
-        side: What is learned in tic-tac-toe: X, O or both.
-        games: How many games, for each side in tic-tac-toe.
-        minutes: So many minutes of learning, without tests and saving, end this sitting, too.
-        seed: Starts games and exploration.
+        side: The side that is learned in tic-tac-toe: X, O or both.
+        games: The budget in games, on each side in tic-tac-toe.
+        minutes: Wall-clock training budget in minutes, excluding tests and saving.
+        seed: The seed of games and exploration.
         out: The run's folder; runs/AGENT-ENV-SEED if not given.
-        resume: Go on with the run in that folder, as it began; its settings need not be given.
-        preset: Settings by name, from hyperparams.yml; what is given beside it comes first.
+        resume: Continue the run in that folder; its settings need not be given again.
+        preset: A preset of hyperparams.yml; options given beside it come first.
     """
 
     settings: Settings
     env: str
-    env_kwargs: Annotated[str, tyro.conf.arg(metavar="JSON")] = "{}"
-    side: str = "both"
+    env_kwargs: EnvOptions = field(default_factory=dict)
+    side: str = BOTH
     games: int = 100_000
     minutes: float | None = None
     seed: int = 0
@@ -57,48 +62,62 @@ def command(name: str, arguments: Sequence[str]) -> None:
     """Train an agent as a command line says, in a folder.
 
     Args:
-        name: The agent's name.
-        arguments: What follows it on the command line.
+        name: The agent's name, or the class of a learner, `my_module:MyLearner`.
+        arguments: The options.
 
     Raises:
-        ValueError: If something is asked for that cannot be.
+        ValueError: If an option is unusable.
+        Interrupted: If the run was interrupted.
     """
     # The tuned numbers are the defaults, so the environment and preset must be known first.
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    first.add_argument("--env", default=usual_env(name) if name in TRAINABLE else None)
+    first.add_argument("--env", default=usual_env(name))
     first.add_argument("--preset")
     first.add_argument("--out", type=Path)
     first.add_argument("--resume", action="store_true")
     asked, _ = first.parse_known_args(arguments)
+    found = learner_class(name)
     defaults = default_options(name, asked.env, asked.preset)
     if asked.resume and asked.out:
-        defaults = _as_it_began(name, asked.out, defaults)
+        defaults = _as_begun(name, asked.out, defaults)
     options = tyro.cli(
-        tyro.conf.OmitArgPrefixes[Options[classes(name)[1]]],  # type: ignore[misc]
+        tyro.conf.OmitArgPrefixes[Options[found.Settings]],  # type: ignore[name-defined]
         args=list(arguments),
         default=defaults,
         prog=f"python -m baselines train {name}",
-        description=classes(name)[0].__doc__.split("\n")[0],
+        description=(inspect.getdoc(found) or name).split("\n")[0],
     )
     run(name, options)
 
 
-def default_options(name: str, env_id: str, preset: str | None) -> Options[Any]:
-    """Return what an agent is trained with when nothing else is asked for.
+def default_options(name: str, env_id: str, preset: str | None = None) -> Options[Any]:
+    """Return the options of an agent's preset.
+
+    Args:
+        name: The agent's name.
+        env_id: The environment's id.
+        preset: None is the default preset; without one the agent's own defaults hold.
 
     Raises:
         ValueError: If there is no such agent or preset.
     """
-    settings_class = classes(name)[1]
-    chosen = tuned(name, env_id, preset)
-    fields = {field.name for field in dataclasses.fields(settings_class)}
-    settings = settings_class(**{key: chosen[key] for key in chosen.keys() & fields})
-    common = {key: chosen[key] for key in chosen.keys() - fields}
+    settings_class = learner_class(name).Settings
+    chosen = tuned(name, env_id.rpartition(":")[2], preset)
+    fields = {known.name for known in dataclasses.fields(settings_class)}
+    settings = settings_class(
+        # YAML has no tuples.
+        **{
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in chosen.items()
+            if key in fields
+        }
+    )
+    common = {key: value for key, value in chosen.items() if key not in fields}
     return Options(settings, env=env_id, preset=preset, **common)
 
 
-def _as_it_began(name: str, folder: Path, options: Options[Any]) -> Options[Any]:
-    """Return options with what a run was begun with.
+def _as_begun(name: str, folder: Path, options: Options[Any]) -> Options[Any]:
+    """Return the options that a run was started with.
 
     Raises:
         ValueError: If there is no run, or one of another agent.
@@ -109,63 +128,73 @@ def _as_it_began(name: str, folder: Path, options: Options[Any]) -> Options[Any]
     sides = config["sides"]
     return dataclasses.replace(
         options,
-        settings=read_settings(folder, config),
+        settings=runs.read_settings(folder, config, learner_class(name)),
         env=config["env"],
-        env_kwargs=json.dumps(config["env_kwargs"]),
-        side=sides[0] if len(sides) == 1 else "both",
+        env_kwargs=config["env_kwargs"],
+        side=sides[0] if len(sides) == 1 else BOTH,
         seed=config["seed"],
     )
 
 
-def train_preset(name: str, env_id: str, preset: str | None, seed: int, folder: Path) -> None:
-    """Train an agent by a preset, and go on if that was begun before."""
-    options = dataclasses.replace(
-        default_options(name, env_id, preset),
-        seed=seed,
-        out=folder,
-        resume=(folder / runs.CONFIG).exists(),
-    )
-    run(name, options)
-
-
 def run(name: str, options: Options[Any]) -> Path:
-    """Train an agent in a folder.
+    """Train an agent in a folder, up to its budget.
 
     Returns:
         The folder.
 
     Raises:
-        ValueError: If something is asked for that cannot be; no folder has been made then.
+        ValueError: If an option is unusable; no folder has been made then.
+        Interrupted: If the run was interrupted; it can be resumed.
     """
     checked_count(options.games, "games")
     if options.minutes is not None and not 0 < options.minutes < math.inf:
         raise ValueError(f"minutes must be above 0 and finite, got {options.minutes}.")
     checked_seed(options.seed)
-    env_kwargs = json.loads(options.env_kwargs)
-    env = gym.make(options.env, **env_kwargs)
-    if not isinstance(env.unwrapped, GameEnv):
-        raise ValueError(f"{options.env} is not an environment of this package.")
-    sides = sides_of(env, options.side)
-    learner = make_learner(name, options.env, env_kwargs, sides, options.settings, options.seed)
+    task = Task.of(options.env, options.env_kwargs, options.side)
+    learner: Learner = learner_class(name)(
+        task.game,
+        options.seed,
+        options.settings,
+        task.sides,
+    )  # type: ignore[call-arg]
     config = {
         "agent": name,
-        "env": options.env,
-        "env_kwargs": env_kwargs,
-        "sides": list(sides),
+        **task.to_dict(),
         "settings": dataclasses.asdict(options.settings),
         "seed": options.seed,
+        "modules": list(NAMED),
     }
-    folder = options.out or Path("runs", f"{name}-{options.env}-{options.seed}")
+    label = name.rpartition(":")[2]
+    folder = options.out or Path("runs", f"{label}-{task.env}-{options.seed}")
     if options.resume:
-        runs.go_on(folder, config, learner)
+        runs.resume(folder, config, learner)
     else:
         learner.prepare()
         runs.begin(folder, config)
-    finished = runs.train(folder, learner, options.games, options.minutes)
-    games = f"{learner.games:,} games{' a side' if sides else ''}"
-    print(
-        f"{name} has played {games}: {folder}"
-        if finished
-        else f"stopped after {games}, --resume goes on: {folder}"
-    )
+    budget = options.games, options.minutes
+    try:
+        train(folder, learner, *budget, lambda *asked: test(task, *asked))
+    except Interrupted as interrupt:
+        played = _played(learner, task)
+        message = f"stopped after {played}, --resume continues: {folder}"
+        raise Interrupted(interrupt.number, message) from None
+    print(f"{label} has played {_played(learner, task)}: {folder}")
     return folder
+
+
+def _played(learner: Learner, task: Task) -> str:
+    return f"{learner.games:,} games{' a side' if task.sides else ''}"
+
+
+def test(task: Task, learner: Learner, games: int) -> Metrics:
+    """Return the metrics of a test during training.
+
+    Args:
+        task: What is learned.
+        learner: The learner, which plays without exploring.
+        games: The number of games; in tic-tac-toe the metrics are exact instead.
+    """
+    if task.sides:
+        return side_shares(learner, task.sides)
+    record = play(learner, task.env, task.env_kwargs, games, TEST_SEED)
+    return {"greedy_mean": float(record.returns.mean())}

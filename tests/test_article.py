@@ -123,11 +123,11 @@ def test_exploration_is_as_described():
     boards, _ = gym.make_vec("Tiles2048-v0", 2000, shape=(3, 3)).reset(seed=0)
     masks = learner._game.legal_actions(boards) > 0
     greedy = learner._values(learner._network, boards).argmax(axis=1)
-    other = learner._explore(boards, masks, np.random.default_rng(0)) != greedy
+    other = learner.explore(boards, masks, np.random.default_rng(0)) != greedy
     assert not other[::10].any()
     assert 0.2 < other.mean() < 0.5
     learner.rounds = 1
-    assert np.array_equal(learner._explore(boards, masks, np.random.default_rng(0)), greedy)
+    assert np.array_equal(learner.explore(boards, masks, np.random.default_rng(0)), greedy)
 
 
 def test_the_preset_is_the_variant_of_the_article():

@@ -7,7 +7,7 @@ from gymnasium.error import ResetNeeded
 from test_envs import IDS
 
 import tile_envs  # noqa: F401
-from baselines.agent import RandomAgent
+from baselines.agents import RandomAgent
 from tile_envs.sliding import RULES_2048, afterstates
 from tile_envs.tictactoe import afterstates as ttt_afterstates
 
@@ -312,7 +312,7 @@ def test_states_of_another_game_or_shape_are_refused():
     for env in envs:
         for other in envs:
             if env is not other:
-                name = env.unwrapped.state_name
+                name = str(env.unwrapped.game)
                 with pytest.raises(ValueError, match=f"expected a state of {name}"):
                     env.unwrapped.set_state(other.unwrapped.get_state())
     two, three = (gym.make_vec("Tiles2048-v0", num_envs=n) for n in (2, 3))

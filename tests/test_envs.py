@@ -205,7 +205,7 @@ def test_scores_add_up_and_tiles_are_faces(env_id):
         observation, reward, *_, info = env.step(random_legal(info, rng))
         total += reward
         assert info["score"] == total
-        assert info["max_tile"] == env.unwrapped.rules.faces[observation.max()]
+        assert info["max_tile"] == env.unwrapped.game.rules.faces[observation.max()]
 
 
 def test_a_board_without_a_move_is_over_at_the_first_step():

@@ -1,16 +1,22 @@
-"""The exact judge of tic-tac-toe, against exact facts and against the sampled one."""
+"""Exact evaluation in tic-tac-toe, against exact facts and against sampled games."""
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
-from baselines.agent import GreedyAgent, RandomAgent
-from baselines.evaluate import judge
-from baselines.exact import against_random, outcome, policy_of, random_policy, worst_case
+from baselines.agents import GreedyAgent, RandomAgent
+from baselines.evaluation import evaluate
+from baselines.exact.tictactoe import (
+    against_random,
+    outcome,
+    policy_of,
+    random_policy,
+    worst_case,
+)
 from baselines.search.minimax import MinimaxAgent, MinimaxFirstAgent
-from tile_envs.tictactoe.positions import CELLS, solve
+from tile_envs.tictactoe import TicTacToe
+from tile_envs.tictactoe.positions import CELLS, DIGITS, POWERS, O, X, solve
 
-ENV = gym.make("TicTacToe-v0")
+GAME = TicTacToe()
 AGENTS = [RandomAgent, GreedyAgent, MinimaxAgent, MinimaxFirstAgent]
 
 
@@ -24,7 +30,7 @@ AGENTS = [RandomAgent, GreedyAgent, MinimaxAgent, MinimaxFirstAgent]
     ],
 )
 def test_known_pairings_come_out_exactly(make, side, percent, worst):
-    policy = policy_of(make(ENV), side)
+    policy = policy_of(make(GAME), side)
     assert [100 * share for share in against_random(policy, side)] == pytest.approx(
         percent, abs=0.0005
     )
@@ -34,30 +40,53 @@ def test_known_pairings_come_out_exactly(make, side, percent, worst):
 @pytest.mark.parametrize("make", [MinimaxAgent, MinimaxFirstAgent])
 @pytest.mark.parametrize("side", ["X", "O"])
 def test_minimax_never_loses(make, side):
-    assert worst_case(policy_of(make(ENV), side), side) == 0
+    assert worst_case(policy_of(make(GAME), side), side) == 0
 
 
 def test_minimax_draws_with_itself():
     for x in (MinimaxAgent, MinimaxFirstAgent):
         for o in (MinimaxAgent, MinimaxFirstAgent):
-            shares = outcome(policy_of(x(ENV), "X"), policy_of(o(ENV), "O"))
+            shares = outcome(policy_of(x(GAME), "X"), policy_of(o(GAME), "O"))
             assert shares == pytest.approx((0, 1, 0))
 
 
 @pytest.mark.parametrize("make", AGENTS)
 @pytest.mark.parametrize("side", ["X", "O"])
-def test_the_sampled_judge_agrees(make, side):
-    exact = against_random(policy_of(make(ENV), side), side)
-    row, _ = judge(make(ENV, seed=1), "", "TicTacToe-v0", {"side": side}, episodes=4000, seed=2)
+def test_sampled_games_agree(make, side):
+    exact = against_random(policy_of(make(GAME), side), side)
+    row = evaluate(make(GAME, seed=1), "TicTacToe-v0", {"side": side}, episodes=4000, seed=2)
     for share, expected in zip((row["win"], row["draw"], row["loss"]), exact, strict=True):
         assert abs(share - expected) <= 4 * (expected * (1 - expected) / 4000) ** 0.5 + 1e-9
 
 
-def test_the_worst_case_is_found_by_the_best_opponent():
-    """Of all opponents one forces the worst; against uniform play it is reached with luck."""
-    policy = policy_of(GreedyAgent(ENV), "X")
-    assert worst_case(policy, "X") == -1
-    assert against_random(policy, "X").loss > 0
+def best_opponent(policy, mark):
+    """Return the opponent that makes the worst outcome of positive probability possible."""
+    known = solve()
+    worst, answer = known.winner * mark, np.zeros((3**CELLS, CELLS))
+    n_marks = (known.marks != 0).sum(axis=(1, 2))
+    for code in sorted(np.flatnonzero(known.reachable & ~known.over), key=lambda c: -n_marks[c]):
+        mover = known.to_move[code]
+        cells = [
+            cell
+            for cell in np.flatnonzero(known.masks[code])
+            if mover != mark or policy[code, cell] > 0
+        ]
+        outcomes = [worst[code + POWERS[cell] * DIGITS[int(mover)]] for cell in cells]
+        worst[code] = min(outcomes, default=1)
+        if cells and mover != mark:
+            answer[code, cells[int(np.argmin(outcomes))]] = 1.0
+    return answer
+
+
+@pytest.mark.parametrize("make", AGENTS)
+@pytest.mark.parametrize(("side", "mark"), [("X", X), ("O", O)])
+def test_the_worst_case_is_what_the_best_opponent_reaches(make, side, mark):
+    policy = policy_of(make(GAME), side)
+    opponent = best_opponent(policy, mark)
+    shares = outcome(*((policy, opponent) if side == "X" else (opponent, policy)))
+    lost = shares.loss if side == "X" else shares.win
+    assert (lost > 0) == (worst_case(policy, side) == -1)
+    assert worst_case(policy, side) == (0 if make in (MinimaxAgent, MinimaxFirstAgent) else -1)
 
 
 class Fixed:

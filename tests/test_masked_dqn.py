@@ -5,6 +5,7 @@ import sys
 
 import gymnasium as gym
 import numpy as np
+import powers3
 import pytest
 import torch
 from stable_baselines3 import PPO
@@ -13,12 +14,25 @@ from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.type_aliases import ReplayBufferSamples
+from stable_baselines3.common.vec_env import DummyVecEnv
 
-from baselines.deep.masked_dqn import MaskedDQN
-from baselines.deep.networks import ILLEGAL, SlidingMoves, TicTacToeMoves, symmetric_images
-from baselines.deep.sb3_bridge import Bridge
+from baselines.deep.dqn import DQNLearner
+from baselines.deep.masked_dqn import MaskedDQN, game_of
+from baselines.deep.moves import SlidingMoves, TicTacToeMoves, moves_of, rules_of
+from baselines.deep.networks import symmetric_images
+from baselines.deep.ppo import PPOLearner
+from baselines.deep.q_network import ILLEGAL
+from tile_envs.games import game_from_json
+from tile_envs.plug.sb3 import SB3VecEnv
+from tile_envs.sliding import RULES_2584, SlidingGame
+from tile_envs.tictactoe import TicTacToe
 
+torch.set_num_threads(1)  # more only wait for each other with networks as small as these
+
+POWERS3 = "Powers3-v0"
 BOARDS = [
+    (POWERS3, {}),
+    (POWERS3, {"shape": (3, 2)}),
     ("Tiles2048-v0", {}),
     ("Tiles2584-v0", {}),
     ("Tiles2048-v0", {"shape": (2, 3)}),
@@ -29,8 +43,8 @@ GAMES = [*BOARDS, ("TicTacToe-v0", {"side": "random"})]
 SMALL = {"width": 8, "hidden": [8]}
 
 
-def bridge(env_id="Tiles2048-v0", n=8, **env_kwargs):
-    return Bridge(gym.make_vec(env_id, n, autoreset_mode="SameStep", **env_kwargs))
+def games(env_id="Tiles2048-v0", n=8, **env_kwargs):
+    return SB3VecEnv(gym.make_vec(env_id, n, autoreset_mode="SameStep", **env_kwargs))
 
 
 def made(envs, policy=SMALL, **options):
@@ -42,8 +56,8 @@ def made(envs, policy=SMALL, **options):
 
 
 def strict(env_id, **env_kwargs):
-    """Return a bridge that fails on an illegal action."""
-    envs = bridge(env_id, **env_kwargs)
+    """Return games that fail on an illegal action."""
+    envs = games(env_id, **env_kwargs)
     step = envs.envs.step
 
     def checked_step(actions):
@@ -68,22 +82,22 @@ def played(env_id, steps=60, n=50, **env_kwargs):
 
 @pytest.mark.parametrize(("env_id", "env_kwargs"), BOARDS)
 def test_moves_are_those_of_the_package(env_id, env_kwargs):
-    env = gym.make(env_id, **env_kwargs).unwrapped
+    game = gym.make(env_id, **env_kwargs).unwrapped.game
     boards = played(env_id, **env_kwargs)
-    largest = np.random.default_rng(0).integers(0, env.rules.largest + 1, (500, *env.shape))
-    boards = np.concatenate((boards, largest.astype(np.uint8)))
-    after, rewards, legal = SlidingMoves(env.rules.name, env.shape)(torch.as_tensor(boards))
-    expected = env.afterstates(boards)
-    for found, wanted in zip((after, rewards, legal), expected, strict=True):
-        assert np.array_equal(found.numpy(), wanted)
+    any_tiles = np.random.default_rng(0).integers(0, game.rules.largest + 1, (500, *game.shape))
+    boards = np.concatenate((boards, any_tiles.astype(np.uint8)))
+    after, rewards, legal = SlidingMoves(game)(torch.as_tensor(boards))
+    expected_after, expected_rewards, masks = game.afterstates(boards)
+    assert np.array_equal(after.numpy(), expected_after)
+    assert np.array_equal(rewards.numpy(), expected_rewards.astype(np.float32))
+    assert np.array_equal(legal.numpy(), masks)
 
 
 def test_moves_of_tictactoe_are_those_of_the_package():
-    env = gym.make("TicTacToe-v0").unwrapped
     boards = played("TicTacToe-v0", side="both")
     after, rewards, legal = TicTacToeMoves()(torch.as_tensor(boards))
-    assert np.array_equal(legal.numpy(), env.legal_actions(boards) > 0)
-    expected, wins, masks = env.afterstates(boards)
+    expected, wins, masks = TicTacToe().afterstates(boards)
+    assert np.array_equal(legal.numpy(), masks > 0)
     chosen = masks > 0
     assert np.array_equal(after.numpy()[chosen], expected[chosen])
     assert np.array_equal(rewards.numpy()[chosen], wins[chosen])
@@ -93,14 +107,14 @@ def test_moves_of_tictactoe_are_those_of_the_package():
     assert 0 < ended[chosen].mean() < 1
 
 
-def test_what_ends_a_game_is_worth_nothing_more():
-    model = made(bridge("TicTacToe-v0"), SMALL | {"reward_scale": 0.5})
+def test_afterstates_that_end_a_game_have_no_value():
+    model = made(games("TicTacToe-v0"), SMALL | {"reward_scale": 0.5})
     boards = torch.tensor([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], dtype=torch.int8)[None]
     model.policy.set_training_mode(False)
     with torch.no_grad():
         model.q_net.q_net.last.bias.fill_(7.0)
         values = model.q_net(boards)[0]
-        assert values[2] == model.q_net.of_actions(boards, torch.tensor([[2]])) == 0.5
+        assert values[2] == model.q_net.values_of(boards, torch.tensor([[2]])) == 0.5
     assert (values[[5, 6, 7, 8]] != 0).all()
 
 
@@ -131,13 +145,13 @@ def test_no_illegal_action_is_taken(env_id, env_kwargs, afterstates):
         stored.observations[: stored.pos].reshape(-1, *stored.obs_shape),
         strict=True,
     ):
-        assert model.q_net.legal(torch.as_tensor(board)[None])[0, action]
+        assert model.q_net.legal_actions(torch.as_tensor(board)[None])[0, action]
 
 
 @pytest.mark.parametrize("afterstates", [True, False])
 def test_values_are_those_of_afterstates_and_masked(afterstates):
     policy = SMALL | {"afterstates": afterstates, "symmetric": afterstates, "reward_scale": 0.5}
-    model = made(bridge(), policy, gamma=0.9)
+    model = made(games(), policy, gamma=0.9)
     boards = torch.as_tensor(played("Tiles2048-v0"))
     model.policy.set_training_mode(False)
     with torch.no_grad():
@@ -147,32 +161,32 @@ def test_values_are_those_of_afterstates_and_masked(afterstates):
             chosen = torch.full((len(boards), 1), action)
             here = legal[:, action]
             if afterstates:
-                worth = model.q_net.q_net(after[:, action])[:, 0]
-                expected = 0.5 * rewards[:, action] + 0.9 * worth
+                following = model.q_net.q_net(after[:, action])[:, 0]
+                expected = 0.5 * rewards[:, action] + 0.9 * following
             else:
                 expected = model.q_net.q_net(boards)[:, action]
             assert torch.allclose(values[here, action], expected[here], atol=1e-6)
             assert (values[~here, action] == ILLEGAL).all()
-            alone = model.q_net.of_actions(boards[here], chosen[here])[:, 0]
+            alone = model.q_net.values_of(boards[here], chosen[here])[:, 0]
             assert torch.allclose(alone, expected[here], atol=1e-6)
 
 
-def test_half_precision_comes_near_the_whole():
-    whole = made(bridge(), {"width": 64, "hidden": [64]})
-    half = made(bridge(), {"width": 64, "hidden": [64], "bfloat16": True})
-    half.policy.load_state_dict(whole.policy.state_dict())
+def test_half_precision_comes_near_full_precision():
+    full = made(games(), {"width": 64, "hidden": [64]})
+    half = made(games(), {"width": 64, "hidden": [64], "bfloat16": True})
+    half.policy.load_state_dict(full.policy.state_dict())
     boards = torch.as_tensor(played("Tiles2048-v0"))
     with torch.no_grad():
-        exact, near = (model.q_net.q_net(boards)[:, 0] for model in (whole, half))
+        exact, near = (model.q_net.q_net(boards)[:, 0] for model in (full, half))
     assert near.dtype == torch.float32
     assert not torch.equal(exact, near)
     assert (exact - near).abs().mean() < 0.02 * exact.std()
 
 
 def test_every_game_explores_by_itself():
-    model = made(bridge(n=400), learning_starts=400)
+    model = made(games(n=400), learning_starts=400)
     boards = played("Tiles2048-v0", steps=20, n=400)[-400:]
-    legal = model.q_net.legal(torch.as_tensor(boards))
+    legal = model.q_net.legal_actions(torch.as_tensor(boards))
     assert legal.any(dim=1).all()
     greedy, _ = model.predict(boards, deterministic=True)
     model.exploration_rate = 0.5
@@ -185,33 +199,36 @@ def test_every_game_explores_by_itself():
     assert one.shape == ()
 
 
-def test_a_target_is_what_it_should_be_by_hand():
-    """Where only zeros are known, a step towards r + γ max Q(s') is one towards r + γ r'."""
-    policy = SMALL | {"reward_scale": 1.0}
-    model = made(bridge(), policy, gamma=0.5, learning_rate=1e-3)
-    with torch.no_grad():
-        for parameter in model.policy.parameters():
-            parameter.zero_()
+@pytest.mark.parametrize(
+    ("done", "discount", "loss"), [(0.0, None, 64.0), (1.0, None, 0.0), (0.0, 0.25, 16.0)]
+)
+def test_a_target_is_computed_as_by_hand(done, discount, loss):
+    """With weights of zero, Q(s, up) = 4, and the target is 4 + γ 16 unless the game has ended."""
+    model = made(games(), SMALL | {"reward_scale": 1.0}, gamma=0.5)
     boards = torch.zeros(1, 4, 4, dtype=torch.uint8)
     boards[0, 0, 0] = boards[0, 1, 0] = 1  # pushed up, two 2s make a 4
     following = boards.clone()
-    following[0, 0, 0] = following[0, 1, 0] = 3  # worth 16 at once
-    for done, loss in ((0.0, 64.0), (1.0, 0.0)):
-        # Q(s, up) = 4 + 0.5 * 0; the target is 4 + 0.5 * 16 unless the game has ended.
-        samples = ReplayBufferSamples(
-            boards,
-            torch.tensor([[0]]),
-            following,
-            torch.tensor([[done]]),
-            torch.tensor([[4.0]]),
-        )
-        model.replay_buffer.sample = lambda *_, found=samples, **__: found
-        with torch.no_grad():
-            for parameter in model.policy.parameters():
-                parameter.zero_()
-        model._logger = Losses()
-        model.train(1, 1)
-        assert model.logger.loss == pytest.approx(loss)
+    following[0, 0, 0] = following[0, 1, 0] = 3  # pushed up, two 8s make a 16
+    samples = ReplayBufferSamples(
+        boards,
+        torch.tensor([[0]]),
+        following,
+        torch.tensor([[done]]),
+        torch.tensor([[4.0]]),
+        None if discount is None else torch.tensor([[discount]]),  # of n-step returns
+    )
+    assert loss_of(model, samples) == pytest.approx(loss)
+
+
+def loss_of(model, samples):
+    """Return the loss of a gradient step on samples, from weights of zero."""
+    model.replay_buffer.sample = lambda *_, **__: samples
+    with torch.no_grad():
+        for parameter in model.policy.parameters():
+            parameter.zero_()
+    model._logger = Losses()
+    model.train(1, 1)
+    return model.logger.loss
 
 
 class Losses:
@@ -224,31 +241,31 @@ class Losses:
 
 
 def test_losses_weigh_more():
-    model = made(bridge("TicTacToe-v0"), SMALL | {"reward_scale": 1.0}, loss_weight=10.0)
-    with torch.no_grad():
-        for parameter in model.policy.parameters():
-            parameter.zero_()
+    model = made(games("TicTacToe-v0"), SMALL | {"reward_scale": 1.0}, loss_weight=10.0)
     boards = torch.zeros(1, 3, 3, dtype=torch.int8)
-    samples = ReplayBufferSamples(
-        boards, torch.tensor([[0]]), boards, torch.tensor([[1.0]]), torch.tensor([[-1.0]])
-    )
-    model.replay_buffer.sample = lambda *_, **__: samples
-    model._logger = Losses()
-    model.train(1, 1)
-    assert model.logger.loss == pytest.approx(100)
+    for reward, loss in ((-1.0, 100.0), (1.0, 1.0)):
+        samples = ReplayBufferSamples(
+            boards, torch.tensor([[0]]), boards, torch.tensor([[1.0]]), torch.tensor([[reward]])
+        )
+        assert loss_of(model, samples) == pytest.approx(loss)
 
 
 @pytest.mark.filterwarnings("ignore:.n_steps=3. is ignored")  # SB3 says so of its own buffer
 @pytest.mark.parametrize("n_steps", [1, 3])
 def test_ordinary_uses_of_a_model_work(tmp_path, n_steps):
-    envs = bridge(shape=(2, 3))
+    envs = games(shape=(2, 3))
     model = made(envs, n_steps=n_steps)
-    judge = EvalCallback(bridge(shape=(2, 3)), eval_freq=20, n_eval_episodes=2, verbose=0)
-    model.learn(400, callback=judge)
-    assert judge.best_mean_reward > 0
-    env = Monitor(gym.make("Tiles2048-v0", shape=(2, 3)))
-    mean, _ = evaluate_policy(model, env, 5)
-    assert mean > 0
+    assert getattr(model.replay_buffer, "n_steps", 1) == n_steps
+    before = [parameter.detach().clone() for parameter in model.q_net.parameters()]
+    callback = EvalCallback(
+        games(shape=(2, 3)), eval_freq=20, n_eval_episodes=2, verbose=0, log_path=str(tmp_path)
+    )
+    model.learn(400, callback=callback)
+    means = np.load(tmp_path / "evaluations.npz")["results"].mean(axis=1)
+    assert len(means) == 400 // 8 // 20
+    assert callback.best_mean_reward == means.max()
+    after = list(model.q_net.parameters())
+    assert not any(torch.equal(one, other) for one, other in zip(before, after, strict=True))
     model.save(tmp_path / "model.zip")
     model.save_replay_buffer(tmp_path / "buffer")
     again = MaskedDQN.load(tmp_path / "model.zip", env=envs)
@@ -258,34 +275,113 @@ def test_ordinary_uses_of_a_model_work(tmp_path, n_steps):
         again.predict(boards, deterministic=True)[0], model.predict(boards, deterministic=True)[0]
     )
     again.learn(64, reset_num_timesteps=False)
+    assert again.num_timesteps == model.num_timesteps + 64
+    assert again.replay_buffer.pos == model.replay_buffer.pos + 64 // 8
 
 
-def test_a_model_loads_in_a_fresh_process(tmp_path):
-    made(bridge("Tiles2584-v0")).save(tmp_path / "model.zip")
-    code = (
-        "import gymnasium, numpy, tile_envs\n"
-        "from baselines.deep.masked_dqn import MaskedDQN\n"
-        f"model = MaskedDQN.load({str(tmp_path / 'model.zip')!r})\n"
-        "board = numpy.zeros((1, 4, 4), numpy.uint8)\n"
-        "board[0, 0, 0] = 1\n"
-        "print(model.predict(board, deterministic=True)[0])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() in ("[1]", "[2]")  # right or down
+def test_sb3_evaluates_a_model_by_the_games_it_plays():
+    model = made(games(shape=(2, 3)))
+    envs = DummyVecEnv([lambda: Monitor(gym.make("Tiles2048-v0", shape=(2, 3)))])
+    envs.seed(5)
+    returns, _ = evaluate_policy(model, envs, 3, return_episode_rewards=True)
+    env = gym.make("Tiles2048-v0", shape=(2, 3))
+    board, _ = env.reset(seed=5)
+    scores = []
+    while len(scores) < 3:
+        action, _ = model.predict(board, deterministic=True)
+        board, _, terminated, _, info = env.step(int(action))
+        if terminated:
+            scores.append(info["score"])
+            board, _ = env.reset()
+    assert returns == scores
 
 
-def test_environments_pass_the_checker_of_sb3():
-    for env_id, _ in GAMES:
-        check_env(gym.make(env_id), warn=False)
+SETTINGS = {"width": 8, "hidden": (8,), "batch_size": 16, "n_envs": 8, "learning_rate": 1e-2}
+LEARNERS = {
+    DQNLearner: {"learning_starts": 32, "buffer_size": 2000, "target_update_interval": 32},
+    PPOLearner: {"n_steps": 8},
+}
+
+
+FRESH = """
+import sys
+import numpy as np
+from baselines.deep.masked_dqn import MaskedDQN
+from sb3_contrib import MaskablePPO
+
+for path in sys.argv[1:]:
+    known = np.load(path + ".npz")
+    if "DQN" in path:
+        actions, _ = MaskedDQN.load(path).predict(known["boards"], deterministic=True)
+    else:
+        model = MaskablePPO.load(path)
+        actions, _ = model.predict(known["boards"], action_masks=known["masks"], deterministic=True)
+    assert np.array_equal(actions, known["actions"]), path
+assert "powers3" not in sys.modules
+print("played")
+"""
+
+
+def test_trained_models_load_and_play_in_a_fresh_process(tmp_path):
+    """It does not import the module that defines a game of somebody else's."""
+    paths = []
+    for learner, settings in LEARNERS.items():
+        for game in (SlidingGame(RULES_2584), SlidingGame(powers3.RULES, (3, 2))):
+            trained, untrained = (
+                learner(game, 0, learner.Settings(**SETTINGS | settings)) for _ in range(2)
+            )
+            for _ in range(6):
+                trained.learn()
+            assert trained.model._n_updates > 0
+            weights = [each.model.policy.state_dict() for each in (trained, untrained)]
+            assert not all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+            boards = [trained.envs.reset()]
+            for _ in range(20):
+                boards.append(trained.envs.step(trained.predict(boards[-1])[0])[0])
+            boards = np.concatenate(boards)
+            actions, masks = trained.predict(boards)[0], game.legal_actions(boards) > 0
+            assert masks[np.arange(len(boards)), actions].all()
+            assert len(set(actions.tolist())) > 1
+            path = tmp_path / f"{learner.__name__}-{game.name}.zip"
+            trained.save_model(path)
+            np.savez(f"{path}.npz", boards=boards, actions=actions, masks=masks)
+            paths.append(path)
+    command = [sys.executable, "-c", FRESH, *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout == "played\n", done.stderr
+
+
+@pytest.mark.parametrize(("env_id", "env_kwargs"), GAMES)
+def test_environments_pass_the_checker_of_sb3(env_id, env_kwargs):
+    check_env(gym.make(env_id, **env_kwargs), warn=False)
+
+
+@pytest.mark.parametrize(("env_id", "env_kwargs"), GAMES)
+def test_the_game_of_any_environment_is_found(env_id, env_kwargs):
+    game = gym.make(env_id, **env_kwargs).unwrapped.game
+    single = DummyVecEnv([lambda: Monitor(gym.make(env_id, **env_kwargs))])
+    assert game_of(games(env_id, **env_kwargs)) == game_of(single) == game
+
+
+def test_a_model_holds_the_rules_of_its_game_and_no_more():
+    game = SlidingGame(powers3.RULES, (3, 2), spawn={3: 1.0}, start_tiles=4)
+    assert game_from_json(rules_of(game)) == SlidingGame(powers3.RULES, (3, 2))
+    agent = made(games("TicTacToe-v0"))
+    assert game_from_json(rules_of(TicTacToe(agent, "both"))) == TicTacToe()
+    given = dict(SMALL)
+    MaskedDQN("BoardPolicy", games(), policy_kwargs=given)
+    assert given == SMALL  # the caller's dictionary is left alone
+    with pytest.raises(ValueError, match="networks play the games of tile_envs, got 'chess'"):
+        moves_of("chess")
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: made(gym.make("CartPole-v1")), "plays the environments of tile_envs"),
+        (lambda: made(gym.make("CartPole-v1")), "plays the environments of tile_envs.* CartPole"),
         (
             lambda: made(gym.wrappers.FlattenObservation(gym.make("Tiles2048-v0"))),
-            "takes boards as the environments of tile_envs give them",
+            "takes boards as the environments of tile_envs give them, of shape .4, 4.",
         ),
     ],
 )
@@ -294,11 +390,19 @@ def test_other_environments_are_refused(make, message):
         make()
 
 
-def test_a_model_of_another_game_is_refused(tmp_path):
-    made(bridge()).save(tmp_path / "model.zip")
-    for env_id, env_kwargs in (("Tiles2584-v0", {}), ("Tiles2048-v0", {"shape": (3, 3)})):
-        with pytest.raises(ValueError, match="spaces do not match"):
-            MaskedDQN.load(tmp_path / "model.zip", env=bridge(env_id, **env_kwargs))
+@pytest.mark.parametrize(
+    ("env_id", "env_kwargs", "message"),
+    [
+        ("Tiles2584-v0", {}, "spaces do not match"),
+        ("Tiles2048-v0", {"shape": (3, 3)}, "spaces do not match"),
+        (POWERS3, {}, "the model plays 2048 on 4×4, and the environment .* Powers3 on 4×4"),
+    ],
+)
+def test_a_model_of_another_game_is_refused(tmp_path, env_id, env_kwargs, message):
+    made(games()).save(tmp_path / "model.zip")
+    MaskedDQN.load(tmp_path / "model.zip", env=games(spawn={2: 1.0}))
+    with pytest.raises(ValueError, match=message):
+        MaskedDQN.load(tmp_path / "model.zip", env=games(env_id, **env_kwargs))
 
 
 @pytest.mark.parametrize("kind", ["cut", "text", "other"])
@@ -307,7 +411,7 @@ def test_a_file_that_is_no_model_is_refused(tmp_path, kind):
     if kind == "other":
         PPO("MlpPolicy", gym.make("CartPole-v1"), n_steps=8, batch_size=8).save(path)
     else:
-        made(bridge()).save(path)
+        made(games()).save(path)
         path.write_bytes(path.read_bytes()[:2000] if kind == "cut" else b"no model at all")
-    with pytest.raises(ValueError, match=r"no whole model of MaskedDQN|wasn't a zip-file"):
+    with pytest.raises(ValueError, match=r"not a complete model of MaskedDQN|wasn't a zip-file"):
         MaskedDQN.load(path)

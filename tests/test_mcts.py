@@ -5,18 +5,18 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
-from baselines.exact import against_random, policy_of, worst_case
+from baselines.exact.tictactoe import against_random, policy_of, worst_case
 from baselines.search import mcts
 from baselines.search.mcts import MCTSAgent
 from tile_envs import random_stream
-from tile_envs.tictactoe import afterstates
+from tile_envs.sliding import RULES_2048, SlidingGame
+from tile_envs.tictactoe import TicTacToe, afterstates
 from tile_envs.tictactoe.positions import SET_SIZE, X, solve
 
-ENV = gym.make("TicTacToe-v0")
+GAME = TicTacToe()
 KNOWN = solve()
 CODES = np.flatnonzero(KNOWN.reachable & ~KNOWN.over)
 BOARDS = KNOWN.views[KNOWN.to_move[CODES], CODES]
@@ -25,19 +25,17 @@ PUBLISHED = {"X": 0.818, "O": 0.635}
 
 PRINT_POLICY = """
 import sys
-import gymnasium, tile_envs
 from baselines.search.mcts import MCTSAgent
-from tests.test_mcts import BOARDS, KEPT
+from tests.test_mcts import BOARDS, GAME, KEPT
 assert "numba" not in sys.modules
-env = gymnasium.make("TicTacToe-v0")
 for options in ({"seed": 3, "playouts": 100}, {"seed": 3} | KEPT):
-    print("".join(map(str, MCTSAgent(env, **options).predict(BOARDS)[0])))
+    print("".join(map(str, MCTSAgent(GAME, **options).predict(BOARDS)[0])))
 """
 
 
 @cache
 def actions(**options):
-    return MCTSAgent(ENV, **options).predict(BOARDS)[0]
+    return MCTSAgent(GAME, **options).predict(BOARDS)[0]
 
 
 def test_same_seed_same_policy_in_another_process_and_numba_is_not_imported_before():
@@ -53,7 +51,7 @@ def test_same_seed_same_policy_in_another_process_and_numba_is_not_imported_befo
 
 
 def test_a_move_does_not_depend_on_what_was_asked_before_or_beside_it():
-    agent = MCTSAgent(ENV)
+    agent = MCTSAgent(GAME)
     one_by_one = [agent.predict(board[None])[0][0] for board in BOARDS[::50]]
     np.testing.assert_array_equal(one_by_one, actions()[::50])
 
@@ -68,7 +66,7 @@ def test_another_seed_plays_differently_somewhere(options):
 )
 def test_moves_are_legal_and_values_are_means(options):
     assert KNOWN.masks[CODES, actions(**options)].all()
-    values = MCTSAgent(ENV, **options).values(BOARDS)
+    values = MCTSAgent(GAME, **options).action_values(BOARDS)
     assert values.shape == (4520, 9)
     np.testing.assert_array_equal(np.isfinite(values), KNOWN.masks[CODES] == 1)
     assert np.abs(values[np.isfinite(values)]).max() <= 1
@@ -76,9 +74,9 @@ def test_moves_are_legal_and_values_are_means(options):
 
 def test_no_boards_and_boards_of_finished_games_are_answered():
     over = KNOWN.views[X, np.flatnonzero(KNOWN.reachable & KNOWN.over)]
-    for agent in (MCTSAgent(ENV), MCTSAgent(ENV, **KEPT)):
+    for agent in (MCTSAgent(GAME), MCTSAgent(GAME, **KEPT)):
         assert not agent.predict(over)[0].any()
-        assert (agent.values(over) == -np.inf).all()
+        assert (agent.action_values(over) == -np.inf).all()
         assert agent.predict(BOARDS[:0])[0].shape == (0,)
         answer, state = agent.predict(BOARDS[:2], state="kept")
         assert (answer.dtype, state) == (np.int64, "kept")
@@ -99,10 +97,10 @@ def test_it_blocks_every_threat_unless_the_game_is_lost():
 
 
 def test_mirrored_boards_have_mirrored_values():
-    agent = MCTSAgent(ENV)
+    agent = MCTSAgent(GAME)
     some = BOARDS[::20]
-    mirrored = agent.values(some[:, :, ::-1]).reshape(-1, 3, 3)[:, :, ::-1]
-    np.testing.assert_array_equal(mirrored.reshape(-1, 9), agent.values(some))
+    mirrored = agent.action_values(some[:, :, ::-1]).reshape(-1, 3, 3)[:, :, ::-1]
+    np.testing.assert_array_equal(mirrored.reshape(-1, 9), agent.action_values(some))
 
 
 def test_where_the_kept_tree_tried_nothing_moves_are_drawn():
@@ -139,7 +137,7 @@ def test_random_playouts_choose_all_cells_alike():
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
 )
 def test_it_never_loses_and_wins_as_often_as_published(seed, options):
-    agent = MCTSAgent(ENV, seed, **options)
+    agent = MCTSAgent(GAME, seed, **options)
     for side, wins in PUBLISHED.items():
         policy = policy_of(agent, side)
         assert worst_case(policy, side) == 0
@@ -159,11 +157,11 @@ def test_it_never_loses_and_wins_as_often_as_published(seed, options):
 )
 def test_numbers_out_of_range_are_named(options, named):
     with pytest.raises(ValueError, match=named):
-        MCTSAgent(ENV, **options)
+        MCTSAgent(GAME, **options)
 
 
 def test_another_game_and_other_boards_are_refused():
-    with pytest.raises(ValueError, match=r"plays TicTacToe-v0 only, not .*Tiles2048-v0"):
-        MCTSAgent(gym.make("Tiles2048-v0"))
+    with pytest.raises(ValueError, match="plays TicTacToe-v0 only, not 2048 on 4×4"):
+        MCTSAgent(SlidingGame(RULES_2048))
     with pytest.raises(ValueError, match=r"must have shape \(n, 3, 3\)"):
-        MCTSAgent(ENV).predict(np.zeros((3, 3), np.int8))
+        MCTSAgent(GAME).predict(np.zeros((3, 3), np.int8))

@@ -4,8 +4,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-
 from baselines.deep.tictactoe_net import Neural, NeuralSettings
+
 from baselines.episodes import Episodes
 from baselines.exact import against_random, policy_of, worst_case
 from baselines.learner import SIDES

@@ -2,18 +2,17 @@
 
 import json
 import shutil
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
+from interrupting import interrupted
 
 from baselines import runs
 
 COMMAND = (sys.executable, "-m", "baselines")
-SMALL = ("--network", "0123 4567", "--batch", "50")
+SMALL = ("--network", "0123 4567", "--iteration-games", "50")
 
 
 def command(*arguments):
@@ -42,42 +41,33 @@ def test_a_run_is_tested_on_the_way(trained):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("sign", ["SIGKILL", "SIGINT", "SIGTERM"])
-def test_a_stopped_run_goes_on_to_where_a_whole_one_ends(trained, tmp_path, sign):
+@pytest.mark.parametrize(("name", "status"), [("SIGKILL", -9), ("SIGINT", 130), ("SIGTERM", 143)])
+def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(trained, tmp_path, name, status):
     folder = tmp_path / "run"
-    script = (
-        "import baselines.runs as r; r.CHECKPOINT_SECONDS = 0.02; import sys;"
-        "from baselines.__main__ import main; sys.argv[0] = 'baselines'; main()"
-    )
-    arguments = ["train", "ntuple", "--games", "1200", "--out", str(folder), *SMALL]
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    deadline = time.monotonic() + 60
-    while not (folder / "checkpoint.npz").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(getattr(signal, sign))
-    said, _ = process.communicate(timeout=60)
-    if sign != "SIGKILL":
-        assert process.returncode == 0
-        assert "--resume goes on" in said
-    assert 0 < int(runs.read_checkpoint(folder)["rounds"]) < 24
+    arguments = ("train", "ntuple", "--games", 1200, "--out", folder, *SMALL)
+    done = interrupted("baselines.ntuple.ntuple:NTuple", 9, name, *arguments)
+    assert done.returncode == status, done.stderr
+    iterations = int(runs.read_checkpoint(folder)["iterations"])
+    assert iterations == (8 if name == "SIGKILL" else 9)
     done = command(*arguments, "--resume")
     assert done.returncode == 0, done.stderr
     assert np.array_equal(weights(folder), weights(trained))
 
 
-def test_minutes_end_a_sitting(tmp_path):
-    folder = tmp_path / "run"
-    done = command("train", "ntuple", "--minutes", 0.01, "--out", folder, *SMALL)
+def test_minutes_of_learning_are_a_budget(tmp_path):
+    folder, minutes = tmp_path / "run", 0.02
+    done = command("train", "ntuple", "--minutes", minutes, "--out", folder, *SMALL)
     assert done.returncode == 0, done.stderr
     assert "has played" in done.stdout
+    rows = runs.read_progress(folder)
+    games, seconds = int(rows[-1]["games"]), float(rows[-1]["seconds"])
+    assert 50 <= games < 10_000_000
+    # The iteration in which the budget ends is the last one.
+    assert seconds >= 60 * minutes - 0.1
+    assert int(runs.read_checkpoint(folder)["iterations"]) == games // 50
 
 
-def test_a_network_is_judged_alone_and_with_search(trained, tmp_path):
+def test_a_network_is_evaluated_alone_and_with_search(trained, tmp_path):
     out = tmp_path / "rows.json"
     for options in ((), ("--search", 2), ("--search", 2, "--agent-kwargs", '{"threads": 2}')):
         done = command("evaluate", trained, "--episodes", 20, "--out", out, *options)
@@ -97,13 +87,13 @@ def test_an_exported_run_plays_but_does_not_go_on(trained, tmp_path):
     assert done.returncode == 0, done.stderr
     done = command("train", "ntuple", "--games", 2000, "--out", small, "--resume", *SMALL)
     assert done.returncode == 2
-    assert "was exported to be played with" in done.stderr
+    assert "was exported and cannot learn" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("train", "ntuple", "--trace", "2"), "trace must be from 0 to 1, got 2.0"),
+        (("train", "ntuple", "--trace-decay", "2"), "trace_decay must be from 0 to 1, got 2.0"),
         (("train", "ntuple", "--network", "00"), "the tuple '00' must have different cells"),
         (("train", "ntuple", "--env", "TicTacToe-v0"), "plays the sliding games"),
         (
@@ -133,18 +123,19 @@ def test_mistakes_are_one_line(trained, arguments, message, tmp_path, monkeypatc
     assert done.stderr.count("\n") == 1
 
 
-def test_a_run_goes_on_as_it_began_unless_told_otherwise(trained, tmp_path):
+def test_a_run_is_resumed_with_the_settings_that_it_began_with(trained, tmp_path):
     folder = tmp_path / "copy"
     shutil.copytree(trained, folder)
     done = command("train", "ntuple", "--games", 1300, "--out", folder, "--resume")
     assert done.returncode == 0, done.stderr
-    assert int(runs.read_checkpoint(folder)["rounds"]) == 26
+    assert int(runs.read_checkpoint(folder)["iterations"]) == 26
     rows = runs.read_progress(folder)
     seconds = [float(row["seconds"]) for row in rows]
-    assert seconds == sorted(seconds)  # those of the first sitting are counted on
+    assert seconds == sorted(seconds)  # the first call's are counted on
 
 
 def test_a_resume_with_other_settings_says_which(trained):
-    done = command("train", "ntuple", "--games", 1300, "--out", trained, "--resume", "--batch", 100)
+    resume = ("train", "ntuple", "--games", 1300, "--out", trained, "--resume")
+    done = command(*resume, "--iteration-games", 100)
     assert done.returncode == 2
-    assert "batch was 50 and is now 100" in done.stderr
+    assert "iteration_games was 50 and is now 100" in done.stderr

@@ -13,10 +13,10 @@ import pygame
 import pytest
 
 import tile_envs.play.__main__ as command
-from tile_envs.play.game import make
 from tile_envs.play.player import play, watch
-from tile_envs.play.replay import Replay, play_through, read
 from tile_envs.play.terminal import KEY, Block, blocks
+from tile_envs.playthrough import make
+from tile_envs.replay import Replay, play_through, read
 from tile_envs.tictactoe.render import SQUARE, _corner
 from tile_envs.window import Click, Window
 

@@ -7,16 +7,17 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from baselines.learner import SIDES
 from baselines.play import _Controls, episode_of
-from baselines.roster import contestant
+from baselines.registry import player
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
-from tile_envs.play.game import Game
+from tile_envs.playthrough import Playthrough
+from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import O, X
 
 
 def game_against(opponent, side, cells):
-    game = Game(gym.make("TicTacToe-v0", opponent=opponent, side=side).unwrapped, seed=0)
+    env = gym.make("TicTacToe-v0", opponent=opponent, side=side).unwrapped
+    game = Playthrough(env, seed=0)
     for cell in cells:
         game.play(cell)
     return game
@@ -47,27 +48,23 @@ def test_the_agents_opening_belongs_to_its_game():
 
 
 def test_an_agent_learns_from_the_person():
-    env = gym.make("TicTacToe-v0")
-    settings = ValueTableSettings(
-        batch=1, target="result", step_size=0.5, step_size_decay=0.0, start=0.5
-    )
-    agent = ValueTable(env, SIDES, settings, 0)
+    agent = ValueTable(TicTacToe(), 0, ValueTableSettings(step_size=0.5))
     game = game_against("minimax_first", "O", [4])
     while not game.position.over:
         game.play(int(game.position.info["action_mask"].argmax()))
-    before = agent.state()["v"]
+    before = agent.state_dict()["v"]
     agent.learn_from(episode_of(game, mark=X))
-    assert (agent.state()["v"] != before).any()
+    assert (agent.state_dict()["v"] != before).any()
     assert agent.games == 1
 
 
 def test_values_stand_below_the_board():
-    player = contestant("minimax", "TicTacToe-v0", {}, 0, {})
-    env = gym.make("TicTacToe-v0", opponent=player.agent, side="X").unwrapped
-    words = _Controls(env, player).words(Game(env, seed=0).position)
+    found = player("minimax", "TicTacToe-v0")
+    env = gym.make("TicTacToe-v0", opponent=found.agent, side="X").unwrapped
+    words = _Controls(env.game, found).words(Playthrough(env, seed=0).position)
     assert "what minimax thinks of your cells" in words
     assert "4: +0.111" in words
-    assert _Controls(env, None).words(Game(env, seed=0).position) == "you play X"
+    assert _Controls(env.game, None).words(Playthrough(env, seed=0).position) == "you play X"
 
 
 @pytest.mark.parametrize(

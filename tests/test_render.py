@@ -70,7 +70,7 @@ def test_a_shape_has_one_picture_size(rules, shape):
 
 @every_game
 def test_every_number_fits_its_tile(rules):
-    ground = sliding.PALETTES[rules.name].tiles
+    ground = rules.palette.tiles
     for tile in range(1, rules.largest + 1):
         board = np.array([[tile, 0], [0, 0]], np.uint8)
         left, top, right, bottom = sliding._cell(0, 0)
@@ -83,11 +83,11 @@ def test_every_number_fits_its_tile(rules):
 
 @every_game
 def test_every_tile_has_a_colour(rules):
-    assert len(sliding.PALETTES[rules.name].tiles) == len(rules.faces)
+    assert len(rules.palette.tiles) == len(rules.faces)
 
 
 def test_the_tiles_of_2584_can_be_told_apart_and_read():
-    palette = sliding.PALETTES["2584"]
+    palette = RULES_2584.palette
     for one, other in itertools.combinations(palette.tiles, 2):
         assert np.abs(rgb(one).astype(int) - rgb(other)).sum() > 15, (one, other)
     for tile, ground in enumerate(palette.tiles[1:], 1):
@@ -164,24 +164,43 @@ def test_the_window_shows_the_picture():
 
 
 def test_closing_the_window_does_not_stop_training():
-    env = gym.make("Tiles2048-v0", render_mode="human")
-    env.reset(seed=0)
+    env, unseen = gym.make("Tiles2048-v0", render_mode="human"), gym.make("Tiles2048-v0")
+    env.reset(seed=0), unseen.reset(seed=0)
+    assert pygame.display.get_init()
     pygame.event.post(pygame.event.Event(pygame.QUIT))
-    for action in range(4):
-        env.step(action)
+    for action in (0, 1, 2, 3) * 3:
+        observation, *rest = env.step(action)
+        expected, *others = unseen.step(action)
+        np.testing.assert_array_equal(observation, expected)
+        assert rest[:3] == others[:3]
     assert not pygame.display.get_init()
     env.close()
+
+
+def shown():
+    """Return what the window shows, or None if there is none."""
+    if not pygame.display.get_init():
+        return None
+    return pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
 
 
 def test_two_environments_share_the_window():
     one = gym.make("Tiles2048-v0", render_mode="human")
     other = gym.make("TicTacToe-v0", render_mode="human")
-    one.reset(seed=0)
+    observation, _ = one.reset(seed=0)
+    np.testing.assert_array_equal(shown(), sliding.picture(observation, RULES_2048, 0))
     other.reset(seed=0)
-    one.step(0)
+    np.testing.assert_array_equal(shown(), tictactoe.picture(np.zeros((3, 3), np.int8)))
+    observation, *_, info = one.step(0)
+    picture = sliding.picture(observation, RULES_2048, info["score"])
+    np.testing.assert_array_equal(shown(), picture)
     other.close()
-    one.step(1)
+    assert shown() is None
+    observation, *_, info = one.step(1)  # it opens the window again
+    picture = sliding.picture(observation, RULES_2048, info["score"])
+    np.testing.assert_array_equal(shown(), picture)
     one.close()
+    assert shown() is None
 
 
 def test_a_window_without_pygame_says_what_to_install(monkeypatch):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tile_envs import __version__
-from tile_envs.play.game import Game, make
-from tile_envs.play.replay import Replay, begin, play_through, read, replay_of, write
+from tile_envs.playthrough import Playthrough, make
+from tile_envs.replay import Replay, begin, play_through, read, replay_of, write
 
 GOOD = {
     "format": "tile-envs replay",
@@ -29,7 +29,7 @@ VARIANTS = [
 
 def played(env_id, options, seed, n_actions):
     """A game of random actions, illegal ones among them."""
-    game = Game(make(env_id, options), seed)
+    game = Playthrough(make(env_id, options), seed)
     rng = np.random.default_rng(seed)
     while len(game.actions) < n_actions and not game.position.over:
         game.play(int(rng.integers(game.env.action_space.n)))
@@ -68,7 +68,7 @@ def test_a_file_holds_these_entries_and_no_others(tmp_path):
 
 def test_a_given_board_is_kept(tmp_path):
     reset = {"board": np.array([[1, 1], [0, 9]], np.uint8), "score": np.int64(72)}
-    game = Game(make("Tiles2048-v0", {"shape": (2, 2)}), 3, reset)
+    game = Playthrough(make("Tiles2048-v0", {"shape": (2, 2)}), 3, reset)
     game.play(3)
     write(replay_of(game), tmp_path / "game.json")
     replay = read(tmp_path / "game.json")
@@ -95,7 +95,7 @@ def test_taking_back_stops_at_the_beginning():
 
 def test_render_modes_are_not_kept():
     env = gym.make("Tiles2048-v0", render_mode="ansi", shape=(3, 3)).unwrapped
-    assert replay_of(Game(env, 0)).options == {"shape": (3, 3)}
+    assert replay_of(Playthrough(env, 0)).options == {"shape": (3, 3)}
 
 
 def test_an_opponent_without_a_name_cannot_be_written(tmp_path):
@@ -103,7 +103,7 @@ def test_an_opponent_without_a_name_cannot_be_written(tmp_path):
         def predict(self, observation, action_masks):
             return action_masks.argmax(axis=1), None
 
-    game = Game(make("TicTacToe-v0", {"opponent": Friend()}), 0)
+    game = Playthrough(make("TicTacToe-v0", {"opponent": Friend()}), 0)
     with pytest.raises(ValueError, match="numbers and names only"):
         write(replay_of(game), tmp_path / "game.json")
     assert not list(tmp_path.iterdir())

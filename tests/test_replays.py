@@ -3,13 +3,13 @@
 import gymnasium as gym
 import numpy as np
 import pytest
-
-from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.evaluate import play
 from baselines.replays import read_transitions, record
 from baselines.roster import make_agent
 from tile_envs.play.game import Game, make
 from tile_envs.play.replay import play_through, read, replay_of, write
+
+from baselines.deep.dqn import DQNLearner, DQNSettings
 
 SHAPE = {"shape": (3, 3)}
 

@@ -1,17 +1,15 @@
-"""Training runs: folders that can be judged, interrupted, gone on with, and that notice damage."""
+"""Training runs: folders that are evaluated, interrupted and resumed, and that notice damage."""
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
+from interrupting import interrupted
 
-from baselines import runs
-from baselines.roster import load
+from baselines import load, runs
 
 COMMAND = (sys.executable, "-m", "baselines")
 
@@ -49,6 +47,7 @@ def test_a_run_leaves_its_settings_its_progress_and_its_table(trained):
     assert config["seed"] == 3
     assert config["sides"] == ["X", "O"]
     assert config["settings"]["loss_weight"] == 10.0
+    assert config["modules"] == []
     assert config["versions"].keys() >= {"numpy", "tile-envs"}
     rows = runs.read_progress(trained)
     assert int(rows[-1]["games"]) == 30_000
@@ -56,7 +55,7 @@ def test_a_run_leaves_its_settings_its_progress_and_its_table(trained):
     assert not list(trained.glob("*.part"))
 
 
-def test_a_folder_is_judged_like_a_name(trained, tmp_path):
+def test_a_folder_is_evaluated_like_a_name(trained, tmp_path):
     out = tmp_path / "rows.json"
     done = command("evaluate", trained, "--exact", "--out", out)
     assert done.returncode == 0, done.stderr
@@ -75,7 +74,7 @@ def test_the_same_command_learns_the_same_table_in_another_process(trained, tmp_
     assert_same_state(trained, again)
 
 
-def test_a_run_goes_on_to_where_a_longer_one_ends(trained, tmp_path):
+def test_a_resumed_run_ends_where_a_longer_one_ends(trained, tmp_path):
     folder = tmp_path / "run"
     arguments = ("train", "qtable", "--seed", 3, "--out", folder)
     assert command(*arguments, "--games", 10_000).returncode == 0
@@ -88,46 +87,30 @@ def test_a_run_goes_on_to_where_a_longer_one_ends(trained, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path):
-    script = (
-        "import baselines.runs as r; r.CHECKPOINT_SECONDS = 0.05; import sys;"
-        "from baselines.__main__ import main; sys.argv[0] = 'baselines'; main()"
-    )
-    options = ["train", "value_table", "--games", "60000", "--batch", "500", "--out"]
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    run = [sys.executable, "-c", script, *options]
-    subprocess.run([*run, str(whole)], check=True, capture_output=True)
-    process = subprocess.Popen(
-        [*run, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + 60
-    while not (killed / "checkpoint.npz").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert 0 < int(state(killed)["rounds"]) < 120
-    subprocess.run([*run, str(killed), "--resume"], check=True, capture_output=True)
-    assert_same_state(whole, killed)
+@pytest.mark.parametrize(("name", "status"), [("SIGKILL", -9), ("SIGINT", 130), ("SIGTERM", 143)])
+def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(tmp_path, name, status):
+    options = ("train", "value_table", "--games", "20000", "--n-envs", "500", "--out")
+    whole, folder = tmp_path / "whole", tmp_path / "run"
+    assert command(*options, whole).returncode == 0
+    done = interrupted("baselines.tabular.value_table:ValueTable", 12, name, *options, folder)
+    assert done.returncode == status, done.stderr
+    # A signal that can be caught lets the iteration end and saves; a kill loses the last one.
+    assert int(state(folder)["iterations"]) == (11 if name == "SIGKILL" else 12)
+    if name != "SIGKILL":
+        assert "stopped after 6,000 games a side, --resume continues" in done.stderr
+    assert command(*options, folder, "--resume").returncode == 0
+    assert_same_state(whole, folder)
+    mine, theirs = ([row["games"] for row in runs.read_progress(f)] for f in (folder, whole))
+    assert mine[-1] == theirs[-1] == "20000"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_leaves_a_checkpoint(tmp_path):
+def test_a_signal_in_the_last_iteration_loses_nothing(tmp_path):
+    options = ("train", "value_table", "--games", "3000", "--n-envs", "500", "--out")
     folder = tmp_path / "run"
-    process = subprocess.Popen(
-        [*COMMAND, "train", "qtable", "--games", "100000000", "--out", str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    deadline = time.monotonic() + 60
-    while not list(folder.glob("events*")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert "--resume goes on" in said
-    assert int(state(folder)["rounds"]) > 0
+    done = interrupted("baselines.tabular.value_table:ValueTable", 6, "SIGINT", *options, folder)
+    assert done.returncode == 0, done.stderr
+    assert "has played 3,000 games a side" in done.stdout
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, monkeypatch):
@@ -214,6 +197,26 @@ def of_no_settings(folder):
     (folder / "config.json").write_text(json.dumps(config | {"settings": 3}))
 
 
+def of_a_module(folder):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"agent": "antigravity:geohash"}))
+
+
+def of_a_class_that_does_not_learn(folder):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"agent": "subprocess:Popen"}))
+
+
+def with_a_module_in_the_id(folder):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"env": "antigravity:TicTacToe-v0"}))
+
+
+def with_another_side(folder):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"sides": ["X", "Z"]}))
+
+
 def incomplete(folder):
     (folder / "config.json").write_text('{"agent": "qtable"}')
 
@@ -227,9 +230,13 @@ def incomplete(folder):
         (of_another_game, "is it one of another game?"),
         (of_another_agent, "the checkpoint holds"),
         (unreadable, "config.json is damaged"),
-        (of_another_format, "was written in format 99, this version reads 2"),
+        (of_another_format, "was written in format 99, this version reads 3"),
         (of_unknown_settings, "config.json has been damaged: trice is no setting of qtable"),
         (of_no_settings, "config.json has been damaged"),
+        (of_a_module, "names the agent 'antigravity:geohash', which is not known here"),
+        (of_a_class_that_does_not_learn, "subprocess:Popen is no agent"),
+        (with_a_module_in_the_id, "unknown environment 'antigravity:TicTacToe-v0'"),
+        (with_another_side, "TicTacToe-v0 has no side 'Z'"),
         (incomplete, "config.json is not that of a run"),
         (lambda folder: os.remove(folder / "checkpoint.npz"), "has no checkpoint.npz"),
         (lambda folder: os.remove(folder / "config.json"), "holds no run"),
@@ -241,13 +248,18 @@ def test_a_damaged_or_foreign_run_is_one_clear_error(trained, tmp_path, spoil, m
     with pytest.raises(ValueError, match=message.replace("?", r"\?")) as caught:
         load(folder)
     assert "\n" not in str(caught.value)
+    assert str(folder) in str(caught.value)
+    assert "antigravity" not in sys.modules
 
 
 def test_a_side_that_was_not_trained_is_refused(tmp_path):
     folder = tmp_path / "x"
     done = command("train", "qtable", "--side", "X", "--games", 3000, "--out", folder)
     assert done.returncode == 0, done.stderr
-    assert "99" not in command("evaluate", folder, "--exact").stderr
+    exact = command("evaluate", folder, "--exact")
+    assert exact.returncode == 0, exact.stderr
+    assert exact.stdout.count("exactly") == 1
+    assert "side=X" in exact.stdout
     for arguments in (("--exact", "--side", "O"), ("--side", "O"), ("--side", "random")):
         refused = command("evaluate", folder, *arguments)
         assert refused.returncode == 2
@@ -264,9 +276,15 @@ def test_a_side_that_was_not_trained_is_refused(tmp_path):
             "there is no 'alphazero' to train: expected qtable, value_table, neural, ntuple",
         ),
         (("qtable", "--learning-rate", "2"), "learning_rate must be above 0 and at most 1, got 2"),
+        (
+            ("random",),
+            "there is no 'random' to train: expected qtable, value_table, neural, ntuple",
+        ),
+        (("baselines.agents:RandomAgent",), "RandomAgent does not learn: expected a subclass of"),
+        (("qtable", "--env-kwargs", "{"), "--env-kwargs must be JSON, got '{'"),
         (("qtable", "--opponent", "god"), "opponent must be"),
         (("qtable", "--side", "Z"), "side must be X, O or both, got 'Z'"),
-        (("ntuple", "--side", "X"), "side is for tic-tac-toe, which has two, got 'X'"),
+        (("ntuple", "--side", "X"), "side is for games with two, such as tic-tac-toe, got 'X'"),
         (("qtable", "--env", "Tiles2048-v0"), "a table for boards of 4×4"),
         (("qtable", "--env", "CartPole-v1"), "CartPole-v1 is not an environment of this package"),
         (("qtable", "--games", "0"), "games must be a positive integer, got 0"),

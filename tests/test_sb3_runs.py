@@ -8,13 +8,13 @@ import gymnasium as gym
 import numpy as np
 import psutil
 import pytest
+from baselines.evaluate import play
+from baselines.roster import contestant, load, make_agent
 
 from baselines import runs
 from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.ppo import PPOLearner, PPOSettings
-from baselines.evaluate import play
-from baselines.roster import contestant, load, make_agent
 
 SMALL = {"width": 8, "hidden": (8,), "batch": 16, "warm_up": 64, "memory": 640, "threads": 1}
 

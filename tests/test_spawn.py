@@ -14,7 +14,7 @@ def first_spawns(env_id, board, action, n, **options):
     envs = gym.make_vec(env_id, num_envs=n, shape=board.shape, **options)
     envs.reset(seed=11, options={"board": board})
     observations, *_ = envs.step(np.full(n, action))
-    after = afterstates(board[None], envs.single.rules)[0][0, action]
+    after = afterstates(board[None], envs.game.rules)[0][0, action]
     new = (observations != after).reshape(n, -1)
     assert (new.sum(axis=1) == 1).all()
     return after, new.argmax(axis=1), observations.reshape(n, -1)[new]

@@ -45,7 +45,7 @@ def test_a_game_starts_from_any_board_and_score(env_id):
     observation, info = env.reset(seed=0, options={"board": board, "score": 1000})
     assert np.array_equal(observation, board)
     assert info["score"] == 1000
-    assert info["max_tile"] == env.unwrapped.rules.faces[5]
+    assert info["max_tile"] == env.unwrapped.game.rules.faces[5]
     envs = gym.make_vec(env_id, num_envs=2)
     boards = np.stack([board, board.T])
     observations, infos = envs.reset(seed=0, options={"board": boards, "score": np.array([1, 2])})

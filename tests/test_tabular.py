@@ -1,44 +1,52 @@
 """The table learners: the published recipes, the exact optimum, and small sliding boards."""
 
+from dataclasses import replace
+
 import gymnasium as gym
 import numpy as np
 import pytest
 
 from baselines.episodes import Episodes
-from baselines.evaluate import play
-from baselines.exact import against_random, policy_of, worst_case
-from baselines.learner import SIDES, move_towards
-from baselines.tabular.boards import BoardCodes, symmetries
+from baselines.evaluation import play
+from baselines.exact.tictactoe import against_random, policy_of, worst_case
+from baselines.tabular.boards import BoardCodes
 from baselines.tabular.qtable import QTable, QTableSettings
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
 from baselines.training import default_options
-from tile_envs.sliding import RULES_2048, afterstates
+from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame, afterstates
+from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import encode
 
-ENV = gym.make("TicTacToe-v0")
-LEARNERS = [(QTable, QTableSettings), (ValueTable, ValueTableSettings)]
+GAME, SIDES = TicTacToe(), ("X", "O")
+LEARNERS = [QTable, ValueTable]
+NAMES = {QTable: "qtable", ValueTable: "value_table"}
 BEST = {"X": (99.479, 0.521, 0.0), "O": (91.640, 8.360, 0.0)}
 
 
-def trained(learner, settings, rounds, seed=0, sides=SIDES, env=ENV):
-    made = learner(env, sides, settings, seed)
-    for _ in range(rounds):
+def tuned(learner, **changes):
+    """Return the settings of the default preset for tic-tac-toe, changed."""
+    return replace(default_options(NAMES[learner], "TicTacToe-v0").settings, **changes)
+
+
+def trained(learner, settings, iterations, seed=0, sides=SIDES, game=GAME):
+    made = learner(game, seed, settings, sides)
+    for _ in range(iterations):
         made.learn()
     return made
 
 
-@pytest.mark.parametrize(("learner", "settings"), LEARNERS)
-def test_a_second_of_learning_goes_far(learner, settings):
-    made = trained(learner, settings(), 40)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_second_of_learning_goes_far(learner):
+    made = trained(learner, tuned(learner), 40)
     for side, wins in (("X", 0.95), ("O", 0.85)):
         assert against_random(policy_of(made, side), side).win > wins
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize(("learner", "settings"), LEARNERS)
-def test_the_default_run_plays_the_best_that_never_loses(learner, settings, seed):
-    made = trained(learner, settings(), 300, seed)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_default_run_plays_the_best_that_never_loses(learner, seed):
+    made = trained(learner, tuned(learner), 300, seed)
     for side, percent in BEST.items():
         policy = policy_of(made, side)
         assert [100 * share for share in against_random(policy, side)] == pytest.approx(
@@ -59,74 +67,78 @@ def test_the_published_recipe_of_the_q_table_reaches_its_figures():
 @pytest.mark.slow
 @pytest.mark.parametrize("merge", [False, True])
 def test_merging_symmetric_boards_changes_nothing_in_strength(merge):
-    made = trained(QTable, QTableSettings(merge_symmetric=merge), 500)
+    made = trained(QTable, tuned(QTable, merge_symmetric=merge), 500)
     for side, percent in BEST.items():
         win = against_random(policy_of(made, side), side).win
         assert 100 * win == pytest.approx(percent[0], abs=0.0005)
 
 
-@pytest.mark.parametrize(("learner", "settings"), LEARNERS)
-def test_self_play_learns_to_draw_with_perfect_play(learner, settings):
-    made = trained(learner, settings(opponent="self", loss_weight=1.0), 200)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_self_play_learns_to_draw_with_perfect_play(learner):
+    made = trained(learner, tuned(learner, opponent="self", loss_weight=1.0), 200)
     assert worst_case(policy_of(made, "X"), "X") == 0
     assert worst_case(policy_of(made, "O"), "O") == 0
 
 
 def test_one_step_q_learning_goes_forwards_and_learns():
-    made = trained(QTable, QTableSettings(backwards=False), 60)
+    made = trained(QTable, tuned(QTable, backwards=False), 60)
     assert against_random(policy_of(made, "X"), "X").win > 0.9
 
 
 @pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
 def test_a_q_table_learns_small_sliding_games(env_id):
-    env = gym.make(env_id, shape=(2, 2))
-    made = trained(QTable, QTableSettings(epsilon=0.3, batch=500), 40, sides=(), env=env)
-    untrained = QTable(env, (), QTableSettings(), 0)
+    game = gym.make(env_id, shape=(2, 2)).unwrapped.game
+    made = trained(QTable, tuned(QTable, epsilon=0.3, n_envs=500), 40, sides=(), game=game)
+    untrained = QTable(game)
     ours = play(made, env_id, {"shape": (2, 2)}, episodes=500)
     theirs = play(untrained, env_id, {"shape": (2, 2)}, episodes=500)
     assert ours.returns.mean() > 1.5 * theirs.returns.mean()
 
 
-@pytest.mark.parametrize(("learner", "settings"), LEARNERS)
-def test_the_same_seed_learns_the_same_table(learner, settings):
-    one, same, other = (trained(learner, settings(), 3, seed) for seed in (1, 1, 2))
-    for name, array in one.state().items():
-        assert np.array_equal(array, same.state()[name])
-    assert any(not np.array_equal(a, other.state()[n]) for n, a in one.state().items())
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_same_seed_learns_the_same_table(learner):
+    one, same, other = (trained(learner, tuned(learner), 3, seed) for seed in (1, 1, 2))
+    for name, array in one.state_dict().items():
+        assert np.array_equal(array, same.state_dict()[name])
+    assert any(not np.array_equal(a, other.state_dict()[n]) for n, a in one.state_dict().items())
 
 
-@pytest.mark.parametrize(("learner", "settings"), LEARNERS)
-def test_a_restored_learner_goes_on_as_if_nothing_had_happened(learner, settings):
-    whole = trained(learner, settings(), 5)
-    half = trained(learner, settings(), 2)
-    again = learner(ENV, SIDES, settings(), 0)
-    again.restore(half.state())
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_restored_learner_goes_on_as_if_nothing_had_happened(learner):
+    whole = trained(learner, tuned(learner), 5)
+    half = trained(learner, tuned(learner), 2)
+    again = learner(GAME, 0, tuned(learner))
+    again.restore(half.state_dict())
     for _ in range(3):
         again.learn()
-    for name, array in whole.state().items():
-        assert np.array_equal(array, again.state()[name])
+    for name, array in whole.state_dict().items():
+        assert np.array_equal(array, again.state_dict()[name])
 
 
 def test_a_target_moves_its_entry_by_the_step_size():
-    entries, visits = np.array([0.0, 1.0]), np.zeros(2, np.int64)
-    move_towards(entries, visits, np.array([0]), np.array([10.0]), rate=0.5, decay=0.0)
-    assert entries.tolist() == [5.0, 1.0]
-    move_towards(entries, visits, np.array([1, 1]), np.array([2.0, 4.0]), rate=0.5, decay=0.0)
-    assert entries.tolist() == [5.0, 1.0 + 0.75 * (3.0 - 1.0)]
-    move_towards(entries, visits, np.array([0]), np.array([10.0]), rate=1.0, decay=1.0)
-    assert entries[0] == 7.5
-    assert visits.tolist() == [2, 2]
+    made = QTable(GAME, 0, tuned(QTable, learning_rate=0.5, learning_rate_decay=0.0))
+    q = made.state_dict
+    made._move(np.array([0]), np.array([10.0]))
+    assert q()["q"].flat[:2].tolist() == [5.0, 0.0]
+    made.q.flat[1] = 1.0
+    made._move(np.array([1, 1]), np.array([2.0, 4.0]))
+    assert q()["q"].flat[:2].tolist() == [5.0, 1.0 + 0.75 * (3.0 - 1.0)]
+    again = QTable(GAME, 0, tuned(QTable, learning_rate=1.0, learning_rate_decay=1.0))
+    again.restore(made.state_dict())
+    again._move(np.array([0]), np.array([10.0]))
+    assert again.state_dict()["q"].flat[0] == 7.5
+    assert again.state_dict()["visits"].flat[:2].tolist() == [2, 2]
 
 
 def test_q_learning_by_hand():
     """Two games that end at once: X sets its third mark, and X loses to the answer."""
-    settings = QTableSettings(batch=1, learning_rate=0.5, learning_rate_decay=0.0, epsilon=0.0)
-    made = QTable(ENV, ("X",), settings, 0)
+    settings = tuned(QTable, n_envs=1, learning_rate=0.5, learning_rate_decay=0.0, epsilon=0.0)
+    made = QTable(GAME, 0, settings, ("X",))
     board = np.array([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], np.int8)
     ones = np.ones((1, 1), np.bool_)
     for action, reward in ((2, 1.0), (8, -1.0)):
         made.learn_from(Episodes(board[None, None], np.array([[action]]), reward * ones, ones))
-    values = made.values(board[None])[0]
+    values = made.action_values(board[None])[0]
     assert (values[2], values[8]) == (0.5, -5.0)
     before = np.array([[1, 0, 0], [-1, 0, 0], [0, 0, 0]], np.int8)
     episode = Episodes(
@@ -136,15 +148,15 @@ def test_q_learning_by_hand():
         np.ones((2, 1), np.bool_),
     )
     made.learn_from(episode)
-    assert made.values(board[None])[0, 2] == 0.75
-    assert made.values(before[None])[0, 1] == pytest.approx(0.375)
+    assert made.action_values(board[None])[0, 2] == 0.75
+    assert made.action_values(before[None])[0, 1] == pytest.approx(0.375)
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (3, 3), (4, 4)])
 def test_symmetric_boards_do_symmetric_things(shape):
     rng = np.random.default_rng(0)
     boards = rng.integers(0, 4, (20, *shape))
-    cells, actions = symmetries(shape, sliding=True)
+    cells, actions = SlidingGame(RULES_2048, shape).symmetries
     assert len(cells) == (8 if shape[0] == shape[1] else 4)
     assert len(np.unique(cells, axis=0)) == len(cells)
     after, rewards, _ = afterstates(boards, RULES_2048)
@@ -158,12 +170,12 @@ def test_symmetric_boards_do_symmetric_things(shape):
 
 
 def test_images_of_a_tictactoe_board_share_their_entry():
-    codes = BoardCodes(ENV, merge_symmetric=True, bytes_per_entry=1)
+    codes = BoardCodes(GAME, merge_symmetric=True, bytes_per_entry=1)
     board = np.array([[[1, -1, 0], [0, 1, 0], [0, 0, -1]]])
     images = [np.rot90(b, k, (1, 2)) for b in (board, board[:, ::-1]) for k in range(4)]
     numbers = [codes.of(image)[0][0] for image in images]
     assert len(set(numbers)) == 1
-    plain = BoardCodes(ENV, merge_symmetric=False, bytes_per_entry=1)
+    plain = BoardCodes(GAME, merge_symmetric=False, bytes_per_entry=1)
     number, actions = plain.of(board)
     assert number == encode(board)
     assert actions[0].tolist() == list(range(9))
@@ -171,8 +183,8 @@ def test_images_of_a_tictactoe_board_share_their_entry():
 
 def test_tables_that_are_too_large_say_how_large():
     with pytest.raises(ValueError, match=r"4×4 with 18 values a cell takes .* GiB, and 1 GiB are"):
-        QTable(gym.make("Tiles2048-v0"), (), QTableSettings(), 0)
-    QTable(gym.make("Tiles2048-v0", shape=(2, 3)), (), QTableSettings(), 0)
+        QTable(SlidingGame(RULES_2048))
+    QTable(SlidingGame(RULES_2048, (2, 3)))
 
 
 @pytest.mark.parametrize(
@@ -183,30 +195,32 @@ def test_tables_that_are_too_large_say_how_large():
         ("learning_rate_decay", -0.1),
         ("epsilon", 1.1),
         ("epsilon", -0.1),
-        ("epsilon_step", 2),
-        ("epsilon_games", 0),
-        ("discount", 1.1),
+        ("epsilon_decrease", 2),
+        ("epsilon_every", 0),
+        ("gamma", 1.1),
         ("loss_weight", -1),
     ],
 )
 def test_q_table_settings_out_of_range_are_named(setting, value):
     with pytest.raises(ValueError, match=f"{setting} must be .*, got {value}"):
-        QTable(ENV, SIDES, QTableSettings(**{setting: value}), 0)
+        QTable(GAME, 0, QTableSettings(**{setting: value}))
 
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("step_size", 0), ("step_size_fall", -1), ("epsilon", 7), ("draw", 2), ("target", "mean")],
+    [("step_size", 0), ("step_size_decrease", -1), ("epsilon", 7), ("draw", 2), ("target", "mean")],
 )
 def test_value_table_settings_out_of_range_are_named(setting, value):
     with pytest.raises(ValueError, match=f"{setting} must be"):
-        ValueTable(ENV, SIDES, ValueTableSettings(**{setting: value}), 0)
+        ValueTable(GAME, 0, ValueTableSettings(**{setting: value}))
 
 
 def test_unusable_games_and_opponents_are_named():
     with pytest.raises(ValueError, match=r"a value table plays TicTacToe-v0 only"):
-        ValueTable(gym.make("Tiles2048-v0", shape=(2, 2)), (), ValueTableSettings(), 0)
-    with pytest.raises(ValueError, match="batch must be at least 1, got 0"):
-        QTable(ENV, SIDES, QTableSettings(batch=0), 0)
+        ValueTable(SlidingGame(RULES_2584, (2, 2)))
+    with pytest.raises(ValueError, match="n_envs must be at least 1, got 0"):
+        QTable(GAME, 0, QTableSettings(n_envs=0))
     with pytest.raises(ValueError, match=r"opponent must be .* got 'maximin'"):
-        QTable(ENV, SIDES, QTableSettings(opponent="maximin"), 0)
+        QTable(GAME, 0, QTableSettings(opponent="maximin"))
+    with pytest.raises(ValueError, match=r"tic-tac-toe has no side 'Z', only X, O"):
+        QTable(GAME, sides=("Z",))

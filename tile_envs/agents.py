@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,29 +12,56 @@ from numpy.typing import NDArray
 
 @runtime_checkable
 class Agent(Protocol):
-    """An agent that answers a batch of observations with a batch of actions."""
+    """An agent that answers a batch of observations with a batch of actions.
 
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: NDArray[np.bool_] | None = None,
-        deterministic: bool = True,
-    ) -> tuple[Any, Any]:
-        """Return actions `(n,)` for observations `(n, ...)`.
+    `predict(observation)` alone will do: `ask` passes only the arguments that it takes.
+    """
+
+    @property
+    def predict(self) -> Callable[..., Any]:
+        """`predict(observation, state=None, episode_start=None, deterministic=True)`.
 
         Args:
-            observation: The observations.
+            observation: The observations, `(n, ...)`.
             state: What a recurrent agent returned the last time; None at first.
-            episode_start: `(n,)`, the games that have just begun.
+            episode_start: `(n,) bool`, the games that have just started.
             deterministic: Whether to choose the best action rather than to draw one.
+            action_masks: `(n, actions) bool`, the legal actions, as MaskablePPO takes them.
 
         Returns:
-            The actions, and the state that a recurrent agent wants back the next time.
+            The actions `(n,)`, and the state that a recurrent agent wants back the next time.
         """
 
 
-def mask_argument(agent: Agent, masks: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return `predict`'s extra argument for agents that must be told the mask (MaskablePPO)."""
-    takes_masks = "action_masks" in inspect.signature(agent.predict).parameters
-    return {"action_masks": masks} if takes_masks else {}
+def ask(
+    agent: Agent,
+    observations: NDArray[Any],
+    masks: NDArray[Any],
+    state: Any = None,
+    episode_start: NDArray[np.bool_] | None = None,
+    deterministic: bool = True,
+) -> tuple[Any, Any]:
+    """Ask an agent for the actions of observations, with the arguments that its `predict` takes.
+
+    Args:
+        agent: The agent.
+        observations: `(n, ...)`.
+        masks: `(n, actions)`, the legal actions.
+        state: What a recurrent agent returned the last time; None at first.
+        episode_start: `(n,) bool`, the games that have just started.
+        deterministic: Whether the agent is to choose its best action.
+
+    Returns:
+        What the agent answers: the actions, unchecked, and its state; None if it returns none.
+    """
+    arguments: dict[str, Any] = {
+        "state": state,
+        "episode_start": episode_start,
+        "deterministic": deterministic,
+        "action_masks": np.asarray(masks, np.bool_),
+    }
+    taken = inspect.signature(agent.predict).parameters
+    answer = agent.predict(
+        observations, **{name: value for name, value in arguments.items() if name in taken}
+    )
+    return answer if isinstance(answer, tuple) else (answer, None)

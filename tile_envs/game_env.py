@@ -20,22 +20,23 @@ from tile_envs.checks import (
     checked_seed,
     checked_word,
 )
+from tile_envs.game import Game
 from tile_envs.random_stream import Stream, start
 
 Observation = NDArray[Any]
 Info = dict[str, Any]
 Position = TypeVar("Position")
+AGame = TypeVar("AGame", bound=Game)
 
 
-class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position]):
+class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
     """The base of the single environments.
 
     A *position* is what a game adds to the state this class keeps: a board and what belongs to it.
 
     Attributes:
+        game: The game that is played, for agents and search: its rules without its random stream.
         max_illegal: Consecutive illegal actions that truncate an episode.
-        n_actions: How many actions there are.
-        state_name: The game and shape that a state belongs to.
         reset_options: The names of the options that `reset` takes.
     """
 
@@ -43,11 +44,10 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position]):
         "render_modes": ["human", "ansi", "rgb_array"],
         "render_fps": 8,
     }
-    state_name: str
     reset_options: ClassVar[tuple[str, ...]]
-    n_actions: ClassVar[int]
 
-    def __init__(self, max_illegal: int, render_mode: str | None) -> None:
+    def __init__(self, game: AGame, max_illegal: int, render_mode: str | None) -> None:
+        self.game = game
         self.max_illegal = checked_count(max_illegal, "max_illegal")
         self.render_mode = checked_render_mode(render_mode, self.metadata["render_modes"])
         self._window: Any = None
@@ -106,7 +106,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position]):
         """Start a new game.
 
         Args:
-            seed: Starts the game's random stream; None lets it go on from where it is.
+            seed: The seed of the game's random stream; None continues the present stream.
             options: See "Starting State" in the class's manual.
 
         Returns:
@@ -114,7 +114,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position]):
 
         Raises:
             ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
-                opponent that a user brought fails; the game has not begun then.
+                opponent that a user brought fails; the game has not started then.
         """
         check_options(options or {}, self.reset_options)
         position = self._checked_position(options) if options else None
@@ -125,7 +125,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position]):
             self._stream = Stream(start(seed))
         elif self._ended is None:
             self._stream = Stream(start(int(self.np_random.integers(1 << 64, dtype=np.uint64))))
-        self._ended = None  # until the game has begun: an opponent that a user brings can fail
+        self._ended = None  # until the game has started: a user's opponent can fail
         if position is None:
             self._start()
         else:
@@ -136,7 +136,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position]):
         return self._observation(), self._info()
 
     def get_state(self) -> dict[str, Any]:
-        """Return everything that decides how the game goes on, its random stream included.
+        """Return the complete state of the game, its random stream included.
 
         Returns:
             A small dictionary that can be pickled, for `set_state`.
@@ -154,7 +154,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position]):
         Raises:
             ValueError: If it is no state, or one of another game; nothing has changed then.
         """
-        check_state(state, self.state_name, {*self._shared_state(), *self._position()})
+        check_state(state, str(self.game), {*self._shared_state(), *self._position()})
         stream = checked_word(state["stream"], "state['stream']")
         illegal_run = checked_word(state["illegal_run"], "state['illegal_run']")
         illegal = checked_bool(state["illegal"], "state['illegal']")
@@ -166,7 +166,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position]):
 
     def _shared_state(self) -> dict[str, Any]:
         return {
-            "game": self.state_name,
+            "game": str(self.game),
             "stream": self._stream.position,
             "illegal_run": self._illegal_run,
             "illegal": self._illegal,

@@ -26,7 +26,7 @@ from tile_envs.checks import (
     checked_render_mode,
     checked_seed,
 )
-from tile_envs.game_env import GameEnv
+from tile_envs.game_env import AGame, GameEnv
 from tile_envs.random_stream import Words, consecutive, start, starts
 
 Games = NDArray[np.intp] | slice
@@ -34,19 +34,19 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Observations = NDArray[Any]
 Info = dict[str, Any]
-Single = TypeVar("Single", bound=GameEnv[Any])
 Positions = TypeVar("Positions")
 
 EVERY_GAME = slice(None)
 
 
 class GameVectorEnv(
-    VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], ABC, Generic[Single, Positions]
+    VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], ABC, Generic[Positions, AGame]
 ):
     """The base of the vector environments.
 
     Attributes:
-        single: A single environment with the same options: they are read, and spaces made, there.
+        game: The game that is played, for agents and search: its rules without its random streams.
+        max_illegal: Consecutive illegal actions that truncate an episode.
         autoreset_mode: When ended games are reset.
         max_episode_steps: The time limit, which `gymnasium.make` would enforce with a wrapper.
     """
@@ -55,7 +55,7 @@ class GameVectorEnv(
 
     def __init__(
         self,
-        single: Single,
+        single: GameEnv[Any, AGame],
         num_envs: int,
         autoreset_mode: AutoresetMode | str,
         max_episode_steps: int | None,
@@ -70,7 +70,9 @@ class GameVectorEnv(
         )
         self.render_mode = checked_render_mode(render_mode, self.metadata["render_modes"])
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.single = single
+        self.game = single.game
+        self.max_illegal = single.max_illegal
+        self._reset_options = single.reset_options
         self.single_observation_space = single.observation_space
         self.single_action_space = single.action_space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -149,8 +151,8 @@ class GameVectorEnv(
         """Start new games.
 
         Args:
-            seed: One for all, game i then being seeded with `seed + i`; or one each, None meaning
-                that the game's random stream goes on.
+            seed: One integer, with which game i is seeded by `seed + i`; or one for each game, None
+                to continue the game's random stream.
             options: What the single environment's `reset` takes, for all games or with a leading
                 axis of `num_envs`; and `reset_mask`, `(num_envs,) bool`, the games to reset.
 
@@ -162,14 +164,14 @@ class GameVectorEnv(
             ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
                 opponent that a user brought fails; everything needs a reset then.
         """
-        check_options(options or {}, (*self.single.reset_options, "reset_mask"))
+        check_options(options or {}, (*self._reset_options, "reset_mask"))
         options = dict(options or {})
         mask = self._checked_reset_mask(options.pop("reset_mask", None))
         positions = self._checked_positions(options, self.num_envs) if options else None
         streams = self._seeded_streams(seed)
         self._streams[mask] = streams[mask]
         games = EVERY_GAME if mask.all() else np.flatnonzero(mask)
-        self._started = False  # until the games have begun: a user's opponent can fail
+        self._started = False  # until the games have started: a user's opponent can fail
         self._clear(games)
         if positions is None:
             self._start(games)
@@ -192,7 +194,7 @@ class GameVectorEnv(
             ValueError: If the actions are not `num_envs` integers inside the action space.
             ResetNeeded: Before the first `reset`; or if a game is over and autoreset is disabled.
         """
-        actions = checked_actions(actions, self.num_envs, self.single.n_actions)
+        actions = checked_actions(actions, self.num_envs, self.game.n_actions)
         due = self._ended  # the games that this step resets
         some_due = bool(due.any())
         if not self._started or (some_due and self.autoreset_mode is AutoresetMode.DISABLED):
@@ -202,7 +204,7 @@ class GameVectorEnv(
         self._illegal = ~legal
         self._illegal_run += 1
         self._illegal_run *= self._illegal
-        truncations = self._illegal_run >= self.single.max_illegal
+        truncations = self._illegal_run >= self.max_illegal
         if self.max_episode_steps is not None:
             self._steps += 1
             truncations |= self._steps >= self.max_episode_steps
@@ -250,7 +252,7 @@ class GameVectorEnv(
         return masks.astype(np.bool_)
 
     def get_state(self) -> dict[str, Any]:
-        """Return everything that decides how the games go on, random streams included.
+        """Return the complete state of all games, random streams included.
 
         Returns:
             A small dictionary that can be pickled, for `set_state`.
@@ -261,7 +263,7 @@ class GameVectorEnv(
         if not self._started:
             self._refuse()
         shared = {name: array.copy() for name, array in self._shared_state().items()}
-        return {"game": self.single.state_name, **shared, **self._positions()}
+        return {"game": str(self.game), **shared, **self._positions()}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, in this environment or in an equal one.
@@ -271,7 +273,7 @@ class GameVectorEnv(
                 has changed then.
         """
         shared = self._shared_state()
-        check_state(state, self.single.state_name, {"game", *shared, *self._positions()})
+        check_state(state, str(self.game), {"game", *shared, *self._positions()})
         for name, array in shared.items():
             _check_like(state[name], array, f"state[{name!r}]")
         positions = self._checked_positions(state, self.num_envs)

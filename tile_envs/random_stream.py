@@ -74,7 +74,7 @@ _STEPS = _steps(64)  # as many as are needed often
 def choose(words: Words, n: Words) -> Words:
     """Turn the high halves of random words into indices below n, by a multiply and a shift.
 
-    The law is uniform up to `n / 2**32`.
+    The distribution is uniform up to `n / 2**32`.
     """
     return ((words >> _HALF) * n) >> _HALF
 
@@ -86,7 +86,7 @@ class Stream:
         position: Where it stands.
     """
 
-    _AHEAD = 64  # numpy mixes so many in the time that Python's integers take for twenty
+    _AHEAD = 64  # numpy mixes 64 words in the time that Python's integers take for twenty
 
     def __init__(self, position: int) -> None:
         self._end = position  # the position after the words that are mixed already

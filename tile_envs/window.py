@@ -1,4 +1,4 @@
-"""A window that shows pictures, and tells which keys and buttons a person presses."""
+"""A window that shows pictures, and reports the keys and buttons that a person presses."""
 
 from __future__ import annotations
 

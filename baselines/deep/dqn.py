@@ -1,4 +1,19 @@
-"""The learner that trains a masked DQN, through Stable-Baselines3."""
+"""Deep Q-learning (Mnih et al., "Human-level control through deep reinforcement learning", 2015).
+
+A network learns Q(s, a), the discounted return to expect from action a on board s.  Games are
+played side by side, ε-greedily; their transitions (s, a, r, s') go into a replay buffer.  After
+each step of all games, gradient steps on minibatches of the buffer move Q(s, a) towards
+
+    r + γ Q_target(s', argmax_a' Q(s', a')),
+
+where the target network is a copy of the network that is renewed now and then.  `MaskedDQN.train`
+is this update; `BoardQNetwork` makes Q of the value of the afterstate.  Both are built on
+Stable-Baselines3, whose settings have the names and, except for those that it does not have, the
+defaults that they have there.
+
+Games that a strong agent or a person has played can be learned from first (Hester et al., "Deep
+Q-learning from Demonstrations", 2018, without its additional losses).
+"""
 
 from __future__ import annotations
 
@@ -13,50 +28,54 @@ import torch
 from numpy.typing import NDArray
 from stable_baselines3.common.type_aliases import TrainFreq
 
-from baselines.agent import Observations, ValueAgent
+from baselines.agents import Observations, ValueAgent
 from baselines.checks import check, check_least, check_memory, check_positive, check_shares
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.learner import State
-from baselines.replays import Transitions, read_transitions
+from baselines.recording import Transitions, read_transitions
 
-BOARDS_AT_ONCE = 1024
-"""So many boards go through the network together when it plays."""
+MOST_BOARDS = 1024
+"""Boards that go through the network together when it plays."""
 TRANSITIONS = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
 @dataclass(frozen=True)
 class DQNSettings(SB3Settings):
-    """How a masked DQN looks and learns.
+    """The settings of a masked DQN.
 
     Attributes:
+        n_envs: Games played side by side.  Four and one gradient step are SB3's `train_freq=4`.
         afterstates: Whether Q(s, a) is made of the reward and the value of the afterstate.
-        symmetric: Whether boards are learned from as seen from random sides; needs afterstates.
-        round_steps: Steps of each game in a round.
-        gradient_steps: After each step of all games.
-        batch: Transitions a gradient step.
-        memory: Transitions in the replay buffer.
-        warm_up: Transitions of random play before learning begins.
-        epsilon: The share of actions that are drawn at random; it falls as the learning rate ...
-        final_epsilon: ... to this.
-        n_steps: Rewards that are summed before the target's value.
-        target_steps: Steps of single games between updates of the target network.
-        loss_weight: What a loss of tic-tac-toe costs, when a win brings 1.
-        replays: A folder of games in files that are learned from at first ...
-        replay_steps: ... in so many gradient steps, before any is played.
+        symmetric: Whether to train on random symmetric images of boards; needs afterstates.
+        rollout_steps: Steps of each game in an iteration.
+        gradient_steps: Gradient steps after each step of all games.
+        batch_size: Transitions of a gradient step.
+        buffer_size: Transitions in the replay buffer.
+        learning_starts: Transitions of random play before the first gradient step.
+        exploration_initial_eps: Probability of a random action at the start.
+        exploration_final_eps: Probability of a random action in the end.
+        exploration_fraction: Share of `total_timesteps` over which that probability changes.
+        n_steps: Rewards that are summed before the target's value (n-step returns).
+        target_update_interval: Steps, of all games together, between updates of the target network.
+        loss_weight: Cost of a loss in tic-tac-toe, relative to the gain of a win.
+        replays: Folder of recorded games to learn from first.
+        replay_steps: Gradient steps on the recorded games before the first game is played.
     """
 
+    n_envs: int = 4
     afterstates: bool = True
     symmetric: bool = True
-    round_steps: int = 4
-    gradient_steps: int = 4
-    batch: int = 256
-    memory: int = 200_000
-    warm_up: int = 5_000
-    epsilon: float = 0.1
-    final_epsilon: float = 0.0
+    rollout_steps: int = 4
+    gradient_steps: int = 1
+    batch_size: int = 32
+    buffer_size: int = 1_000_000
+    learning_starts: int = 100
+    exploration_initial_eps: float = 1.0
+    exploration_final_eps: float = 0.05
+    exploration_fraction: float = 0.1
     n_steps: int = 1
-    target_steps: int = 1_600
+    target_update_interval: int = 10_000
     loss_weight: float = 1.0
     replays: str = ""
     replay_steps: int = 1_000
@@ -65,14 +84,15 @@ class DQNSettings(SB3Settings):
         """Check the ranges.
 
         Raises:
-            ValueError: If a setting is outside its own.
+            ValueError: If a setting is out of its range.
         """
         super().check()
-        check_least(self, 1, "round_steps", "gradient_steps", "batch", "memory", "n_steps")
-        check_least(self, 1, "target_steps", "replay_steps")
-        check_shares(self, "epsilon", "final_epsilon")
-        check_positive(self, "loss_weight")
-        for name, least in (("warm_up", "batch"), ("memory", "warm_up")):
+        check_least(self, 1, "rollout_steps", "gradient_steps", "batch_size", "buffer_size")
+        check_least(self, 1, "n_steps", "target_update_interval", "replay_steps")
+        check_shares(self, "exploration_initial_eps", "exploration_final_eps")
+        check_shares(self, "exploration_fraction")
+        check_positive(self, "loss_weight", "exploration_fraction")
+        for name, least in (("learning_starts", "batch_size"), ("buffer_size", "learning_starts")):
             bound = getattr(self, least)
             expected = f"at least {least}, {bound}"
             check(name, getattr(self, name), getattr(self, name) >= bound, expected)
@@ -81,7 +101,7 @@ class DQNSettings(SB3Settings):
 
 
 class DQNLearner(ValueAgent, SB3Learner):
-    """A masked DQN of Stable-Baselines3 that learns in rounds.
+    """A masked DQN of Stable-Baselines3.
 
     Arguments are those of `SB3Learner`.
 
@@ -89,38 +109,39 @@ class DQNLearner(ValueAgent, SB3Learner):
         model: The model; `MaskedDQN.load` reads what `model.save` writes.
 
     Raises:
-        ValueError: If a setting is out of its range, or the memory does not fit.
+        ValueError: If a setting is out of its range, or the replay buffer does not fit into memory.
     """
 
+    Settings = DQNSettings
     counters = (*SB3Learner.counters, "exploration_rate", "_n_calls", "_episode_num")
     model: MaskedDQN
     _settings: DQNSettings
 
     def _new_model(self) -> MaskedDQN:
-        settings, space = self._settings, self._env.observation_space
+        settings, space = self._settings, self.envs.observation_space
         assert space.dtype is not None
         assert space.shape is not None
         transition = 2 * space.dtype.itemsize * math.prod(space.shape) + 8 + 3 * 4
         check_memory(
-            settings.memory * transition,
-            f"a replay buffer of {settings.memory:,} transitions",
-            lambda available: f"give a memory of at most {available // transition:,}",
+            settings.buffer_size * transition,
+            f"a replay buffer of {settings.buffer_size:,} transitions",
+            lambda available: f"give a buffer_size of at most {available // transition:,}",
         )
         return MaskedDQN(
             "BoardPolicy",
-            self.bridge,
+            self.envs,
             learning_rate=settings.learning_rates,
-            buffer_size=settings.memory,
-            learning_starts=settings.warm_up,
-            batch_size=settings.batch,
-            gamma=settings.discount,
+            buffer_size=settings.buffer_size,
+            learning_starts=settings.learning_starts,
+            batch_size=settings.batch_size,
+            gamma=settings.gamma,
             train_freq=1,
             gradient_steps=settings.gradient_steps,
             n_steps=settings.n_steps,
-            target_update_interval=settings.target_steps,
-            exploration_initial_eps=settings.epsilon,
-            exploration_final_eps=settings.final_epsilon,
-            exploration_fraction=1.0,
+            target_update_interval=settings.target_update_interval,
+            exploration_initial_eps=settings.exploration_initial_eps,
+            exploration_final_eps=settings.exploration_final_eps,
+            exploration_fraction=settings.exploration_fraction,
             loss_weight=settings.loss_weight,
             policy_kwargs={
                 "afterstates": settings.afterstates,
@@ -133,27 +154,46 @@ class DQNLearner(ValueAgent, SB3Learner):
             device=settings.device,
         )
 
+    def _play_and_learn(self) -> None:
+        model, settings = self.model, self._settings
+        assert model.replay_buffer is not None
+        assert isinstance(model.train_freq, TrainFreq)
+        if settings.replays and self.iterations == 0:
+            self.prepare()
+            model.train(settings.replay_steps, settings.batch_size)
+            model.q_net_target.load_state_dict(model.q_net.state_dict())
+        for _ in range(settings.rollout_steps):
+            model.collect_rollouts(
+                self.envs,
+                self._callback,
+                model.train_freq,
+                model.replay_buffer,
+                learning_starts=settings.learning_starts,
+            )
+            if model.num_timesteps > settings.learning_starts:
+                model.train(settings.gradient_steps, settings.batch_size)
+
     def prepare(self) -> None:
-        """Read the replays, if there are any.
+        """Read the recorded games, if there are any.
 
         Raises:
-            ValueError: If they are of another game, or do not fit into the memory.
+            ValueError: If they are of another game, or too many or too few for the replay buffer.
         """
         buffer = self.model.replay_buffer
         assert buffer is not None
         if self._settings.replays and buffer.size() == 0:
-            self._remember(read_transitions(Path(self._settings.replays), self._env))
+            self._store(read_transitions(Path(self._settings.replays), self._game))
 
-    def _remember(self, played: Transitions) -> None:
-        """Put games into the replay buffer, each stretch of them in one of its columns."""
+    def _store(self, played: Transitions) -> None:
+        """Put recorded games into the replay buffer, a part of them into each of its columns."""
         buffer = self.model.replay_buffer
         assert buffer is not None
         length = len(played.actions) // buffer.n_envs
         if not 0 < length < buffer.buffer_size:
             raise ValueError(
                 f"{self._settings.replays} holds {len(played.actions):,} transitions, expected "
-                f"from {buffer.n_envs:,} (games_at_once) to less than {self._settings.memory:,} "
-                "(memory): change one of these."
+                f"from {buffer.n_envs:,} (n_envs) to less than {self._settings.buffer_size:,} "
+                "(buffer_size): change one of these."
             )
 
         def columns(values: NDArray[Any]) -> NDArray[Any]:
@@ -168,39 +208,19 @@ class DQNLearner(ValueAgent, SB3Learner):
         buffer.timeouts[length - 1] = ~columns(played.over)[-1]  # other games follow there
         buffer.pos = length
 
-    def _play_and_learn(self) -> None:
-        model, settings = self.model, self._settings
-        assert model.replay_buffer is not None
-        assert isinstance(model.train_freq, TrainFreq)
-        if settings.replays and self.rounds == 0:
-            self.prepare()
-            model.train(settings.replay_steps, settings.batch)
-            model.q_net_target.load_state_dict(model.q_net.state_dict())
-        for _ in range(settings.round_steps):
-            model.collect_rollouts(
-                self.bridge,
-                self._callback,
-                model.train_freq,
-                model.replay_buffer,
-                learning_starts=settings.warm_up,
-            )
-            if model.num_timesteps > settings.warm_up:
-                model.train(settings.gradient_steps, settings.batch)
-
-    def values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return what each action is worth, in points, `(n, actions)`; minus infinity if illegal.
+    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+        """Return the value of each action, `(n, actions)`; minus infinity for illegal ones.
 
         Raises:
-            ValueError: If these are not boards of the game and shape.
+            ValueError: If these are not boards of the game.
         """
-        legal = self._game.legal_actions(observations) > 0  # checks them, too
+        legal = self._game.legal_actions(observations) > 0  # checks the cells as well
         boards = np.asarray(observations)
-        if boards.shape[1:] != self.model.observation_space.shape:
-            expected = self.model.observation_space.shape
-            raise ValueError(f"boards must have shape {expected}, got {boards.shape[1:]}.")
+        if boards.shape[1:] != self._game.shape:
+            raise ValueError(f"boards must have shape {self._game.shape}, got {boards.shape[1:]}.")
         network = self.model.q_net
         network.set_training_mode(False)
-        parts = np.array_split(boards, max(1, -(-len(boards) // BOARDS_AT_ONCE)))
+        parts = np.array_split(boards, max(1, -(-len(boards) // MOST_BOARDS)))
         with torch.no_grad():
             found = [
                 network(torch.as_tensor(part, device=self.model.device)).cpu() for part in parts
@@ -208,16 +228,21 @@ class DQNLearner(ValueAgent, SB3Learner):
         values = torch.cat(found).numpy().astype(np.float64) / self._settings.reward_scale
         return np.where(legal, values, -np.inf)
 
-    def state(self) -> State:
-        """Return networks, optimizer, games, replay buffer, and where learning stands."""
+    def state_dict(self) -> State:
+        """Return networks, optimizer, games, counters and the replay buffer."""
         buffer = self.model.replay_buffer
         assert buffer is not None
-        state = super().state()
+        state = super().state_dict()
         state |= {f"buffer {name}": getattr(buffer, name) for name in TRANSITIONS}
         return state | {"buffer pos": np.array(buffer.pos), "buffer full": np.array(buffer.full)}
 
-    def _take_over(self, state: Mapping[str, NDArray[Any]]) -> None:
-        super()._take_over(state)
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `state_dict` returned.
+
+        Raises:
+            ValueError: If it is the state of another game.
+        """
+        super().load_state_dict(state)
         buffer = self.model.replay_buffer
         assert buffer is not None
         for name in TRANSITIONS:

@@ -1,156 +1,31 @@
-"""Networks for boards: tile indices in, one value for each action out, illegal ones masked.
+"""Networks for boards: tile indices in, values out.
 
-The rules are looked up in tensors made from the package's own tables, so that a plain observation
-is all that a network needs: it finds the legal actions, the afterstates and the rewards by itself.
-
-    boards ── Moves ──> afterstates, rewards, legal actions
-    boards ── planes_of ──> one-hot planes ── Branches ──> features ── linear layers ──> values
+boards ── Moves.planes_of ──> one-hot planes ── Branches ──> features ── linear layers ──> values
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
-from baselines.deep.precision import half_precision
-from tile_envs.sliding.env import VERTICAL
-from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, RULES_2048, RULES_2584
-from tile_envs.sliding.tables import (
-    CELL_BITS,
-    CELL_MASK,
-    LINE_MASK,
-    REWARD_MASK,
-    REWARD_SHIFT,
-    compile_tables,
-)
-from tile_envs.tictactoe.positions import CELLS, WINNING_LINES
-
-TICTACTOE = "tictactoe"
-RULES = {rules.name: rules for rules in (RULES_2048, RULES_2584)}
-ILLEGAL = -1e9
-"""What an illegal action is worth: finite, as a target multiplies it by 0 once a game is over."""
-
-
-class SlidingMoves(nn.Module):
-    """What each action makes of boards of a sliding game.
-
-    Args:
-        rules: The name of the rules.
-        shape: Rows and columns.
-    """
-
-    pushed: Tensor
-    offsets: Tensor
-    places: Tensor
-
-    def __init__(self, rules: str, shape: tuple[int, int]) -> None:
-        super().__init__()
-        tables = compile_tables(RULES[rules], shape)
-        self._keep("pushed", tables.pushed)
-        self._keep("offsets", tables.offsets)
-        self._keep("places", CELL_BITS * np.arange(MAX_SIDE))
-        self.planes = RULES[rules].largest + 1
-        self._n_rows, self._n_columns = shape
-
-    def forward(self, boards: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Look up all moves.
-
-        Args:
-            boards: `(n, R, C)` tile indices of any dtype.
-
-        Returns:
-            Afterstates `(n, 4, R, C) int64`, rewards `(n, 4) float32`, and which actions are legal,
-            `(n, 4) bool`.
-        """
-        cells = boards.long()
-        rows = (cells << self.places[: self._n_columns]).sum(dim=2)
-        columns = (cells << self.places[: self._n_rows, None]).sum(dim=1)
-        after, rewards, legal = [], [], []
-        for action in range(len(ACTIONS)):
-            is_vertical = action in VERTICAL
-            lines = columns if is_vertical else rows
-            found = self.pushed[self.offsets[action] + lines]
-            pushed = found & LINE_MASK
-            length = self._n_rows if is_vertical else self._n_columns
-            tiles = pushed[:, :, None] >> self.places[:length] & CELL_MASK
-            after.append(tiles.transpose(1, 2) if is_vertical else tiles)
-            rewards.append((found >> REWARD_SHIFT & REWARD_MASK).sum(dim=1))
-            legal.append((pushed != lines).any(dim=1))
-        return torch.stack(after, 1), torch.stack(rewards, 1).float(), torch.stack(legal, 1)
-
-    def ended(self, afterstates: Tensor) -> Tensor:
-        """Return which afterstates `(n, R, C)` end the game: none, a tile appears on each."""
-        return torch.zeros(len(afterstates), dtype=torch.bool, device=afterstates.device)
-
-    def planes_of(self, boards: Tensor) -> Tensor:
-        """Return a plane for each tile index, the empty cell included, `(n, R, C, planes)`."""
-        return nn.functional.one_hot(boards.long(), self.planes).float()
-
-    def _keep(self, name: str, array: np.ndarray[Any, Any]) -> None:
-        # Not persistent: a saved model names its rules instead of holding tables of 16 MiB.
-        self.register_buffer(name, torch.tensor(array), persistent=False)
-
-
-class TicTacToeMoves(nn.Module):
-    """What each action makes of positions of tic-tac-toe, as the player to move sees them."""
-
-    lines: Tensor
-    marks: Tensor
-    planes = 2
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("lines", torch.tensor(WINNING_LINES), persistent=False)
-        self.register_buffer("marks", torch.eye(CELLS, dtype=torch.int64), persistent=False)
-
-    def forward(self, boards: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Look up all moves.
-
-        Args:
-            boards: `(n, 3, 3)`, own marks 1, the other's -1.
-
-        Returns:
-            Afterstates `(n, 9, 3, 3) int64`, rewards `(n, 9) float32`, 1 for three in a row, and
-            which actions are legal, `(n, 9) bool`; none is once the game is over.
-        """
-        cells = boards.long().flatten(1)
-        after = cells[:, None] + self.marks
-        wins = self._wins(after)
-        is_over = self._wins(cells) | self._wins(-cells)
-        legal = (cells == 0) & ~is_over[:, None]
-        return after.reshape(len(boards), CELLS, *boards.shape[1:]), wins.float(), legal
-
-    def ended(self, afterstates: Tensor) -> Tensor:
-        """Return which afterstates `(n, 3, 3)` end the game: by a win, or as the board is full."""
-        cells = afterstates.flatten(1)
-        return self._wins(cells) | (cells != 0).all(dim=1)
-
-    def planes_of(self, boards: Tensor) -> Tensor:
-        """Return a plane of own marks and one of the other's, `(n, 3, 3, 2)`."""
-        return torch.stack((boards == 1, boards == -1), -1).float()
-
-    def _wins(self, cells: Tensor) -> Tensor:
-        """Return where own marks `(…, 9)` are three in a row."""
-        return (cells[..., self.lines].sum(dim=-1) == len(self.lines[0])).any(dim=-1)
-
-
-def moves_of(game: str, shape: tuple[int, int]) -> SlidingMoves | TicTacToeMoves:
-    """Return the moves of a game, by the name of its rules, or "tictactoe"."""
-    return TicTacToeMoves() if game == TICTACTOE else SlidingMoves(game, shape)
+from baselines.deep.moves import Moves, SlidingMoves
+from baselines.deep.torch_setup import half_precision
+from tile_envs.sliding import SlidingGame
 
 
 class Pairs(nn.Linear):
-    """A convolution of 1×2 or 2×1: one matrix product, twice as fast here as `Conv2d`.
+    """A convolution of 1×2 or 2×1, as one matrix product: twice as fast here as `Conv2d`.
 
     Args:
-        channels: Those of the input.
-        width: Those of the output.
-        dim: Along which the pairs lie: 1 for a cell and the one below, 2 for it and the one right.
+        channels: Channels of the input.
+        width: Channels of the output.
+        dim: Dimension along which the pairs lie: 1 for a cell and the one below it, 2 for a cell
+            and the one to its right.
     """
 
     def __init__(self, channels: int, width: int, dim: int) -> None:
@@ -158,22 +33,25 @@ class Pairs(nn.Linear):
         self.dim = dim
 
     def forward(self, cells: Tensor) -> Tensor:
-        """Return `(n, …, width)`, one fewer along the dimension, of cells `(n, R, C, channels)`."""
+        """Return `(n, …, width)` for cells `(n, R, C, channels)`, one fewer along `dim`."""
         n = cells.shape[self.dim] - 1
         pairs = cells.narrow(self.dim, 0, n), cells.narrow(self.dim, 1, n)
         return super().forward(torch.cat(pairs, -1))
 
 
 class Branches(nn.Module):
-    """Convolutions over pairs of neighbouring cells, then over pairs of those.
+    """Two layers of convolutions over pairs of neighbouring cells.
 
-    Kernels of 1×2 and 2×1 see exactly what may merge.  Every branch of the first layer is followed
-    by both kernels again, and what any of them sees goes on to the end.
+    Kernels of 1×2 and 2×1 cover exactly the cells that may merge.  Both kernels of the second layer
+    follow each branch of the first; the outputs of both layers are features.
 
     Args:
         planes: Planes of the input.
         shape: Rows and columns.
         width: Channels of each branch.
+
+    Attributes:
+        features: Number of features.
     """
 
     def __init__(self, planes: int, shape: tuple[int, int], width: int) -> None:
@@ -200,36 +78,29 @@ class Branches(nn.Module):
 
 
 def _fitting(shape: tuple[int, int]) -> list[tuple[int, tuple[int, int]]]:
-    """Return the dimensions along which a board has pairs, and the shapes that they leave."""
+    """Return the dimensions along which a board has pairs, each with the shape of the output."""
     left = ((1, (shape[0] - 1, shape[1])), (2, (shape[0], shape[1] - 1)))
     return [(dim, seen) for dim, seen in left if min(seen) > 0]
 
 
 class BoardNetwork(nn.Module):
-    """Values of boards from tile indices.
+    """Values of boards.
 
     Args:
-        moves: The game.
-        shape: Rows and columns.
+        moves: The moves of the game.
         width: Channels of each branch of convolutions.
-        hidden: Widths of the layers after them.
-        outputs: How many values a board has.
-        bfloat16: Whether all layers but the last compute in this half precision.
+        hidden: Widths of the hidden layers after them.
+        outputs: Number of values for each board.
+        bfloat16: Whether all layers but the last compute in bfloat16.
     """
 
     def __init__(
-        self,
-        moves: SlidingMoves | TicTacToeMoves,
-        shape: tuple[int, int],
-        width: int,
-        hidden: Sequence[int],
-        outputs: int,
-        bfloat16: bool,
+        self, moves: Moves, width: int, hidden: Sequence[int], outputs: int, bfloat16: bool
     ) -> None:
         super().__init__()
-        self._moves = [moves]  # in a list, it is not registered a second time
+        self._moves = [moves]  # in a list, so that it is not registered a second time
         self._bfloat16 = bfloat16
-        branches = Branches(moves.planes, shape, width)
+        branches = Branches(moves.planes, moves.shape, width)
         layers: list[nn.Module] = [branches]
         size = branches.features
         for out in hidden:
@@ -243,13 +114,60 @@ class BoardNetwork(nn.Module):
     def forward(self, boards: Tensor) -> Tensor:
         """Return values `(n, outputs)` of boards `(n, R, C)`."""
         with half_precision(boards.device, self._bfloat16):
-            seen = self.layers(self._moves[0].planes_of(boards))
-        values: Tensor = self.last(seen.float())
+            features = self.layers(self._moves[0].planes_of(boards))
+        values: Tensor = self.last(features.float())
         return values
 
 
+class ArticleNetwork(nn.Module):
+    """Q(s, a) of pairs of board and action, as `article` has it.
+
+    Args:
+        game: The game.
+        one_hot: Whether it sees one-hot planes instead of faces.
+        bfloat16: Whether all layers but the last compute in bfloat16.
+    """
+
+    faces: Tensor
+
+    def __init__(self, game: SlidingGame, one_hot: bool, bfloat16: bool) -> None:
+        super().__init__()
+        faces = torch.tensor(game.rules.faces, dtype=torch.float32)
+        self.register_buffer("faces", faces, persistent=False)
+        self._moves = [SlidingMoves(game)]  # in a list, so that it is not registered
+        self._one_hot, self._bfloat16 = one_hot, bfloat16
+        self._n_actions = game.n_actions
+        channels = self._moves[0].planes if one_hot else 1
+        self.convolution = nn.Conv2d(channels, 8, 3, padding=1)
+        self.dense = nn.Sequential(
+            *(nn.Linear(8 * math.prod(game.shape) + game.n_actions, 2048), nn.ReLU()),
+            *(nn.Linear(2048, 1024), nn.ReLU()),
+        )
+        self.last = nn.Linear(1024, 1)
+        self.apply(_initialize_as_keras)
+
+    def forward(self, boards: Tensor, actions: Tensor) -> Tensor:
+        """Return `(n,)` for boards `(n, R, C)` and actions `(n,)`."""
+        if self._one_hot:
+            planes = self._moves[0].planes_of(boards).movedim(-1, 1)
+        else:
+            planes = self.faces[boards.long()][:, None]
+        chosen = nn.functional.one_hot(actions, self._n_actions).float()
+        with half_precision(boards.device, self._bfloat16):
+            seen = torch.relu(self.convolution(planes)).flatten(1)
+            dense = self.dense(torch.cat((seen, chosen), 1))
+        values: Tensor = self.last(dense.float())[:, 0]
+        return values
+
+
+def _initialize_as_keras(layer: nn.Module) -> None:
+    if isinstance(layer, nn.Conv2d | nn.Linear):
+        nn.init.xavier_uniform_(layer.weight)
+        nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
+
+
 def symmetric_images(boards: Tensor) -> Tensor:
-    """Return each board `(n, R, C)` as seen from a side drawn at random."""
+    """Return each board `(n, R, C)` as one of its symmetric images, drawn uniformly."""
     drawn = torch.rand(3, len(boards), 1, 1, device=boards.device) < 0.5
     boards = torch.where(drawn[0], boards.flip(1), boards)
     boards = torch.where(drawn[1], boards.flip(2), boards)
@@ -258,16 +176,14 @@ def symmetric_images(boards: Tensor) -> Tensor:
     return boards
 
 
-def shape_of(space: spaces.Space[Any]) -> tuple[int, int]:
-    """Return rows and columns of the boards of an observation space.
+def check_boards(space: spaces.Space[Any], shape: tuple[int, int]) -> None:
+    """Check that an observation space is one of boards.
 
     Raises:
-        ValueError: If these are no boards.
+        ValueError: If it is not.
     """
-    shape = space.shape
-    if not isinstance(space, spaces.Box) or shape is None or len(shape) != 2:
+    if not isinstance(space, spaces.Box) or space.shape != shape:
         raise ValueError(
-            f"the network takes boards as the environments of tile_envs give them, "
-            f"(rows, columns), got {space}: leave out wrappers that change observations."
+            f"the network takes boards as the environments of tile_envs give them, of shape "
+            f"{shape}, got {space}: leave out wrappers that change observations."
         )
-    return shape[0], shape[1]

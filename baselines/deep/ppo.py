@@ -1,7 +1,14 @@
-"""MaskablePPO of sb3-contrib, the usual choice for games with masks, beside our own learners.
+"""Proximal policy optimization with action masks, by sb3-contrib's `MaskablePPO`.
 
-Proximal policy optimization (Schulman et al., 2017), with illegal actions left out of the policy
-(Huang and Ontañón, "A closer look at invalid action masking in policy gradient algorithms", 2022).
+A policy π(a | s) and a value function V(s) are learned from rollouts of games played side by side.
+Gradient ascent maximizes, over several epochs of each rollout,
+
+    E[min(ρ A, clip(ρ, 1 - c, 1 + c) A)],  ρ = π(a | s) / π_old(a | s),
+
+with A the generalized advantage estimate and c the clip range (Schulman et al., "Proximal policy
+optimization algorithms", 2017).  Illegal actions are left out of the policy (Huang and Ontañón, "A
+closer look at invalid action masking in policy gradient algorithms", 2022).  The settings have the
+names and, except for those that sb3-contrib does not have, the defaults that they have there.
 """
 
 from __future__ import annotations
@@ -17,42 +24,44 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from torch import Tensor
 
-from baselines.agent import Observations
+from baselines.agents import BOARD_AXES, Observations
 from baselines.checks import check_least, check_shares
-from baselines.deep.masked_dqn import game_of
-from baselines.deep.networks import Branches, moves_of, shape_of
-from baselines.deep.precision import half_precision
+from baselines.deep.moves import moves_of, rules_of
+from baselines.deep.networks import Branches, check_boards
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
+from baselines.deep.torch_setup import half_precision
+from tile_envs.games import game_from_json
 
 
 @dataclass(frozen=True)
 class PPOSettings(SB3Settings):
-    """How MaskablePPO learns.
+    """The settings of MaskablePPO.
 
     Attributes:
-        rollout_steps: Steps of each game in a round.
-        batch: Transitions a gradient step.
-        epochs: How often a round is gone through.
-        entropy: How much is thought of playing at random.
-        gae_trace: λ of the generalized advantage estimate.
+        n_steps: Steps of each game in a rollout; each iteration is one rollout.
+        batch_size: Transitions of a gradient step.
+        n_epochs: Passes over each rollout.
+        ent_coef: Entropy coefficient of the loss.
+        gae_lambda: λ of the generalized advantage estimate.
     """
 
     learning_rate: float = 3e-4
-    rollout_steps: int = 128
-    batch: int = 1024
-    epochs: int = 4
-    entropy: float = 0.01
-    gae_trace: float = 0.95
+    final_learning_rate: float = 3e-4
+    n_steps: int = 2048
+    batch_size: int = 64
+    n_epochs: int = 10
+    ent_coef: float = 0.0
+    gae_lambda: float = 0.95
 
     def check(self) -> None:
         """Check the ranges.
 
         Raises:
-            ValueError: If a setting is outside its own.
+            ValueError: If a setting is out of its range.
         """
         super().check()
-        check_least(self, 1, "rollout_steps", "batch", "epochs")
-        check_shares(self, "entropy", "gae_trace")
+        check_least(self, 1, "n_steps", "batch_size", "n_epochs")
+        check_shares(self, "ent_coef", "gae_lambda")
 
 
 class BoardFeatures(BaseFeaturesExtractor):
@@ -60,20 +69,23 @@ class BoardFeatures(BaseFeaturesExtractor):
 
     Args:
         observation_space: Boards.
-        game: The name of the rules, or "tictactoe".
+        game: The game as JSON text (see `rules_of`).
         width: Channels of each branch of convolutions.
-        bfloat16: Whether they compute in this half precision.
+        bfloat16: Whether they compute in bfloat16.
+
+    Raises:
+        ValueError: If the observation space is not that of the game's boards.
     """
 
     def __init__(
         self, observation_space: spaces.Box, game: str, width: int, bfloat16: bool = False
     ) -> None:
-        shape = shape_of(observation_space)
-        moves = moves_of(game, shape)
-        branches = Branches(moves.planes, shape, width)
+        moves = moves_of(game_from_json(game))
+        check_boards(observation_space, moves.shape)
+        branches = Branches(moves.planes, moves.shape, width)
         super().__init__(observation_space, branches.features)
         self.branches, self._bfloat16 = branches, bfloat16
-        self._moves = [moves]  # in a list, it is not registered
+        self._moves = [moves]  # in a list, so that it is not registered
 
     def forward(self, observations: Tensor) -> Tensor:
         """Return features `(n, features_dim)` of boards `(n, R, C)`."""
@@ -83,11 +95,11 @@ class BoardFeatures(BaseFeaturesExtractor):
 
 
 class ScaledRewards(VecEnvWrapper):
-    """Multiplies rewards: PPO's value network learns badly from sums of thousands.
+    """Scales rewards: the value function learns badly from returns of thousands.
 
     Args:
         envs: The games.
-        scale: By what.
+        scale: The factor.
     """
 
     def __init__(self, envs: VecEnv, scale: float) -> None:
@@ -105,7 +117,7 @@ class ScaledRewards(VecEnvWrapper):
 
 
 class PPOLearner(SB3Learner):
-    """MaskablePPO that learns in rounds, one rollout each.
+    """MaskablePPO of sb3-contrib.
 
     Arguments are those of `SB3Learner`.
 
@@ -116,6 +128,7 @@ class PPOLearner(SB3Learner):
         ValueError: If a setting is out of its range.
     """
 
+    Settings = PPOSettings
     model: MaskablePPO
     _settings: PPOSettings
 
@@ -123,18 +136,18 @@ class PPOLearner(SB3Learner):
         settings = self._settings
         return MaskablePPO(
             "MlpPolicy",
-            ScaledRewards(self.bridge, settings.reward_scale),
+            ScaledRewards(self.envs, settings.reward_scale),
             learning_rate=settings.learning_rates,
-            n_steps=settings.rollout_steps,
-            batch_size=settings.batch,
-            n_epochs=settings.epochs,
-            gamma=settings.discount,
-            gae_lambda=settings.gae_trace,
-            ent_coef=settings.entropy,
+            n_steps=settings.n_steps,
+            batch_size=settings.batch_size,
+            n_epochs=settings.n_epochs,
+            gamma=settings.gamma,
+            gae_lambda=settings.gae_lambda,
+            ent_coef=settings.ent_coef,
             policy_kwargs={
                 "features_extractor_class": BoardFeatures,
                 "features_extractor_kwargs": {
-                    "game": game_of(self.bridge),
+                    "game": rules_of(self._game),
                     "width": settings.width,
                     "bfloat16": settings.uses_bfloat16,
                 },
@@ -157,12 +170,23 @@ class PPOLearner(SB3Learner):
         episode_start: NDArray[np.bool_] | None = None,
         deterministic: bool = True,
     ) -> tuple[NDArray[np.int64], Any]:
-        """Return an action for each observation, the most likely one if deterministic.
+        """Return an action for each observation `(n, ...)`, and `state`.
+
+        As with SB3's models, a single observation gets a single action.
+
+        Args:
+            observation: Boards.
+            state: Returned as it is.
+            episode_start: Not used.
+            deterministic: Whether to choose the most likely action rather than to draw one.
 
         Raises:
-            ValueError: If these are not boards of the game and shape.
+            ValueError: If these are not boards of the game.
         """
-        masks = self._game.legal_actions(observation) > 0  # checks them, too
+        if np.ndim(observation) == BOARD_AXES:
+            actions, _ = self.predict(np.asarray(observation)[None], deterministic=deterministic)
+            return actions[0], state
+        masks = self._game.legal_actions(observation) > 0  # checks the cells as well
         actions, _ = self.model.predict(
             observation, deterministic=deterministic, action_masks=masks
         )

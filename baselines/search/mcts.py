@@ -1,12 +1,12 @@
-"""Monte Carlo tree search for tic-tac-toe: UCT, with random games to judge new positions.
+"""Monte Carlo tree search for tic-tac-toe: UCT, with random games to evaluate new positions.
 
-From the position that is searched, a playout goes on, move by move, to the one with the highest
+From the position that is searched, a playout follows, move by move, the one with the highest
 
     mean result for the mover + exploration * sqrt(ln(visits of the position) / visits of the move),
 
-until there are moves that were never tried; it draws one of them, and all moves from there to the
-end of the game.  Every position on the way then counts the result.  After so many playouts the move
-with the best mean is played.
+until there are untried moves; it draws one of them, and then all moves to the end of the game.
+Every position on the way counts the result.  After all playouts the move with the best mean is
+played.
 
 References: Kocsis and Szepesvári, "Bandit based Monte-Carlo planning", ECML 2006; Browne et al., "A
 survey of Monte Carlo tree search methods", IEEE TCIAIG 2012, section 3.3 and algorithm 2.
@@ -15,12 +15,12 @@ Deviations from algorithm 2:
 
 1. Positions that are the same, mirrored or turned are one node, whatever moves led there, and a
    move has the visits and results of the node it leads to.  So the "tree" is tables by position.
-2. A playout keeps all its positions instead of the first new one, and the move with the best mean
+2. A playout adds all its positions instead of the first new one, and the move with the best mean
    is played instead of the most visited.  This and 1 are as in the articles that published a tree
    of 4,000 playouts (`kept`), where draws count as wins.
 3. Results are 1, 0 and -1 instead of 1 to 0, so `exploration` is twice the usual constant.
-4. Each search has a stream of random numbers of its own and starts from nothing, so a move is a
-   function of the seed and the position, and the agent a policy.
+4. Each search has a random stream of its own and starts from an empty tree, so a move is a function
+   of the seed and the position, and the agent is a policy.
 5. One random word makes all draws of a playout, at most 9! orders cut out of 64 bits.
 """
 
@@ -28,17 +28,16 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agent import Observations
-from baselines.tabular.boards import symmetries
+from baselines.agents import Observations
 from tile_envs import random_stream
 from tile_envs.checks import checked_count, checked_seed
-from tile_envs.tictactoe.env import TicTacToeEnv
+from tile_envs.game import Game, board_symmetries
+from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import (
     CELLS,
     DIGITS,
@@ -59,28 +58,31 @@ class MCTSAgent:
     """Searches each position anew, or plays from a tree that it grew once.
 
     Args:
-        env: TicTacToe-v0; its rules are asked, its games are not.
-        seed: Starts the agent's own random numbers.
-        playouts: How many games are played to the end for a move; with `kept`, for the tree.
-        exploration: How much moves that were seldom tried are preferred.  Of the seeds 0 to 2999
-            one (2202, as O) can be beaten searching, and none with 4,000 playouts kept.
+        game: Tic-tac-toe.
+        seed: The seed of the agent's own random numbers.
+        playouts: The number of playouts for a move; with `kept`, for the tree.
+        exploration: The weight of moves that were seldom tried.  Of the seeds 0 to 2999 one (2202,
+            as O) can be beaten searching, and none with 4,000 playouts kept.
         kept: Whether to grow one tree for both sides, from the empty board and on first use, and to
             play from it without further search.  Where it has tried no move, one is drawn.
 
     Raises:
-        ValueError: If the environment is another, or a number is outside its range.
+        ValueError: If the game is another, or a number is outside its range.
     """
+
+    version: ClassVar[int] = 1
+    """Raised when the agent's results change; each row of results names it."""
 
     def __init__(
         self,
-        env: gym.Env[Any, Any],
+        game: Game,
         seed: int = 0,
         playouts: int = 1000,
         exploration: float = 2.4,
         kept: bool = False,
     ) -> None:
-        if not isinstance(env.unwrapped, TicTacToeEnv):
-            raise ValueError(f"MCTS plays TicTacToe-v0 only, not {env}.")
+        if not isinstance(game, TicTacToe):
+            raise ValueError(f"MCTS plays TicTacToe-v0 only, not {game}.")
         if not 0 <= exploration < math.inf:
             raise ValueError(f"exploration must be a number of at least 0, got {exploration!r}.")
         self._playouts = checked_count(playouts, "playouts")
@@ -116,7 +118,7 @@ class MCTSAgent:
         actions[untried] = KTH_CELL[legal * CELLS + drawn]
         return actions, state
 
-    def values(self, observations: Observations) -> NDArray[np.float64]:
+    def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the mean result of each move for the player who moves, whose marks are 1.
 
         Returns:
@@ -130,7 +132,7 @@ class MCTSAgent:
         return np.where(solve().masks[codes], self._moves(codes)[1], -np.inf)
 
     def _moves(self, codes: Ints) -> tuple[Ints, NDArray[np.float64]]:
-        """Return how often each move was tried and its mean result for the mover, `(n, 9)` each."""
+        """Return the visits of each move and its mean result for the mover, `(n, 9)` each."""
         known, (nodes, moves) = solve(), _nodes()
         children = moves[codes]
         visits, totals = np.zeros((2, *children.shape), np.int64)
@@ -157,7 +159,7 @@ class MCTSAgent:
         return visits, totals
 
     def _streams(self, codes: Ints) -> random_stream.Words:
-        """Return where the random numbers of positions start, `(n,)`."""
+        """Return the first stream positions of the searches of positions, `(n,)`."""
         steps = codes.astype(np.uint64) * np.uint64(random_stream.STRIDE)
         return random_stream.mix(self._start + steps)
 
@@ -178,8 +180,8 @@ def play_out(
     Args:
         root: The code of the position to search.
         words: `(playouts,) uint64`.
-        exploration: How much moves that were seldom tried are preferred.
-        visits: `(19683,)`, how many playouts came through a position; counted on in place.
+        exploration: The weight of moves that were seldom tried.
+        visits: `(19683,)`, the playouts that came through each position; counted on in place.
         totals: `(19683,)`, the sum of their results for X, 1, 0 or -1; likewise.
         children: `(19683, 9)`, the node that each cell leads to.
         legal: `(19683,)`, the set of cells that can be played.
@@ -221,9 +223,9 @@ def play_out(
 @cache
 def _compiled() -> Any:
     """Return `play_out` as machine code: compiled on its first call, kept on disk after it."""
-    import numba  # takes half a second, which only those who search should pay
+    from tile_envs.compiled import compiled_loop  # importing numba takes half a second
 
-    return numba.njit(cache=True)(play_out)
+    return compiled_loop(play_out)
 
 
 @cache
@@ -233,7 +235,7 @@ def _nodes() -> tuple[Ints, Ints]:
     A node is the smallest code among mirrored and turned images; illegal cells lead to node 0.
     """
     known = solve()
-    images, _ = symmetries((SIDE, SIDE), sliding=False)
+    images, _ = board_symmetries((SIDE, SIDE))
     boards = known.marks.reshape(-1, CELLS)[:, images].reshape(-1, len(images), SIDE, SIDE)
     nodes: Ints = encode(boards).min(axis=1)
     digits = np.where(known.to_move == X, DIGITS[X], DIGITS[O])

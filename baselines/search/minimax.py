@@ -1,4 +1,4 @@
-"""Minimax for tic-tac-toe: the game is small enough to be solved once and looked up ever after.
+"""Minimax for tic-tac-toe: the game is small enough to be solved once and looked up afterwards.
 
 The values are those of the environment's own opponents (`tile_envs.tictactoe.positions`): the
 result when both sides play perfectly.
@@ -6,33 +6,39 @@ result when both sides play perfectly.
 
 from __future__ import annotations
 
-from typing import Any
-
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agent import Observations, StochasticAgent, shared
-from tile_envs.tictactoe.env import TicTacToeEnv
+from baselines.agents import Observations, StochasticAgent, uniform
+from tile_envs.game import Game
+from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.opponents import NAMED
 from tile_envs.tictactoe.positions import CELLS, encode_seen
 
 
 class MinimaxAgent(StochasticAgent):
-    """Plays perfectly, and chooses uniformly among the best cells."""
+    """Plays perfectly, and chooses uniformly among the best cells.
+
+    Args:
+        game: Tic-tac-toe.
+        seed: The seed of the agent's own random numbers.
+
+    Raises:
+        ValueError: If the game is another.
+    """
 
     policy = "minimax"
 
-    def __init__(self, env: gym.Env[Any, Any], seed: int = 0) -> None:
-        super().__init__(env, seed)
-        if not isinstance(env.unwrapped, TicTacToeEnv):
-            raise ValueError(f"minimax plays TicTacToe-v0 only, not {env}.")
+    def __init__(self, game: Game, seed: int = 0) -> None:
+        super().__init__(game, seed)
+        if not isinstance(game, TicTacToe):
+            raise ValueError(f"minimax plays TicTacToe-v0 only, not {game}.")
         self._sets = NAMED[self.policy]()
 
     def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
-        """Share the probability among the cells that the policy allows."""
+        """Return equal probabilities, `(n, 9)`, of the cells that the policy allows."""
         sets = self._sets[encode_seen(observations)]
-        return shared(sets[:, None] >> np.arange(CELLS) & 1)
+        return uniform(sets[:, None] >> np.arange(CELLS) & 1)
 
 
 class MinimaxFirstAgent(MinimaxAgent):

@@ -1,63 +1,63 @@
 """Q-learning with a table, for tic-tac-toe and for sliding games on small boards.
 
-A table holds Q(s, a), the return to expect from action a on board s.  After a batch of games each
-action moves its entry towards what followed,
+The table holds Q(s, a), the return to expect from action a in state s.  After a batch of games,
+every action moves its entry towards what followed,
 
     Q(s, a) ← Q(s, a) + α (r + γ max_a' Q(s', a') - Q(s, a)),
 
-from the last action to the first, so that a result is known at the first move at once (Watkins and
-Dayan, "Q-learning", 1992).  In self-play the next board is the other player's, and what it is worth
-counts against the one who moved.
+from the last action of a game to the first, so that a result reaches the first action at once
+(Watkins and Dayan, "Q-learning", 1992).  In self-play the next state is the other player's, and its
+value counts negative.
 
-Against a random opponent the best answer for O accepts a few losses; `loss_weight` makes a loss
-cost more than a win brings, and the best answer is then one that never loses.
+Against a random opponent, the best O accepts a few losses.  `loss_weight` makes a loss cost more
+than a win brings; the best O is then one that never loses.
+
+The defaults are those of a published Q-table for tic-tac-toe, whose learning rate is not known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agent import Observations
+from baselines.agents import Observations
 from baselines.checks import check, check_least, check_shares
-from baselines.episodes import Episodes
-from baselines.learner import BatchLearner, State, epsilon_greedy, falling, move_towards
-from baselines.tabular.boards import BoardCodes
+from baselines.episodes import Episodes, EpisodicLearner
+from baselines.exploration import epsilon_greedy, stepwise
+from baselines.tabular.boards import BoardCodes, grouped
+from tile_envs.game import Game
 
 
 @dataclass(frozen=True)
 class QTableSettings:
-    """How a Q-table learns.
+    """The settings of a Q-table.
 
     Attributes:
         opponent: In tic-tac-toe: random, minimax, minimax_first or self.
-        batch: Games played side by side and then learned from.
+        n_envs: Games played side by side and then learned from.
         learning_rate: α of an entry's first visit, above 0 and at most 1.
         learning_rate_decay: After v visits, α is divided by v to this power.
         backwards: Learn from the last action of a game to the first; else from the first on.
-        epsilon: The share of actions that are drawn at random.
-        epsilon_step: So much it falls ...
-        epsilon_games: ... every so many games.
-        discount: γ.
-        loss_weight: What a loss costs, when a win brings 1.
+        epsilon: The share of random actions at first.
+        epsilon_decrease: Decrease of epsilon per step.
+        epsilon_every: Games per step of epsilon.
+        gamma: The discount factor γ.
+        loss_weight: The cost of a loss, when a win brings 1.
         merge_symmetric: Whether boards that are images of each other share their entries.
     """
 
     opponent: str = "random"
-    batch: int = 1000
-    learning_rate: float = 1.0
-    learning_rate_decay: float = 0.75
+    n_envs: int = 1
+    learning_rate: float = 0.9
+    learning_rate_decay: float = 0.0
     backwards: bool = True
-    epsilon: float = 1.0
-    epsilon_step: float = 0.0
-    epsilon_games: int = 1000
-    discount: float = 1.0
-    loss_weight: float = 10.0
+    epsilon: float = 0.7
+    epsilon_decrease: float = 0.1
+    epsilon_every: int = 700
+    gamma: float = 0.9
+    loss_weight: float = 1.0
     merge_symmetric: bool = True
 
     def check(self) -> None:
@@ -68,77 +68,91 @@ class QTableSettings:
         """
         rate = self.learning_rate
         check("learning_rate", rate, 0 < rate <= 1, "above 0 and at most 1")
-        check_shares(self, "learning_rate_decay", "epsilon", "epsilon_step", "discount")
-        check_least(self, 1, "epsilon_games")
+        check_shares(self, "learning_rate_decay", "epsilon", "epsilon_decrease", "gamma")
+        check_least(self, 1, "epsilon_every")
         check_least(self, 0, "loss_weight")
 
 
-class QTable(BatchLearner):
-    """A table of Q(s, a), and the agent that plays the best action it knows.
+class QTable(EpisodicLearner):
+    """A table of Q(s, a), and the agent that plays the action with the highest value.
 
     Args:
-        env: The game.
-        sides: What is learned in tic-tac-toe, of "X" and "O".
-        settings: How it learns.
-        seed: Starts games and exploration.
+        game: The game; in tic-tac-toe its own side and opponent do not matter.
+        seed: The seed of games and exploration.
+        settings: The settings.
+        sides: The sides that are learned in tic-tac-toe; both if none is given.
+
+    Attributes:
+        q: `(boards, n_actions) float64`, the values.
+        visits: `(boards, n_actions) int64`, how often each has been updated.
 
     Raises:
         ValueError: If a setting is out of its range, or the table would be too large.
     """
 
+    Settings = QTableSettings
+    saved = ("q", "visits")
+
     def __init__(
-        self, env: gym.Env[Any, Any], sides: tuple[str, ...], settings: QTableSettings, seed: int
+        self,
+        game: Game,
+        seed: int = 0,
+        settings: QTableSettings | None = None,
+        sides: tuple[str, ...] = (),
     ) -> None:
+        settings = settings or QTableSettings()
         settings.check()
-        super().__init__(env, sides, settings.opponent, settings.batch, seed)
+        super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
         self._settings = settings
-        # An entry is a value and its visits.
-        self._codes = BoardCodes(env, settings.merge_symmetric, bytes_per_entry=16)
-        self._q = np.zeros((self._codes.size, self._game.n_actions))
-        self._visits = np.zeros((self._codes.size, self._game.n_actions), np.int64)
+        # An entry is a value and the number of its visits.
+        self._codes = BoardCodes(game, settings.merge_symmetric, bytes_per_entry=16)
+        self.q = np.zeros((self._codes.size, game.n_actions))
+        self.visits = np.zeros((self._codes.size, game.n_actions), np.int64)
 
-    def values(self, observations: Observations) -> NDArray[np.float64]:
+    def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return Q of each action, `(n, actions)`; minus infinity for illegal ones."""
-        codes, images = self._codes.of(observations)
+        codes, actions = self._codes.of(observations)
         legal = self._game.legal_actions(observations) > 0
-        return np.where(legal, self._q[codes[:, None], images], -np.inf)
+        q: NDArray[np.float64] = self.q[codes[:, None], actions]
+        return np.where(legal, q, -np.inf)
 
-    def _explore(
+    def explore(
         self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
     ) -> NDArray[np.int64]:
+        """Return epsilon-greedy actions."""
         settings = self._settings
-        epsilon = falling(
-            settings.epsilon, settings.epsilon_step, settings.epsilon_games, self.games
+        epsilon = stepwise(
+            settings.epsilon, settings.epsilon_decrease, settings.epsilon_every, self.games
         )
-        return epsilon_greedy(self.values(observations), masks, epsilon, rng)
+        return epsilon_greedy(self.action_values(observations), masks, epsilon, rng)
 
-    def _update(self, episodes: Episodes) -> None:
-        settings = self._settings
+    def update(self, episodes: Episodes) -> None:
+        """Move Q(s, a) of every action towards its target."""
         last = len(episodes.actions) - 1
-        for t in range(last, -1, -1) if settings.backwards else range(last + 1):
+        for t in range(last, -1, -1) if self._settings.backwards else range(last + 1):
             playing = episodes.playing[t]
-            boards, rewards = episodes.observations[t][playing], episodes.rewards[t][playing]
-            targets = np.where(rewards < 0, rewards * settings.loss_weight, rewards)
-            if t < last:
-                goes_on = episodes.playing[t + 1][playing]
-                following = self.values(episodes.observations[t + 1][playing][goes_on]).max(axis=1)
-                targets[goes_on] += settings.discount * following * (-1 if self.self_play else 1)
-            codes, images = self._codes.of(boards)
-            taken = images[np.arange(len(boards)), episodes.actions[t][playing]]
-            move_towards(
-                self._q.reshape(-1),
-                self._visits.reshape(-1),
-                codes * self._game.n_actions + taken,
-                targets,
-                settings.learning_rate,
-                settings.learning_rate_decay,
-            )
+            codes, actions = self._codes.of(episodes.observations[t][playing])
+            taken = actions[np.arange(len(codes)), episodes.actions[t][playing]]
+            self._move(codes * self._game.n_actions + taken, self._targets(episodes, t))
 
-    def state(self) -> State:
-        """Return the table, its visits and the number of rounds."""
-        rounds = np.array(self.rounds)
-        return {"q": self._q.copy(), "visits": self._visits.copy(), "rounds": rounds}
+    def _targets(self, episodes: Episodes, t: int) -> NDArray[np.float64]:
+        """Return `r + γ max_a' Q(s', a')` of step t, for the games that are on."""
+        playing, rewards = episodes.playing[t], episodes.rewards[t][episodes.playing[t]]
+        targets: NDArray[np.float64] = np.where(
+            rewards < 0, rewards * self._settings.loss_weight, rewards
+        )
+        if t + 1 < len(episodes.actions):
+            continues = episodes.playing[t + 1][playing]
+            following = episodes.observations[t + 1][playing][continues]
+            sign = -1 if self.self_play else 1
+            best = self.action_values(following).max(axis=1)
+            targets[continues] += self._settings.gamma * best * sign
+        return targets
 
-    def _take_over(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._q[:], self._visits[:] = state["q"], state["visits"]
-        self.rounds = int(state["rounds"])
+    def _move(self, entries: NDArray[np.int64], targets: NDArray[np.float64]) -> None:
+        """Move entries towards targets: Q ← Q + α (target - Q); several targets as their mean."""
+        q, visits = self.q.reshape(-1), self.visits.reshape(-1)
+        entries, means, times = grouped(entries, targets)
+        visits[entries] += times
+        alpha = self._settings.learning_rate / visits[entries] ** self._settings.learning_rate_decay
+        q[entries] += (1 - (1 - alpha) ** times) * (means - q[entries])

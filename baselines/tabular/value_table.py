@@ -1,63 +1,62 @@
 """A table of values of afterstates, after Sutton and Barto's tic-tac-toe (chapter 1).
 
-The player who has just moved looks at the board it leaves, the afterstate s, and keeps V(s), what
-it expects from there.  It plays the move with the best afterstate, and now and then another one to
-explore.  After a game every afterstate it left moves towards what came of it,
+The player who has just moved looks at the board it leaves, the afterstate s, and keeps V(s), the
+result to expect from there.  It plays the move with the best afterstate, and now and then a random
+one to explore.  After a game, every afterstate it left moves towards a target,
 
     V(s) ← V(s) + A (target - V(s)).
 
-The published program's target is the game's result (1 for a win, 0 otherwise, a draw too), its step
-size A falls by a fixed amount each game, and V starts at 1 for three in a row, 0 for three of the
-other's, and 0.5 elsewhere.  The better recipe bootstraps: the target is the value of the best move
-on the board that came back, so that exploring costs nothing; A falls with the visits of each
-afterstate; and a loss costs more than a win brings.
+The published program's target is the game's result (1 for a win, else 0, a draw too), its step size
+A decreases by a fixed amount each game, and V starts at 1 for three in a row, 0 for three of the
+other player, and 0.5 elsewhere.  The tuned recipe bootstraps: the target is the value of the best
+move on the board that came back, so that exploring costs nothing; A decreases with the visits of
+each afterstate; and a loss costs more than a win brings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agent import Observations
+from baselines.agents import Observations
 from baselines.checks import check, check_least, check_shares
-from baselines.episodes import Episodes
-from baselines.learner import BatchLearner, State, epsilon_greedy, move_towards
-from tile_envs.tictactoe.env import TicTacToeEnv
+from baselines.episodes import Episodes, EpisodicLearner
+from baselines.exploration import epsilon_greedy
+from baselines.tabular.boards import grouped
+from tile_envs.game import Game
+from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, O, X, afterstates, encode, solve
 
 
 @dataclass(frozen=True)
 class ValueTableSettings:
-    """How a value table learns.
+    """The settings of a value table.
 
     Attributes:
         opponent: random, minimax, minimax_first or self.
-        batch: Games played side by side and then learned from.
-        target: What a value moves towards: "best", that of the best next move, or "result".
-        step_size: A of an afterstate's first visit; if it falls by the game, of the first game.
+        n_envs: Games played side by side and then learned from.
+        target: The target of an update: "best", the value of the best next move, or "result".
+        step_size: A of an afterstate's first visit; of the first game, if it decreases by the game.
         step_size_decay: After v visits, A is divided by v to this power.
-        step_size_fall: So much A falls a game, down to 0.
-        epsilon: The share of moves that are drawn at random.
-        draw: What a draw is worth, between a win's 1 and a loss's -loss_weight.
-        loss_weight: What a loss costs.
+        step_size_decrease: Decrease of A per game, down to 0.
+        epsilon: The share of random moves.
+        draw: The value of a draw, between 1 for a win and -loss_weight for a loss.
+        loss_weight: The cost of a loss.
         start: The value of an afterstate that decides nothing, before it is visited.
     """
 
     opponent: str = "random"
-    batch: int = 1000
-    target: str = "best"
+    n_envs: int = 1
+    target: str = "result"
     step_size: float = 1.0
-    step_size_decay: float = 0.75
-    step_size_fall: float = 0.0
-    epsilon: float = 1.0
+    step_size_decay: float = 0.0
+    step_size_decrease: float = 0.01
+    epsilon: float = 0.05
     draw: float = 0.0
-    loss_weight: float = 10.0
-    start: float = 0.0
+    loss_weight: float = 0.0
+    start: float = 0.5
 
     def check(self) -> None:
         """Check the ranges.
@@ -67,85 +66,92 @@ class ValueTableSettings:
         """
         check("target", self.target, self.target in ("best", "result"), "'best' or 'result'")
         check("step_size", self.step_size, 0 < self.step_size <= 1, "above 0 and at most 1")
-        check_shares(self, "step_size_decay", "step_size_fall", "epsilon")
+        check_shares(self, "step_size_decay", "step_size_decrease", "epsilon")
         check_least(self, 0, "loss_weight")
-        worth = -self.loss_weight <= self.draw <= 1
-        check("draw", self.draw, worth, "between a loss and a win")
+        between = -self.loss_weight <= self.draw <= 1
+        check("draw", self.draw, between, "between a loss and a win")
 
 
-class ValueTable(BatchLearner):
+class ValueTable(EpisodicLearner):
     """A table of V(s), and the agent that plays the move with the best afterstate.
 
     Args:
-        env: Tic-tac-toe.
-        sides: What is learned, of "X" and "O".
-        settings: How it learns.
-        seed: Starts games and exploration.
+        game: Tic-tac-toe; its own side and opponent do not matter.
+        seed: The seed of games and exploration.
+        settings: The settings.
+        sides: The sides that are learned; both if none is given.
+
+    Attributes:
+        v: `(19683,) float64`, the values, by the code of the afterstate.
+        visits: `(19683,) int64`, how often each has been updated.
 
     Raises:
         ValueError: If the game is another one, or a setting is out of its range.
     """
 
+    Settings = ValueTableSettings
+    saved = ("v", "visits")
+
     def __init__(
         self,
-        env: gym.Env[Any, Any],
-        sides: tuple[str, ...],
-        settings: ValueTableSettings,
-        seed: int,
+        game: Game,
+        seed: int = 0,
+        settings: ValueTableSettings | None = None,
+        sides: tuple[str, ...] = (),
     ) -> None:
-        if not isinstance(env.unwrapped, TicTacToeEnv):
+        if not isinstance(game, TicTacToe):
             raise ValueError("a value table plays TicTacToe-v0 only: use qtable for other games.")
+        settings = settings or ValueTableSettings()
         settings.check()
-        super().__init__(env, sides, settings.opponent, settings.batch, seed)
+        super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
         self._settings = settings
         # By code, as the player sees it who has just moved: its own marks count as X.
         known = solve()
-        self._v = np.full(3**CELLS, settings.start)
-        self._v[known.winner == X] = 1.0
-        self._v[known.winner == O] = -settings.loss_weight
-        self._visits = np.zeros(3**CELLS, np.int64)
+        self.v = np.full(3**CELLS, settings.start)
+        self.v[known.winner == X] = 1.0
+        self.v[known.winner == O] = -settings.loss_weight
+        self.visits = np.zeros(3**CELLS, np.int64)
 
-    def values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return V of what each move leaves, `(n, 9)`; minus infinity for illegal ones."""
+    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+        """Return V of the afterstate of each move, `(n, 9)`; minus infinity for illegal ones."""
         after, _, masks = afterstates(observations)
-        return np.where(masks, self._v[encode(after)], -np.inf)
+        return np.where(masks, self.v[encode(after)], -np.inf)
 
-    def _explore(
+    def explore(
         self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
     ) -> NDArray[np.int64]:
-        return epsilon_greedy(self.values(observations), masks, self._settings.epsilon, rng)
+        """Return epsilon-greedy actions."""
+        return epsilon_greedy(self.action_values(observations), masks, self._settings.epsilon, rng)
 
-    def _update(self, episodes: Episodes) -> None:
+    def update(self, episodes: Episodes) -> None:
+        """Move V(s) of every afterstate towards its target, from the last to the first."""
         settings = self._settings
-        rate = settings.step_size - settings.step_size_fall * self.games
+        rate = settings.step_size - settings.step_size_decrease * self.games
         if rate <= 0:
             return
-        coming = np.zeros(episodes.playing.shape[1])  # what is to come for the player to move
-        goes_on = np.zeros_like(episodes.playing[0])
+        targets = np.zeros(episodes.playing.shape[1])
+        continues = np.zeros_like(episodes.playing[0])
         for t in reversed(range(len(episodes.actions))):
             playing, boards = episodes.playing[t], episodes.observations[t]
             if self.self_play:
-                coming = -coming  # it was the other player's
-            ends = playing & ~goes_on
-            coming[ends] = self._worth(episodes.rewards[t][ends])
+                targets = -targets  # they were the other player's
+            ends = playing & ~continues
+            targets[ends] = self._values_of_results(episodes.rewards[t][ends])
             moves = afterstates(boards[playing])[0]
             left = encode(moves[np.arange(len(moves)), episodes.actions[t][playing]])
-            decay = settings.step_size_decay
-            move_towards(self._v, self._visits, left, coming[playing], rate, decay)
+            self._move(left, targets[playing], rate)
             if settings.target == "best":
-                coming[playing] = self.values(boards[playing]).max(axis=1)
-            goes_on = playing
+                targets[playing] = self.action_values(boards[playing]).max(axis=1)
+            continues = playing
 
-    def _worth(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what results are worth, those of the last moves of games."""
+    def _values_of_results(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values of results, given as the rewards of the last moves."""
         settings = self._settings
         return np.select([rewards > 0, rewards < 0], [1.0, -settings.loss_weight], settings.draw)
 
-    def state(self) -> State:
-        """Return the table, its visits and the number of rounds."""
-        rounds = np.array(self.rounds)
-        return {"v": self._v.copy(), "visits": self._visits.copy(), "rounds": rounds}
-
-    def _take_over(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._v[:], self._visits[:] = state["v"], state["visits"]
-        self.rounds = int(state["rounds"])
+    def _move(self, codes: NDArray[np.int64], targets: NDArray[np.float64], rate: float) -> None:
+        """Move afterstates towards targets: V ← V + A (target - V); several as their mean."""
+        codes, means, times = grouped(codes, targets)
+        self.visits[codes] += times
+        step_size = rate / self.visits[codes] ** self._settings.step_size_decay
+        self.v[codes] += (1 - (1 - step_size) ** times) * (means - self.v[codes])

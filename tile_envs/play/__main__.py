@@ -17,10 +17,11 @@ from typing import Any, NoReturn
 
 from gymnasium.error import DependencyNotInstalled
 
-from tile_envs.play.game import ids, make
+from tile_envs.modules import import_named
 from tile_envs.play.player import controls_of, play, watch
-from tile_envs.play.replay import Replay, begin, read
 from tile_envs.play.terminal import Terminal
+from tile_envs.playthrough import ids, imported, make
+from tile_envs.replay import Replay, begin, read
 from tile_envs.window import Window
 
 EXAMPLES = """\
@@ -44,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     asked = parser.parse_args(arguments)
     try:
+        for module in asked.imports:
+            import_named(module)
         replay = _replay_asked_for(asked)
         screen = _window(replay.env) if asked.window else Terminal()
     except (ValueError, TypeError, RuntimeError, DependencyNotInstalled) as error:
@@ -81,7 +84,7 @@ def _replay_asked_for(asked: argparse.Namespace) -> Replay:
     if record and (record.is_dir() or not os.access(record.parent, os.W_OK)):
         raise ValueError(f"{record}: no file can be written there.")
     seed = secrets.randbelow(2**32) if asked.seed is None else asked.seed
-    replay = Replay(asked.env.removeprefix("tile_envs:"), seed, options=dict(asked.option))
+    replay = Replay(imported(asked.env), seed, options=dict(asked.option))
     begin(replay)
     return replay
 
@@ -120,6 +123,14 @@ def _parser() -> argparse.ArgumentParser:
         type=_option,
         metavar="NAME=VALUE",
         help="an option of the environment, its value in JSON or a word; can be repeated",
+    )
+    add(
+        "--import",
+        action="append",
+        default=[],
+        dest="imports",
+        metavar="MODULE",
+        help="import a module that registers games; can be repeated",
     )
     add("--seed", type=int, metavar="N", help="make the game one that can be repeated")
     add("--window", action="store_true", help="use a window (needs tile-envs[render])")

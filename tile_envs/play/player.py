@@ -9,19 +9,19 @@ from typing import Any
 
 import gymnasium as gym
 
-from tile_envs.play.game import Game, ids
-from tile_envs.play.replay import Replay, begin, replay_of, write
 from tile_envs.play.sliding import SlidingControls
 from tile_envs.play.tictactoe import TicTacToeControls
 from tile_envs.play.view import Controls, Screen, View
-from tile_envs.sliding.env import SlidingEnv
-from tile_envs.tictactoe.env import TicTacToeEnv
+from tile_envs.playthrough import Playthrough, ids
+from tile_envs.replay import Replay, begin, replay_of, write
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.tictactoe.game import TicTacToe
 
 CONTROLS: dict[type, Callable[[Any], Controls]] = {
-    SlidingEnv: SlidingControls,
-    TicTacToeEnv: TicTacToeControls,
+    SlidingGame: SlidingControls,
+    TicTacToe: TicTacToeControls,
 }
-"""The games that can be played.  A new one is added here."""
+"""The kinds of games that can be played.  A new one is added here."""
 
 WASD = {"w": "up", "a": "left", "s": "down", "d": "right"}
 LEAVE = ("q", "closed")
@@ -35,8 +35,8 @@ def play(
     reset: Mapping[str, Any] | None = None,
     record: str | os.PathLike[str] | None = None,
     controls: Controls | None = None,
-    left: Callable[[Game], object] = lambda game: None,
-) -> Game:
+    left: Callable[[Playthrough], object] = lambda game: None,
+) -> Playthrough:
     """Let a person play game after game, until they leave.
 
     Args:
@@ -55,7 +55,7 @@ def play(
     inner: Any = env.unwrapped
     controls = controls or controls_of(inner)
     keys = f"{controls.keys} · u undo · n new · q quit"
-    game = Game(inner, seed, reset)
+    game = Playthrough(inner, seed, reset)
     kept = False
 
     def keep() -> None:
@@ -76,7 +76,7 @@ def play(
                 game.take_back()
             elif key in ("n", "r"):
                 keep()
-                game = Game(inner, game.seed + 1, reset)
+                game = Playthrough(inner, game.seed + 1, reset)
             elif key is not None:
                 action = controls.action(WASD.get(key, key) if isinstance(key, str) else key)
                 if action is not None and position.info["action_mask"][action]:
@@ -126,13 +126,13 @@ def watch(replay: Replay, screen: Screen, speed: float) -> None:
                 game.play(replay.actions[n])
 
 
-def controls_of(env: object) -> Controls:
+def controls_of(env: Any) -> Controls:
     """Return how a person plays an environment.
 
     Raises:
         ValueError: If it is no game of this package.
     """
-    for game, controls in CONTROLS.items():
-        if isinstance(env, game):
-            return controls(env)
-    raise ValueError(f"{env} cannot be played here: expected one of {', '.join(ids())}.")
+    controls = CONTROLS.get(type(getattr(env, "game", None)))
+    if controls is None:
+        raise ValueError(f"{env} cannot be played here: expected one of {', '.join(ids())}.")
+    return controls(env.game)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tile_envs.drawing import Picture
-from tile_envs.play.game import Position
 from tile_envs.play.terminal import Block, blocks
 from tile_envs.play.view import Controls
+from tile_envs.playthrough import Position
 from tile_envs.sliding import render
-from tile_envs.sliding.env import SlidingEnv
+from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import ACTIONS
 from tile_envs.window import Key
 
@@ -19,8 +19,8 @@ class SlidingControls(Controls):
 
     keys = "arrows or WASD"
 
-    def __init__(self, env: SlidingEnv) -> None:
-        self._rules = env.rules
+    def __init__(self, game: SlidingGame) -> None:
+        self._rules = game.rules
 
     def action(self, key: Key) -> int | None:
         """Return what a key plays."""
@@ -36,7 +36,7 @@ class SlidingControls(Controls):
         board, score = position.state["board"], position.info["score"]
         if not colours:
             return render.text(board, self._rules, score)
-        palette = render.PALETTES[self._rules.name]
+        palette = self._rules.palette
         labels = [[str(self._rules.faces[t]) if t else "" for t in row] for row in board.tolist()]
         cells = [
             [

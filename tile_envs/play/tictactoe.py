@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tile_envs.drawing import Picture
-from tile_envs.play.game import Position
 from tile_envs.play.terminal import Block, blocks
 from tile_envs.play.view import Controls
+from tile_envs.playthrough import Position
 from tile_envs.tictactoe import render
-from tile_envs.tictactoe.env import TicTacToeEnv
+from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, SIDE
 from tile_envs.window import Click, Key
 
@@ -23,8 +23,8 @@ class TicTacToeControls(Controls):
 
     keys = "0-8, or arrows and Enter"
 
-    def __init__(self, env: TicTacToeEnv) -> None:
-        self._both = env.side == "both"
+    def __init__(self, game: TicTacToe) -> None:
+        self._both = game.side == "both"
         self._cursor: int | None = None
 
     def action(self, key: Key) -> int | None:

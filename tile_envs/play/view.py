@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from tile_envs.drawing import Picture, caption
-from tile_envs.play.game import Position
+from tile_envs.playthrough import Position
 from tile_envs.window import Key
 
 BOTTOM = 8
@@ -49,7 +49,7 @@ class Screen(Protocol):
         """Show a view."""
 
     def key(self, timeout: float | None = None) -> Key | None:
-        """Wait for a key, at most so many seconds; None when they are over."""
+        """Wait for a key, at most `timeout` seconds; return None after that."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class View:
         return f"{board}\n\n{self.words}\n{self.keys}"
 
     def picture(self) -> Picture:
-        """Return it as a picture, on a ground that goes on below the board."""
+        """Return it as a picture, with the ground of the board continued below it."""
         board = self.controls.picture(self.position)
         ground = "#" + board[0, 0].tobytes().hex()
         width = board.shape[1]

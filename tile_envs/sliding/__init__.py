@@ -1,13 +1,18 @@
-"""The sliding games 2048 and 2584: rules, tables, environments, pictures."""
+"""The sliding games: rules, tables, games as values, environments, pictures."""
 
 from tile_envs.sliding.boards import afterstates, legal_actions
-from tile_envs.sliding.games import (
+from tile_envs.sliding.env import SlidingEnv
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.palette import Palette
+from tile_envs.sliding.registration import (
     Tiles2048Env,
     Tiles2048VectorEnv,
     Tiles2584Env,
     Tiles2584VectorEnv,
+    register_game,
 )
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, Rules
+from tile_envs.sliding.vector import SlidingVectorEnv
 
 __all__ = [
     "DOWN",
@@ -16,11 +21,16 @@ __all__ = [
     "RULES_2048",
     "RULES_2584",
     "UP",
+    "Palette",
     "Rules",
+    "SlidingEnv",
+    "SlidingGame",
+    "SlidingVectorEnv",
     "Tiles2048Env",
     "Tiles2048VectorEnv",
     "Tiles2584Env",
     "Tiles2584VectorEnv",
     "afterstates",
     "legal_actions",
+    "register_game",
 ]

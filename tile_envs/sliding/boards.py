@@ -81,7 +81,7 @@ def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
 
     Args:
         boards: Tile indices, `(n, R, C)`.
-        rules: The game, `RULES_2048` or `RULES_2584`.
+        rules: The game, such as `RULES_2048`.
 
     Returns:
         `(n, 4) int8`, 1 where the action (0 up, 1 right, 2 down, 3 left) changes the board.
@@ -100,7 +100,7 @@ def afterstates(
 
     Args:
         boards: Tile indices, `(n, R, C)`.
-        rules: The game, `RULES_2048` or `RULES_2584`.
+        rules: The game, such as `RULES_2048`.
 
     Returns:
         The afterstates `(n, 4, R, C) uint8` (an illegal action leaves the board as it is), the

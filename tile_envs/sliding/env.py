@@ -7,21 +7,20 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from tile_envs.checks import as_integer, checked_action, checked_board_shape, checked_score
+from tile_envs.checks import checked_action, checked_board_shape, checked_score
 from tile_envs.game_env import GameEnv, Info
 from tile_envs.sliding import boards as batch
-from tile_envs.sliding import render
-from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, UP, Rules
-from tile_envs.sliding.spawn import SpawnLaw, Start
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.rules import DOWN, LEFT, MAX_SIDE, UP, Rules
 from tile_envs.sliding.tables import (
     CELL_BITS,
     CELL_MASK,
     CELLS,
+    EMPTY_MASK,
+    EMPTY_SHIFT,
     EVEN_CELLS,
-    HOLES_MASK,
-    HOLES_SHIFT,
     LARGEST_SHIFT,
     LINE_MASK,
     LOW_BLOCK,
@@ -29,7 +28,6 @@ from tile_envs.sliding.tables import (
     PATTERN_WEIGHTS,
     REWARD_MASK,
     REWARD_SHIFT,
-    compile_tables,
 )
 
 VERTICAL = (UP, DOWN)
@@ -43,15 +41,15 @@ class SlidingPosition(NamedTuple):
     score: int
 
 
-class SlidingEnv(GameEnv[SlidingPosition]):
-    """One sliding game, in plain Python integers over the lookup tables.
+class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
+    """A sliding game, made of its rules."""
 
-    A batch of one would spend its time on calling numpy; the vector environment is the same game
-    over arrays.
-    """
+    # A batch of one would spend its time on calling numpy, so a single game is played in plain
+    # Python integers over the lookup tables; the vector environment is the same game over arrays.
 
-    rules: ClassVar[Rules]
-    n_actions = len(ACTIONS)
+    usual_rules: ClassVar[Rules | None] = None
+    """The rules of a class that has a game of its own."""
+
     reset_options = ("board", "score")
 
     def __init__(
@@ -61,17 +59,15 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         start_tiles: int | Sequence[int] = 2,
         max_illegal: int = 100,
         render_mode: str | None = None,
+        rules: Rules | Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(max_illegal, render_mode)
-        self.shape = _checked_shape(shape)
-        self.law = SpawnLaw.of(self.rules, spawn)
-        self.start = Start.of(self.rules, self.law, self.shape, start_tiles)
-        self.tables = compile_tables(self.rules, self.shape)
-        self.state_name = f"{self.rules.name} on {self.shape[0]}×{self.shape[1]}"
-        self.observation_space = spaces.Box(0, self.rules.largest, self.shape, np.uint8)
-        self.action_space = spaces.Discrete(self.n_actions)
-        self._faces = self.rules.faces
-        self._offsets = self.tables.offsets.tolist()
+        game = sliding_game(rules or self.usual_rules, shape, spawn, start_tiles)
+        super().__init__(game, max_illegal, render_mode)
+        self.observation_space = spaces.Box(0, game.rules.largest, game.shape, np.uint8)
+        self.action_space = spaces.Discrete(game.n_actions)
+        self._faces = game.rules.faces
+        self._distribution = game.distribution
+        self._offsets = game.tables.offsets.tolist()
         self._masks = list(batch.MASKS)
         self._rows: Sequence[int] = (0,) * MAX_SIDE
         self._columns: Sequence[int] = (0,) * MAX_SIDE
@@ -82,16 +78,17 @@ class SlidingEnv(GameEnv[SlidingPosition]):
 
     def _open_tables(self) -> None:
         # A memoryview gives single numbers faster than an array does, and as Python's integers.
-        self._pushed = self.tables.pushed.data
-        self._row_legal = self.tables.row_legal.data
-        self._column_legal = self.tables.column_legal.data
-        self._cells = self.tables.cells.data
-        self._hole_count = self.tables.hole_count.data
-        self._hole_cell = self.tables.hole_cell.data
+        tables = self.game.tables
+        self._pushed = tables.pushed.data
+        self._row_legal = tables.row_legal.data
+        self._column_legal = tables.column_legal.data
+        self._cells = tables.cells.data
+        self._empty_count = tables.empty_count.data
+        self._empty_cell = tables.empty_cell.data
         # An observation is put together here, a row at a time, and copied.
         stage = np.zeros(MAX_SIDE, np.uint32)
         self._stage = stage.data
-        n_rows, n_columns = self.shape
+        n_rows, n_columns = self.game.shape
         self._staged = stage.view(np.uint8).reshape(MAX_SIDE, MAX_SIDE)[:n_rows, :n_columns]
 
     def step(self, action: int) -> tuple[NDArray[np.uint8], float, bool, bool, Info]:
@@ -110,26 +107,12 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         if self._ended is not False:
             self._refuse()
         if type(action) is not int or not 0 <= action <= LEFT:
-            action = checked_action(action, self.n_actions)
+            action = checked_action(action, self.game.n_actions)
         legal = self._legal >> action & 1
         reward = self._move(action) if legal else 0
         terminated = not self._legal
         truncated = self._finish_step(legal, terminated)
         return self._observation(), float(reward), terminated, truncated, self._info()
-
-    def afterstates(
-        self, observations: ArrayLike
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int8]]:
-        """Return what each action makes of boards; see `tile_envs.sliding.afterstates`."""
-        return batch.afterstates(observations, self.rules)
-
-    def legal_actions(self, observations: ArrayLike) -> NDArray[np.int8]:
-        """Return the action masks of boards; see `tile_envs.sliding.legal_actions`."""
-        return batch.legal_actions(observations, self.rules)
-
-    def draw(self, board: NDArray[np.uint8], score: int, mode: str) -> Any:
-        """Return a board as text (mode `ansi`) or as a picture `(H, W, 3) uint8` (`rgb_array`)."""
-        return (render.text if mode == "ansi" else render.picture)(board, self.rules, score)
 
     def _move(self, action: int) -> int:
         """Push the lines and let a tile appear; return the reward."""
@@ -139,18 +122,18 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         a, b, c, d = table[offset + a], table[offset + b], table[offset + c], table[offset + d]
 
         word = self._stream.word()
-        tile = self.law.tile(word)
+        tile = self._distribution.tile(word)
         pattern = (
             action * PATTERN_ACTION_WEIGHT
-            + (a >> HOLES_SHIFT & HOLES_MASK)
-            + (b >> HOLES_SHIFT & HOLES_MASK) * _SECOND
-            + (c >> HOLES_SHIFT & HOLES_MASK) * _THIRD
-            + (d >> HOLES_SHIFT & HOLES_MASK) * _FOURTH
+            + (a >> EMPTY_SHIFT & EMPTY_MASK)
+            + (b >> EMPTY_SHIFT & EMPTY_MASK) * _SECOND
+            + (c >> EMPTY_SHIFT & EMPTY_MASK) * _THIRD
+            + (d >> EMPTY_SHIFT & EMPTY_MASK) * _FOURTH
         )
-        k = (word >> 32) * self._hole_count[pattern] >> 32
-        hole = self._hole_cell[pattern * CELLS + k]
+        k = (word >> 32) * self._empty_count[pattern] >> 32
+        cell = self._empty_cell[pattern * CELLS + k]
         lines = [a & LINE_MASK, b & LINE_MASK, c & LINE_MASK, d & LINE_MASK]
-        lines[hole >> CELL_BITS] |= tile << (hole & CELL_MASK)
+        lines[cell >> CELL_BITS] |= tile << (cell & CELL_MASK)
 
         if vertical:
             self._set_lines(_transpose(*lines), lines)
@@ -172,7 +155,7 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         self._legal = legal | table[a] | table[b] | table[c] | table[d]
 
     def _start(self) -> None:
-        self._set_cells(self.start.board(self._stream))
+        self._set_cells(self.game.start.board(self._stream))
         self._score = 0
 
     def _start_from(self, position: SlidingPosition) -> None:
@@ -186,7 +169,7 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         """Take over a board, its tile indices in reading order."""
         rows, columns = [0] * MAX_SIDE, [0] * MAX_SIDE
         for i, tile in enumerate(cells):
-            row, column = divmod(i, self.shape[1])
+            row, column = divmod(i, self.game.shape[1])
             rows[row] |= tile << CELL_BITS * column
             columns[column] |= tile << CELL_BITS * row
         self._set_lines(rows, columns)
@@ -199,8 +182,8 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         score = checked_score(values.get("score", 0))
         if "board" not in values:
             raise ValueError("the reset option 'score' needs a 'board' to go with it.")
-        board = checked_board_shape(values["board"], self.shape)
-        return SlidingPosition(batch.checked_boards(board[None], self.rules)[0], score)
+        board = checked_board_shape(values["board"], self.game.shape)
+        return SlidingPosition(batch.checked_boards(board[None], self.game.rules)[0], score)
 
     def _observation(self) -> NDArray[np.uint8]:
         cells, stage = self._cells, self._stage
@@ -217,7 +200,7 @@ class SlidingEnv(GameEnv[SlidingPosition]):
         }
 
     def _draw(self, mode: str) -> Any:
-        return self.draw(self._observation(), self._score, mode)
+        return self.game.draw(self._observation(), mode, self._score)
 
 
 def _transpose(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
@@ -233,11 +216,12 @@ def _transpose(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
     return a, b, c ^ swap << 5, d ^ swap
 
 
-def _checked_shape(shape: Sequence[int]) -> tuple[int, int]:
-    listed = isinstance(shape, (Sequence, np.ndarray))  # a set has no order
-    sides = tuple(as_integer(side) for side in shape) if listed else ()
-    if len(sides) != 2 or not all(side is not None and 2 <= side <= MAX_SIDE for side in sides):
-        raise ValueError(
-            f"shape must be two integers from 2 to {MAX_SIDE}, rows and columns, got {shape!r}."
-        )
-    return sides  # type: ignore[return-value]
+def sliding_game(rules: Any, shape: Any, spawn: Any, start_tiles: Any) -> SlidingGame:
+    """Return the game of an environment's arguments, which it checks.
+
+    Raises:
+        ValueError: If one is not as described.
+    """
+    if rules is None:
+        raise ValueError("rules must be given: make a registered game with gym.make(id).")
+    return SlidingGame(rules, shape, spawn, start_tiles)

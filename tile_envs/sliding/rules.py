@@ -1,17 +1,35 @@
 """The rules of the sliding games as data: what a tile shows, what merges, what appears.
 
 A cell holds a *tile index*: 0 is empty, 1 the smallest tile.  The *face* is what a person reads.
+
+The limits of the family: every tile slides as far as it can, two tiles merge into one, and at most
+once a move.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from itertools import pairwise, permutations
+from numbers import Real
+from typing import Any
+
+from tile_envs.checks import as_integer, brief
+from tile_envs.sliding.palette import CLASSIC, RAINBOW, Palette
 
 UP, RIGHT, DOWN, LEFT = range(4)
 ACTIONS = ("up", "right", "down", "left")
 
 MAX_SIDE = 4
 """Most rows or columns a board may have (the fewest is 2)."""
+MAX_TILES = 31
+"""Most tile indices, the empty cell not counted: a packed cell has 5 bits."""
+REWARD_LIMIT = 1 << 30
+"""No merge pays this much: eight of them, the most in one move, must fit into 33 bits."""
+
+Spawn = tuple[tuple[int, float], ...]
+"""The faces that appear, each with its probability."""
 
 
 @dataclass(frozen=True)
@@ -19,44 +37,203 @@ class Rules:
     """A sliding game.
 
     Attributes:
-        name: What people call the game.
-        faces: The face of each tile index, beginning with 0 for the empty cell.
+        name: The name of the game.
+        faces: The face of each tile index, beginning with 0 for the empty cell, in rising order.
         merges: `(a, b, c)`: tiles a and b, in this order along a line, merge to tile c.  The reward
-            is the face of c.
-        spawn: The default law of the new tile, `(face, probability)` pairs.
+            is the face of c.  Tiles without an entry never merge.
+        spawn: The default distribution of the new tile: `(face, probability)` pairs, or a mapping.
+        goal: The face of the tile that wins the game; play continues after it.
+        palette: The colours of the tiles.
+
+    Raises:
+        ValueError: If a value is not as described, or larger than the tables can hold.
     """
 
     name: str
     faces: tuple[int, ...]
     merges: tuple[tuple[int, int, int], ...]
-    spawn: tuple[tuple[int, float], ...]
+    spawn: Spawn
+    goal: int
+    palette: Palette = RAINBOW
+
+    def __post_init__(self) -> None:
+        def keep(**values: object) -> None:
+            for name, value in values.items():
+                object.__setattr__(self, name, value)  # the usual way into a frozen dataclass
+
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError(f"the name of a game must be a text, got {self.name!r}.")
+        keep(faces=_checked_faces(self.faces))
+        keep(merges=_checked_merges(self.merges, self.faces))
+        keep(spawn=checked_spawn(self, self.spawn), goal=self.faces[self.index_of(self.goal)])
+        if isinstance(self.palette, Mapping):
+            keep(palette=Palette(**self.palette))
+        if not isinstance(self.palette, Palette) or len(self.palette.tiles) < len(self.faces):
+            raise ValueError(
+                f"the palette of {self.name} must be a Palette with {len(self.faces)} tiles, the "
+                f"empty cell included, got {brief(self.palette)}."
+            )
+
+    @classmethod
+    def of(cls, value: Rules | Mapping[str, Any]) -> Rules:
+        """Return rules, or what `to_dict` has made of them.
+
+        Raises:
+            ValueError: If these are no rules.
+        """
+        if isinstance(value, Rules):
+            return value
+        try:
+            return cls(**value)
+        except TypeError as error:
+            raise ValueError(f"rules must be a Rules, got {brief(value)}: {error}.") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rules as JSON can write them."""
+        return asdict(self)
 
     @property
     def largest(self) -> int:
         """The index of the largest tile."""
         return len(self.faces) - 1
 
-    def index_of(self, face: int) -> int:
+    def index_of(self, face: object) -> int:
         """Return the tile index of a face.
 
         Raises:
             ValueError: If no tile of this game shows it.
         """
-        if face not in self.faces[1:]:
+        value = as_integer(face)
+        if value is None or value not in self.faces[1:]:
             raise ValueError(
                 f"{face} is not a tile of {self.name}: "
                 f"expected one of {', '.join(map(str, self.faces[1:6]))} … {self.faces[-1]}."
             )
-        return self.faces.index(face)
+        return self.faces.index(value)
+
+    def largest_on(self, n_cells: int, appearing: Iterable[int]) -> int:
+        """Return an upper bound of the tile indices that play can reach on a board of n cells.
+
+        A tile that does not appear by itself is made of two others.  While the second of them is
+        made, the first one takes up a cell, so the number of cells that a tile needs is the pebble
+        number of its tree of merges: `need(c) = min over merges of max(need(a), 1 + need(b))`.
+
+        Args:
+            n_cells: How many cells the board has.
+            appearing: The indices of the tiles that appear by themselves.
+        """
+        need: dict[int, float] = dict.fromkeys(appearing, 1)
+        changed = True
+        while changed:
+            changed = False
+            for a, b, c in self.merges:
+                cells = min(
+                    max(need.get(first, math.inf), 1 + need.get(second, math.inf))
+                    for first, second in permutations((a, b))
+                )
+                if cells < need.get(c, math.inf):
+                    need[c], changed = cells, True
+        return max(tile for tile, cells in need.items() if cells <= n_cells)
+
+
+def checked_spawn(rules: Rules, spawn: object) -> Spawn:
+    """Return a spawn distribution as `(face, probability)` pairs, the smallest face first.
+
+    Args:
+        rules: The game.
+        spawn: A mapping of face to probability, such as `{2: 0.9, 4: 0.1}`, or pairs.  Faces may be
+            strings, as JSON has them.
+
+    Raises:
+        ValueError: If a face is not a tile of the game, a probability is not in [0, 1], or they
+            do not add up to 1.
+    """
+    pairs = spawn
+    if isinstance(spawn, (tuple, list)) and all(
+        isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in spawn
+    ):
+        pairs = dict(spawn)
+    if not isinstance(pairs, Mapping) or not pairs:
+        example = {rules.faces[1]: 0.9, rules.faces[2]: 0.1}
+        raise ValueError(
+            f"spawn must map faces to probabilities, such as {example}, got {spawn!r}."
+        )
+    found: dict[int, float] = {}
+    for given, probability in pairs.items():
+        face = rules.faces[rules.index_of(checked_face(given, "spawn"))]
+        is_number = isinstance(probability, Real) and not isinstance(probability, bool)
+        if not is_number or not 0 <= probability <= 1:
+            raise ValueError(
+                f"spawn[{given!r}] must be a probability between 0 and 1, got {probability!r}."
+            )
+        if face in found:
+            raise ValueError(f"spawn names the face {face} twice: {dict(pairs)!r}.")
+        found[face] = float(probability)
+    if not math.isclose(sum(found.values()), 1, abs_tol=1e-6):
+        raise ValueError(
+            f"spawn must add up to 1, got {dict(pairs)!r}, which makes {sum(found.values())}."
+        )
+    return tuple((face, found[face]) for face in sorted(found) if found[face] > 0)
+
+
+def checked_face(face: object, name: str) -> int:
+    """Return a face, which JSON may have turned into a string.
+
+    Raises:
+        ValueError: If it is no integer.
+    """
+    value = int(face) if isinstance(face, str) and face.isdecimal() else as_integer(face)
+    if value is None:
+        raise ValueError(f"a face in {name} must be an integer, got {face!r}.")
+    return value
+
+
+def _checked_faces(faces: Iterable[Any]) -> tuple[int, ...]:
+    numbers = tuple(as_integer(face) for face in faces)
+    rising = None not in numbers and all(a < b for a, b in pairwise(numbers))  # type: ignore[operator]
+    if not numbers or numbers[0] != 0 or len(numbers) < 3 or not rising:
+        raise ValueError(
+            f"faces must be 0 for the empty cell and then at least two rising integers, "
+            f"got {brief(tuple(faces))}."
+        )
+    if len(numbers) > MAX_TILES + 1:
+        raise ValueError(
+            f"{len(numbers) - 1} tiles are too many: a game has at most {MAX_TILES}, so the "
+            f"largest must be {numbers[MAX_TILES]}."
+        )
+    if numbers[-1] >= 1 << 63:  # type: ignore[operator]
+        raise ValueError(f"the face {numbers[-1]} is too large: faces must be below 2**63.")
+    return numbers  # type: ignore[return-value]
+
+
+def _checked_merges(
+    merges: Iterable[Any], faces: tuple[int, ...]
+) -> tuple[tuple[int, int, int], ...]:
+    largest, checked = len(faces) - 1, []
+    for merge in merges:
+        listed = tuple(as_integer(t) for t in merge) if isinstance(merge, (tuple, list)) else ()
+        if len(listed) != 3 or not all(t is not None and 1 <= t <= largest for t in listed):
+            raise ValueError(
+                f"a merge must be three tile indices (a, b, c) from 1 to {largest}, got {merge!r}."
+            )
+        face = faces[listed[2]]  # type: ignore[index]
+        if face >= REWARD_LIMIT:
+            raise ValueError(
+                f"merging {merge!r} pays {face}, which is too large: rewards must be below "
+                f"{REWARD_LIMIT}, so end the chain of merges before this tile."
+            )
+        checked.append(listed)
+    return tuple(checked)  # type: ignore[arg-type]
 
 
 def _powers_of_two(largest: int) -> Rules:
-    equal_tiles = tuple((t, t, t + 1) for t in range(1, largest))
     return Rules(
         name="2048",
         faces=(0, *(2**t for t in range(1, largest + 1))),
-        merges=equal_tiles,
+        merges=tuple((t, t, t + 1) for t in range(1, largest)),
         spawn=((2, 0.9), (4, 0.1)),
+        goal=2048,
+        palette=CLASSIC,
     )
 
 
@@ -70,10 +247,11 @@ def _fibonacci(largest: int) -> Rules:
         faces=tuple(faces),
         merges=((1, 1, 2), *neighbours, *((b, a, c) for a, b, c in neighbours)),
         spawn=((1, 0.9), (2, 0.1)),
+        goal=2584,
     )
 
 
 # 131072 is the largest tile that can be made on 4×4 when 2 and 4 appear; a line packs 5 bits a
 # cell, so 31 is the largest index there is room for.
 RULES_2048 = _powers_of_two(largest=17)
-RULES_2584 = _fibonacci(largest=31)
+RULES_2584 = _fibonacci(largest=MAX_TILES)

@@ -27,12 +27,12 @@ CELL_MASK = 31
 LINE_BITS = CELL_BITS * MAX_SIDE
 LINE_MASK = (1 << LINE_BITS) - 1
 
-# What `Tables.pushed` tells of a pushed line, from bit 0 on: the line itself (20 bits), how many of
-# its cells are empty (6), the reward (26) and the largest tile.  One sum adds up the rewards of
+# What `Tables.pushed` holds of a pushed line, from bit 0 on: the line itself (20 bits), the number
+# of its empty cells (5), the reward (33) and the largest tile (5).  One sum adds up the rewards of
 # four lines, which have room for it, and one maximum finds the largest tile, which is on top.
-HOLES_SHIFT, HOLES_MASK = LINE_BITS, 7
-REWARD_SHIFT, REWARD_MASK = 26, (1 << 26) - 1
-LARGEST_SHIFT = 52
+EMPTY_SHIFT, EMPTY_MASK = LINE_BITS, 7
+REWARD_SHIFT, REWARD_MASK = 25, (1 << 33) - 1
+LARGEST_SHIFT = 58
 
 # Transposing four lines swaps the two off-diagonal 2×2 blocks, then the off-diagonal cells of each.
 LOW_BLOCK, EVEN_CELLS = 0b00000_00000_11111_11111, 0b00000_11111_00000_11111
@@ -43,7 +43,7 @@ COLUMN_ACTIONS = 1 << UP | 1 << DOWN
 TO_LOW_END = 1 << UP | 1 << LEFT
 TO_HIGH_END = 1 << DOWN | 1 << RIGHT
 
-# A pattern is an action and the number of holes it leaves on each of the four lines, as digits.
+# A pattern is an action and the number of empty cells it leaves on each line, as digits.
 PATTERN_WEIGHTS = tuple((MAX_SIDE + 1) ** line for line in range(MAX_SIDE))
 PATTERN_ACTION_WEIGHT = (MAX_SIDE + 1) ** MAX_SIDE
 CELLS = MAX_SIDE * MAX_SIDE
@@ -61,11 +61,11 @@ class Tables:
         row_legal: `uint8`, by row: the actions, as bits, that would change it.
         column_legal: `uint8`, by column: the same.
         cells: `uint32`, by row: its tile indices, one a byte.
-        hole_count: `(4 * 625,) uint64`, by pattern: how many cells are empty after the push.
-        hole_cell: `(4 * 625 * 16,) int64`, by `pattern * 16 + k`: the board's k-th empty cell in
+        empty_count: `(4 * 625,) uint64`, by pattern: how many cells are empty after the push.
+        empty_cell: `(4 * 625 * 16,) int64`, by `pattern * 16 + k`: the board's k-th empty cell in
             reading order, as `line << 5 | shift`, the line among those that were pushed and the
             shift of the cell in it.  A pushed line is packed against a wall, so the number of its
-            holes tells where they are.
+            empty cells determines where they are.
     """
 
     rules: Rules
@@ -75,8 +75,8 @@ class Tables:
     row_legal: NDArray[np.uint8]
     column_legal: NDArray[np.uint8]
     cells: NDArray[np.uint32]
-    hole_count: NDArray[np.uint64]
-    hole_cell: NDArray[np.int64]
+    empty_count: NDArray[np.uint64]
+    empty_cell: NDArray[np.int64]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return compile_tables, (
@@ -99,7 +99,7 @@ def compile_tables(rules: Rules, shape: tuple[int, int]) -> Tables:
     offsets[RIGHT] = row_legal.size
     offsets[UP] = column_part
     offsets[DOWN] = column_part + column_legal.size
-    hole_count, hole_cell = _holes(shape)
+    empty_count, empty_cell = _empty_cells(shape)
     rows = np.arange(row_legal.size, dtype=np.uint32)
     tables = Tables(
         rules=rules,
@@ -109,8 +109,8 @@ def compile_tables(rules: Rules, shape: tuple[int, int]) -> Tables:
         row_legal=row_legal & np.uint8(ROW_ACTIONS),
         column_legal=column_legal & np.uint8(COLUMN_ACTIONS),
         cells=_pack(_unpack(rows, n_columns), bits=8),
-        hole_count=hole_count,
-        hole_cell=hole_cell,
+        empty_count=empty_count,
+        empty_cell=empty_cell,
     )
     for table in vars(tables).values():
         if isinstance(table, np.ndarray):
@@ -123,7 +123,7 @@ def _push_lines(rules: Rules, length: int) -> tuple[NDArray[np.int64], NDArray[n
 
     Returns:
         `(2 * 32**length,) int64`, all lines pushed to their low end, then all to their high end,
-        with what `Tables.pushed` tells of them; and `(32**length,) uint8`, the actions, as bits,
+        with what `Tables.pushed` holds of them; and `(32**length,) uint8`, the actions, as bits,
         that change a line.
     """
     lines = np.arange(1 << CELL_BITS * length, dtype=np.uint32)
@@ -131,7 +131,7 @@ def _push_lines(rules: Rules, length: int) -> tuple[NDArray[np.int64], NDArray[n
     after, rewards = _push_to_low_end(rules, cells)
     low = (
         _pack(after, CELL_BITS)
-        | (after == 0).sum(axis=0) << HOLES_SHIFT
+        | (after == 0).sum(axis=0) << EMPTY_SHIFT
         | rewards << REWARD_SHIFT
         | after.max(axis=0).astype(np.int64) << LARGEST_SHIFT
     )
@@ -188,29 +188,29 @@ def _pack(cells: NDArray[np.uint8], bits: int) -> NDArray[np.uint32]:
     return lines
 
 
-def _holes(shape: tuple[int, int]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """List the empty cells of every pattern (see `Tables.hole_count` and `Tables.hole_cell`)."""
+def _empty_cells(shape: tuple[int, int]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """List the empty cells of every pattern (see `Tables.empty_count` and `Tables.empty_cell`)."""
     patterns = len(ACTIONS) * PATTERN_ACTION_WEIGHT
-    hole_count = np.zeros(patterns, np.uint64)
-    hole_cell = np.zeros((patterns, CELLS), np.int64)
+    empty_count = np.zeros(patterns, np.uint64)
+    empty_cell = np.zeros((patterns, CELLS), np.int64)
     for action in range(len(ACTIONS)):
         horizontal = action in (LEFT, RIGHT)
         count, length = shape if horizontal else shape[::-1]
         to_low_end = bool(TO_LOW_END >> action & 1)
-        # The lines a smaller board lacks are empty ones: as many holes as a line has cells.
+        # The lines a smaller board lacks are empty ones: as many empty cells as a line has.
         lacking = (length,) * (MAX_SIDE - count)
-        for holes in itertools.product(range(length + 1), repeat=count):
+        for empty in itertools.product(range(length + 1), repeat=count):
             places = [
                 (line, place)
-                for line, n in enumerate(holes)
+                for line, n in enumerate(empty)
                 for place in (range(length - n, length) if to_low_end else range(n))
             ]
             if not horizontal:
                 places.sort(key=lambda at: at[::-1])
-            digits = zip(holes + lacking, PATTERN_WEIGHTS, strict=True)
+            digits = zip(empty + lacking, PATTERN_WEIGHTS, strict=True)
             pattern = action * PATTERN_ACTION_WEIGHT + sum(n * weight for n, weight in digits)
-            hole_count[pattern] = len(places)
-            hole_cell[pattern, : len(places)] = [
+            empty_count[pattern] = len(places)
+            empty_cell[pattern, : len(places)] = [
                 line << CELL_BITS | CELL_BITS * place for line, place in places
             ]
-    return hole_count, hole_cell.reshape(-1)
+    return empty_count, empty_cell.reshape(-1)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tile_envs.checks import checked_score
 from tile_envs.game_vector_env import EVERY_GAME, Bools, Floats, Games, GameVectorEnv, Info
 from tile_envs.random_stream import STRIDE, Words, choose, mix
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding.env import VERTICAL, SlidingEnv
-from tile_envs.sliding.rules import ACTIONS, MAX_SIDE
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, Rules
 from tile_envs.sliding.tables import (
     CELL_BITS,
     CELL_MASK,
     CELLS,
-    HOLES_MASK,
-    HOLES_SHIFT,
+    EMPTY_MASK,
+    EMPTY_SHIFT,
     LARGEST_SHIFT,
     LINE_MASK,
     PATTERN_ACTION_WEIGHT,
@@ -33,7 +34,7 @@ from tile_envs.sliding.tables import (
 _STRIDE = np.array(STRIDE, np.uint64)
 _CELLS, _CELL_BITS, _CELL_MASK = np.array(CELLS), np.array(CELL_BITS), np.array(CELL_MASK)
 _LINE_MASK = np.array(LINE_MASK)
-_HOLES_SHIFT, _HOLES_MASK = np.array(HOLES_SHIFT), np.array(HOLES_MASK)
+_EMPTY_SHIFT, _EMPTY_MASK = np.array(EMPTY_SHIFT), np.array(EMPTY_MASK)
 _REWARD_SHIFT, _REWARD_MASK = np.array(REWARD_SHIFT), np.array(REWARD_MASK)
 _LARGEST_SHIFT = np.array(LARGEST_SHIFT)
 _PATTERN_WEIGHTS = np.array(PATTERN_WEIGHTS)[:, None]
@@ -58,20 +59,21 @@ class SlidingPositions(NamedTuple):
     scores: NDArray[np.int64]
 
 
-class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
+class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
     """Many sliding games at once.
 
     Observations `(num_envs, R, C) uint8`, rewards, ends and infos are those of the single
     environment, batched; so are the arguments, with two more:
 
     - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
-    - `max_episode_steps`: so many steps truncate an episode; None for no limit.
+    - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
 
     Raises:
         ValueError: If an argument is not as described.
     """
 
-    single_class: type[SlidingEnv]
+    usual_rules: ClassVar[Rules | None] = None
+    """The rules of a class that has a game of its own."""
 
     def __init__(
         self,
@@ -83,22 +85,20 @@ class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
+        rules: Rules | Mapping[str, Any] | None = None,
     ) -> None:
-        single = self.single_class(shape, spawn, start_tiles, max_illegal)
+        # A single environment checks the options and makes the spaces.
+        rules = rules or self.usual_rules
+        single = SlidingEnv(shape, spawn, start_tiles, max_illegal, rules=rules)
         super().__init__(single, num_envs, autoreset_mode, max_episode_steps, render_mode)
-        self._tables = single.tables
-        self._faces = np.array(single.rules.faces)
+        self._tables = self.game.tables
+        self._distribution = self.game.distribution
+        self._faces = np.array(self.game.rules.faces)
         self._games = np.arange(self.num_envs)
         self._legal = np.zeros(self.num_envs, np.int64)
         self._scores = np.zeros(self.num_envs, np.int64)
         self._largest = np.zeros(self.num_envs, np.int64)
         self._lines = np.zeros((2, MAX_SIDE, self.num_envs), np.int64)
-
-    def afterstates(
-        self, observations: ArrayLike
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int8]]:
-        """Return what each action makes of boards; see `tile_envs.sliding.afterstates`."""
-        return self.single.afterstates(observations)
 
     def _play(self, actions: NDArray[np.int64], frozen: Bools) -> tuple[Floats, Bools, Bools]:
         tables = self._tables
@@ -113,17 +113,17 @@ class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
 
         self._streams += legal * _STRIDE
         words = mix(self._streams)
-        new_tiles = self.single.law.tiles_of(words) * legal
-        holes = pushed >> _HOLES_SHIFT
-        holes &= _HOLES_MASK
-        holes *= _PATTERN_WEIGHTS
-        pattern = np.add.reduce(holes) + actions * _PATTERN_ACTION_WEIGHT
-        k = choose(words, tables.hole_count.take(pattern)).view(np.int64)
-        hole = tables.hole_cell.take(pattern * _CELLS + k)
+        new_tiles = self._distribution.tiles_of(words) * legal
+        empty = pushed >> _EMPTY_SHIFT
+        empty &= _EMPTY_MASK
+        empty *= _PATTERN_WEIGHTS
+        pattern = np.add.reduce(empty) + actions * _PATTERN_ACTION_WEIGHT
+        k = choose(words, tables.empty_count.take(pattern)).view(np.int64)
+        cell = tables.empty_cell.take(pattern * _CELLS + k)
 
         moved = pushed & _LINE_MASK
-        flat = (hole >> _CELL_BITS) * self.num_envs + self._games
-        moved.reshape(-1)[flat] += new_tiles << (hole & _CELL_MASK)
+        flat = (cell >> _CELL_BITS) * self.num_envs + self._games
+        moved.reshape(-1)[flat] += new_tiles << (cell & _CELL_MASK)
         turned = batch.transpose(moved)
         swap = moved ^ turned
         swap &= vertical
@@ -137,7 +137,7 @@ class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
         return rewards.astype(np.float64), self._legal == 0, legal
 
     def _start(self, games: Games) -> None:
-        boards, self._streams[games] = self.single.start.boards(self._streams[games])
+        boards, self._streams[games] = self.game.start.boards(self._streams[games])
         self._set_boards(boards, games)
         self._scores[games] = 0
 
@@ -160,7 +160,7 @@ class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
     def _checked_positions(self, values: Mapping[str, Any], n: int) -> SlidingPositions:
         if "board" not in values:
             raise ValueError("the reset option 'score' needs a 'board' to go with it.")
-        boards = batch.checked_boards(self._broadcast_boards(values["board"]), self.single.rules)
+        boards = batch.checked_boards(self._broadcast_boards(values["board"]), self.game.rules)
         scores = np.asarray(values.get("score", 0))
         if scores.shape not in ((), (n,)):
             raise ValueError(f"score must be one integer or {n}, got shape {scores.shape}.")
@@ -184,4 +184,4 @@ class SlidingVectorEnv(GameVectorEnv[SlidingEnv, SlidingPositions]):
 
     def _draw(self, game: int, mode: str) -> Any:
         board = self._observations(np.array([game]))[0]
-        return self.single.draw(board, int(self._scores[game]), mode)
+        return self.game.draw(board, mode, int(self._scores[game]))

@@ -1,7 +1,8 @@
-"""Tic-tac-toe: its positions solved, opponents, environments, pictures."""
+"""Tic-tac-toe: its positions solved, opponents, the game as a value, environments, pictures."""
 
 from tile_envs.tictactoe.env import TicTacToeEnv
+from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import afterstates, legal_actions
 from tile_envs.tictactoe.vector import TicTacToeVectorEnv
 
-__all__ = ["TicTacToeEnv", "TicTacToeVectorEnv", "afterstates", "legal_actions"]
+__all__ = ["TicTacToe", "TicTacToeEnv", "TicTacToeVectorEnv", "afterstates", "legal_actions"]

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tile_envs.agents import Agent
-from tile_envs.checks import brief, checked_action, checked_board_shape, checked_choice
+from tile_envs.checks import checked_action, checked_board_shape
 from tile_envs.game_env import GameEnv, Info
-from tile_envs.tictactoe import positions, render
-from tile_envs.tictactoe.opponents import NAMED, ask, checked_opponent
+from tile_envs.tictactoe.game import TicTacToe
+from tile_envs.tictactoe.opponents import NAMED, answers
 from tile_envs.tictactoe.positions import (
     CELLS,
     DIGITS,
@@ -21,12 +21,12 @@ from tile_envs.tictactoe.positions import (
     POWERS,
     SET_SIZE,
     SIDE,
-    Ints,
     O,
     X,
+    checked_codes,
+    checked_turns,
+    solve,
 )
-
-SIDES = ("X", "O", "random", "both")
 
 
 class MarksPosition(NamedTuple):
@@ -36,7 +36,7 @@ class MarksPosition(NamedTuple):
     mark: int | None
 
 
-class TicTacToeEnv(GameEnv[MarksPosition]):
+class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
     r"""Tic-tac-toe, against an opponent or for both sides.
 
     ## Description
@@ -103,7 +103,7 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
       Stable-Baselines3's `predict`, batched (it gets `action_masks` if it takes them).  Not used
       when `side="both"`.
     - `side`: what the agent plays, `"X"`, `"O"`, `"random"` (drawn at each reset) or `"both"`.
-    - `max_illegal`: so many illegal actions in a row truncate the episode.
+    - `max_illegal`: the number of consecutive illegal actions that truncates an episode.
 
     ## Version History
 
@@ -113,9 +113,7 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         ValueError: If an argument is not as described.
     """
 
-    n_actions = CELLS
     reset_options = ("board",)
-    state_name = "tic-tac-toe"
 
     def __init__(
         self,
@@ -124,12 +122,11 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         max_illegal: int = 100,
         render_mode: str | None = None,
     ) -> None:
-        super().__init__(max_illegal, render_mode)
-        self.opponent = checked_opponent(opponent)
-        self.side = checked_choice(side, "side", SIDES)
+        super().__init__(TicTacToe(opponent, side), max_illegal, render_mode)
         self.observation_space = spaces.Box(-1, 1, (SIDE, SIDE), np.int8)
-        self.action_space = spaces.Discrete(self.n_actions)
-        self.positions = positions.solve()
+        self.action_space = spaces.Discrete(self.game.n_actions)
+        self._positions = solve()
+        self._opponent, self._side = self.game.opponent, self.game.side
         self._powers = POWERS.tolist()
         self._code = 0
         self._mark = X
@@ -137,12 +134,12 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
 
     def _open_tables(self) -> None:
         # A memoryview gives single numbers faster than an array does, and as Python's integers.
-        self._winner = self.positions.winner.data
-        self._over = self.positions.over.data
-        self._legal = self.positions.legal.data
+        self._winner = self._positions.winner.data
+        self._over = self._positions.over.data
+        self._legal = self._positions.legal.data
         self._kth_cell = KTH_CELL.data
         self._set_size = SET_SIZE.data
-        self._policy = NAMED[self.opponent]().data if isinstance(self.opponent, str) else None
+        self._policy = NAMED[self._opponent]().data if isinstance(self._opponent, str) else None
 
     def step(self, action: int) -> tuple[NDArray[np.int8], float, bool, bool, Info]:
         """Set a mark, and let the opponent answer.
@@ -167,7 +164,7 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         if legal:
             mark = self._mark
             code = self._code + DIGITS[mark] * self._powers[action]
-            if self.side == "both":
+            if self._side == "both":
                 self._mark = -mark
             elif not self._over[code]:
                 code = self._answered(code, -mark)
@@ -177,24 +174,10 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         truncated = self._finish_step(legal, terminated)
         return self._observation(), float(reward), terminated, truncated, self._info()
 
-    def afterstates(
-        self, observations: ArrayLike
-    ) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int8]]:
-        """Return what each action makes of positions; see `tile_envs.tictactoe.afterstates`."""
-        return positions.afterstates(observations)
-
-    def legal_actions(self, observations: ArrayLike) -> NDArray[np.int8]:
-        """Return the action masks of positions; see `tile_envs.tictactoe.legal_actions`."""
-        return positions.legal_actions(observations)
-
-    def draw(self, marks: NDArray[np.int8], mode: str) -> Any:
-        """Return a board as text (mode `ansi`) or as a picture `(H, W, 3) uint8` (`rgb_array`)."""
-        return (render.text if mode == "ansi" else render.picture)(marks)
-
     def _answered(self, code: int, mark: int) -> int:
         """Return the position after the reply of the opponent, who plays `mark`."""
         if self._policy is None:
-            cell = int(ask(self.opponent, np.array([code]), np.array([mark]))[0])  # type: ignore[arg-type]
+            cell = int(answers(self._opponent, np.array([code]), np.array([mark]))[0])  # type: ignore[arg-type]
         else:
             cells = self._policy[code]
             k = (self._stream.word() >> 32) * self._set_size[cells] >> 32
@@ -207,13 +190,13 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
 
     def _start_from(self, position: MarksPosition) -> None:
         code = position.code
-        to_move = int(self.positions.to_move[code])
-        if self.side == "both":
+        to_move = int(self._positions.to_move[code])
+        if self._side == "both":
             mark = to_move
-        elif self.side == "random":
+        elif self._side == "random":
             mark = O if self._stream.word() >> 63 else X
         else:
-            mark = X if self.side == "X" else O
+            mark = X if self._side == "X" else O
         answers = mark != to_move and not self._over[code]
         self._code, self._mark = self._answered(code, -mark) if answers else code, mark
 
@@ -221,65 +204,27 @@ class TicTacToeEnv(GameEnv[MarksPosition]):
         self._code, self._mark = position.code, position.mark or X
 
     def _position(self) -> dict[str, Any]:
-        return {"board": self.positions.marks[self._code].copy(), "mark": self._mark}
+        return {"board": self._positions.marks[self._code].copy(), "mark": self._mark}
 
     def _checked_position(self, values: Mapping[str, Any]) -> MarksPosition:
         board = checked_board_shape(values["board"], (SIDE, SIDE))
-        codes = checked_codes(board[None], self.positions)
+        codes = checked_codes(board[None])
         mark = None
         if "mark" in values:  # in a state, not in reset options
-            mark = int(checked_turns(np.atleast_1d(values["mark"]), codes, self)[0])
+            mark = int(checked_turns(np.atleast_1d(values["mark"]), codes, self._side)[0])
         return MarksPosition(int(codes[0]), mark)
 
     def _observation(self) -> NDArray[np.int8]:
-        view: NDArray[np.int8] = self.positions.views[self._mark, self._code]
+        view: NDArray[np.int8] = self._positions.views[self._mark, self._code]
         return view.copy()
 
     def _info(self) -> Info:
         return {
-            "action_mask": self.positions.masks[self._code].copy(),
+            "action_mask": self._positions.masks[self._code].copy(),
             "to_play": self._mark,
             "winner": self._winner[self._code],
             "illegal": self._illegal,
         }
 
     def _draw(self, mode: str) -> Any:
-        return self.draw(self.positions.marks[self._code], mode)
-
-
-def checked_codes(boards: NDArray[Any], known: positions.Positions) -> NDArray[np.int64]:
-    """Return the codes of boards `(n, 3, 3)`.
-
-    Raises:
-        ValueError: If they are no boards, or play cannot lead to one.
-    """
-    codes = positions.encode(positions.checked_marks(boards))
-    lost = np.flatnonzero(~known.reachable[codes])
-    if lost.size:
-        raise ValueError(
-            "board must be one that play can lead to (1 for X, who moves first, and -1 for O), "
-            f"got {boards[lost[0]].tolist()}."
-        )
-    return codes
-
-
-def checked_turns(marks: NDArray[Any], codes: NDArray[np.int64], env: TicTacToeEnv) -> Ints:
-    """Return the marks to play, `(n,)`, of positions in the middle of games.
-
-    Raises:
-        ValueError: If one is not 1 or -1, not its turn, or not the side that the agent plays.
-    """
-    sides = {"X": (X,), "O": (O,)}.get(env.side, (X, O))
-    usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
-    if (
-        not usable
-        or not (
-            np.isin(marks, sides)
-            & (env.positions.over[codes] | (marks == env.positions.to_move[codes]))
-        ).all()
-    ):
-        raise ValueError(
-            f"a state's mark must be the one to play, for side {env.side!r} one of {sides}, "
-            f"got {brief(marks.tolist())}."
-        )
-    return marks.astype(np.int64)
+        return self.game.draw(self._positions.marks[self._code], mode)

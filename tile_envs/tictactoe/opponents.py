@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tile_envs.agents import Agent, mask_argument
+from tile_envs.agents import Agent, ask
 from tile_envs.tictactoe.positions import CELLS, Ints, solve
 
 NAMED: dict[str, Callable[[], Ints]] = {
@@ -35,7 +35,7 @@ def checked_opponent(opponent: object) -> str | Agent:
     return opponent  # type: ignore[return-value]
 
 
-def ask(opponent: Agent, codes: Ints, mark: Ints) -> Ints:
+def answers(opponent: Agent, codes: Ints, mark: Ints) -> Ints:
     """Let an agent reply.
 
     Args:
@@ -51,8 +51,7 @@ def ask(opponent: Agent, codes: Ints, mark: Ints) -> Ints:
     """
     positions = solve()
     masks = positions.masks[codes]
-    argument = mask_argument(opponent, masks.astype(np.bool_))
-    replies, _ = opponent.predict(positions.views[mark, codes], **argument)
+    replies, _ = ask(opponent, positions.views[mark, codes], masks)
     cells = np.asarray(replies)
     if cells.shape != codes.shape or cells.dtype.kind not in "iu":
         raise ValueError(

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tile_envs.checks import brief
+
 Ints = NDArray[np.int64]
 
 SIDE, CELLS = 3, 9
@@ -204,3 +206,44 @@ def checked_marks(boards: ArrayLike) -> NDArray[np.int8]:
             f"with values {np.unique(array)[:6].tolist()}."
         )
     return array.astype(np.int8)
+
+
+def checked_codes(boards: NDArray[Any]) -> Ints:
+    """Return the codes of boards `(n, 3, 3)`: 1 X, -1 O, 0 empty.
+
+    Raises:
+        ValueError: If they are no boards, or play cannot lead to one.
+    """
+    codes = encode(checked_marks(boards))
+    lost = np.flatnonzero(~solve().reachable[codes])
+    if lost.size:
+        raise ValueError(
+            "board must be one that play can lead to (1 for X, who moves first, and -1 for O), "
+            f"got {boards[lost[0]].tolist()}."
+        )
+    return codes
+
+
+def checked_turns(marks: NDArray[Any], codes: Ints, side: str) -> Ints:
+    """Return the marks to play, `(n,)`, of positions in the middle of games.
+
+    Args:
+        marks: 1 X, -1 O.
+        codes: The positions `(n,)`.
+        side: What the agent plays: "X", "O", "random" or "both".
+
+    Raises:
+        ValueError: If one is not 1 or -1, not its turn, or not the side that the agent plays.
+    """
+    known = solve()
+    sides = {"X": (X,), "O": (O,)}.get(side, (X, O))
+    usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
+    if (
+        not usable
+        or not (np.isin(marks, sides) & (known.over[codes] | (marks == known.to_move[codes]))).all()
+    ):
+        raise ValueError(
+            f"a state's mark must be the one to play, for side {side!r} one of {sides}, "
+            f"got {brief(marks.tolist())}."
+        )
+    return marks.astype(np.int64)

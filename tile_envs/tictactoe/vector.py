@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tile_envs.agents import Agent
 from tile_envs.game_vector_env import EVERY_GAME, Bools, Floats, Games, GameVectorEnv, Info
 from tile_envs.random_stream import STRIDE, Words, choose, mix
-from tile_envs.tictactoe.env import TicTacToeEnv, checked_codes, checked_turns
-from tile_envs.tictactoe.opponents import NAMED, ask
+from tile_envs.tictactoe.env import TicTacToeEnv
+from tile_envs.tictactoe.game import TicTacToe
+from tile_envs.tictactoe.opponents import NAMED, answers
 from tile_envs.tictactoe.positions import (
     CELLS,
     DIGITS,
@@ -23,6 +24,9 @@ from tile_envs.tictactoe.positions import (
     Ints,
     O,
     X,
+    checked_codes,
+    checked_turns,
+    solve,
 )
 
 _STRIDE = np.array(STRIDE, np.uint64)
@@ -38,14 +42,14 @@ class MarksPositions(NamedTuple):
     marks: Ints | None
 
 
-class TicTacToeVectorEnv(GameVectorEnv[TicTacToeEnv, MarksPositions]):
+class TicTacToeVectorEnv(GameVectorEnv[MarksPositions, TicTacToe]):
     """Many games of tic-tac-toe at once.
 
     Observations, rewards, ends and infos are those of `TicTacToeEnv`, batched; so are the
     arguments, with two more:
 
     - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
-    - `max_episode_steps`: so many steps truncate an episode; None for no limit.
+    - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
 
     An opponent that the user brings is asked once a step, for all games in which it is to move.
 
@@ -65,23 +69,18 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToeEnv, MarksPositions]):
     ) -> None:
         single = TicTacToeEnv(opponent, side, max_illegal)
         super().__init__(single, num_envs, autoreset_mode, max_episode_steps, render_mode)
-        self._known = single.positions
-        self._policy = NAMED[single.opponent]() if isinstance(single.opponent, str) else None
+        self._known = solve()
+        self._side, opponent = self.game.side, self.game.opponent
+        self._policy = NAMED[opponent]() if isinstance(opponent, str) else None
         self._codes = np.zeros(self.num_envs, np.int64)
         self._marks = np.ones(self.num_envs, np.int64)
-
-    def afterstates(
-        self, observations: ArrayLike
-    ) -> tuple[NDArray[np.int8], Ints, NDArray[np.int8]]:
-        """Return what each action makes of positions; see `tile_envs.tictactoe.afterstates`."""
-        return self.single.afterstates(observations)
 
     def _play(self, actions: NDArray[np.int64], frozen: Bools) -> tuple[Floats, Bools, Bools]:
         known, marks = self._known, self._marks
         masks = known.masks.reshape(-1)
         legal = masks.take(self._codes * _CELLS + actions).view(np.bool_) & ~frozen
         codes = self._codes + POWERS.take(actions) * _DIGITS.take(marks) * legal
-        if self.single.side == "both":
+        if self._side == "both":
             self._marks = np.where(legal, -marks, marks)
         else:
             codes = self._answered(codes, legal & ~known.over.take(codes))
@@ -104,7 +103,7 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToeEnv, MarksPositions]):
     def _answered_by_agent(self, codes: Ints, asked: Bools, marks: Ints) -> Ints:
         if asked.any():
             codes, digits = codes.copy(), _DIGITS.take(marks[asked])
-            cells = ask(self.single.opponent, codes[asked], marks[asked])  # type: ignore[arg-type]
+            cells = answers(self.game.opponent, codes[asked], marks[asked])  # type: ignore[arg-type]
             codes[asked] += POWERS.take(cells) * digits
         return codes
 
@@ -117,7 +116,7 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToeEnv, MarksPositions]):
     def _open(self, codes: Ints, games: Games) -> None:
         """Begin games at given positions; an opponent that is to move does so."""
         to_move = self._known.to_move.take(codes)
-        side = self.single.side
+        side = self._side
         if side == "both":
             self._marks[games], self._codes[games] = to_move, codes
             return
@@ -139,10 +138,10 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToeEnv, MarksPositions]):
         return {"board": self._known.marks[self._codes], "mark": self._marks.copy()}
 
     def _checked_positions(self, values: Mapping[str, Any], n: int) -> MarksPositions:
-        codes = checked_codes(self._broadcast_boards(values["board"]), self._known)
+        codes = checked_codes(self._broadcast_boards(values["board"]))
         if "mark" not in values:  # reset options, not a state
             return MarksPositions(codes, None)
-        return MarksPositions(codes, checked_turns(np.asarray(values["mark"]), codes, self.single))
+        return MarksPositions(codes, checked_turns(np.asarray(values["mark"]), codes, self._side))
 
     def _observations(self, games: Games) -> NDArray[np.int8]:
         return self._known.views[self._marks[games], self._codes[games]]
@@ -162,4 +161,4 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToeEnv, MarksPositions]):
         return actions
 
     def _draw(self, game: int, mode: str) -> Any:
-        return self.single.draw(self._known.marks[self._codes[game]], mode)
+        return self.game.draw(self._known.marks[self._codes[game]], mode)

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import DTypeLike
 
-from tile_envs.wrappers.transforms import MaskBeside, Planes, log2, refuse_tictactoe
+from tile_envs.wrappers.transforms import MaskBeside, Planes, check_has_score, log2
 
 __all__ = ["Log2Reward", "MaskInObservation", "OneHotPlanes"]
 
@@ -93,7 +93,7 @@ class Log2Reward(gym.RewardWrapper[Any, Any], RecordConstructorArgs):
     """
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
-        refuse_tictactoe(env.unwrapped)
+        check_has_score(env.unwrapped)
         RecordConstructorArgs.__init__(self)
         gym.RewardWrapper.__init__(self, env)
 

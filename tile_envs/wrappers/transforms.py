@@ -68,13 +68,11 @@ def log2(rewards: Any) -> Any:
     return np.log2(np.maximum(rewards, 1))
 
 
-def refuse_tictactoe(env: object) -> None:
+def check_has_score(env: Any) -> None:
     """Check that a game's rewards have logarithms.
 
     Raises:
-        ValueError: If the game is tic-tac-toe, where they are 1, 0 and -1.
+        ValueError: If it has sides, as tic-tac-toe, where rewards are 1, 0 and -1.
     """
-    from tile_envs.tictactoe import TicTacToeEnv, TicTacToeVectorEnv
-
-    if isinstance(env, (TicTacToeEnv, TicTacToeVectorEnv)):
+    if env.game.sides:
         raise ValueError(f"log2 rewards are for the sliding games, got {env}.")

@@ -9,7 +9,7 @@ from gymnasium.vector import VectorEnv, VectorRewardWrapper, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
-from tile_envs.wrappers.transforms import MaskBeside, Planes, log2, refuse_tictactoe
+from tile_envs.wrappers.transforms import MaskBeside, Planes, check_has_score, log2
 
 __all__ = ["Log2Reward", "MaskInObservation", "OneHotPlanes"]
 
@@ -66,7 +66,7 @@ class Log2Reward(VectorRewardWrapper[Any, Any, Any]):
     """The logarithms to the base 2 of the rewards; see `tile_envs.wrappers.Log2Reward`."""
 
     def __init__(self, env: AnyVectorEnv) -> None:
-        refuse_tictactoe(env.unwrapped)
+        check_has_score(env.unwrapped)
         super().__init__(env)
 
     def rewards(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:

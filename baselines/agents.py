@@ -1,0 +1,119 @@
+"""The agents that need no training, and what agents have in common.
+
+An agent is anything with Stable-Baselines3's `predict`, batched (`tile_envs.agents.Agent`), so that
+SB3's `evaluate_policy` takes ours, and our evaluation takes any SB3 model.  Stochastic agents also
+have `action_probabilities(observations) -> (n, actions)`, and agents that play by values have
+`action_values(observations) -> (n, actions)`.
+
+An agent is made as `MyAgent(game, seed)`; see `tile_envs.game` for what a game offers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.game import Game
+
+Observations = NDArray[Any]
+
+BOARD_AXES = 2
+"""Rows and columns: one board, not a batch."""
+
+
+class StochasticAgent(ABC):
+    """Draws actions from the probabilities that a subclass gives them.
+
+    Args:
+        game: The game that is played.
+        seed: The seed of the agent's own random numbers.
+    """
+
+    version: ClassVar[int] = 1
+    """Raised when the agent's results change; each row of results names it."""
+
+    def __init__(self, game: Game, seed: int = 0) -> None:
+        self._game = game
+        self._rng = np.random.default_rng(seed)
+
+    @abstractmethod
+    def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
+        """Return the probability of each action, `(n, actions)`, all zero where none is legal."""
+
+    def predict(
+        self,
+        observation: Observations,
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Draw an action for each observation.
+
+        Args:
+            observation: `(n, ...)`, as the vector environments give them, or a single one.
+            state: Returned as it is.
+            episode_start: Not used.
+            deterministic: Not used: these agents always draw.
+
+        Returns:
+            Actions `(n,) int64`, 0 where none is legal; and `state`.
+        """
+        if np.ndim(observation) == BOARD_AXES:
+            return self.predict(np.asarray(observation)[None], state)[0][0], state
+        cumulative = self.action_probabilities(observation).cumsum(axis=1)
+        drawn = self._rng.random(len(cumulative)) * cumulative[:, -1]
+        return (cumulative > drawn[:, None]).argmax(axis=1), state
+
+
+class ValueAgent(ABC):
+    """Plays the action with the highest value that a subclass gives."""
+
+    version: ClassVar[int] = 1
+    """Raised when the agent's results change; each row of results names it."""
+
+    @abstractmethod
+    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+        """Return the value of each action, `(n, actions)`; minus infinity for illegal ones."""
+
+    def predict(
+        self,
+        observation: Observations,
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Return the first best action for each observation `(n, ...)`, and `state`.
+
+        As with SB3's models, a single observation gets a single action.
+        """
+        if np.ndim(observation) == BOARD_AXES:
+            return self.action_values(np.asarray(observation)[None]).argmax(axis=1)[0], state
+        return self.action_values(observation).argmax(axis=1), state
+
+
+class RandomAgent(StochasticAgent):
+    """Plays any legal action, all with the same probability."""
+
+    def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
+        """Return equal probabilities of the legal actions."""
+        return uniform(self._game.legal_actions(observations))
+
+
+class GreedyAgent(StochasticAgent):
+    """Plays the action with the highest immediate reward; ties are broken uniformly."""
+
+    def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
+        """Return equal probabilities of the legal actions with the highest reward."""
+        _, rewards, masks = self._game.afterstates(observations)
+        rewards = np.where(masks, rewards, -1)
+        best = rewards == rewards.max(axis=1, keepdims=True)
+        return uniform(best & masks.astype(np.bool_))
+
+
+def uniform(marked: NDArray[Any]) -> NDArray[np.float64]:
+    """Return equal probabilities, in each row, of the marked actions, if there are any."""
+    probabilities: NDArray[np.float64] = marked / np.maximum(marked.sum(axis=1, keepdims=True), 1)
+    return probabilities

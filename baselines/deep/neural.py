@@ -1,0 +1,321 @@
+"""Q-learning with a small neural network, for tic-tac-toe.
+
+A network takes the nine cells, X 1, O -1 and empty 0, and returns Q(s, a) of each cell a.  After
+the games of an iteration it is fitted to the targets
+
+    max_a' Q(s', a'), or the value of the result after the last action of a game,
+
+which are computed once: the network is its own target network, renewed every iteration.
+
+The defaults are those of a published network.  It learns from the positions of an iteration as they
+are, in minibatches, and is taught that illegal actions lose.  One difference: it learned from one
+position at a time, with a learning rate of 0.1; here 1,000 games are played side by side.
+
+With a buffer (`buffer_size`), transitions are kept, and the network is fitted to the mean target of
+every action that was tried, as in fitted Q-iteration (Riedmiller, "Neural fitted Q iteration",
+2005).  Illegal actions can be masked, and symmetric boards merged.  As with tables, a loss that
+costs more than a win brings makes the best O one that never loses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from baselines.agents import Observations
+from baselines.checks import check, check_least, check_positive, check_shares
+from baselines.deep.ring_buffer import RingBuffer
+from baselines.deep.torch_setup import set_up_torch
+from baselines.episodes import SELF, Episodes, EpisodicLearner
+from baselines.exploration import epsilon_greedy, stepwise
+from baselines.learner import State
+from baselines.tabular.boards import BoardCodes
+from tile_envs.game import Game
+from tile_envs.tictactoe import TicTacToe
+from tile_envs.tictactoe.positions import CELLS, solve
+
+OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+
+
+@dataclass(frozen=True)
+class NeuralSettings:
+    """The settings of a network for tic-tac-toe.
+
+    Attributes:
+        opponent: random, minimax or minimax_first.
+        n_envs: Games played side by side and then learned from.
+        hidden: Units in each of the two hidden layers.
+        optimizer: adam or sgd.
+        learning_rate: Learning rate of the optimizer, above 0.
+        batch_size: Positions of a gradient step.
+        n_epochs: Passes over the positions of an iteration.
+        buffer_size: Transitions in the replay buffer; 0 learns from those of the iteration only.
+        epsilon: Probability of a random action at the start.
+        epsilon_decrease: Decrease of epsilon per step.
+        epsilon_every: Games per step of epsilon.
+        win: Value of a win.
+        draw: Value of a draw.
+        loss: Value of a loss.
+        sigmoid: Whether a sigmoid bounds the network's values between 0 and 1.
+        teach_illegal: Whether illegal actions are taught as losses instead of masked.
+        merge_symmetric: Whether boards that are images of each other are one to the network.
+        threads: Threads of torch.
+    """
+
+    opponent: str = "random"
+    n_envs: int = 1000
+    hidden: int = 36
+    optimizer: str = "sgd"
+    learning_rate: float = 2.0
+    batch_size: int = 128
+    n_epochs: int = 1
+    buffer_size: int = 0
+    epsilon: float = 0.7
+    epsilon_decrease: float = 0.1
+    epsilon_every: int = 200_000
+    win: float = 1.0
+    draw: float = 1.0
+    loss: float = 0.0
+    sigmoid: bool = True
+    teach_illegal: bool = True
+    merge_symmetric: bool = False
+    threads: int = 1
+
+    def check(self) -> None:
+        """Check the ranges.
+
+        Raises:
+            ValueError: If a setting is out of its range.
+        """
+        check("opponent", self.opponent, self.opponent != SELF, "an opponent other than self")
+        check_least(self, 1, "hidden", "batch_size", "n_epochs", "epsilon_every", "threads")
+        check_least(self, 0, "buffer_size")
+        check("optimizer", self.optimizer, self.optimizer in OPTIMIZERS, " or ".join(OPTIMIZERS))
+        check_positive(self, "learning_rate")
+        check_shares(self, "epsilon", "epsilon_decrease")
+        for name in ("win", "draw", "loss") if self.sigmoid else ():
+            expected = "from 0 to 1 with a sigmoid"
+            check(name, getattr(self, name), 0 <= getattr(self, name) <= 1, expected)
+
+
+class Experience(NamedTuple):
+    """Actions and what followed them.
+
+    Attributes:
+        entries: `(n,) int32`, the code of the board times 9 plus the action, both as the network
+            sees them.
+        following: `(n,) int16`, the code of the next board, or -1 after the last action of a game.
+        results: `(n,) float32`, the value of the result after the last action of a game.
+    """
+
+    entries: NDArray[Any]
+    following: NDArray[Any]
+    results: NDArray[Any]
+
+
+class Neural(EpisodicLearner):
+    """A neural network of action values, and the agent that plays the best action.
+
+    Args:
+        game: Tic-tac-toe; its own side and opponent do not matter.
+        seed: The seed of weights, games, exploration and the order of minibatches.
+        settings: The settings; None takes the defaults.
+        sides: The sides that are learned, both if none is given; each has its own network.
+
+    Raises:
+        ValueError: If a setting is out of its range, or the game is another.
+    """
+
+    Settings = NeuralSettings
+
+    def __init__(
+        self,
+        game: Game,
+        seed: int = 0,
+        settings: NeuralSettings | None = None,
+        sides: tuple[str, ...] = (),
+    ) -> None:
+        settings = settings or NeuralSettings()
+        settings.check()
+        if not isinstance(game, TicTacToe):
+            raise ValueError(f"this network plays tic-tac-toe only, not {game}: use qtable or dqn.")
+        super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
+        self._settings = settings
+        self._codes = BoardCodes(game, settings.merge_symmetric, bytes_per_entry=0)
+        set_up_torch(settings.threads)
+        self._players = {
+            side: _Player(settings, seed, game.sides.index(side)) for side in self._sides
+        }
+
+    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+        """Return the value of each action, `(n, 9)`; minus infinity for illegal ones."""
+        codes, actions = self._codes.of(observations)
+        values = np.full((len(codes), CELLS), -np.inf)
+        to_move = self._to_move(observations)
+        for side, player in self._players.items():
+            own = to_move == side
+            values[own] = player.values(codes[own])
+        values = values[np.arange(len(codes))[:, None], actions]
+        return np.where(self._game.legal_actions(observations) > 0, values, -np.inf)
+
+    def explore(
+        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return ε-greedy actions."""
+        settings = self._settings
+        epsilon = stepwise(
+            settings.epsilon, settings.epsilon_decrease, settings.epsilon_every, self.games
+        )
+        return epsilon_greedy(self.action_values(observations), masks, epsilon, rng)
+
+    def update(self, episodes: Episodes) -> None:
+        """Fit the network of the side that has played, all games being on one side."""
+        playing = episodes.playing
+        codes, actions = self._codes.of(episodes.observations[playing])
+        taken = actions[np.arange(len(codes)), episodes.actions[playing]]
+        continues = np.zeros_like(playing)
+        continues[:-1] = playing[1:]
+        following = np.full(playing.shape, -1, np.int16)
+        following[continues] = self._codes.of(episodes.observations[1:][playing[1:]])[0]
+        settings = self._settings
+        results = np.array([settings.draw, settings.win, settings.loss], np.float32)
+        experience = Experience(
+            (codes * CELLS + taken).astype(np.int32),
+            following[playing],
+            results[np.sign(episodes.rewards[playing]).astype(np.int64)],
+        )
+        side = self._to_move(episodes.observations[0, :1])[0]
+        number = self._game.sides.index(side)
+        rng = np.random.default_rng([self._seed, self.iterations, number, 1])
+        self._players[side].learn(experience, rng)
+
+    def _to_move(self, observations: Observations) -> NDArray[np.str_]:
+        """Return the side to move, `(n,)`: X where neither side has set more marks."""
+        return np.where(observations.sum(axis=(1, 2)) == 0, *self._game.sides)
+
+    def state_dict(self) -> State:
+        """Return the networks and buffers, and the number of iterations."""
+        state: State = {"iterations": np.array(self.iterations)}
+        for side, player in self._players.items():
+            state |= {f"{side} {name}": array for name, array in player.state_dict().items()}
+        return state
+
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `state_dict` returned."""
+        for side, player in self._players.items():
+            player.load_state_dict({name: state[f"{side} {name}"] for name in player.state_dict()})
+        self.iterations = int(state["iterations"])
+
+
+class _Player:
+    """The network and the replay buffer of one side."""
+
+    def __init__(self, settings: NeuralSettings, seed: int, number: int) -> None:
+        self._settings = settings
+        self._sign = 1 - 2 * number  # of the own marks, which boards have as 1
+        rng = np.random.default_rng([seed, number])
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(rng.integers(1 << 63)))
+            self._network = torch.nn.Sequential(
+                torch.nn.Linear(CELLS, settings.hidden),
+                torch.nn.ReLU(),
+                torch.nn.Linear(settings.hidden, settings.hidden),
+                torch.nn.ReLU(),
+                torch.nn.Linear(settings.hidden, CELLS),
+                torch.nn.Sigmoid() if settings.sigmoid else torch.nn.Identity(),
+            )
+        self._buffer = RingBuffer(
+            settings.buffer_size,
+            entries=(np.int32, ()),
+            following=(np.int16, ()),
+            results=(np.float32, ()),
+        )
+
+    def values(self, codes: NDArray[Any]) -> NDArray[np.float32]:
+        """Return the network's value of each action, `(n, 9)`."""
+        with torch.no_grad():
+            values: NDArray[np.float32] = self._network(self._inputs(codes)).numpy()
+        return values
+
+    def learn(self, experience: Experience, rng: np.random.Generator) -> None:
+        """Learn from the actions of an iteration, and from those in the buffer if there is one."""
+        if self._settings.buffer_size:
+            self._buffer.store(**experience._asdict())
+            kept = {name: array[: len(self._buffer)] for name, array in self._buffer.arrays.items()}
+            experience = Experience(**kept)
+            codes, targets, weights = _means(experience.entries, self._targets(experience))
+        else:
+            codes, taken = np.divmod(experience.entries, CELLS)
+            weights = np.eye(CELLS, dtype=np.bool_)[taken]
+            targets = np.repeat(self._targets(experience)[:, None], CELLS, axis=1)
+        if self._settings.teach_illegal:
+            illegal = solve().masks[codes] == 0
+            targets[illegal], weights[illegal] = self._settings.loss, True
+        self._fit(codes, targets, weights, rng)
+
+    def _targets(self, experience: Experience) -> NDArray[np.float32]:
+        """Return max_a' Q(s', a') `(n,)`, or the value of the result."""
+        continues = experience.following >= 0
+        following, which = np.unique(experience.following[continues], return_inverse=True)
+        values = self.values(following)
+        if not self._settings.teach_illegal:
+            values = np.where(solve().masks[following] > 0, values, -np.inf)
+        targets: NDArray[np.float32] = experience.results.copy()
+        targets[continues] = values.max(axis=1)[which]
+        return targets
+
+    def _fit(
+        self,
+        codes: NDArray[np.int64],
+        targets: NDArray[np.float32],
+        weights: NDArray[np.bool_],
+        rng: np.random.Generator,
+    ) -> None:
+        """Reduce the weighted squared errors `(n, 9)` of boards `(n,)`, in minibatches."""
+        settings = self._settings
+        optimizer = OPTIMIZERS[settings.optimizer](
+            self._network.parameters(), settings.learning_rate
+        )
+        inputs = self._inputs(codes)
+        wanted, counted = torch.from_numpy(targets), torch.from_numpy(weights.astype(np.float32))
+        for _ in range(settings.n_epochs):
+            order = torch.from_numpy(rng.permutation(len(codes)))
+            for begin in range(0, len(codes), settings.batch_size):
+                rows = order[begin : begin + settings.batch_size]
+                errors = counted[rows] * (self._network(inputs[rows]) - wanted[rows])
+                optimizer.zero_grad()
+                errors.square().mean().backward()
+                optimizer.step()
+
+    def _inputs(self, codes: NDArray[Any]) -> torch.Tensor:
+        marks = solve().marks[codes].reshape(-1, CELLS)
+        return torch.from_numpy((marks * self._sign).astype(np.float32))
+
+    def state_dict(self) -> State:
+        weights = self._network.state_dict()
+        state: State = {name: tensor.numpy().copy() for name, tensor in weights.items()}
+        buffer = self._buffer.state_dict().items()
+        return state | {f"buffer {name}": array.copy() for name, array in buffer}
+
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        names = self._network.state_dict()
+        self._network.load_state_dict({name: torch.from_numpy(state[name]) for name in names})
+        kept = self._buffer.state_dict()
+        self._buffer.load_state_dict({name: state[f"buffer {name}"] for name in kept})
+
+
+def _means(
+    entries: NDArray[Any], targets: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]:
+    """Return the boards that occur `(n,)`, the mean target of each action, and whether any."""
+    size = 3**CELLS * CELLS
+    times = np.bincount(entries, minlength=size).reshape(-1, CELLS)
+    sums = np.bincount(entries, targets, size).reshape(-1, CELLS)
+    codes = np.flatnonzero(times.any(axis=1))
+    means = sums[codes] / np.maximum(times[codes], 1)
+    return codes, means.astype(np.float32), times[codes] > 0

@@ -1,0 +1,1 @@
+"""Exact evaluation: small games, solved completely."""

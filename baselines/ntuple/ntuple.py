@@ -1,0 +1,235 @@
+"""The n-tuple network: learns the value of afterstates by temporal differences (TD).
+
+An episode alternates moves and new tiles.  A move leads from a state to an *afterstate*, without
+chance; a new tile leads from there to the next state:
+
+    s0 --(a0, r0)--> s0' --(new tile)--> s1 --(a1, r1)--> s1' --(new tile)--> s2 ... sT, no move
+
+V(s') estimates the sum of the rewards that follow an afterstate.  The agent plays the action with
+the highest r + V(s').  Then each afterstate is moved towards what followed it, 0 after the last:
+
+    V(s_t') ← V(s_t') + α δ,    δ = r_t+1 + V(s_t+1') - V(s_t').
+
+V(s') is a sum of m table entries (see `network`); each of them changes by α δ / m.  The variants:
+
+direction forward     TD(0) during the game: an afterstate is updated as soon as the next move is
+                      chosen (Szubert and Jaśkowski, "Temporal difference learning of n-tuple
+                      networks for the game 2048", CIG 2014).
+direction backward    The game is stored and learned from its end, so that a result reaches the
+                      first move at once.  With λ = `trace_decay`, the target of s_t' is the
+                      λ-return G_t = r_t+1 + (1 - λ) V(s_t+1') + λ G_t+1.
+method tc             Temporal coherence: each entry also has a rate of its own, |sum of its errors
+                      δ| / sum of all |δ|, which is 1 at first (Beal and Smith, "Temporal coherence
+                      and prediction decay in TD learning", IJCAI 1999; Jaśkowski, "Mastering 2048
+                      with delayed temporal coherence learning, multistage weight promotion,
+                      redundant encoding and carousel shaping", 2018).
+restart               After each game comes another one from its middle, until a game has at most 10
+                      moves, so that late positions are seen as often as early ones (Matsuzaki,
+                      "Developing a 2048 player with backward temporal coherence learning and
+                      restart", ACG 2017).
+
+The same algorithm stands in `plain`, in plain Python; the code that runs is in `learning`.
+Deviations from the articles:
+
+1. α is divided by m, so that α = 1 removes the whole error of a board.  In 2014, each entry changed
+   by α δ.
+2. Forward learning takes V(s_t') in δ from when a_t was chosen, before s_t-1' was updated.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.agents import Observations, ValueAgent
+from baselines.learner import Learner, Metrics, State, checked_sides
+from baselines.ntuple.entries import Net, net_of
+from baselines.ntuple.learning import Played, Rule, play
+from baselines.ntuple.moves import action_values
+from baselines.ntuple.network import Network, new_weights
+from baselines.ntuple.settings import NTupleSettings
+from baselines.seeds import TEST_SEED, training_seeds
+from tile_envs.game import Game
+from tile_envs.random_stream import Words, consecutive, starts
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.kernels import game_tables, rows_of
+
+
+class NTuple(ValueAgent, Learner):
+    """An n-tuple network of the values of afterstates, and the agent that plays by it.
+
+    Args:
+        game: The game.
+        seed: The seed of the games that are learned from.
+        settings: The settings; None is the defaults.
+        sides: None: a sliding game has one player.
+
+    Attributes:
+        game: The game.
+        network: The shape of the network.
+        moves: The number of moves it has learned from since it was made.
+
+    Raises:
+        ValueError: If a setting is outside its range, the game is not a sliding game, or there is
+            not enough memory.
+    """
+
+    Settings = NTupleSettings
+    test_games = 1000
+
+    def __init__(
+        self,
+        game: Game,
+        seed: int = 0,
+        settings: NTupleSettings | None = None,
+        sides: tuple[str, ...] = (),
+    ) -> None:
+        settings = settings or NTupleSettings()
+        settings.check()
+        if not isinstance(game, SlidingGame):
+            raise ValueError("an n-tuple network plays the sliding games, not tic-tac-toe.")
+        checked_sides(game, sides)
+        self._settings, self._seed = settings, seed
+        self.game = game
+        self.network = Network.of(game, settings.network, settings.values, settings.stages)
+        self._tables = game_tables(game)
+        weights = new_weights(self.network, settings.width, settings.initial)
+        self._staged = net_of(self.network, weights)
+        self.iterations = 0
+        self.moves = 0
+
+    @property
+    def games(self) -> int:
+        """The number of games it has learned from, without those begun in the middle."""
+        return self.iterations * self._settings.iteration_games
+
+    @property
+    def net(self) -> Net:
+        """The network for compiled loops, with its weights."""
+        if self.games >= self._settings.stage_games:
+            return self._staged
+        return self._staged._replace(stages=np.zeros_like(self._staged.stages))
+
+    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+        """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones.
+
+        Raises:
+            ValueError: If these are not boards of the game and shape.
+        """
+        rows = rows_of(self.game, observations)
+        return action_values(self._tables, self.net, rows).astype(np.float64)
+
+    def learn(self) -> Metrics:
+        """Play and learn from the games of one iteration.
+
+        Returns:
+            The mean score, the shares of games that reached the largest tiles, and the moves per
+            second.
+
+        Raises:
+            RuntimeError: If learning has diverged.
+        """
+        seeds = training_seeds(self._seed, self.iterations, games=self._settings.iteration_games)
+        began = time.perf_counter()
+        rows, positions = self._starts(seeds)
+        scores, tiles, moves = self._play(rows, positions, self._rule(), self._settings.direction)
+        speed = moves / (time.perf_counter() - began)
+        self.moves += moves
+        self.iterations += 1
+        if self.games - len(seeds) < self._settings.stage_games <= self.games:
+            stages = self.net.weights.reshape(1 + len(self.network.stages), -1)
+            stages[1:] = stages[0]
+        self._check_convergence(rows)
+        return self._metrics(scores, tiles) | {"moves_per_second": speed}
+
+    def _rule(self) -> Rule:
+        """Return how this iteration learns."""
+        settings = self._settings
+        halvings = self.games // settings.halving_games if settings.halving_games else 0
+        rate = settings.learning_rate * 0.5**halvings / self.network.per_board
+        decay, coherent = np.float32(settings.trace_decay), settings.method == "tc"
+        return Rule(np.float32(rate), decay, coherent, settings.restart)
+
+    def _starts(self, seeds: Words) -> tuple[Words, Words]:
+        """Return the rows that games start from, and the positions of their streams after that."""
+        boards, positions = self.game.start.boards(starts(seeds))
+        return rows_of(self.game, boards), positions
+
+    def _play(self, rows: Words, positions: Words, rule: Rule, direction: str) -> Played:
+        """Play games from boards on, and learn by a rule."""
+        threads = self._settings.threads
+        return play(self._tables, self.net, rule, rows, positions, direction, threads)
+
+    def _check_convergence(self, rows: Words) -> None:
+        values = action_values(self._tables, self.net, rows)
+        if np.isnan(values).any() or np.isposinf(values).any():
+            raise RuntimeError(
+                f"learning has diverged after {self.games:,} games: give a learning_rate below "
+                f"{self._settings.learning_rate}; the last checkpoint is from before that."
+            )
+
+    def test(self, games: int) -> Metrics:
+        """Play games without learning, the same ones every time and none that is learned from.
+
+        Returns:
+            The mean score and the shares of games that reached the largest tiles.
+        """
+        scores, tiles, _ = self.play_greedily(consecutive(TEST_SEED, games))
+        return {f"greedy_{name}": value for name, value in self._metrics(scores, tiles).items()}
+
+    def play_greedily(self, seeds: Words) -> Played:
+        """Play the games of seeds as the environment does, without learning."""
+        rule = Rule(np.float32(0), np.float32(0), coherent=False, restart=False)
+        return self._play(*self._starts(seeds), rule, "forward")
+
+    def _metrics(self, scores: NDArray[np.int64], tiles: NDArray[np.int64]) -> Metrics:
+        rules = self.game.rules
+        metrics = {"mean": float(scores.mean())}
+        goal = rules.index_of(rules.goal)
+        for tile in range(goal, min(goal + 5, rules.largest + 1)):
+            metrics[f"reach_{rules.faces[tile]}"] = float((tiles >= tile).mean())
+        return metrics
+
+    def state_dict(self) -> State:
+        """Return the weights, what they mean, and the number of iterations."""
+        network = np.frombuffer(str(self.network).encode(), np.uint8)
+        weights = self.net.weights
+        return {"weights": weights, "network": network, "iterations": np.array(self.iterations)}
+
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over a state.
+
+        Raises:
+            ValueError: If it is that of another network.
+        """
+        if not np.array_equal(state["network"], self.state_dict()["network"]):
+            theirs = state["network"].tobytes().decode(errors="replace")
+            raise ValueError(f"the checkpoint's network is {theirs}, expected {self.network}.")
+        self.net.weights[:] = state["weights"]
+        self.iterations = int(state["iterations"])
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Check a state, exported or not, and take it over; see `Learner.restore`.
+
+        Raises:
+            ValueError: If it is that of another network.
+        """
+        weights = state.get("weights")
+        if weights is not None and weights.dtype == np.float16:  # as `exported` gives them
+            state = {**state, "weights": weights.astype(np.float32)}
+        super().restore(state)
+
+    def exported(self) -> State:
+        """Return a state for playing only: weights of the method td, in half precision.
+
+        Raises:
+            ValueError: If a weight is too large for half precision.
+        """
+        weights = self.net.weights[:: self._settings.width]
+        if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
+            raise ValueError("a weight is too large for half precision: the network cannot shrink.")
+        return self.state_dict() | {"weights": weights.astype(np.float16)}

@@ -1,0 +1,200 @@
+"""The n-tuple learner in plain Python: slow, and short enough to learn from.
+
+An episode alternates moves and new tiles.  A move leads from a state to an *afterstate*, without
+chance; a new tile leads from there to the next state, until no move is legal:
+
+    s0 --(a0, r0)--> s0' --(new tile)--> s1 --(a1, r1)--> s1' --(new tile)--> s2 ... sT
+
+The network estimates V(s'), the sum of all rewards after an afterstate.  It holds a table for each
+tuple of cells.  The tiles on these cells choose an entry of the table, once in each symmetric
+orientation g of the board:
+
+    V(s') = Σ over tuples i, Σ over orientations g:  table_i[tiles of g(s') on the cells of tuple i]
+
+Of all actions the best one is played, a_t = argmax over a of r + V(s').  After it, V(s_t') is moved
+towards a target G_t, which knows more of the rest of the game: all m entries change by
+
+    α/m (G_t - V(s_t')).
+
+TD(0) takes G_t = r_t+1 + V(s_t+1'), and 0 after the last move.  The other targets and rates are
+defined below, where they are used; `ntuple` names the articles.
+
+    learner = PlainNTuple(SlidingGame(RULES_2048), settings=NTupleSettings(network="0123 4567"))
+    scores = [learner.learn() for _ in range(100)]
+
+The compiled learner does the same with all settings, in single precision, a thousand times faster.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.agents import Observations, ValueAgent
+from baselines.ntuple.network import Network
+from baselines.ntuple.settings import SHORTEST_RESTART, NTupleSettings
+from tile_envs.random_stream import starts
+from tile_envs.sliding.game import SlidingGame
+
+Board = NDArray[np.uint8]
+Entry = tuple[int, ...]
+"""The number of a tuple, and the tiles on its cells."""
+
+
+class Move(NamedTuple):
+    """A move s_t --(a_t, r_t)--> s_t'.
+
+    Attributes:
+        reward: r_t.
+        afterstate: s_t', `(R, C)`.
+        value: V(s_t') at the time of the move.
+    """
+
+    reward: int
+    afterstate: Board
+    value: float
+
+
+class PlainNTuple(ValueAgent):
+    """An n-tuple network that learns as `baselines.ntuple.ntuple.NTuple` does.
+
+    Args:
+        game: The game.
+        seed: The seed of all that is drawn.
+        settings: The settings; None is the defaults.  Those of stages, of halving and of iterations
+            are not used.
+
+    Attributes:
+        weights: The entries of all tables; `initial` / m where nothing has been learned.
+        errors: In temporal coherence, the sum E of each entry's errors.
+        sizes: The sum A of their absolute values.
+    """
+
+    def __init__(
+        self, game: SlidingGame, seed: int = 0, settings: NTupleSettings | None = None
+    ) -> None:
+        self.settings = settings or NTupleSettings()
+        self.settings.check()
+        self.game, self.rng = game, np.random.default_rng(seed)
+        network = Network.of(game, self.settings.network, self.settings.values, ())
+        self.tuples, self.values, self.m = network.tuples, network.values, network.per_board
+        initial = self.settings.initial / self.m
+        self.weights: dict[Entry, float] = defaultdict(lambda: initial)
+        self.errors: dict[Entry, float] = defaultdict(float)
+        self.sizes: dict[Entry, float] = defaultdict(float)
+
+    # The network.
+
+    def entries(self, board: Board) -> list[Entry]:
+        """Return the m entries of a board: each tuple's in each symmetric orientation.
+
+        Tiles too large for the table share its last value.
+        """
+        tiles = np.minimum(board.ravel(), self.values - 1)
+        images = tiles[self.game.symmetries.cells].tolist()
+        return [
+            (number, *(image[cell] for cell in cells))
+            for image in images
+            for number, cells in enumerate(self.tuples)
+        ]
+
+    def value(self, afterstate: Board) -> float:
+        """Return V(s'), the sum of the entries."""
+        return sum(self.weights[entry] for entry in self.entries(afterstate))
+
+    def update(self, afterstate: Board, error: float) -> None:
+        """Change the entries of an afterstate by its error δ = G - V(s').
+
+            TD    w ← w + α/m δ
+            TC    w ← w + α/m δ |E| / A,    E ← E + δ,    A ← A + |δ|
+
+        Temporal coherence (TC) gives each entry a rate of its own, 1 at first: it remains high as
+        long as the errors have the same sign, and falls when they cancel out.
+        """
+        for entry in self.entries(afterstate):
+            rate = self.settings.learning_rate / self.m
+            if self.settings.method == "tc":
+                if self.sizes[entry] > 0:
+                    rate *= abs(self.errors[entry]) / self.sizes[entry]
+                self.errors[entry] += error
+                self.sizes[entry] += abs(error)
+            self.weights[entry] += rate * error
+
+    # Play.
+
+    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+        """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
+        afterstates, rewards, masks = self.game.afterstates(observations)
+        values = np.array([[self.value(after) for after in of_state] for of_state in afterstates])
+        return np.where(masks > 0, rewards + values.reshape(rewards.shape), -np.inf)
+
+    def choose(self, state: Board) -> Move | None:
+        """Return the move with the highest r + V(s'), the first of equals, or None."""
+        (afterstates,), (rewards,), (masks,) = self.game.afterstates(state[None])
+        moves = [
+            Move(int(rewards[action]), afterstates[action], self.value(afterstates[action]))
+            for action in np.flatnonzero(masks)
+        ]
+        return max(moves, key=lambda move: move.reward + move.value, default=None)
+
+    def reply(self, afterstate: Board) -> Board:
+        """Return the next state: a new tile appears, s_t' --(new tile)--> s_t+1."""
+        _, states, probabilities = self.game.replies(afterstate[None])
+        following: Board = states[self.rng.choice(len(states), p=probabilities)]
+        return following
+
+    def play(self, state: Board) -> list[Move]:
+        """Play a game from a state to its end, without learning."""
+        episode = []
+        while (move := self.choose(state)) is not None:
+            episode.append(move)
+            state = self.reply(move.afterstate)
+        return episode
+
+    # Learning.
+
+    def learn(self) -> int:
+        """Play a game, learn from it, and return its score."""
+        seeds = self.rng.integers(1 << 64, size=1, dtype=np.uint64)
+        (state,), _ = self.game.start.boards(starts(seeds))
+        forward = self.settings.direction == "forward"
+        episode = self.learn_forward(state) if forward else self.learn_backward(state)
+        return sum(move.reward for move in episode)
+
+    def learn_forward(self, state: Board) -> list[Move]:
+        """Play a game, and update each afterstate as soon as the next move is chosen: TD(0).
+
+        G_t = r_t+1 + V(s_t+1'),    0 if no move is legal in s_t+1
+        """
+        episode = []
+        move = self.choose(state)
+        while move is not None:
+            episode.append(move)
+            following = self.choose(self.reply(move.afterstate))
+            target = 0.0 if following is None else following.reward + following.value
+            self.update(move.afterstate, target - move.value)
+            move = following
+        return episode
+
+    def learn_backward(self, state: Board) -> list[Move]:
+        """Play a game, and update its afterstates from the last to the first: TD(λ).
+
+            G_t = r_t+1 + (1 - λ) V(s_t+1') + λ G_t+1,    0 after the last move
+
+        V(s_t+1') has been updated by then, so a result reaches the first move at once.  With
+        restart, another game then begins in the middle of this one, so that late positions are seen
+        as often as early ones.
+        """
+        episode, decay = self.play(state), self.settings.trace_decay
+        target = 0.0
+        for move in reversed(episode):
+            self.update(move.afterstate, target - self.value(move.afterstate))
+            value = self.value(move.afterstate)
+            target = move.reward + (1 - decay) * value + decay * target
+        if self.settings.restart and len(episode) > SHORTEST_RESTART:
+            middle = episode[len(episode) // 2]
+            self.learn_backward(self.reply(middle.afterstate))
+        return episode

@@ -1,0 +1,132 @@
+"""Rows of results: as text, and in files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Row = dict[str, Any]
+
+SUFFIXES = (".csv", ".json")
+
+
+def block(row: Row) -> str:
+    """Return a row as text: the block of results that the field compares."""
+    options = [f"{key}={value}" for key, value in row["env_kwargs"].items()]
+    head = [f"{row['agent']} on {row['env']}", *options]
+    if "worst" in row:
+        worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
+        return f"{', '.join(head)}, exactly\n{_shares(row)}\n  against every opponent: {worst}"
+    head += [f"{row['episodes']:,} games", f"seed {row['seed']}"]
+    interval = ""
+    if row["low"] is not None:
+        interval = f"   95 % interval {_figure(row['low'])} to {_figure(row['high'])}"
+    lines = [
+        ", ".join(head),
+        f"  mean    {_figure(row['mean'])}{interval}",
+        f"  median  {_figure(row['median'])}   "
+        f"min {_figure(row['min'])}   max {_figure(row['max'])}",
+        f"  moves   {row['moves_per_second']:,} a second",
+    ]
+    if "win" in row:
+        lines.append(_shares(row))
+    if row["reach"]:
+        lines += _reach_lines(row["reach"])
+    if row.get("bins"):
+        lines += ["  games by score", *(f"  {n:>7,}+  {k:>9,}" for n, k in row["bins"].items())]
+    return "\n".join(lines)
+
+
+def _shares(row: Row) -> str:
+    return "   ".join(f"  {key} {row[key]:.3%}" for key in ("win", "draw", "loss"))
+
+
+def _reach_lines(reach: Mapping[int, float]) -> list[str]:
+    """Return the shares of games that reached each tile, and that ended with it as the largest."""
+    lines = [f"  {'tile':>7}  {'reached':>9}  {'ended':>9}"]
+    beyond = [*list(reach.values())[1:], 0.0]
+    for (face, share), more in zip(reach.items(), beyond, strict=True):
+        if share > more:  # tiles that every game went beyond say nothing
+            lines.append(f"  {face:>7}  {share:>9.2%}  {share - more:>9.2%}")
+    return lines
+
+
+def _figure(value: float) -> str:
+    """Return a score as text, with decimals where it is small."""
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:,.3g}"
+
+
+def histogram(returns: NDArray[np.float64], width: int) -> dict[int, int]:
+    """Count games by score: the count of each bin, by its lower end, a multiple of `width`."""
+    begins, counts = np.unique(returns // width * width, return_counts=True)
+    return {int(begin): int(count) for begin, count in zip(begins, counts, strict=True)}
+
+
+def checked_path(path: Path) -> Path:
+    """Return a path that rows can be written to.
+
+    Raises:
+        ValueError: If its suffix says neither `.csv` nor `.json`, or its folder does not exist.
+    """
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"rows are written to {' or '.join(SUFFIXES)} files, got {path}.")
+    if not path.resolve().parent.is_dir():
+        raise ValueError(f"the folder of {path} does not exist: make it first.")
+    return path
+
+
+def write_rows(rows: Sequence[Row], path: Path) -> None:
+    """Write rows to a file, which is replaced when all is written.
+
+    A `.json` file is a list of rows; in a `.csv` file, dictionaries are JSON cells.
+
+    Raises:
+        OSError: If the file cannot be written; the one before is still there then.
+    """
+    text = io.StringIO()
+    if path.suffix == ".json":
+        json.dump(list(rows), text, indent=2)
+        text.write("\n")
+    else:
+        writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)))
+        writer.writeheader()
+        for row in rows:
+            cells = {k: json.dumps(v) if isinstance(v, dict) else v for k, v in row.items()}
+            writer.writerow(cells)
+    write_file(path, text.getvalue().encode())
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file beside the present one, and rename it: there is always a whole one."""
+    with replacing(path) as beside, beside.open("wb") as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a path to write to; what is written there, if anything, then replaces the file.
+
+    If the writing fails, the file stays as it was, and nothing is left beside it.
+    """
+    beside = path.with_name(f"{path.name}.part")
+    try:
+        yield beside
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    if beside.exists():
+        beside.replace(path)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows of a `.csv` file, as text by column."""
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))

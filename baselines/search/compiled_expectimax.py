@@ -1,0 +1,163 @@
+"""Expectimax over the values of an n-tuple network, compiled; see `expectimax` for the definition.
+
+Values of afterstates are kept in a transposition table (Zobrist 1970, Greenblatt et al. 1967 for
+chess), which stays valid as long as the network does not change.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.agents import Observations
+from baselines.ntuple.entries import Indices, Net
+from baselines.ntuple.moves import best_move, pushed_to, room_for, rows_after, value_of
+from baselines.ntuple.ntuple import NTuple
+from tile_envs.compiled import compiled_loop
+from tile_envs.random_stream import Words
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.kernels import (
+    ACTIONS_END,
+    CELL,
+    CELL_IN_LINE,
+    ONE,
+    GameTables,
+    Word,
+    game_tables,
+    mixed,
+    placed,
+    rows_of,
+    transposed,
+)
+from tile_envs.sliding.tables import LINE_BITS
+
+LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
+
+
+class CompiledSearch:
+    """Searches boards one after the other, with a transposition table of its own.
+
+    Args:
+        learner: The agent whose values are searched with.
+        game: The game.
+        table_bits: The transposition table has 2 to this power of entries, 20 bytes each.
+
+    Raises:
+        ValueError: If the network is that of another game.
+    """
+
+    def __init__(self, learner: NTuple, game: SlidingGame, table_bits: int) -> None:
+        if (learner.game.rules, learner.game.shape) != (game.rules, game.shape):
+            raise ValueError(f"the network is for {learner.network}, not for {game}.")
+        self._game, self._tables, self._net = game, game_tables(game), learner.net
+        size = 1 << table_bits
+        self._table = TranspositionTable(np.zeros((size, 2), np.uint64), np.zeros(size, np.float32))
+
+    def __call__(self, boards: Observations, depths: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`."""
+        rows = rows_of(self._game, boards)
+        return search(self._tables, self._net, self._table, rows, depths).astype(np.float64)
+
+
+class TranspositionTable(NamedTuple):
+    """Afterstates that have been searched; a new entry replaces the old one in its place.
+
+    Attributes:
+        keys: `(size, 2) uint64`, an afterstate's rows and the depth of its search; 0 is no entry.
+        values: `(size,) float32`, its value.
+    """
+
+    keys: Words
+    values: NDArray[np.float32]
+
+
+@compiled_loop
+def search(
+    game: GameTables,
+    net: Net,
+    table: TranspositionTable,
+    rows: Words,
+    depths: NDArray[np.int64],
+) -> NDArray[np.float32]:
+    """Return the action values of boards.
+
+    Args:
+        game: The game.
+        net: The network.
+        table: The transposition table of this game and network; changed in place.
+        rows: The boards, `(n, 4)`.
+        depths: The depths of their searches, `(n,)`, at least 1.
+
+    Returns:
+        `(n, 4)`, reward included; minus infinity for illegal actions.
+    """
+    values = np.full((len(rows), 4), -np.inf, np.float32)
+    indices = np.zeros(room_for(net, ACTIONS_END), np.uint32)
+    for i in range(len(rows)):
+        a, b, c, d = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
+        columns = transposed(a, b, c, d)
+        for direction in range(4):
+            action = Word(direction)
+            after = pushed_to(game, action, a, b, c, d, columns)
+            if after.changed:
+                if depths[i] == 1:
+                    value = value_of(game, net, action, after, indices)
+                else:
+                    e, f, g, h = rows_after(game, action, after)
+                    left = Word(depths[i] - 1)
+                    value = afterstate_value(game, net, table, e, f, g, h, left, indices)
+                values[i, direction] = np.float32(after.reward) + value
+    return values
+
+
+@compiled_loop
+def afterstate_value(
+    game: GameTables,
+    net: Net,
+    table: TranspositionTable,
+    a: Word,
+    b: Word,
+    c: Word,
+    d: Word,
+    left: Word,
+    indices: Indices,
+) -> np.float32:
+    """Return A(s', left) of an afterstate, given by its rows, `left` at least 1."""
+    first = a | b << LINE | c << TWO_LINES
+    second = d | left << LINE
+    place = mixed(first ^ mixed(second)) & Word(len(table.values) - 1)
+    if table.keys[place, 0] == first and table.keys[place, 1] == second:
+        return np.float32(table.values[place])
+    total, empty = np.float64(0), 0
+    for line in range(game.rows):
+        row = a if line == 0 else b if line == 1 else c if line == 2 else d
+        for column in range(game.columns):
+            shift = Word(column) * CELL
+            if row >> shift & CELL_IN_LINE:
+                continue
+            empty += 1
+            cell = Word(line) << CELL | shift
+            for i in range(len(game.tiles)):
+                e, f, g, h = placed(a, b, c, d, cell, game.tiles[i])
+                highest = np.float32(-np.inf)
+                if left == ONE:
+                    highest = best_move(game, net, e, f, g, h, indices, Word(0))[3]
+                else:
+                    columns = transposed(e, f, g, h)
+                    for direction in range(4):
+                        action = Word(direction)
+                        after = pushed_to(game, action, e, f, g, h, columns)
+                        if after.changed:
+                            p, q, r, s = rows_after(game, action, after)
+                            value = afterstate_value(
+                                game, net, table, p, q, r, s, left - ONE, indices
+                            )
+                            highest = max(highest, value + np.float32(after.reward))
+                if highest > -np.inf:
+                    total += game.probabilities[i] * highest
+    value = np.float32(total / empty)
+    table.keys[place, 0], table.keys[place, 1] = first, second
+    table.values[place] = value
+    return value

@@ -1,0 +1,1 @@
+"""Benchmarks: the list of experiments, their runner, the committed rows, the pages made of them."""

@@ -1,0 +1,249 @@
+"""The list of everything that is measured or trained for a table.
+
+`run` makes the rows of each experiment, `report` writes the pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from benchmarks.kinds import Exact, Experiment, Games, Measure, Pairings, Sampled
+
+SIDES = ("X", "O")
+
+GAME_2048, GAME_2584, TICTACTOE = "Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"
+
+# Named agents, sampled.  A preset's own number of games comes before `episodes`.
+PLAYED = (Sampled(10_000),)
+AGENTS = (
+    Experiment("agents", "random", "random", GAME_2048, preset="article", evaluations=PLAYED),
+    *(
+        Experiment("agents", agent, agent, env, options, evaluations=PLAYED, cost=0.1)
+        for env, options in (
+            (GAME_2048, {}),
+            (GAME_2584, {}),
+            *((TICTACTOE, {"side": side}) for side in SIDES),
+        )
+        for agent in ("random", "greedy")
+    ),
+)
+
+# Tic-tac-toe: every agent against every other, and every learner from several seeds.
+
+
+def _met(label: str, agent: str, cost: float = 0.0, **changes: Any) -> Experiment:
+    return Experiment(
+        "crosstable", label, agent, TICTACTOE, {}, evaluations=Pairings(), cost=cost, **changes
+    )
+
+
+CROSSTABLE = (
+    _met("random", "random"),
+    _met("minimax", "minimax"),
+    _met("minimax_first", "minimax_first"),
+    _met("mcts kept", "mcts", agent_kwargs={"playouts": 4000, "kept": True}),
+    _met("mcts", "mcts", agent_kwargs={"playouts": 1000}, cost=0.2),
+    _met("qtable published", "qtable", preset="published", trained=True, cost=0.2),
+    _met("qtable", "qtable", trained=True, cost=0.1),
+    _met("value_table published", "value_table", preset="published", trained=True),
+    _met("value_table", "value_table", trained=True, cost=0.1),
+    _met("neural published", "neural", preset="published", trained=True, cost=1.1),
+    _met("neural", "neural", trained=True, cost=0.8),
+    _met("dqn", "dqn", trained=True, cost=5.3),
+)
+SEEDS = tuple(
+    replace(each, table="seeds", seeds=6, evaluations=Exact(), cost=6 * each.cost)
+    for each in CROSSTABLE
+    if each.trained
+)
+
+# The learners of the sliding games, by minutes of learning.
+
+
+def _learning(table: str, label: str, agent: str, env: str = GAME_2048, **how: Any) -> Experiment:
+    return Experiment(table, label, agent, env, trained=True, **how)
+
+
+ALONE = (Sampled(1_000),)
+SEARCHES = (Sampled(1_000), Sampled(300, depth=2), Sampled(100, depth=3))
+TWO_CORES = {"threads": 2}
+NTUPLE = (
+    _learning(
+        *("ntuple", "one core", "ntuple"),
+        minutes=(0.75, 1, 2, 4),
+        seeds=3,
+        evaluations=ALONE,
+        cost=3,
+    ),
+    _learning(
+        *("ntuple", "two cores", "ntuple"),
+        settings=TWO_CORES,
+        minutes=(1, 2, 5, 10),
+        evaluations=SEARCHES,
+        cost=3,
+    ),
+    _learning(
+        *("ntuple", "two cores, stages", "ntuple"),
+        settings=TWO_CORES
+        | {
+            "stages": (4096, 8192, 16384),
+            "stage_games": 30_000,
+            "halving_games": 60_000,
+        },
+        minutes=(25, 50),
+        evaluations=SEARCHES,
+        cost=6,
+    ),
+    _learning(
+        *("ntuple", "one core", "ntuple", GAME_2584), minutes=(1, 5), evaluations=ALONE, cost=1
+    ),
+    _learning(
+        *("ntuple", "two cores, 1 and 3 appear", "ntuple", GAME_2584),
+        env_kwargs={"spawn": {"1": 0.75, "3": 0.25}},
+        settings=TWO_CORES,
+        minutes=(1, 10),
+        evaluations=SEARCHES,
+        cost=4,
+    ),
+    *(
+        _learning(
+            *("ntuple", f"course, {values} values", "ntuple", GAME_2584),
+            preset="course",
+            settings={"values": values},
+            minutes=(2, 4, 12),
+            evaluations=ALONE,
+            cost=2,
+        )
+        for values in (21, 26)
+    ),
+)
+
+SHORT = (Sampled(300),)
+SHORT_SEARCHES = (Sampled(300), Sampled(100, depth=2))
+STRONG = _learning("deep", "a strong agent", "ntuple", minutes=(1,))
+DEEP = (
+    *(
+        _learning(
+            *("deep", "dqn", "dqn", env),
+            minutes=(15, 30, 60),
+            evaluations=SHORT_SEARCHES,
+            cost=cost,
+        )
+        for env, cost in ((GAME_2048, 15), (GAME_2584, 30))
+    ),
+    _learning(
+        *("deep", "dqn, after a strong agent", "dqn"),
+        settings={"replay_steps": 5_000},
+        replays=Games(STRONG, episodes=100),
+        minutes=(15,),
+        evaluations=SHORT,
+        cost=4,
+    ),
+    _learning(
+        *("deep", "ppo", "ppo"),
+        settings={"threads": 1},
+        minutes=(15,),
+        evaluations=SHORT,
+        cost=1,
+    ),
+)
+
+DRAWN = (Sampled(300), Sampled(300, depth=2, samples=1), Sampled(100, depth=3, samples=1))
+IDEAS: Mapping[str, Mapping[str, Any]] = {
+    "a plane for each tile": {"one_hot": True},
+    "falling epsilon": {"epsilon_halving": 10},
+    "longer memory and samples": {
+        "buffer_size": 200_000,
+        "others": 5_000,
+        "learning_starts": 6_000,
+    },
+    "batches of 1,000": {"batch_size": 1_000},
+}
+RECIPE = (
+    _learning("recipe", "article", "article", minutes=(10, 30, 90), evaluations=DRAWN, cost=2),
+    *(
+        _learning(
+            *("recipe", f"article, {idea}", "article"),
+            settings={"threads": 1, **settings},
+            minutes=(15,),
+            evaluations=DRAWN[:2],
+            cost=1,
+        )
+        for idea, settings in IDEAS.items()
+    ),
+)
+
+MEASURES = (
+    Measure(
+        *("kernels", "n-tuple networks", "benchmarks.speed.ntuple"),
+        measures=(
+            "4x6 TC training",
+            "4x6 TD(0) training",
+            "4x6 greedy play",
+            "4x6 search, 2-ply",
+            "4x6 search, 3-ply",
+            "two threads against one, TC",
+        ),
+        options={"turns": 5},
+        cost=10,
+    ),
+    Measure(
+        *("bridge", "Stable-Baselines3", "benchmarks.speed.sb3"),
+        measures=("steps per second", "share of training"),
+        options={"turns": 7},
+        cost=5,
+    ),
+    Measure(
+        *("speed", "start-up", "benchmarks.speed.start_up"),
+        measures=("import tile_envs, ms", "first gym.make, s", "memory of the engine, MiB"),
+        options={"turns": 7},
+        cost=1,
+    ),
+    Measure(
+        *("speed", "environments", "benchmarks.speed.environments"),
+        measures=("steps per second",),
+        options={"turns": 7},
+        cost=4,
+    ),
+)
+
+EXPERIMENTS: tuple[Experiment | Measure, ...] = (
+    *AGENTS,
+    *CROSSTABLE,
+    *SEEDS,
+    *NTUPLE,
+    *DEEP,
+    *RECIPE,
+    *MEASURES,
+)
+
+
+def selected(
+    names: Sequence[str], experiments: Sequence[Experiment | Measure] = EXPERIMENTS
+) -> list[Experiment | Measure]:
+    """Return the experiments of these names; all if there are none.
+
+    Args:
+        names: Each a table, a label, or both as "TABLE/LABEL".
+        experiments: The list that is chosen from.
+
+    Raises:
+        ValueError: If nothing has one of these names.
+    """
+    tables = dict.fromkeys(each.table for each in experiments)
+    labels = dict.fromkeys(each.label for each in experiments)
+    for name in names:
+        if not any(name in _names(each) for each in experiments):
+            raise ValueError(
+                f"there is no {name!r}: the tables are {', '.join(tables)}; "
+                f"the experiments are {', '.join(map(repr, labels))}."
+            )
+    wanted = set(names)
+    return [each for each in experiments if not wanted or wanted & set(_names(each))]
+
+
+def _names(experiment: Experiment | Measure) -> tuple[str, str, str]:
+    table, label = experiment.table, experiment.label
+    return table, label, f"{table}/{label}"

@@ -1,0 +1,82 @@
+"""The rows of the tables: what names a row, and the files that hold them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from baselines.rows import read_rows, write_rows
+
+Row = dict[str, Any]
+Key = tuple[str, ...]
+
+FOLDER = Path(__file__).parent / "results"
+VERSION = "version"
+
+_LEARNING = ("agent", "env", "label", "train_seed", "minutes", "depth", "samples")
+_SPEED = ("measure", "package", "game", "kind", "num_envs")
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "agents": ("env", "env_kwargs", "agent", "preset"),
+    "crosstable": ("x", "o"),
+    "seeds": ("label", "seed", "side"),
+    "ntuple": _LEARNING,
+    "deep": _LEARNING,
+    "recipe": _LEARNING,
+    "kernels": ("measure", "package"),
+    "bridge": _SPEED,
+    "speed": _SPEED,
+}
+"""By table, the columns that name a row."""
+
+
+def key_of(table: str, row: Mapping[str, Any]) -> Key:
+    """Return what names a row, the same for a row of a file and one that has just been made."""
+    return tuple(_text(row.get(column)) for column in KEYS[table])
+
+
+def read(folder: Path, table: str) -> dict[Key, Row]:
+    """Return the rows of a table by what names them, as text by column; none without a file."""
+    path = folder / f"{table}.csv"
+    rows = read_rows(path) if path.exists() else []
+    return {key_of(table, row): row for row in rows}
+
+
+def add(folder: Path, table: str, rows: Iterable[Row]) -> None:
+    """Write rows to a table's file, in place of those of the same names, sorted by name.
+
+    A row with an `error` replaces no row without one.
+    """
+    known = read(folder, table)
+    for row in rows:
+        key = key_of(table, row)
+        if not (row.get("error") and key in known and not known[key].get("error")):
+            known[key] = row
+    columns = dict.fromkeys(column for row in known.values() for column in row)
+    ordered = [known[key] for key in sorted(known, key=_order)]
+    rows = [{column: row.get(column) for column in columns} for row in ordered]
+    write_rows(rows, folder / f"{table}.csv")
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value))
+    try:
+        return f"{float(value):g}"
+    except ValueError:
+        return str(value)
+
+
+def _order(key: Key) -> list[tuple[int, float, str]]:
+    """Return what sorts numbers as numbers, before texts."""
+    return [_part(text) for text in key]
+
+
+def _part(text: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(text), ""
+    except ValueError:
+        return 1, 0.0, text

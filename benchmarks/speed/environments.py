@@ -1,0 +1,109 @@
+"""Measures environments, ours beside those of other packages that are installed.
+
+All of them play uniformly random legal actions, one game after another, in steps per second of CPU
+time on one core.  Our vector environments use their own sampler; they make observations, masks and
+other infos on every step, as always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+import tile_envs  # noqa: F401
+from benchmarks.speed.peers import Peer, Play, installed
+from benchmarks.speed.turns import Row, speed_key, speed_rows
+
+WARM_UP_STEPS = 100
+GAMES = {"2048": "Tiles2048-v0", "2584": "Tiles2584-v0", "tic-tac-toe": "TicTacToe-v0"}
+SIZES = (1, 64, 1024, 4096, 16384, 65536)
+SECONDS = 0.7
+
+
+def keys(turns: int, **options: Any) -> list[Row]:
+    """Return the columns that name each row that can be made on this machine."""
+    return [speed_key(candidate) for candidate in _candidates(**options)]
+
+
+def rows(turns: int, seconds: float = SECONDS, **options: Any) -> list[Row]:
+    """Measure all candidates side by side.
+
+    Args:
+        turns: Turns of each candidate.
+        seconds: CPU time of a turn, about.
+        **options: `games`, which of `GAMES` are played; `sizes`, how many of a game at once; and
+            `peers`, whether other packages are measured.
+    """
+    return speed_rows(_candidates(**options), turns, seconds)
+
+
+def _candidates(
+    games: Sequence[str] = tuple(GAMES),
+    sizes: Sequence[int] = SIZES,
+    peers: bool = True,
+    seconds: float = SECONDS,
+) -> list[Peer]:
+    ours = [_ours(game, num_envs) for game in games for num_envs in sizes]
+    return [*ours, *(peer for peer in installed() if peers and peer.game in games)]
+
+
+def _vector(game: str, num_envs: int) -> Play:
+    envs: Any = gym.make_vec(GAMES[game], num_envs=num_envs)
+    envs.reset(seed=0)
+    envs.action_space.seed(0)
+    answered = bool(envs.game.sides)
+    due = 0  # games that the next step resets; no ply is played there
+
+    def play(steps: int) -> int:
+        nonlocal due
+        played = 0
+        while played < steps:
+            _, rewards, terminations, _, _ = envs.step(envs.sample_legal_actions())
+            played += num_envs - due
+            if answered:  # by the opponent, unless our own mark was the last
+                played += num_envs - due - int(np.count_nonzero(terminations & (rewards >= 0)))
+            due = int(np.count_nonzero(terminations))
+        return played
+
+    play(WARM_UP_STEPS * num_envs)
+    return play
+
+
+def _single(game: str) -> Play:
+    env = gym.make(GAMES[game])
+    answered = bool(env.unwrapped.game.sides)  # type: ignore[attr-defined]
+    n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
+    legal = {
+        bytes(bits >> action & 1 for action in range(n_actions)): [
+            action for action in range(n_actions) if bits >> action & 1
+        ]
+        for bits in range(1 << n_actions)
+    }
+    random = Random(0).random
+    _, info = env.reset(seed=0)
+
+    def play(steps: int) -> int:
+        nonlocal info
+        played = 0
+        while played < steps:
+            actions = legal[info["action_mask"].tobytes()]
+            _, reward, terminated, _, info = env.step(actions[int(random() * len(actions))])
+            played += 1
+            if answered and not (terminated and float(reward) >= 0):
+                played += 1
+            if terminated:
+                _, info = env.reset()
+        return played
+
+    play(WARM_UP_STEPS)
+    return play
+
+
+def _ours(game: str, num_envs: int) -> Peer:
+    if num_envs == 1:
+        return Peer("tile-envs", game, "single", 1, lambda n: _single(game))
+    return Peer("tile-envs", game, "vector", num_envs, lambda n: _vector(game, n))

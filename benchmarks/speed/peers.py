@@ -1,0 +1,342 @@
+"""Other packages' 2048 and tic-tac-toe, played at random as fast as their public APIs allow.
+
+`environments` measures our environments against these peers.  None of them is a dependency: a peer
+is imported only when it is made, and `installed` lists those that are there to be made.
+
+What is counted is the same for every peer:
+
+* 2048: one step is one legal move and the new tile that follows it.
+* Tic-tac-toe: one step is one ply, a mark set by either player.
+
+Every action is legal and uniformly random among the legal ones, and a finished game is followed
+by a new one.  Where a package has more than one way to play, the fastest is taken: what makes a
+peer slow should be the peer.
+
+Measure a peer by the CPU time of the whole process, over all of its threads
+(`time.process_time`), not by the clock on the wall: some peers start threads of their own.  JAX
+is held to the CPU and to one thread, with which it gets the most out of its CPU time.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+
+Play = Callable[[int], int]
+"""Plays at least that many steps and returns how many it played."""
+
+_SEED = 0
+_WARM_UP_STEPS = 1_000
+_TICKS_PER_CALL = 64
+"""Steps of a whole batch in one compiled call, enough that the cost of calling disappears."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A game in another package.
+
+    Attributes:
+        package: The name that pip knows the package by.
+        game: "2048" or "tic-tac-toe".
+        kind: "single" for one game at a time, "vector" for a batch of games.
+        num_envs: 1 for a single game, else the batch size that suits the peer best.
+        make: Imports, builds, compiles and warms up the peer for a number of games, and returns
+            the function that plays them: only its calls are to be timed.
+    """
+
+    package: str
+    game: str
+    kind: str
+    num_envs: int
+    make: Callable[[int], Play]
+
+
+def installed() -> list[Peer]:
+    """Return the peers whose packages, and what those need to be imported, can be found."""
+    return [peer for peer in PEERS if all(map(_is_found, _MODULES[peer.package]))]
+
+
+def _is_found(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _check_single(num_envs: int) -> None:
+    if num_envs != 1:
+        raise ValueError(f"this peer plays 1 game at a time, not {num_envs}")
+
+
+def _warmed_up(play: Play) -> Play:
+    play(_WARM_UP_STEPS)
+    return play
+
+
+def _limit_jax() -> None:
+    """Hold JAX to the CPU and to one thread; without effect once JAX has computed something."""
+    # XLA sizes its thread pool by this variable.  `--xla_cpu_multi_thread_eigen=false` in XLA_FLAGS
+    # does not do it: the threads remain, and two of them take twice the CPU time for the same.
+    os.environ["NPROC"] = "1"
+
+    import jax
+
+    jax.config.update("jax_platforms", "cpu")
+
+
+def _hide_pygame_greeting() -> None:
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+
+
+def _random_legal(key: Any, mask: Any) -> Any:
+    """Draw one legal action per game from a batch of masks.
+
+    It takes one random number per game: on a CPU, random numbers are what costs, and the usual
+    `jax.random.categorical` draws one per action.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    rank = jnp.cumsum(mask, axis=-1)
+    num_legal = rank[:, -1]
+    chosen = (jax.random.uniform(key, num_legal.shape) * num_legal).astype(rank.dtype)
+    return jnp.argmax(rank > chosen[:, None], axis=-1).astype(jnp.int32)
+
+
+def _play_jax(tick: Callable[[Any], Any], carry: Any, num_envs: int) -> Play:
+    """Return the play function for `tick`, which steps every game of a batch once."""
+    import jax
+
+    def body(carry: Any, _: None) -> tuple[Any, None]:
+        # The barrier makes XLA compute all that a step returns, observations included, in every
+        # step.  A checksum would too, but costs pgx a fifth to a quarter of its speed.
+        return jax.lax.optimization_barrier(tick(carry)), None
+
+    @jax.jit
+    def run(carry: Any) -> Any:
+        return jax.lax.scan(body, carry, length=_TICKS_PER_CALL)[0]
+
+    steps_per_call = num_envs * _TICKS_PER_CALL
+
+    def play(steps: int) -> int:
+        nonlocal carry
+        calls = -(-steps // steps_per_call)
+        for _ in range(calls):
+            carry = run(carry)
+        jax.block_until_ready(carry)
+        return calls * steps_per_call
+
+    return _warmed_up(play)
+
+
+def _make_pgx(name: Any, num_envs: int) -> Play:
+    _limit_jax()
+    import jax
+    import pgx
+    from pgx.experimental import auto_reset
+
+    env = pgx.make(name)
+    step = jax.vmap(auto_reset(env.step, env.init))
+
+    def tick(carry: Any) -> Any:
+        state, key = carry
+        key, action_key, step_key = jax.random.split(key, 3)
+        action = _random_legal(action_key, state.legal_action_mask)
+        return step(state, action, jax.random.split(step_key, num_envs)), key
+
+    key, reset_key = jax.random.split(jax.random.key(_SEED))
+    state = jax.jit(jax.vmap(env.init))(jax.random.split(reset_key, num_envs))
+    return _play_jax(tick, (state, key), num_envs)
+
+
+def _pgx_2048(num_envs: int) -> Play:
+    return _make_pgx("2048", num_envs)
+
+
+def _pgx_tic_tac_toe(num_envs: int) -> Play:
+    return _make_pgx("tic_tac_toe", num_envs)
+
+
+def _jumanji_2048(num_envs: int) -> Play:
+    _limit_jax()
+    import jax
+    import jumanji
+    from jumanji.wrappers import AutoResetWrapper, VmapWrapper
+
+    env = VmapWrapper(AutoResetWrapper(jumanji.make("Game2048-v1")))
+
+    def tick(carry: Any) -> Any:
+        state, timestep, key = carry
+        key, action_key = jax.random.split(key)
+        action = _random_legal(action_key, timestep.observation.action_mask)
+        return *env.step(state, action), key
+
+    key, reset_key = jax.random.split(jax.random.key(_SEED))
+    state, timestep = jax.jit(env.reset)(jax.random.split(reset_key, num_envs))
+    return _play_jax(tick, (state, timestep, key), num_envs)
+
+
+# The states of OpenSpiel list their legal actions, none at the end of a game.  They are not asked
+# for an observation tensor, which would slow tic-tac-toe by 40 % and 2048 by 8 %.
+
+
+def _open_spiel_2048(num_envs: int) -> Play:
+    _check_single(num_envs)
+    import pyspiel
+
+    game = pyspiel.load_game("2048")
+    random = Random(_SEED).random
+
+    def play(steps: int) -> int:
+        played = 0
+        while played < steps:
+            state = game.new_initial_state()
+            legal = state.legal_actions()
+            while legal:
+                if state.is_chance_node():
+                    # The outcomes are a 2 and a 4 for each empty cell in turn.  This draws one a
+                    # quarter faster than `pyspiel.sample_action` does from `chance_outcomes`.
+                    index = 2 * int(random() * (len(legal) // 2)) + (random() < 0.1)
+                else:
+                    index = int(random() * len(legal))
+                    played += 1
+                state.apply_action(legal[index])
+                legal = state.legal_actions()
+        return played
+
+    return _warmed_up(play)
+
+
+def _open_spiel_tic_tac_toe(num_envs: int) -> Play:
+    _check_single(num_envs)
+    import pyspiel
+
+    game = pyspiel.load_game("tic_tac_toe")
+    random = Random(_SEED).random
+
+    def play(steps: int) -> int:
+        played = 0
+        while played < steps:
+            state = game.new_initial_state()
+            legal = state.legal_actions()
+            while legal:
+                state.apply_action(legal[int(random() * len(legal))])
+                played += 1
+                legal = state.legal_actions()
+        return played
+
+    return _warmed_up(play)
+
+
+# gymnasium-2048 has no mask, but an illegal move leaves its board as it is and is told in
+# `info["is_legal"]`.  Illegal moves, about one try in ten, are not counted and not tried again on
+# the same board, so that the move that counts is uniform among the legal ones.  To ask
+# `apply_action` for each move's legality first would be slower by a quarter.
+GYMNASIUM_2048_ID = "gymnasium_2048:gymnasium_2048/TwentyFortyEight-v0"
+
+
+def _gymnasium_2048(num_envs: int) -> Play:
+    _check_single(num_envs)
+    _hide_pygame_greeting()
+    import gymnasium
+
+    env = gymnasium.make(GYMNASIUM_2048_ID, disable_env_checker=True)
+    random = Random(_SEED).random
+    env.reset(seed=_SEED)
+    untried = [0, 1, 2, 3]
+
+    def play(steps: int) -> int:
+        nonlocal untried
+        played = 0
+        while played < steps:
+            action = untried.pop(int(random() * len(untried)))
+            _, _, terminated, _, info = env.step(action)
+            if info["is_legal"]:
+                played += 1
+                untried = [0, 1, 2, 3]
+                if terminated:
+                    env.reset()
+        return played
+
+    return _warmed_up(play)
+
+
+def _gymnasium_2048_vector(num_envs: int) -> Play:
+    _hide_pygame_greeting()
+    import gymnasium
+    from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+    def make_one() -> gymnasium.Env[Any, Any]:
+        return gymnasium.make(GYMNASIUM_2048_ID, disable_env_checker=True)
+
+    # With resets in the step that ends a game, every tick is a try in every game.
+    envs = SyncVectorEnv([make_one] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+    rng = np.random.default_rng(_SEED)
+    envs.reset(seed=_SEED)
+    games = np.arange(num_envs)
+    tried = np.zeros((num_envs, 4), dtype=np.bool_)
+
+    def play(steps: int) -> int:
+        played = 0
+        while played < steps:
+            preference = rng.random((num_envs, 4))
+            preference[tried] = -1.0
+            actions = preference.argmax(axis=1)
+            info = envs.step(actions)[4]
+            is_legal = info["is_legal"]
+            played += int(np.count_nonzero(is_legal))
+            tried[games, actions] = True
+            tried[is_legal] = False
+        return played
+
+    return _warmed_up(play)
+
+
+def _pettingzoo_tic_tac_toe(num_envs: int) -> Play:
+    _check_single(num_envs)
+    _hide_pygame_greeting()
+    from pettingzoo.classic import tictactoe_v3
+
+    # `tictactoe_v3.env` adds wrappers that look out for illegal moves, of which there are none
+    # here, and is less than a third as fast.
+    env = tictactoe_v3.raw_env()
+    random = Random(_SEED).random
+
+    def play(steps: int) -> int:
+        played = 0
+        while played < steps:
+            env.reset()
+            while not env.terminations[env.agent_selection]:
+                mask = env.observe(env.agent_selection)["action_mask"]
+                legal = mask.nonzero()[0]
+                env.step(int(legal[int(random() * len(legal))]))
+                played += 1
+        return played
+
+    return _warmed_up(play)
+
+
+PEERS: tuple[Peer, ...] = (
+    Peer("pgx", "2048", "vector", 2048, _pgx_2048),
+    Peer("jumanji", "2048", "vector", 2048, _jumanji_2048),
+    Peer("gymnasium-2048", "2048", "vector", 64, _gymnasium_2048_vector),
+    Peer("gymnasium-2048", "2048", "single", 1, _gymnasium_2048),
+    Peer("open_spiel", "2048", "single", 1, _open_spiel_2048),
+    Peer("pgx", "tic-tac-toe", "vector", 8192, _pgx_tic_tac_toe),
+    Peer("open_spiel", "tic-tac-toe", "single", 1, _open_spiel_tic_tac_toe),
+    Peer("pettingzoo", "tic-tac-toe", "single", 1, _pettingzoo_tic_tac_toe),
+)
+
+_MODULES: dict[str, tuple[str, ...]] = {
+    "pgx": ("jax", "pgx"),
+    "jumanji": ("jax", "jumanji"),
+    "gymnasium-2048": ("gymnasium", "gymnasium_2048", "pygame"),
+    "open_spiel": ("pyspiel",),
+    "pettingzoo": ("pettingzoo", "pygame"),
+}

@@ -1,0 +1,131 @@
+"""Measures how fast Stable-Baselines3 is given games, by our `SB3VecEnv` and its `DummyVecEnv`.
+
+256 games play legal actions at random; masks are asked for in every step, as MaskablePPO does.
+gymnasium-2048, if it is installed, has no masks: its illegal moves are not counted, and not tried
+again on the same board.  The share of training is that of the time in which a DQN is trained that
+games and `SB3VecEnv` take together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
+
+import tile_envs  # noqa: F401
+from baselines.registry import agent_class
+from baselines.task import Task
+from baselines.training import default_options
+from benchmarks.speed.environments import GAMES, SECONDS
+from benchmarks.speed.peers import GYMNASIUM_2048_ID, Peer, Play, installed
+from benchmarks.speed.turns import Row, speed_key, speed_rows, summary_row
+from tile_envs.plug.sb3 import SB3VecEnv
+
+NUM_ENVS = 256
+SHARE = "share of training"
+
+
+def keys(turns: int, games: Mapping[str, str] = GAMES, **options: Any) -> list[Row]:
+    """Return the columns that name each row that can be made on this machine."""
+    speeds = [speed_key(candidate) for candidate in _candidates(games, **options)]
+    return speeds + [_share_key(game) for game in games]
+
+
+def rows(
+    turns: int, games: Mapping[str, str] = GAMES, seconds: float = SECONDS, **options: Any
+) -> list[Row]:
+    """Measure all candidates side by side, then the shares of training.
+
+    Args:
+        turns: Turns of each candidate, and training iterations of each share.
+        games: The environment's id of each game.
+        seconds: CPU time of a turn, about.
+        **options: `num_envs`, how many games of each candidate; and `peers`, whether other packages
+            are measured.
+    """
+    speeds = speed_rows(_candidates(games, **options), turns, seconds)
+    shares = [
+        summary_row(_share_key(game), _shares_of_training(env_id, turns))
+        for game, env_id in games.items()
+    ]
+    return speeds + shares
+
+
+def _candidates(
+    games: Mapping[str, str], num_envs: int = NUM_ENVS, peers: bool = True, seconds: float = SECONDS
+) -> list[Peer]:
+    kinds = {"SB3VecEnv": _ours, "DummyVecEnv": _dummy}
+    candidates = [
+        Peer("tile-envs", game, kind, num_envs, partial(_play_by_mask, make, env_id))
+        for game, env_id in games.items()
+        for kind, make in kinds.items()
+    ]
+    name = "gymnasium-2048"
+    if peers and "2048" in games and any(peer.package == name for peer in installed()):
+        candidates.append(Peer(name, "2048", "DummyVecEnv", num_envs, _play_gymnasium_2048))
+    return candidates
+
+
+def _share_key(game: str) -> Row:
+    key = {"measure": SHARE, "package": "tile-envs", "game": game}
+    return key | {"kind": "SB3VecEnv", "num_envs": 1}
+
+
+def _shares_of_training(env_id: str, iterations: int) -> list[float]:
+    task, settings = Task.of(env_id), default_options("dqn", env_id, None).settings
+    learner = agent_class("dqn")(task.game, seed=0, settings=settings, sides=task.sides)
+    while not learner.learn()["loss"] > 0:  # before learning starts, it plays at random
+        pass
+    return [learner.learn()["environment_share"] for _ in range(iterations)]
+
+
+def _ours(env_id: str, num_envs: int) -> VecEnv:
+    envs: Any = gym.make_vec(env_id, num_envs, autoreset_mode="SameStep")
+    return SB3VecEnv(envs)
+
+
+def _dummy(env_id: str, num_envs: int) -> VecEnv:
+    return DummyVecEnv([lambda: gym.make(env_id)] * num_envs)
+
+
+def _play_by_mask(make: Callable[[str, int], VecEnv], env_id: str, num_envs: int) -> Play:
+    envs, rng = make(env_id, num_envs), np.random.default_rng(0)
+    envs.reset()
+
+    def play(steps: int) -> int:
+        played = 0
+        while played < steps:
+            masks = np.stack(envs.env_method("action_masks"))
+            envs.step((rng.random(masks.shape) * masks).argmax(axis=1))
+            played += num_envs
+        return played
+
+    return play
+
+
+def _play_gymnasium_2048(num_envs: int) -> Play:
+    def make_one() -> gym.Env[Any, Any]:
+        return gym.make(GYMNASIUM_2048_ID, disable_env_checker=True)
+
+    envs, rng = DummyVecEnv([make_one] * num_envs), np.random.default_rng(0)
+    envs.reset()
+    tried = np.zeros((num_envs, 4), np.bool_)
+
+    def play(steps: int) -> int:
+        played = 0
+        while played < steps:
+            preference = rng.random(tried.shape)
+            preference[tried] = -1.0
+            actions = preference.argmax(axis=1)
+            *_, infos = envs.step(actions)
+            legal = np.array([info["is_legal"] for info in infos])
+            tried[np.arange(num_envs), actions] = True
+            tried[legal] = False
+            played += int(legal.sum())
+        return played
+
+    return play

@@ -1,0 +1,105 @@
+"""Measures candidates in alternating turns, and sums the turns of each up in a row.
+
+Turns alternate so that a machine that is busy for a while slows every candidate alike.
+"""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmarks.speed.peers import Peer, Play
+
+Row = dict[str, Any]
+
+STEPS_PER_SECOND = "steps per second"
+
+
+def speed_rows(candidates: Sequence[Peer], turns: int, seconds: float) -> list[Row]:
+    """Measure how many steps per second of CPU time candidates play.
+
+    Args:
+        candidates: What plays.  One that cannot be made gets a row that says why.
+        turns: Turns of each candidate.
+        seconds: CPU time of a turn, about.
+
+    Returns:
+        A row for each candidate.
+    """
+    failed: list[Row] = []
+    made: list[tuple[Peer, Play, int, list[float]]] = []
+    for peer in candidates:
+        try:
+            play = peer.make(peer.num_envs)
+            steps = _steps_for(play, seconds)
+        except Exception as error:  # a broken peer must not cost the others their rows
+            print(f"{peer.package}, {peer.game}: left out, {error!r}", file=sys.stderr)
+            failed.append(speed_key(peer) | {"error": repr(error)})
+            continue
+        made.append((peer, play, steps, []))
+    for _ in range(turns):
+        for _, play, steps, speeds in made:
+            speeds.append(_speed(play, steps))
+    return [summary_row(speed_key(peer), speeds) for peer, _, _, speeds in made] + failed
+
+
+def speed_key(peer: Peer) -> Row:
+    """Return the columns that name the row of a candidate's speed."""
+    return {
+        "measure": STEPS_PER_SECOND,
+        "package": peer.package,
+        "game": peer.game,
+        "kind": peer.kind,
+        "num_envs": peer.num_envs,
+    }
+
+
+def summary_row(key: Row, values: Sequence[float]) -> Row:
+    """Return the row of the values of several turns: their median, lowest and highest."""
+    return {
+        "measure": key["measure"],
+        "package": key["package"],
+        "package_version": version(key["package"]),
+        **{name: value for name, value in key.items() if name not in ("measure", "package")},
+        "value": float(f"{statistics.median(values):.4g}"),
+        "low": float(f"{min(values):.4g}"),
+        "high": float(f"{max(values):.4g}"),
+        "turns": len(values),
+        "machine": machine(),
+    }
+
+
+@cache
+def machine() -> str:
+    """Return what speeds depend on: the processor, Python and numpy."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        processor = next(line.split(": ")[1] for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        processor = platform.processor() or platform.machine()
+    return f"{processor}, Python {platform.python_version()}, numpy {version('numpy')}"
+
+
+def _speed(play: Play, steps: int) -> float:
+    began = time.process_time()
+    played = play(steps)
+    return played / (time.process_time() - began)
+
+
+def _steps_for(play: Play, seconds: float) -> int:
+    """Return how many steps take about `seconds`."""
+    steps = 1000
+    while True:
+        began = time.process_time()
+        played = play(steps)
+        taken = time.process_time() - began
+        if taken > seconds / 10:
+            return round(played * seconds / taken)
+        steps = 4 * played

@@ -1,0 +1,1 @@
+"""The tables of the pages, each a function of the committed rows."""

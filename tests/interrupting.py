@@ -1,0 +1,35 @@
+"""Runs a command that is interrupted by a signal after a known iteration of learning."""
+
+import subprocess
+import sys
+
+SCRIPT = """
+import importlib, os, signal, sys
+import baselines.loop as loop
+from baselines.__main__ import main
+
+module, name = {path!r}.split(":")
+learner = getattr(importlib.import_module(module), name)
+loop.CHECKPOINT_SECONDS, loop.CHECKPOINT_SHARE = 0.0, float("inf")  # after every iteration
+learn = learner.learn
+
+
+def hooked(self):
+    metrics = learn(self)
+    if self.iterations == {iteration}:
+        os.kill(os.getpid(), signal.{signal})
+    return metrics
+
+
+learner.learn = hooked
+sys.argv[0] = "baselines"
+main()
+"""
+
+
+def interrupted(path, iteration, signal, *arguments):
+    """Run a command in which a learner, `module:Class`, gets a signal after an iteration."""
+    script = SCRIPT.format(path=path, iteration=iteration, signal=signal)
+    return subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True
+    )

@@ -1,0 +1,463 @@
+"""The benchmarks: the list, the runner, the rows of every kind, and the pages made of them."""
+
+import dataclasses
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from baselines.registry import agent_class
+from baselines.rows import read_rows, write_rows
+from baselines.tabular.value_table import ValueTable
+from benchmarks import __main__ as command
+from benchmarks import report
+from benchmarks.experiments import EXPERIMENTS, selected
+from benchmarks.kinds import Exact, Experiment, Games, Measure, Pairings, Sampled
+from benchmarks.making import Maker
+from benchmarks.published import figures, lists, sources
+from benchmarks.results import FOLDER, KEYS, add, key_of, read
+from benchmarks.run import run
+from benchmarks.speed import turns
+from benchmarks.speed.peers import Peer
+from benchmarks.tables.committed import Committed
+from benchmarks.tables.markdown import NOTE
+from benchmarks.trained import LearnedLonger, folder_of, settings_of, trained
+from benchmarks.wanted import wanted
+
+LEARNERS = [each for each in EXPERIMENTS if isinstance(each, Experiment) and each.trained]
+MEASURES = [each for each in EXPERIMENTS if isinstance(each, Measure)]
+
+GAME_2048, TICTACTOE = "Tiles2048-v0", "TicTacToe-v0"
+NETWORK = {"network": "0123 4567", "iteration_games": 5, "threads": 1}
+PLAYED = Experiment("agents", "greedy", "greedy", GAME_2048, evaluations=(Sampled(20),))
+EXACT = Experiment(
+    *("seeds", "values", "value_table", TICTACTOE, {}),
+    preset="published",
+    trained=True,
+    seeds=2,
+    evaluations=Exact(),
+)
+PAIRINGS = (
+    Experiment("crosstable", "random", "random", TICTACTOE, {}, evaluations=Pairings()),
+    Experiment("crosstable", "minimax", "minimax", TICTACTOE, {}, evaluations=Pairings()),
+    dataclasses.replace(EXACT, table="crosstable", seeds=1, evaluations=Pairings()),
+)
+NTUPLE = Experiment(
+    *("ntuple", "small, alone", "ntuple", GAME_2048),
+    trained=True,
+    settings=NETWORK,
+    games=10,
+    seeds=2,
+    evaluations=(Sampled(5), Sampled(2, depth=2)),
+)
+DEEP = Experiment(
+    *("deep", "dqn, after games", "dqn", GAME_2048),
+    trained=True,
+    settings={
+        "n_envs": 2,
+        "width": 4,
+        "hidden": (8,),
+        "batch_size": 8,
+        "learning_starts": 16,
+        "buffer_size": 20_000,
+        "replay_steps": 2,
+    },
+    replays=Games(dataclasses.replace(NTUPLE, table="deep", label="strong"), episodes=1),
+    games=1,
+    evaluations=(Sampled(2),),
+)
+RECIPE = Experiment(
+    *("recipe", "article", "article", GAME_2048),
+    trained=True,
+    settings={
+        "iteration_games": 2,
+        "learning_starts": 20,
+        "newest": 10,
+        "others": 10,
+        "batch_size": 10,
+        "n_epochs": 1,
+        "score_games": 1,
+        "confirmations": 1,
+        "threads": 1,
+        "precision": "float32",
+    },
+    games=2,
+    evaluations=(Sampled(2), Sampled(2, depth=2, samples=1)),
+)
+SPEEDS = (
+    Measure(
+        *("kernels", "n-tuple networks", "benchmarks.speed.ntuple"),
+        measures=(),
+        options={
+            "turns": 1,
+            "network": "0123 4567",
+            "iteration_games": 10,
+            "iterations": 1,
+            "greedy_games": 5,
+            "searched": {2: 1},
+            "threaded_iterations": 2,
+            "peer": False,
+        },
+    ),
+    Measure(
+        *("bridge", "Stable-Baselines3", "benchmarks.speed.sb3"),
+        measures=(),
+        options={
+            "turns": 1,
+            "games": {"tic-tac-toe": TICTACTOE},
+            "seconds": 0.01,
+            "num_envs": 2,
+            "peers": False,
+        },
+    ),
+    Measure(*("speed", "start-up", "benchmarks.speed.start_up"), measures=(), options={"turns": 1}),
+    Measure(
+        *("speed", "environments", "benchmarks.speed.environments"),
+        measures=(),
+        options={
+            "turns": 1,
+            "games": ("2048", "tic-tac-toe"),
+            "sizes": (1, 4),
+            "seconds": 0.01,
+            "peers": False,
+        },
+    ),
+)
+SMALL = (PLAYED, EXACT, *PAIRINGS, NTUPLE, DEEP, RECIPE, *SPEEDS)
+
+
+@pytest.fixture(autouse=True)
+def _no_tests_during_training(monkeypatch):
+    for name in ("ntuple", "dqn", "article"):
+        monkeypatch.setattr(agent_class(name), "test_games", 0)
+
+
+def run_small(folder, *chosen, experiments=SMALL):
+    run(chosen, experiments, folder / "results", folder / "runs")
+
+
+def names_in(folder, table):
+    return set(read(folder / "results", table))
+
+
+# The list
+
+
+def test_experiments_have_names_of_their_own():
+    names = [
+        (each.table, each.label, getattr(each, "env", ""), str(getattr(each, "env_kwargs", "")))
+        for each in EXPERIMENTS
+    ]
+    presets = [getattr(each, "preset", "") for each in EXPERIMENTS]
+    assert len(set(zip(names, presets, strict=True))) == len(EXPERIMENTS)
+    assert {each.table for each in EXPERIMENTS} == set(KEYS)
+
+
+def test_no_row_belongs_to_two_experiments_but_pairings():
+    for table in KEYS:
+        rows = [
+            key
+            for each in EXPERIMENTS
+            if each.table == table and isinstance(each, Experiment)
+            for key in wanted(each, EXPERIMENTS)
+        ]
+        assert len(set(rows)) == len(rows) or table == "crosstable"
+
+
+@pytest.mark.parametrize("each", LEARNERS, ids=lambda each: f"{each.table}, {each.label}")
+def test_the_settings_of_the_list_are_allowed(each):
+    settings_of(each).check()
+
+
+def test_trainings_that_differ_have_folders_of_their_own(tmp_path):
+    how = {}
+    for each in LEARNERS:
+        training = (each.agent, each.preset, settings_of(each), each.env_kwargs, each.games)
+        assert how.setdefault(folder_of(each, 0, tmp_path), training) == training
+
+
+def test_every_committed_row_is_one_of_the_list():
+    for table in KEYS:
+        names = {
+            key
+            for each in EXPERIMENTS
+            if each.table == table and isinstance(each, Experiment)
+            for key in wanted(each, EXPERIMENTS)
+        }
+        measures = {name for each in MEASURES if each.table == table for name in each.measures}
+        for key, row in read(FOLDER, table).items():
+            assert key in names or row.get("measure") in measures
+
+
+def test_committed_rows_are_sorted_and_have_versions(tmp_path):
+    for table in KEYS:
+        path = FOLDER / f"{table}.csv"
+        rows = read_rows(path)
+        assert all(row["version"].isdigit() for row in rows)
+        add(tmp_path, table, rows)
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+def test_experiments_are_chosen_by_table_label_or_both():
+    assert {each.table for each in selected(["ntuple", "speed"])} == {"ntuple", "speed"}
+    assert len(selected(["one core"])) == 2
+    assert {each.table for each in selected(["dqn"])} == {"crosstable", "seeds", "deep"}
+    assert {each.table for each in selected(["deep/dqn"])} == {"deep"}
+    assert len(selected([])) == len(EXPERIMENTS)
+
+
+# The command
+
+
+def test_an_unknown_label_is_one_line_that_names_what_exists():
+    asked = [sys.executable, "-m", "benchmarks", "run", "--only", "nobody"]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "there is no 'nobody'" in done.stderr
+    assert "crosstable" in done.stderr
+    assert "'two cores, stages'" in done.stderr
+
+
+def test_the_list_shows_every_experiment(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "run", "--list", "--only", "seeds", "recipe"])
+    command.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(selected(["seeds", "recipe"]))
+    assert re.fullmatch(r"seeds +qtable +12 of 12 rows +\d+\.\d min  TicTacToe-v0", lines[1])
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_command_with_its_status(number, status, monkeypatch, capsys):
+    monkeypatch.setattr("benchmarks.run.run", lambda *_: signal.raise_signal(number))
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "run"])
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as stopped:
+        command.main()
+    signal.signal(signal.SIGTERM, before)
+    assert stopped.value.code == status
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+# The rows, each kind in small
+
+
+@pytest.mark.parametrize("each", SMALL, ids=lambda each: f"{each.table}, {each.label}")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_an_experiment_makes_its_rows_once(each, tmp_path, monkeypatch):
+    run_small(tmp_path, each)
+    path = tmp_path / "results" / f"{each.table}.csv"
+    rows, content = read_rows(path), path.read_bytes()
+    assert names_in(tmp_path, each.table) == set(wanted(each, SMALL))
+    assert all(row["version"] == "1" for row in rows)
+    monkeypatch.setattr(Maker, "rows", None)
+    run_small(tmp_path, each)
+    assert path.read_bytes() == content
+
+
+def test_small_rows_have_the_columns_of_the_committed_ones(tmp_path):
+    run_small(tmp_path, PLAYED, EXACT, *PAIRINGS, NTUPLE)
+    for table in ("agents", "seeds", "crosstable", "ntuple"):
+        (first, *_), (known, *_) = (
+            read_rows(folder / f"{table}.csv") for folder in (tmp_path / "results", FOLDER)
+        )
+        assert set(first) <= set(known)
+        assert set(known) - set(first) <= {"bins", "win", "draw", "loss"}
+
+
+def test_committed_rows_are_made_again_to_the_last_digit(tmp_path):
+    again = [
+        each
+        for each in EXPERIMENTS
+        if (each.table, each.label) == ("seeds", "value_table published")
+        or (each.table == "agents" and (each.env == TICTACTOE or each.preset == "article"))
+    ]
+    run(again, EXPERIMENTS, tmp_path / "results", tmp_path / "runs")
+    for table in ("agents", "seeds"):
+        known = read(FOLDER, table)
+        for key, row in read(tmp_path / "results", table).items():
+            for column, value in row.items():
+                if column not in ("seconds", "moves_per_second"):
+                    assert value == known[key][column]
+
+
+def test_only_missing_rows_are_made(tmp_path):
+    run_small(tmp_path, NTUPLE)
+    path = tmp_path / "results" / "ntuple.csv"
+    rows = read_rows(path)
+    write_rows([row | {"mean": "kept"} for row in rows if row["depth"] == "1"], path)
+    run_small(tmp_path, NTUPLE)
+    assert [row["mean"] == "kept" for row in read_rows(path)] == [
+        row["depth"] == "1" for row in rows
+    ]
+
+
+def test_rows_of_an_earlier_version_are_made_again(tmp_path):
+    run_small(tmp_path, EXACT)
+    path = tmp_path / "results" / "seeds.csv"
+    rows = read_rows(path)
+    write_rows([row | {"version": "0", "win": "old"} for row in rows], path)
+    run_small(tmp_path, EXACT)
+    assert read_rows(path) == rows
+
+
+def test_an_agent_of_another_version_is_trained_anew(tmp_path, monkeypatch):
+    before = folder_of(EXACT, 0, tmp_path)
+    monkeypatch.setattr("benchmarks.trained.version_of", lambda *makers: 2)
+    assert folder_of(EXACT, 0, tmp_path) != before
+
+
+def test_an_interrupted_training_leaves_no_row_and_is_resumed(tmp_path, monkeypatch):
+    whole = tmp_path / "whole"
+    run_small(whole, EXACT)
+    learn, learned = ValueTable.learn, []
+
+    def interrupted(self):
+        learned.append(self.games)
+        if learned.count(40) == 1 and self.games == 40:
+            signal.raise_signal(signal.SIGINT)
+        return learn(self)
+
+    monkeypatch.setattr(ValueTable, "learn", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_small(tmp_path, EXACT)
+    assert not names_in(tmp_path, "seeds")
+    assert learned[-1] == 40
+    run_small(tmp_path, EXACT)
+    assert learned[41] == 41  # not from the beginning
+    with_seconds = [read_rows(folder / "results" / "seeds.csv") for folder in (tmp_path, whole)]
+    ours, theirs = ([row | {"seconds": ""} for row in rows] for rows in with_seconds)
+    assert ours == theirs
+
+
+def test_a_training_that_is_killed_in_an_iteration_leaves_no_row(tmp_path, monkeypatch):
+    def killed(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ValueTable, "learn", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run_small(tmp_path, EXACT)
+    monkeypatch.undo()
+    assert not names_in(tmp_path, "seeds")
+    run_small(tmp_path, EXACT)
+    assert names_in(tmp_path, "seeds") == set(wanted(EXACT, SMALL))
+
+
+def test_minutes_are_budgets_one_after_the_other(tmp_path):
+    each = dataclasses.replace(NTUPLE, games=None, minutes=(1e-9, 2e-9), seeds=1)
+    run_small(tmp_path, each, experiments=(each,))
+    rows = read_rows(tmp_path / "results" / "ntuple.csv")
+    assert [(row["minutes"], row["depth"]) for row in rows] == [
+        ("1e-09", "1"),
+        ("2e-09", "1"),
+        ("2e-09", "2"),
+    ]
+    assert int(rows[0]["games_learned"]) <= int(rows[1]["games_learned"])
+
+
+def test_a_run_that_has_passed_a_budget_makes_no_row_of_it(tmp_path, monkeypatch):
+    each = dataclasses.replace(NTUPLE, minutes=(1, 2), seeds=1)
+    agent = trained(each, 0, None, tmp_path).agent
+    progress = folder_of(each, 0, tmp_path) / "progress.csv"
+    lines = [{"games": 5, "seconds": 70}, {"games": agent.games, "seconds": 130}]
+    write_rows(lines, progress)
+    monkeypatch.setattr("benchmarks.trained.run", None)  # nothing is left to learn
+    assert trained(each, 0, 2, tmp_path).agent.games == agent.games
+    with pytest.raises(LearnedLonger, match="more than 1 minutes"):
+        trained(each, 0, 1, tmp_path)
+    run((each,), (each,), tmp_path / "results", tmp_path)
+    assert {row["minutes"] for row in read_rows(tmp_path / "results" / "ntuple.csv")} == {"2"}
+
+
+# Measures
+
+
+def test_rows_of_peers_that_are_not_installed_are_kept(tmp_path):
+    results = tmp_path / "results"
+    results.mkdir()
+    peer = {"measure": turns.STEPS_PER_SECOND, "package": "rare", "game": "2048", "kind": "single"}
+    peer |= {"num_envs": "1", "value": "5", "version": "1"}
+    write_rows([peer], results / "speed.csv")
+    run_small(tmp_path, SPEEDS[-1])
+    kept = read(results, "speed")[key_of("speed", peer)]
+    assert kept["value"] == "5"
+    assert len(names_in(tmp_path, "speed")) > 1
+
+
+def test_tdl2048_is_measured_by_the_program_that_is_named(tmp_path, monkeypatch):
+    program = tmp_path / "2048"
+    program.write_text("#!/bin/sh\nfor i in $(seq 20); do echo summary ${i}00.5ops; done\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("TDL2048", str(program))
+    peer = dataclasses.replace(SPEEDS[0], options=SPEEDS[0].options | {"peer": True})
+    run_small(tmp_path, peer, experiments=(peer,))
+    rows = read_rows(tmp_path / "results" / "kernels.csv")
+    theirs = {row["measure"]: row["value"] for row in rows if row["package"] == "TDL2048+"}
+    assert theirs["0123 4567 TC training"] == "500.5"
+    assert theirs["0123 4567 search, 2-ply"] == "800.5"
+    monkeypatch.setenv("TDL2048", str(tmp_path / "nothing"))
+    with pytest.raises(ValueError, match="which is no program"):
+        wanted(peer, (peer,))
+
+
+def test_a_broken_peer_has_a_row_that_says_so_and_replaces_no_result(tmp_path, capsys):
+    def broken(num_envs):
+        raise ImportError("no such thing")
+
+    peer = Peer("broken", "2048", "single", 1, broken)
+    rows = turns.speed_rows([peer], turns=1, seconds=0.01)
+    assert "no such thing" in rows[0]["error"]
+    assert "left out" in capsys.readouterr().err
+    good = turns.speed_key(peer) | {"value": 7.0}
+    add(tmp_path, "speed", rows)
+    add(tmp_path, "speed", [good])
+    add(tmp_path, "speed", rows)
+    (row,) = read(tmp_path, "speed").values()
+    assert float(row["value"]) == 7.0
+
+
+# The pages
+
+
+@pytest.mark.parametrize("page", report.PAGES, ids=lambda page: page.parent.name)
+def test_the_pages_are_those_of_the_committed_rows(page):
+    text = page.read_text(encoding="utf-8")
+    assert report.filled(text, Committed()) == text
+    assert "<!-- table:" in text
+
+
+def test_every_table_stands_on_a_page():
+    text = "".join(page.read_text(encoding="utf-8") for page in report.PAGES)
+    assert set(re.findall(r"<!-- table: ([\w-]+) -->", text)) == set(report.TABLES)
+
+
+def test_a_page_with_an_unknown_table_is_refused():
+    with pytest.raises(ValueError, match="there is no table 'nothing'"):
+        report.filled("<!-- table: nothing -->\n<!-- end -->", Committed())
+
+
+@pytest.mark.parametrize("table", ["speed", "kernels", "bridge", "ntuple", "seeds", "crosstable"])
+def test_rows_of_another_version_are_marked(table, tmp_path):
+    for path in FOLDER.glob("*.csv"):
+        version = "0" if path.stem == table else "1"
+        write_rows([row | {"version": version} for row in read_rows(path)], tmp_path / path.name)
+    committed = Committed(tmp_path)
+    assert all(row["is_stale"] == (table == "seeds") for row in committed.rows("seeds"))
+    text = report.TABLES[table](committed)
+    assert NOTE in text
+    assert text.count(" † |") == text.count("\n") - 3  # every line below the head
+
+
+@pytest.mark.parametrize("name", lists())
+def test_published_figures_have_a_source(name):
+    for figure in figures(name):
+        source = figure["source"]
+        assert all((source.author, source.title, source.year, source.link))
+        assert source.link.startswith("http") or source.link == "unknown"
+
+
+def test_sources_are_named_once():
+    known = [(source.author, source.title) for source in sources().values()]
+    assert len(set(known)) == len(known)

@@ -1,0 +1,147 @@
+"""Compiled code is kept on disk under a key that covers everything that is frozen into it."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+FROZEN = {
+    "baselines/ntuple/learning.py": (
+        "baselines/ntuple/entries.py",
+        "baselines/ntuple/moves.py",
+        "baselines/ntuple/settings.py",
+        "baselines/ntuple/vectors.py",
+        "tile_envs/compiled.py",
+        "tile_envs/random_stream.py",
+        "tile_envs/sliding/kernels.py",
+        "tile_envs/sliding/rules.py",
+        "tile_envs/sliding/spawn.py",
+        "tile_envs/sliding/tables.py",
+    ),
+    "baselines/ntuple/moves.py": ("baselines/ntuple/entries.py", "tile_envs/sliding/spawn.py"),
+    "baselines/ntuple/vectors.py": ("tile_envs/compiled.py",),
+    "baselines/search/compiled_expectimax.py": (
+        "baselines/ntuple/moves.py",
+        "tile_envs/sliding/tables.py",
+    ),
+    "baselines/search/mcts.py": ("tile_envs/tictactoe/positions.py",),
+}
+"""The files with loops that Python calls, and the files whose code or numbers are part of them."""
+
+PUSH = """
+import numpy as np
+from tile_envs.compiled import compiled_loop
+from tile_envs.sliding import RULES_2048, SlidingGame
+from tile_envs.sliding.kernels import game_tables, push, rows_of
+
+@compiled_loop
+def rewards(game, rows):
+    paid = np.zeros(4, np.uint64)
+    for action in range(4):
+        lines = rows[0, 0], rows[0, 1], rows[0, 2], rows[0, 3]
+        paid[action] = push(game, np.uint64(action), *lines).reward
+    return paid
+
+game = SlidingGame(RULES_2048)
+board = np.full((1, 4, 4), 10, np.uint8)
+paid = rewards(game_tables(game), rows_of(game, board))
+assert paid.tolist() == game.afterstates(board)[1][0].tolist(), paid
+print(sum(rewards.stats.cache_hits.values()), paid)
+"""
+
+PLAY_OUT = """
+import numpy as np
+from baselines.search import mcts
+from tile_envs import random_stream
+
+words = random_stream.mix(random_stream.ahead(np.uint64(7), 60))
+known = mcts.solve()
+rules = mcts._nodes()[1], known.legal, known.to_move, known.winner
+interpreted, compiled = np.zeros((2, 2, 3**9), np.int64)
+play_out = mcts._compiled()
+mcts.play_out(0, words, 2.0, *interpreted, *rules)
+play_out(0, words, 2.0, *compiled, *rules)
+assert np.array_equal(interpreted, compiled)
+print(sum(play_out.stats.cache_hits.values()), compiled[0, 1], compiled[0, 3**8])
+"""
+
+
+@pytest.fixture
+def copied(tmp_path):
+    for package in ("tile_envs", "baselines"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
+    return tmp_path
+
+
+def run(folder, script):
+    """Return whether compiled code was found on disk, and what the script printed besides."""
+    (folder / "loop.py").write_text(script, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "loop.py"],
+        cwd=folder,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    hits, _, printed = done.stdout.partition(" ")
+    return hits == "1", printed
+
+
+def edit(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_no_loop_is_forgotten_here():
+    files = {
+        str(path.relative_to(ROOT))
+        for package in ("tile_envs", "baselines")
+        for path in (ROOT / package).rglob("*.py")
+        if "compiled_loop" in path.read_text(encoding="utf-8")
+    }
+    assert files - {"tile_envs/compiled.py"} == FROZEN.keys()
+
+
+def test_the_key_of_a_loop_stands_for_the_text_of_all_that_is_frozen_into_it(copied):
+    spec = importlib.util.spec_from_file_location("copied", copied / "tile_envs" / "compiled.py")
+    compiled = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(compiled)
+    for loop, frozen in FROZEN.items():
+        keys = {compiled.digest(copied / loop)}
+        for name in (loop, *frozen):
+            known = len(keys)
+            with (copied / name).open("a", encoding="utf-8") as file:
+                file.write("\n")
+            compiled.digest.cache_clear()
+            keys.add(compiled.digest(copied / loop))
+            assert len(keys) > known, (loop, name)
+
+
+def test_after_an_edit_of_the_tables_no_old_code_runs(copied):
+    """Old code would read the rewards of the new tables at the wrong bit."""
+    compiled_anew = run(copied, PUSH)
+    assert not compiled_anew[0]
+    assert run(copied, PUSH) == (True, compiled_anew[1])
+    tables = copied / "tile_envs" / "sliding" / "tables.py"
+    edit(tables, "REWARD_SHIFT, REWARD_MASK = 25,", "REWARD_SHIFT, REWARD_MASK = 24,")
+    assert run(copied, PUSH) == compiled_anew
+
+
+def test_after_an_edit_of_the_positions_mcts_runs_no_old_code(copied):
+    before = run(copied, PLAY_OUT)
+    positions = copied / "tile_envs" / "tictactoe" / "positions.py"
+    from_the_end = '(CELLS - 1 - np.argsort(-_MEMBERS[:, ::-1], axis=1, kind="stable"))'
+    edit(positions, 'np.argsort(-_MEMBERS, axis=1, kind="stable")', from_the_end)
+    after = run(copied, PLAY_OUT)
+    assert not before[0]
+    assert not after[0]
+    assert before[1] != after[1]

@@ -1,0 +1,295 @@
+"""Sampled evaluation, and the agents that need no training."""
+
+import json
+import subprocess
+import sys
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import PPO
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.evaluation import evaluate_policy
+
+from baselines.agents import GreedyAgent, RandomAgent
+from baselines.evaluation import evaluate, play
+from baselines.rows import block, histogram, read_rows
+from baselines.seeds import game_seeds
+
+IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
+every_id = pytest.mark.parametrize("env_id", IDS)
+KEYS = [
+    *("agent", "env", "env_kwargs", "side", "episodes", "seed", "mean", "low", "high"),
+    *("median", "min", "max", "reach", "moves_per_second"),
+]
+
+
+def command(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "baselines", *map(str, arguments)], capture_output=True, text=True
+    )
+
+
+def game_of(env_id):
+    return gym.make(env_id).unwrapped.game
+
+
+class Scripted:
+    """Plays the first legal action, and remembers how it was asked."""
+
+    def __init__(self, game):
+        self.game, self.asked = game, []
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        """Play the first legal action."""
+        self.asked.append(len(observation))
+        return self.game.legal_actions(observation).argmax(axis=1), None
+
+
+@every_id
+def test_the_listed_games_are_played_and_no_others(env_id):
+    """Game by game, single environments seeded from the list give the same scores."""
+    env = gym.make(env_id)
+    record = play(Scripted(env.unwrapped.game), env_id, episodes=30, seed=4)
+    returns, moves = [], 0
+    for seed in game_seeds(4, 30).tolist():
+        _, info = env.reset(seed=seed)
+        total, terminated = 0.0, False
+        while not terminated:
+            _, reward, terminated, _, info = env.step(int(info["action_mask"].argmax()))
+            total, moves = total + reward, moves + 1
+        returns.append(total)
+    assert record.returns.tolist() == returns
+    assert record.moves == moves
+
+
+@every_id
+def test_how_many_games_are_played_at_once_changes_nothing(env_id, monkeypatch):
+    env = gym.make(env_id)
+    wide = play(Scripted(env.unwrapped.game), env_id, episodes=50, seed=1)
+    monkeypatch.setattr("baselines.evaluation.N_ENVS", 7)
+    narrow = play(Scripted(env.unwrapped.game), env_id, episodes=50, seed=1)
+    assert np.array_equal(wide.returns, narrow.returns)
+    assert np.array_equal(wide.tiles, narrow.tiles)
+    assert wide.moves == narrow.moves
+
+
+def test_seeds_of_evaluations_share_no_game():
+    seeds = np.concatenate([game_seeds(seed, 10_000) for seed in range(20)])
+    assert len(np.unique(seeds)) == len(seeds)
+    assert seeds.min() > 1_000_000  # training counts up from small seeds
+    assert np.array_equal(game_seeds(3, 10), game_seeds(3, 1000)[:10])
+
+
+@every_id
+@pytest.mark.parametrize("make", [RandomAgent, GreedyAgent])
+def test_agents_play_legal_actions_with_the_probabilities_they_name(env_id, make):
+    agent = make(game_of(env_id), seed=0)
+    envs = gym.make_vec(env_id, num_envs=50)
+    observations, infos = envs.reset(seed=0)
+    for _ in range(20):
+        masks = infos["action_mask"].astype(bool)
+        alive = masks.any(axis=1)
+        chances = agent.action_probabilities(observations)
+        assert np.allclose(chances.sum(axis=1), alive)
+        assert (chances[~masks] == 0).all()
+        actions, _ = agent.predict(observations)
+        assert (chances[np.arange(50), actions] > 0)[alive].all()
+        observations, *_, infos = envs.step(actions)
+
+
+def test_the_greedy_agent_takes_the_highest_reward():
+    board = np.array([[[1, 1, 0, 0], [3, 0, 0, 0], [3, 0, 0, 0], [0, 0, 0, 0]]])
+    agent = GreedyAgent(game_of("Tiles2048-v0"))
+    assert agent.action_probabilities(board).tolist() == [[0.5, 0, 0.5, 0]]
+    winning = np.array([[[1, 1, 0], [-1, -1, 0], [0, 0, 0]]])
+    agent = GreedyAgent(game_of("TicTacToe-v0"))
+    assert agent.action_probabilities(winning).argmax() == 2
+
+
+def test_stable_baselines_evaluates_our_agents_and_we_its_models():
+    envs = make_vec_env("TicTacToe-v0", n_envs=4, seed=0)
+    mean, _ = evaluate_policy(RandomAgent(game_of("TicTacToe-v0")), envs, n_eval_episodes=200)
+    assert 0.1 < mean < 0.5
+    env = gym.make("TicTacToe-v0")
+    masked = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=16, seed=0)
+    assert masked.predict(np.zeros((5, 3, 3), np.int8))[0].shape == (5,)
+    row = evaluate(masked, "TicTacToe-v0", episodes=40)
+    assert row["agent"] == "MaskablePPO"
+    assert row["win"] + row["draw"] + row["loss"] == pytest.approx(1)
+    unmasked = PPO("MlpPolicy", env, n_steps=16, batch_size=16, seed=0)
+    record = play(unmasked, "TicTacToe-v0", {"max_illegal": 2}, episodes=20)
+    assert len(record.returns) == 20
+
+
+def test_a_row_sums_its_record_up():
+    agent = RandomAgent(game_of("Tiles2048-v0"))
+    row = evaluate(agent, "Tiles2048-v0", episodes=400, seed=3, name="random", bins=500)
+    record = play(RandomAgent(game_of("Tiles2048-v0")), "Tiles2048-v0", episodes=400, seed=3)
+    assert list(row) == [*KEYS, "bins"]
+    assert row["low"] < row["mean"] < row["high"]
+    assert row["low"] == pytest.approx(
+        record.returns.mean() - 1.96 * record.returns.std() / 20, abs=15
+    )
+    assert (row["min"], row["max"]) == (record.returns.min(), record.returns.max())
+    for face, share in row["reach"].items():
+        assert share == (record.tiles >= face).mean()
+    assert row["bins"] == histogram(record.returns, 500)
+    assert sum(row["bins"].values()) == 400
+    alone = evaluate(agent, "Tiles2048-v0", episodes=1)
+    assert alone["low"] is None
+    assert "interval" not in block(alone)
+
+
+def test_sides_are_judged_from_their_own_point_of_view():
+    shares = {}
+    for side in ("X", "O", "random", "both"):
+        agent = RandomAgent(game_of("TicTacToe-v0"), seed=1)
+        row = evaluate(agent, "TicTacToe-v0", {"side": side}, episodes=4000)
+        assert row["side"] == side
+        assert row["mean"] == pytest.approx(row["win"] - row["loss"])
+        shares[side] = (row["win"], row["draw"], row["loss"])
+    x, o = (0.58492, 0.12698, 0.28810), (0.28810, 0.12698, 0.58492)
+    even = tuple((a + b) / 2 for a, b in zip(x, o, strict=True))
+    for side, expected in (("X", x), ("O", o), ("random", even), ("both", x)):
+        assert shares[side] == pytest.approx(expected, abs=0.035)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_the_command_writes_rows(tmp_path, suffix):
+    out = tmp_path / f"rows.{suffix}"
+    out.write_text("replaced")
+    options = '{"shape": [2, 3]}'
+    arguments = ("evaluate", "random", "--episodes", 60, "--env-kwargs", options, "--out", out)
+    done = command(*arguments)
+    assert done.returncode == 0, done.stderr
+    for words in ("random on Tiles2048-v0", "95 % interval", "median", "reached", "a second"):
+        assert words in done.stdout
+    if suffix == "json":
+        (row,) = json.loads(out.read_text())
+    else:
+        (row,) = read_rows(out)
+        row |= {key: json.loads(row[key]) for key in ("env_kwargs", "reach", "mean")}
+    assert list(row) == KEYS
+    assert row["env_kwargs"] == {"shape": [2, 3]}
+    assert row["reach"]["8"] > 0.5
+    again = command(*arguments)
+
+    def figures(text):
+        return [line for line in text.splitlines() if "a second" not in line]
+
+    assert figures(again.stdout) == figures(done.stdout)
+
+
+def test_the_preset_is_the_articles_variant(tmp_path):
+    out = tmp_path / "article.json"
+    done = command("evaluate", "random", "--preset", "article", "--out", out)
+    assert "games by score" in done.stdout
+    (row,) = json.loads(out.read_text())
+    assert row["episodes"] == 1000
+    assert row["env_kwargs"] == {"spawn": {"2": 0.8, "4": 0.2}, "start_tiles": [2, 2]}
+    assert row["bins"] == {"0": 514, "1000": 428, "2000": 56, "3000": 2}
+    assert (row["mean"], row["median"], row["min"], row["max"]) == (1023.176, 976, 88, 3388)
+    shorter = command("evaluate", "random", "--preset", "article", "--episodes", "20")
+    assert "20 games" in shorter.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nobody",), "there is no agent 'nobody': expected random, greedy, minimax"),
+        (("random", "--env", "Chess-v0"), "Environment `Chess` doesn't exist."),
+        (("random", "--env-kwargs", "{"), "--env-kwargs must be JSON, got '{'"),
+        (("random", "--env-kwargs", "[1]"), "--env-kwargs must be a JSON object, got '[1]'"),
+        (("random", "--env-kwargs", '{"shape": [9, 9]}'), "shape must be two integers"),
+        (
+            ("random", "--env-kwargs", '{"colour": 1}'),
+            "unknown option 'colour' of Tiles2048-v0: expected 'shape', 'spawn'",
+        ),
+        (("qtable",), "qtable must be trained first: give the folder of a trained run"),
+        (("random", "--agent-kwargs", '{"a": 1}'), "random has no option 'a', only none at all"),
+        (("mcts", "--env", "TicTacToe-v0", "--agent-kwargs", '{"a": 1}'), "only playouts, "),
+        (("nowhere:Agent",), "the module nowhere is not found"),
+        (("json:loads",), "json:loads is no agent: expected a class with"),
+        (("random", "--env", "nowhere:Game-v0"), "the module nowhere is not found"),
+        (("random", "--import"), "--import needs the name of a module"),
+        (("random", "--episodes", "0"), "episodes must be a positive integer, got 0"),
+        (("random", "--preset", "none"), "there is no preset 'none' for random on Tiles2048-v0"),
+        (("random", "--out", "rows.txt"), "rows are written to .csv or .json files, got rows.txt"),
+        (("random", "--out", "/nowhere/rows.csv"), "/nowhere/rows.csv does not exist"),
+        (("random", "--env", "TicTacToe-v0", "--side", "Z"), "side must be"),
+        (("random", "--side", "X"), "sides and exact evaluation are for tic-tac-toe"),
+        (("random", "--exact"), "sides and exact evaluation are for tic-tac-toe"),
+        (("random", "--seed", "-1"), "seed must be a non-negative integer, got -1"),
+        (("random", "--bins", "0"), "bins must be a positive integer, got 0"),
+        (("random", "--env", "CartPole-v1"), "CartPole-v1 is not an environment of this package"),
+    ],
+)
+def test_the_command_answers_bad_input_with_one_line(arguments, message):
+    done = command("evaluate", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+class Stubborn:
+    """Answers every observation with the same number."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        """Return the number for every observation."""
+        return np.full(len(observation), self.answer), state
+
+
+def test_a_truncated_game_is_a_loss():
+    row = evaluate(Stubborn(0), "TicTacToe-v0", {"max_illegal": 3}, episodes=50)
+    assert (row["draw"], row["loss"]) == (0, 1)
+
+
+@pytest.mark.parametrize("answer", [2.9, 9, -1])
+def test_answers_that_are_no_actions_are_refused(answer):
+    with pytest.raises(ValueError, match="actions must be"):
+        play(Stubborn(answer), "TicTacToe-v0", episodes=5)
+
+
+class Plain:
+    """Has a `predict` that takes observations and returns actions, and no more."""
+
+    def __init__(self, game, seed):
+        self.game = game
+
+    def predict(self, observation):
+        """Play the first legal action."""
+        return self.game.legal_actions(observation).argmax(axis=1)
+
+
+@every_id
+def test_predict_of_an_observation_is_enough(env_id):
+    game = game_of(env_id)
+    plain, scripted = Plain(game, 0), Scripted(game)
+    for agent in (plain, scripted):
+        agent.row = evaluate(agent, env_id, episodes=40)
+        del agent.row["moves_per_second"], agent.row["agent"]
+    assert plain.row == scripted.row
+
+
+def test_anybodys_class_is_evaluated_by_its_name(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "class First:\n"
+        "    def __init__(self, game, seed):\n"
+        "        self.game = game\n"
+        "    def predict(self, observation):\n"
+        "        return self.game.legal_actions(observation).argmax(axis=1)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "baselines", "evaluate", "mine:First", "--episodes", "20"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "First on Tiles2048-v0, 20 games" in done.stdout

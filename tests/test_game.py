@@ -1,0 +1,183 @@
+"""Games as values: compared, hashed, pickled, written as JSON; their replies are what happens."""
+
+import pickle
+from dataclasses import FrozenInstanceError
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from tile_envs.games import game_from_json, vector_env
+from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
+from tile_envs.tictactoe import TicTacToe
+
+GAMES = [
+    SlidingGame(RULES_2048),
+    SlidingGame(RULES_2048, (2, 3), {2: 0.8, 4: 0.2}, [2, 2]),
+    SlidingGame(RULES_2584, (3, 2), {1: 0.75, 3: 0.25}, 3),
+    TicTacToe(),
+    TicTacToe("minimax", "O"),
+    TicTacToe("minimax_first", "random"),
+    TicTacToe(side="both"),
+]
+every_game = pytest.mark.parametrize("game", GAMES, ids=repr)
+
+
+@every_game
+def test_a_game_is_a_value(game):
+    for same in (pickle.loads(pickle.dumps(game)), game_from_json(game.to_json())):
+        assert same == game
+        assert hash(same) == hash(game)
+        assert type(same) is type(game)
+    assert sum(other == game for other in GAMES) == 1
+    with pytest.raises(FrozenInstanceError):
+        game.shape = (3, 3)
+
+
+def test_options_in_any_form_make_the_same_game():
+    plain = SlidingGame(RULES_2048, (2, 3), {2: 0.8, 4: 0.2}, (2, 2))
+    for shape, spawn, start in (
+        ([2, 3], {"2": 0.8, "4": 0.2}, [2, 2]),
+        (np.array([2, 3]), {4: 0.2, 2: 0.8, 8: 0.0}, np.array([2, 2])),
+        ((2, 3), ((4, 0.2), (2, 0.8)), ["2", 2]),
+    ):
+        assert SlidingGame(RULES_2048, shape, spawn, start) == plain
+    assert SlidingGame(RULES_2048) == SlidingGame(RULES_2048, (4, 4), {2: 0.9, 4: 0.1}, 2)
+    assert repr(plain.spawn) == "((2, 0.8), (4, 0.2))"
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"])
+def test_environments_offer_the_game_they_are_built_on(env_id):
+    options = {"side": "O"} if env_id == "TicTacToe-v0" else {"shape": [2, 3]}
+    game, envs = gym.make(env_id, **options).unwrapped.game, gym.make_vec(env_id, 3, **options)
+    assert game == envs.game
+    again = vector_env(game, 3)
+    assert again.game == game
+    assert np.array_equal(again.reset(seed=4)[0], envs.reset(seed=4)[0])
+
+
+@every_game
+def test_what_a_game_says_is_of_the_right_form(game):
+    envs = vector_env(game, 5)
+    boards, infos = envs.reset(seed=0)
+    n, cells = game.n_actions, game.shape[0] * game.shape[1]
+    assert boards.shape[1:] == game.shape
+    assert np.array_equal(game.legal_actions(boards), infos["action_mask"])
+    after, rewards, masks = game.afterstates(boards)
+    assert after.shape == (5, n, *game.shape)
+    assert rewards.shape == masks.shape == (5, n)
+    images, actions = game.symmetries
+    assert images.shape == (len(actions), cells)
+    assert np.array_equal(images[0], np.arange(cells))
+    assert np.array_equal(actions[0], np.arange(n))
+    assert isinstance(game.draw(boards[0], "ansi"), str)
+    assert game.draw(boards[0], "rgb_array").dtype == np.uint8
+
+
+@every_game
+def test_replies_are_what_the_environment_does(game):
+    """From one afterstate, thousands of steps lead to the replies as often as they say."""
+    n = 4000
+    envs = vector_env(game, n)
+    boards, _ = envs.reset(seed=0)
+    first = boards[:1]
+    start = first[0]
+    if isinstance(game, TicTacToe):  # `reset` takes marks, X as 1
+        start = start * (1 if start.sum() == 0 else -1)
+        boards, infos = envs.reset(seed=1, options={"board": start})
+        boards, marks = boards[infos["to_play"] == infos["to_play"][0]], infos["to_play"][0]
+        first = boards[:1]
+    else:
+        envs.reset(seed=1, options={"board": start})
+    action = int(game.legal_actions(first)[0].argmax())
+    after = game.afterstates(first)[0][:, action]
+    following, *_, infos = envs.step(np.full(n, action))
+    if isinstance(game, TicTacToe):
+        same = infos["to_play"] == (-marks if game.side == "both" else marks)
+        following = following[same]
+    replies = game.replies(after)
+    assert (replies.parents == 0).all()
+    assert replies.probabilities.sum() == pytest.approx(1)
+    expected = {
+        board.tobytes(): probability
+        for board, probability in zip(replies.boards, replies.probabilities, strict=True)
+    }
+    assert len(expected) == len(replies.boards)
+    found, counts = np.unique(following, axis=0, return_counts=True)
+    for board, count in zip(found, counts, strict=True):
+        probability = expected[board.astype(replies.boards.dtype).tobytes()]
+        deviation = (len(following) * probability * (1 - probability)) ** 0.5
+        assert abs(count - len(following) * probability) <= 5 * deviation
+    assert len(found) > 0.9 * len(expected)
+
+
+def test_afterstates_that_end_a_game_have_no_reply():
+    won = np.array([[[1, 1, 1], [-1, -1, 0], [0, 0, 0]]])
+    full = np.array([[[1, -1, 1], [1, -1, -1], [-1, 1, 1]]])
+    for game in (TicTacToe(), TicTacToe("minimax"), TicTacToe(side="both")):
+        assert len(game.replies(np.concatenate([won, full])).parents) == 0
+
+
+def test_replies_of_opponents_without_a_name_are_not_known():
+    class Friend:
+        def predict(self, observation, action_masks):
+            return action_masks.argmax(axis=1)
+
+    game = TicTacToe(Friend())
+    with pytest.raises(ValueError, match=r"replies of .*Friend.* are not known"):
+        game.replies(np.array([[[1, 0, 0], [0, 0, 0], [0, 0, 0]]]))
+    with pytest.raises(TypeError):
+        game.to_json()
+
+
+def test_expected_results_follow_from_replies():
+    """Random play against random play, from afterstates and replies alone, layer by layer."""
+    game = TicTacToe()
+    boards, chances, wins = np.zeros((1, 3, 3), np.int8), np.ones(1), 0.0
+    while len(boards):
+        after, rewards, masks = game.afterstates(boards)
+        moves = masks * (chances / np.maximum(masks.sum(axis=1), 1))[:, None]
+        wins += (moves * rewards).sum()
+        legal = masks.astype(bool)
+        parents, boards, probabilities = game.replies(after[legal])
+        chances = moves[legal][parents] * probabilities
+        on = game.legal_actions(boards).any(axis=1)
+        boards, chances = boards[on], chances[on]
+    assert wins == pytest.approx(0.58492, abs=5e-6)
+
+
+def reachable_largest(game):
+    """Return the largest tile that play can reach, by trying everything."""
+    boards = np.zeros((1, *game.shape), np.uint8)
+    for _ in range(game.start_tiles):
+        boards = np.unique(game.replies(boards).boards, axis=0)
+    seen, largest = set(), 0
+    while len(boards):
+        largest = max(largest, int(boards.max()))
+        after, _, masks = game.afterstates(boards)
+        boards = np.unique(game.replies(after[masks.astype(bool)]).boards, axis=0)
+        boards = np.array([b for b in boards if b.tobytes() not in seen], np.uint8)
+        seen |= {b.tobytes() for b in boards}
+    return largest
+
+
+@pytest.mark.parametrize("rules", [RULES_2048, RULES_2584], ids=lambda rules: rules.name)
+def test_the_bound_of_the_largest_tile_is_reached_on_small_boards(rules):
+    for spawn in (None, {rules.faces[1]: 1.0}, {rules.faces[1]: 0.75, rules.faces[3]: 0.25}):
+        game = SlidingGame(rules, (2, 2), spawn)
+        assert reachable_largest(game) <= game.largest_tile <= reachable_largest(game) + 1
+    assert SlidingGame(RULES_2048, (2, 2)).largest_tile == 5
+    assert SlidingGame(RULES_2584, (2, 3)).largest_tile == 12  # 233, published
+    assert SlidingGame(RULES_2048).largest_tile == 17
+    assert SlidingGame(RULES_2584).largest_tile == 31
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", '{"side": "Z"}', '{"rules": 3}', "{", '{"colour": 1}']
+)
+def test_texts_that_are_no_games_are_refused(text):
+    if text == "{}":
+        assert game_from_json(text) == TicTacToe()
+        return
+    with pytest.raises(ValueError, match=r"game|side|rules|Expecting"):
+        game_from_json(text)

@@ -1,0 +1,93 @@
+"""The arrows between modules: one way, without circles, lazy imports included."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("tile_envs", "baselines", "benchmarks")
+FILES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in PACKAGES
+    for path in (ROOT / package).rglob("*.py")
+}
+
+
+def without_type_checking(tree):
+    """Remove what is imported for type checking only."""
+
+    class Remover(ast.NodeTransformer):
+        def visit_If(self, node):
+            is_guard = ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+            return node.orelse if is_guard else self.generic_visit(node)
+
+    return Remover().visit(tree)
+
+
+def imports(module):
+    """Yield the modules of the project that a module imports, in functions too."""
+    tree = without_type_checking(ast.parse(FILES[module].read_text()))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in FILES)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively"
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                if name in FILES or node.module in FILES:
+                    yield name if name in FILES else node.module
+
+
+ARROWS = {module: sorted(set(imports(module)) - {module}) for module in FILES}
+
+
+def test_all_packages_are_read():
+    assert len(FILES) > 60
+    assert "tile_envs.sliding.rules" in ARROWS["tile_envs.sliding.tables"]
+    assert "tile_envs.window" in ARROWS["tile_envs.game_env"]  # a lazy one
+
+
+@pytest.mark.parametrize(
+    ("package", "others"),
+    [("tile_envs", ("baselines", "benchmarks")), ("baselines", ("benchmarks",))],
+)
+def test_packages_import_one_way(package, others):
+    for module, targets in ARROWS.items():
+        if module.split(".")[0] == package:
+            assert not [to for to in targets if to.split(".")[0] in others], module
+
+
+def test_no_module_imports_itself_by_a_detour():
+    done, path = set(), []
+
+    def visit(module):
+        assert module not in path, " → ".join([*path[path.index(module) :], module])
+        if module not in done:
+            path.append(module)
+            for target in ARROWS[module]:
+                visit(target)
+            done.add(path.pop())
+
+    for module in ARROWS:
+        visit(module)
+
+
+def test_agents_are_given_games_never_environments():
+    environment = re.compile(r"\b(?:Game|Sliding|TicTacToe|Tiles\d+)(?:Vector)?Env\b")
+    for module, path in FILES.items():
+        if module.startswith("baselines"):
+            assert not environment.findall(path.read_text()), module
+
+
+def test_the_evaluation_knows_no_agents():
+    ours = [to for to in ARROWS["baselines.evaluation"] if to.startswith("baselines.")]
+    assert sorted(ours) == ["baselines.rows", "baselines.seeds"]
+
+
+def test_nothing_in_the_package_of_environments_needs_numba():
+    allowed = {"tile_envs.compiled", "tile_envs.sliding.kernels"}
+    for module, targets in ARROWS.items():
+        if module.startswith("tile_envs") and module not in allowed:
+            assert not set(targets) & allowed, module

@@ -1,0 +1,253 @@
+"""A third game is data: the powers of three, through the public API alone, in every agent."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import oracle
+import powers3
+import pytest
+from gymnasium.utils.env_checker import check_env, data_equivalence
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from baselines import evaluate, load
+from baselines.hyperparams import tuned
+from baselines.registry import make_agent, player, searching
+from tile_envs.sliding import (
+    RULES_2048,
+    Palette,
+    Rules,
+    SlidingEnv,
+    SlidingVectorEnv,
+    register_game,
+)
+
+ENV, HERE = "Powers3-v0", Path(__file__).parent
+SMALL = {"shape": [2, 2]}
+
+
+def command(*arguments, module="baselines"):
+    return subprocess.run(
+        [sys.executable, "-m", module, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=HERE,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_the_rules_are_at_most_fifteen_lines():
+    text = Path(powers3.__file__).read_text().split('"""')[2]
+    assert len([line for line in text.splitlines() if line.strip()]) <= 15
+
+
+def merge(a, b):
+    return 3 * a if a == b and a < 3**17 else 0
+
+
+def test_moves_are_those_of_a_slow_and_obvious_program():
+    rng = np.random.default_rng(0)
+    boards = rng.integers(0, 18, (300, 4, 4)) * rng.integers(0, 2, (300, 4, 4))
+    after, rewards, masks = gym.make(ENV).unwrapped.game.afterstates(boards)
+    faces = np.array(powers3.RULES.faces)
+    for board, moved, paid, mask in zip(boards, after, rewards, masks, strict=True):
+        for action in range(4):
+            expected, reward = oracle.move(faces[board].tolist(), action, merge)
+            assert faces[moved[action]].tolist() == expected
+            assert paid[action] == reward
+            assert mask[action] == (expected != faces[board].tolist())
+
+
+def test_the_largest_reward_is_paid_in_full():
+    board = [[16, 16, 0, 0], [16, 16, 0, 0], [0] * 4, [0] * 4]
+    env, envs = gym.make(ENV), gym.make_vec(ENV, 2)
+    env.reset(seed=0, options={"board": board}), envs.reset(seed=0, options={"board": board})
+    *_, info = step = env.step(3)
+    assert step[1] == info["score"] == 2 * 129_140_163
+    rewards, infos = envs.step([3, 3])[1::3]
+    assert rewards.tolist() == infos["score"].tolist() == [2 * 129_140_163] * 2
+    assert info["max_tile"] == 129_140_163
+    full = np.full((1, 4, 4), 16)
+    assert env.unwrapped.game.afterstates(full)[1].tolist() == [[8 * 129_140_163] * 4]
+
+
+def test_environments_keep_the_contract():
+    check_env(gym.make(ENV).unwrapped)
+    env = gym.make(ENV, shape=(3, 2))
+    again = gym.make(gym.envs.registration.EnvSpec.from_json(env.spec.to_json()))
+    assert again.unwrapped.game == env.unwrapped.game
+    assert data_equivalence(env.reset(seed=3), again.reset(seed=3), exact=True)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode)[:2])
+def test_many_games_are_single_games(mode):
+    ours = gym.make_vec(ENV, 4, shape=(2, 3), autoreset_mode=mode)
+    theirs = SyncVectorEnv([lambda: gym.make(ENV, shape=(2, 3))] * 4, autoreset_mode=mode)
+    assert np.array_equal(ours.reset(seed=5)[0], theirs.reset(seed=5)[0])
+    ours.action_space.seed(0)
+    ended = 0
+    for _ in range(300):
+        actions = ours.sample_legal_actions()
+        one, other = ours.step(actions), theirs.step(actions)
+        for mine, yours in zip(one[:4], other[:4], strict=True):
+            assert np.array_equal(mine, yours)
+        assert np.array_equal(one[4]["score"], other[4]["score"])
+        ended += int(one[2].sum())
+    assert ended > 5
+
+
+def test_text_and_picture():
+    game = gym.make(ENV).unwrapped.game
+    board = np.array([[0, 1, 2, 3], [17, 7, 0, 0], [0] * 4, [0] * 4])
+    text = game.draw(board, "ansi", 24)
+    assert text.startswith("Powers3  score 24")
+    assert "129140163" in text
+    assert "2187" in text
+    pictures = [game.draw(np.full((4, 4), tile), "rgb_array") for tile in range(18)]
+    assert len({picture.tobytes() for picture in pictures}) == 18
+
+
+def test_agents_without_training_play():
+    means = [
+        evaluate(make_agent(name, gym.make(ENV).unwrapped.game), ENV, episodes=50)["mean"]
+        for name in ("random", "greedy")
+    ]
+    assert means[1] > 1.2 * means[0] > 0
+
+
+LEARNERS = {
+    "qtable": (SMALL, ["--games", 2000]),
+    "ntuple": ({}, ["--games", 200, "--network", "0123 4567"]),
+    "dqn": (
+        SMALL,
+        [
+            *("--games", 300, "--width", 8, "--hidden", 8, "--learning-starts", 64),
+            *("--batch-size", 16, "--buffer-size", 5000, "--n-envs", 8),
+        ],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    for name, (options, settings) in LEARNERS.items():
+        done = command(
+            *("train", name, "--env", f"powers3:{ENV}", "--env-kwargs", json.dumps(options)),
+            *("--out", folder / name, *settings),
+        )
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_trained_agent_is_saved_loaded_and_evaluated(runs, name):
+    options = LEARNERS[name][0]
+    agent = load(runs / name)
+    row = evaluate(agent, ENV, options, episodes=100)
+    assert row["mean"] > 0
+    boards, _ = gym.make_vec(ENV, 8, **options).reset(seed=0)
+    assert agent.action_values(boards).shape == (8, 4)
+    done = command("evaluate", runs / name, "--import", "powers3", "--episodes", 50)
+    assert done.returncode == 0, done.stderr
+    assert f"{name} on {ENV}" in done.stdout
+
+
+def test_tables_and_tuples_learn_it(runs):
+    for name in ("qtable", "ntuple"):
+        options = LEARNERS[name][0]
+        game = gym.make(ENV, **options).unwrapped.game
+        random = evaluate(make_agent("random", game), ENV, options, episodes=300)["mean"]
+        assert evaluate(load(runs / name), ENV, options, episodes=300)["mean"] > 1.3 * random
+    progress = (runs / "ntuple" / "progress.csv").read_text()
+    assert "reach_2187" in progress.splitlines()[0]  # the goal of the game
+
+
+def test_it_is_searched(runs):
+    found = searching(player(str(runs / "ntuple")), 2, {})
+    greedy = evaluate(load(runs / "ntuple"), ENV, episodes=20)["mean"]
+    assert evaluate(found.agent, ENV, episodes=20)["mean"] > greedy
+
+
+def test_a_folder_says_which_module_it_needs(runs):
+    done = command("evaluate", runs / "qtable")
+    assert done.returncode == 2
+    assert "it needs the module powers3: import it first, with --import" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_person_plays_it():
+    done = command(f"powers3:{ENV}", module="tile_envs.play")
+    assert "this needs a terminal" in done.stderr
+    unknown = command(f"powers3:{ENV}", "-o", "rules=3", module="tile_envs.play")
+    assert "unknown option 'rules' of Powers3-v0: expected 'shape', 'spawn'" in unknown.stderr
+
+
+def test_no_preset_means_the_defaults():
+    assert tuned("qtable", ENV) == {}
+    with pytest.raises(ValueError, match=r"no preset 'x' for qtable on Powers3-v0: there is none"):
+        tuned("qtable", ENV, "x")
+
+
+GOOD = {
+    "name": "Chain",
+    "faces": (0, 1, 2, 4, 8),
+    "merges": [(1, 1, 2), (2, 2, 3)],  # the chain ends early: 4s do not merge
+    "spawn": {1: 1.0},
+    "goal": 4,
+}
+
+
+def test_a_chain_of_merges_may_end_early():
+    register_game("Chain-v0", Rules(**GOOD))
+    game = gym.make("Chain-v0").unwrapped.game
+    board = np.array([[[3, 3, 2, 2], [1, 1, 0, 0], [0] * 4, [0] * 4]])
+    after, rewards, _ = game.afterstates(board)
+    assert after[0, 3, :2].tolist() == [[3, 3, 3, 0], [2, 0, 0, 0]]
+    assert rewards[0, 3] == 6
+    assert game.largest_tile == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"faces": (0, *(2**t for t in range(1, 34)))}, "33 tiles are too many.*at most 31"),
+        (
+            {"faces": (0, 1, 2, 2**30), "merges": [(2, 2, 3)], "goal": 2},
+            r"merging \(2, 2, 3\) pays 1073741824, which is too large",
+        ),
+        ({"faces": (0, 1, 2**63)}, "the face 9223372036854775808 is too large"),
+        ({"faces": (1, 2, 4)}, "faces must be 0 for the empty cell"),
+        ({"faces": (0, 2, 2)}, "rising integers"),
+        ({"faces": (0, 1.5, 2)}, "rising integers"),
+        ({"merges": [(1, 1, 9)]}, r"three tile indices .* from 1 to 4, got \(1, 1, 9\)"),
+        ({"merges": [(1, 1)]}, r"three tile indices .* got \(1, 1\)"),
+        ({"spawn": {3: 1.0}}, "3 is not a tile of Chain"),
+        ({"spawn": {1: 0.5}}, "spawn must add up to 1"),
+        ({"goal": 3}, "3 is not a tile of Chain"),
+        ({"goal": None}, "None is not a tile of Chain"),
+        ({"name": ""}, "the name of a game must be a text, got ''"),
+        ({"palette": "blue"}, "the palette of Chain must be a Palette with 5 tiles"),
+    ],
+)
+def test_rules_that_do_not_fit_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        Rules(**GOOD | change)
+
+
+def test_palettes_are_checked():
+    short = Palette("#000000", "#000000", "#000000", "#ffffff", 1, ("#123456",))
+    with pytest.raises(ValueError, match="Palette with 5 tiles"):
+        Rules(**GOOD, palette=short)
+    with pytest.raises(ValueError, match="colours such as '#faf8ef', got 'red'"):
+        Palette("red", "#000000", "#000000", "#ffffff", 1, ())
+    assert Rules(**GOOD, palette=RULES_2048.palette).palette == RULES_2048.palette
+
+
+def test_an_environment_without_rules_says_what_to_do():
+    for make in (SlidingEnv, SlidingVectorEnv):
+        with pytest.raises(ValueError, match="rules must be given: make a registered game"):
+            make()

@@ -1,0 +1,132 @@
+"""What a game is: state --action--> afterstate --reply--> state.
+
+The player acts on a *state*, which leads to an *afterstate* without chance.  The *reply* is what
+comes between: a new tile, or the opponent's mark.  Agents, search and networks are given a game;
+none of them ever sees the random stream of an environment.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Boards = NDArray[Any]
+"""Boards `(n, R, C)` as the environment's observations hold them."""
+
+
+class Replies(NamedTuple):
+    """The states that may follow afterstates, all in one list.
+
+    Attributes:
+        parents: `(m,) int64`, the index of the afterstate that each state follows.
+        boards: `(m, R, C)`, the states, as the player to move observes them.
+        probabilities: `(m,) float64`.  They sum to 1 over the states of each afterstate; an
+            afterstate that ends the game has no reply.
+    """
+
+    parents: NDArray[np.int64]
+    boards: Boards
+    probabilities: NDArray[np.float64]
+
+
+class Symmetries(NamedTuple):
+    """The symmetries of a board; the first is the identity.
+
+    Attributes:
+        cells: `(S, R * C) int64`, the cell of the board that each cell of the image shows.
+        actions: `(S, n_actions) int64`, what each action is called on the image.
+    """
+
+    cells: NDArray[np.int64]
+    actions: NDArray[np.int64]
+
+
+class Game(Protocol):
+    """The rules of one game, as an immutable value: compared, hashed, pickled, written as JSON."""
+
+    @property
+    def name(self) -> str:
+        """The name of the game, whatever its board."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the board."""
+
+    @property
+    def n_actions(self) -> int:
+        """How many actions there are, legal or not."""
+
+    @property
+    def n_values(self) -> int:
+        """How many different contents a cell can have in play."""
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The sides that can be played; none where there is one player."""
+
+    @property
+    def symmetries(self) -> Symmetries:
+        """The symmetries of the board, under which the rules are the same."""
+
+    def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
+        """Return the action masks `(n, n_actions)` of states `(n, R, C)`.
+
+        Raises:
+            ValueError: If these are not boards of the game.
+        """
+
+    def afterstates(self, boards: ArrayLike) -> tuple[Boards, NDArray[np.int64], NDArray[np.int8]]:
+        """Return what each action makes of states `(n, R, C)`.
+
+        Returns:
+            The afterstates `(n, n_actions, R, C)`, as the player who acts sees them (an illegal
+            action leaves the board as it is), the rewards `(n, n_actions)` and the action masks.
+
+        Raises:
+            ValueError: If these are not boards of the game.
+        """
+
+    def replies(self, afterstates: ArrayLike) -> Replies:
+        """Return the states that may follow afterstates `(n, R, C)`, with their probabilities.
+
+        Raises:
+            ValueError: If these are not boards of the game, or the reply is not known to it.
+        """
+
+    def draw(self, board: NDArray[Any], mode: str, score: int = 0) -> Any:
+        """Return a board `(R, C)` as text (mode `ansi`) or a picture `(H, W, 3) uint8`."""
+
+    def to_json(self) -> str:
+        """Return the game as JSON text, for `tile_envs.games.game_from_json`.
+
+        Raises:
+            TypeError: If it holds an object without a name, such as an opponent of the user's.
+        """
+
+
+def board_symmetries(shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the symmetries of a board: 8 if it is square, else 4.
+
+    Returns:
+        `(S, R * C)`, the cell of the board that each cell of the image shows; and `(S, 4)`, the
+        directions (0 up, 1 right, 2 down, 3 left) that up, right, down and left become.
+    """
+    up, right, down, left = range(4)
+    cells = np.arange(shape[0] * shape[1]).reshape(shape)
+    images, directions = [], []
+    for transposed in (False, True) if shape[0] == shape[1] else (False,):
+        for upside_down in (False, True):
+            for mirrored in (False, True):
+                image = cells.T if transposed else cells
+                moved = [left, down, right, up] if transposed else [up, right, down, left]
+                if upside_down:
+                    image = image[::-1]
+                    moved = [{up: down, down: up}.get(to, to) for to in moved]
+                if mirrored:
+                    image = image[:, ::-1]
+                    moved = [{left: right, right: left}.get(to, to) for to in moved]
+                images.append(image.ravel())
+                directions.append(moved)
+    return np.array(images), np.array(directions)

@@ -1,0 +1,56 @@
+"""All kinds of games: read from JSON, and played by the thousand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gymnasium.vector import AutoresetMode
+
+from tile_envs.checks import brief
+from tile_envs.game import Game
+from tile_envs.game_vector_env import GameVectorEnv
+from tile_envs.sliding import SlidingGame, SlidingVectorEnv
+from tile_envs.tictactoe import TicTacToe, TicTacToeVectorEnv
+
+
+def game_from_json(text: str) -> Game:
+    """Return the game that a game's `to_json` wrote.
+
+    Raises:
+        ValueError: If the text is none.
+    """
+    entries = json.loads(text)
+    if not isinstance(entries, dict):
+        raise ValueError(f"expected a game as its to_json() wrote it, got {brief(text)}.")
+    kind: type[SlidingGame] | type[TicTacToe] = SlidingGame if "rules" in entries else TicTacToe
+    return kind.from_json(text)
+
+
+def vector_env(
+    game: Game,
+    num_envs: int,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+) -> GameVectorEnv[Any, Any]:
+    """Return a native vector environment of a game.
+
+    Args:
+        game: A game of this package.
+        num_envs: How many games it plays.
+        autoreset_mode: When ended games are reset.
+
+    Raises:
+        ValueError: If an argument is not as described.
+    """
+    if isinstance(game, SlidingGame):
+        return SlidingVectorEnv(
+            num_envs,
+            game.shape,
+            dict(game.spawn),
+            game.start_tiles,
+            autoreset_mode=autoreset_mode,
+            rules=game.rules,
+        )
+    if isinstance(game, TicTacToe):
+        return TicTacToeVectorEnv(num_envs, game.opponent, game.side, autoreset_mode=autoreset_mode)
+    raise ValueError(f"a vector environment plays the games of tile_envs, got {brief(game)}.")

@@ -1,0 +1,1 @@
+"""Adapters for reinforcement learning libraries that take no Gymnasium environments as they are."""

@@ -1,0 +1,183 @@
+"""Replays: a game is its seed and its actions, kept in a file that can be played again.
+
+    {
+      "format": "tile-envs replay",
+      "version": "0.1.0",
+      "env": "TicTacToe-v0",
+      "options": {"opponent": "minimax"},
+      "seed": 7,
+      "actions": [4, 0, 5]
+    }
+
+A game that began with a given board has `"reset": {"board": …, "score": …}` as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+
+from tile_envs import __version__
+from tile_envs.checks import as_integer, brief
+from tile_envs.playthrough import Playthrough, Position, given_options, make
+
+FORMAT = "tile-envs replay"
+ENTRIES: dict[str, type] = {
+    "format": str,
+    "version": str,
+    "env": str,
+    "options": dict,
+    "reset": dict,
+    "seed": int,
+    "actions": list,
+}
+JSON_NAMES = {str: "a string", dict: "an object", int: "an integer", list: "a list of integers"}
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A game as data.
+
+    Attributes:
+        env: The environment's id.
+        seed: What it was reset with.
+        actions: All actions, illegal ones included.
+        options: What `gym.make` was given.
+        reset: The reset options, if the game began with a given board.
+        version: The version of this package that the game was played with.
+    """
+
+    env: str
+    seed: int
+    actions: tuple[int, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    reset: Mapping[str, Any] = field(default_factory=dict)
+    version: str = __version__
+
+
+def replay_of(game: Playthrough) -> Replay:
+    """Return a game so far as data.  Its environment must be from `gymnasium.make`."""
+    options = given_options(game.env)
+    assert game.env.spec
+    return Replay(game.env.spec.id, game.seed, tuple(game.actions), options, game.reset)
+
+
+def begin(replay: Replay) -> Playthrough:
+    """Return the game of a replay before its first action.
+
+    Raises:
+        ValueError: If the environment, an option, the seed or the board is unusable.
+    """
+    return Playthrough(make(replay.env, replay.options), replay.seed, replay.reset)
+
+
+def play_through(replay: Replay) -> Position:
+    """Play a replay to its end.
+
+    Returns:
+        The last position: observation, info (with score or winner), sum of the rewards.
+
+    Raises:
+        ValueError: If it cannot be played.
+    """
+    game = begin(replay)
+    for n, action in enumerate(replay.actions, 1):
+        place = f"action {n} of {len(replay.actions)}"
+        try:
+            game.play(action)
+        except ResetNeeded:
+            raise ValueError(f"{place}, {action}, comes after the end of the game.") from None
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from None
+    return game.position
+
+
+def write(replay: Replay, path: str | os.PathLike[str]) -> None:
+    """Write a replay beside its file and rename it: no file ever holds half a game.
+
+    Raises:
+        ValueError: If an option is an object, such as an opponent without a name.
+        OSError: If the file cannot be written.
+    """
+    entries = {
+        "format": FORMAT,
+        "version": replay.version,
+        "env": replay.env,
+        "options": replay.options,
+        **({"reset": replay.reset} if replay.reset else {}),
+        "seed": replay.seed,
+        "actions": replay.actions,
+    }
+    lines = [f'  "{name}": {json.dumps(entry, default=_plain)}' for name, entry in entries.items()]
+    beside = Path(f"{os.fspath(path)}.part")
+    beside.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    beside.replace(path)
+
+
+def read(path: str | os.PathLike[str]) -> Replay:
+    """Read a replay, and make sure that it can be played.
+
+    Raises:
+        ValueError: If it is none, or cannot be played.  One line names the file and the value.
+    """
+    try:
+        replay = _checked(json.loads(Path(path).read_text(encoding="utf-8")))
+        play_through(replay)
+    except OSError as error:
+        reason = f"{error.strerror}."
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        reason = f"not a replay, because not JSON: {error}."
+    except (ValueError, TypeError) as error:  # what an environment says of its options
+        reason = " ".join(str(error).split())
+    else:
+        return replay
+    raise ValueError(f"{os.fspath(path)}: {reason}")
+
+
+def _checked(entries: Any) -> Replay:
+    """Turn a file's content into a replay.
+
+    Raises:
+        ValueError: If it has not the form of one.
+    """
+    if not isinstance(entries, dict) or entries.get("format") != FORMAT:
+        raise ValueError(f'not a replay: expected "format": "{FORMAT}", got {brief(entries)}.')
+    for name, value in entries.items():
+        if name not in ENTRIES:
+            raise ValueError(f'unknown entry "{name}": expected {", ".join(ENTRIES)}.')
+        if not isinstance(value, ENTRIES[name]):
+            kind = JSON_NAMES[ENTRIES[name]]
+            raise ValueError(f'"{name}" must be {kind}, got {brief(value)}.')
+    for name in ENTRIES:
+        if name not in entries and name != "reset":
+            raise ValueError(f'"{name}" is missing.')
+    for n, action in enumerate(entries["actions"], 1):
+        if as_integer(action) is None:
+            place = f"action {n} of {len(entries['actions'])}"
+            raise ValueError(f"{place} must be an integer, got {brief(action)}.")
+    return Replay(
+        entries["env"],
+        entries["seed"],
+        tuple(entries["actions"]),
+        entries["options"],
+        entries.get("reset", {}),
+        entries["version"],
+    )
+
+
+def _plain(value: object) -> object:
+    """Return numpy's numbers and arrays as Python's, for JSON.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise ValueError(f"a replay holds numbers and names only, got {brief(value)}.")

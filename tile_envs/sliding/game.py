@@ -1,0 +1,198 @@
+"""A sliding game as a value: its rules, its board, and what appears on it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tile_envs.checks import as_integer, brief
+from tile_envs.game import Replies, Symmetries, board_symmetries
+from tile_envs.sliding import boards as batch
+from tile_envs.sliding import render
+from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, Rules, Spawn, checked_face, checked_spawn
+from tile_envs.sliding.spawn import SpawnDistribution, Start
+from tile_envs.sliding.tables import Tables, compile_tables
+
+
+@dataclass(frozen=True)
+class SlidingGame:
+    """A sliding game on a board of one shape; see `tile_envs.game.Game`.
+
+    >>> from tile_envs.sliding import RULES_2584
+    >>> game = SlidingGame(RULES_2584, shape=(2, 3), spawn={1: 0.75, 3: 0.25})
+    >>> str(game), game.spawn, game.largest_tile
+    ('2584 on 2×3', ((1, 0.75), (3, 0.25)), 13)
+
+    Attributes:
+        rules: The rules.
+        shape: Rows and columns, 2 to 4 each.
+        spawn: The distribution of the new tile, as a mapping of face to probability or as
+            `(face, probability)` pairs; None is that of the rules.
+        start_tiles: How many tiles a game starts with, or their faces.
+
+    Raises:
+        ValueError: If a value is not as described.
+    """
+
+    rules: Rules
+    shape: tuple[int, int] = (4, 4)
+    spawn: Spawn = None  # type: ignore[assignment] # None is replaced below
+    start_tiles: int | tuple[int, ...] = 2
+
+    def __post_init__(self) -> None:
+        rules = Rules.of(self.rules)
+        shape = _checked_shape(self.shape)
+        spawn = rules.spawn if self.spawn is None else checked_spawn(rules, self.spawn)
+        start_tiles = _checked_start_tiles(self.start_tiles, rules, shape)
+        values = {"rules": rules, "shape": shape, "spawn": spawn, "start_tiles": start_tiles}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)  # the usual way into a frozen dataclass
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.shape[0]}×{self.shape[1]}"
+
+    @property
+    def name(self) -> str:
+        """The name of the rules."""
+        return self.rules.name
+
+    @property
+    def n_actions(self) -> int:
+        """Four: 0 up, 1 right, 2 down, 3 left."""
+        return len(ACTIONS)
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """None: there is one player."""
+        return ()
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The lookup tables of the rules on this board."""
+        return compile_tables(self.rules, self.shape)
+
+    @cached_property
+    def distribution(self) -> SpawnDistribution:
+        """The distribution of the new tile, by tile index."""
+        return SpawnDistribution.of(self.rules, self.spawn)
+
+    @cached_property
+    def start(self) -> Start:
+        """How a game starts."""
+        listed = isinstance(self.start_tiles, tuple)
+        fixed = map(self.rules.index_of, self.start_tiles) if listed else [0] * self.start_tiles  # type: ignore[operator, arg-type]
+        return Start(self.distribution, self.shape, tuple(fixed))
+
+    @cached_property
+    def largest_tile(self) -> int:
+        """An upper bound of the tile indices that play can reach on this board."""
+        appearing = {*self.distribution.tiles, *self.start.tiles} - {0}
+        bound = self.rules.largest_on(math.prod(self.shape), appearing)
+        return min(bound, self.rules.largest)
+
+    @property
+    def n_values(self) -> int:
+        """The tile indices from 0 to `largest_tile`."""
+        return self.largest_tile + 1
+
+    @cached_property
+    def symmetries(self) -> Symmetries:
+        """The symmetries of the board; actions are turned along."""
+        return Symmetries(*board_symmetries(self.shape))
+
+    def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
+        """Return the action masks `(n, 4)` of boards `(n, R, C)`.
+
+        Raises:
+            ValueError: If these are not boards of the game.
+        """
+        return batch.legal_actions(boards, self.rules)
+
+    def afterstates(
+        self, boards: ArrayLike
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int8]]:
+        """Return what each action makes of boards; see `tile_envs.sliding.afterstates`."""
+        return batch.afterstates(boards, self.rules)
+
+    def replies(self, afterstates: ArrayLike) -> Replies:
+        """Return the boards that may follow afterstates: every new tile on every empty cell.
+
+        They are listed tile by tile, the smallest first.
+
+        Raises:
+            ValueError: If these are not boards of the game.
+        """
+        boards = batch.checked_boards(afterstates, self.rules)
+        parents, rows, columns = np.nonzero(boards == 0)
+        empty = np.bincount(parents, minlength=len(boards))
+        parts = []
+        for tile, probability in zip(
+            self.distribution.tiles, self.distribution.probabilities, strict=True
+        ):
+            following = boards[parents]
+            following[np.arange(len(parents)), rows, columns] = tile
+            parts.append((parents, following, probability / empty[parents]))
+        return Replies(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
+        """Return a board `(R, C)` as text (mode `ansi`) or as a picture `(H, W, 3) uint8`."""
+        return (render.text if mode == "ansi" else render.picture)(board, self.rules, score)
+
+    def to_json(self) -> str:
+        """Return the game as JSON text; `from_json` reads it."""
+        return json.dumps(
+            {
+                "rules": self.rules.to_dict(),
+                "shape": self.shape,
+                "spawn": self.spawn,
+                "start_tiles": self.start_tiles,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> SlidingGame:
+        """Return the game of a JSON text.
+
+        Raises:
+            ValueError: If it is none.
+        """
+        try:
+            return cls(**json.loads(text))
+        except TypeError as error:
+            raise ValueError(f"{brief(text)} is no sliding game: {error}.") from None
+
+
+def _checked_shape(shape: Any) -> tuple[int, int]:
+    listed = isinstance(shape, (Sequence, np.ndarray))  # a set has no order
+    sides = tuple(as_integer(side) for side in shape) if listed else ()
+    if len(sides) != 2 or not all(side is not None and 2 <= side <= MAX_SIDE for side in sides):
+        raise ValueError(
+            f"shape must be two integers from 2 to {MAX_SIDE}, rows and columns, got {shape!r}."
+        )
+    return sides  # type: ignore[return-value]
+
+
+def _checked_start_tiles(
+    start_tiles: Any, rules: Rules, shape: tuple[int, int]
+) -> int | tuple[int, ...]:
+    if isinstance(start_tiles, np.ndarray):
+        start_tiles = start_tiles.tolist()
+    listed = isinstance(start_tiles, Sequence) and not isinstance(start_tiles, (str, bytes))
+    count = len(start_tiles) if listed else as_integer(start_tiles)
+    cells = math.prod(shape)
+    if count is None or not 1 <= count <= cells:
+        raise ValueError(
+            f"start_tiles must be 1 to {cells} tiles on a {shape[0]}×{shape[1]} board, "
+            f"got {brief(start_tiles)}."
+        )
+    if not listed:
+        return count
+    faces = tuple(checked_face(face, "start_tiles") for face in start_tiles)
+    return tuple(rules.faces[rules.index_of(face)] for face in faces)

@@ -1,0 +1,210 @@
+"""Primitives for compiled loops over the lookup tables: slide, spawn, transpose.
+
+A board is four packed lines a, b, c, d (see `tables`), its rows or its columns.  All words are
+`uint64`: numba would turn a mix with signed integers into floats, and it guards every signed index
+against being negative.
+
+This module imports numba, and nothing in the package imports it: whoever needs compiled loops asks
+for it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tile_envs import random_stream
+from tile_envs.compiled import compiled
+from tile_envs.random_stream import STRIDE, Words
+from tile_envs.sliding import spawn, tables
+from tile_envs.sliding.boards import checked_boards, pack
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.rules import LEFT, UP
+from tile_envs.sliding.tables import (
+    CELL_BITS,
+    CELL_MASK,
+    CELLS,
+    EMPTY_MASK,
+    EMPTY_SHIFT,
+    LARGEST_SHIFT,
+    LINE_MASK,
+    PATTERN_ACTION_WEIGHT,
+    PATTERN_WEIGHTS,
+    REWARD_MASK,
+    REWARD_SHIFT,
+)
+
+Word = np.uint64
+Lines = tuple[Word, Word, Word, Word]
+
+ACTIONS_END = Word(LEFT + 1)
+ONE, CELL, TWO_CELLS = Word(1), Word(CELL_BITS), Word(2 * CELL_BITS)
+LINE, EMPTY, REWARD = Word(LINE_MASK), Word(EMPTY_MASK), Word(REWARD_MASK)
+TO_EMPTY, TO_REWARD, TO_LARGEST = Word(EMPTY_SHIFT), Word(REWARD_SHIFT), Word(LARGEST_SHIFT)
+LOW_BLOCK, EVEN_CELLS = Word(tables.LOW_BLOCK), Word(tables.EVEN_CELLS)
+PATTERN_ACTION = Word(PATTERN_ACTION_WEIGHT)
+_, PATTERN_SECOND, PATTERN_THIRD, PATTERN_FOURTH = map(Word, PATTERN_WEIGHTS)
+CELL_IN_LINE, ALL_CELLS = Word(CELL_MASK), Word(CELLS)
+HALF, LOW_HALF = Word(32), Word(spawn.LOW_HALF)
+
+NEXT = Word(STRIDE)
+MIX_FACTORS = tuple(map(Word, random_stream.MIX_FACTORS))
+MIX_SHIFTS = tuple(map(Word, random_stream.MIX_SHIFTS))
+
+
+class GameTables(NamedTuple):
+    """A sliding game as compiled loops take it: the tables of its rules and the new tiles.
+
+    Attributes:
+        pushed: `Tables.pushed`, unsigned.
+        offsets: `Tables.offsets`, unsigned.
+        empty_count: `Tables.empty_count`.
+        empty_cell: `Tables.empty_cell`, unsigned.
+        tiles: The tile indices that can appear.
+        thresholds: Cumulative thresholds of these tiles in [0, 2**32], the last one included.
+        probabilities: `float64`, their probabilities.
+        rows: The number of rows of a board.
+        columns: The number of columns.
+        square: Whether the two numbers are equal.
+    """
+
+    pushed: Words
+    offsets: Words
+    empty_count: Words
+    empty_cell: Words
+    tiles: Words
+    thresholds: Words
+    probabilities: NDArray[np.float64]
+    rows: int
+    columns: int
+    square: bool
+
+
+class Pushed(NamedTuple):
+    """What a push makes of a board.
+
+    Attributes:
+        changed: Whether it is another board.
+        a: The first of its lines, rows if they were rows.
+        b: The second.
+        c: The third.
+        d: The fourth.
+        reward: The reward.
+        largest: The largest tile's index.
+        pattern: The index of its empty cells in `empty_count` and `empty_cell`.
+    """
+
+    changed: bool
+    a: Word
+    b: Word
+    c: Word
+    d: Word
+    reward: Word
+    largest: Word
+    pattern: Word
+
+
+def game_tables(game: SlidingGame) -> GameTables:
+    """Return a game for compiled loops."""
+    of_rules, distribution = game.tables, game.distribution
+    return GameTables(
+        pushed=of_rules.pushed.view(np.uint64),
+        offsets=of_rules.offsets.view(np.uint64),
+        empty_count=of_rules.empty_count,
+        empty_cell=of_rules.empty_cell.view(np.uint64),
+        tiles=np.array(distribution.tiles, np.uint64),
+        thresholds=np.array((*distribution.thresholds, LOW_HALF + ONE), np.uint64),
+        probabilities=np.array(distribution.probabilities),
+        rows=game.shape[0],
+        columns=game.shape[1],
+        square=game.shape[0] == game.shape[1],
+    )
+
+
+def rows_of(game: SlidingGame, boards: ArrayLike) -> Words:
+    """Return the rows of boards, `(n, 4) uint64`.
+
+    Raises:
+        ValueError: If these are not boards of the game and shape.
+    """
+    checked = checked_boards(boards, game.rules)
+    if checked.shape[1:] != game.shape:
+        raise ValueError(f"boards must have shape {game.shape}, got {checked.shape[1:]}.")
+    return np.ascontiguousarray(pack(checked)[0].T).view(np.uint64)
+
+
+@compiled
+def transposed(a: Word, b: Word, c: Word, d: Word) -> Lines:
+    """Turn rows into columns, or columns into rows; see `tile_envs.sliding.boards.transpose`."""
+    swap = (a >> TWO_CELLS ^ c) & LOW_BLOCK
+    a, c = a ^ swap << TWO_CELLS, c ^ swap
+    swap = (b >> TWO_CELLS ^ d) & LOW_BLOCK
+    b, d = b ^ swap << TWO_CELLS, d ^ swap
+    swap = (a >> CELL ^ b) & EVEN_CELLS
+    a, b = a ^ swap << CELL, b ^ swap
+    swap = (c >> CELL ^ d) & EVEN_CELLS
+    return a, b, c ^ swap << CELL, d ^ swap
+
+
+@compiled
+def is_vertical(action: Word) -> bool:
+    """Tell whether an action pushes columns: up and down are even, left and right odd."""
+    return bool(action & ONE == Word(UP))
+
+
+@compiled
+def push(game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word) -> Pushed:
+    """Push the lines of a board: rows for left and right, columns for up and down."""
+    offset = game.offsets[action]
+    p, q = game.pushed[offset + a], game.pushed[offset + b]
+    r, s = game.pushed[offset + c], game.pushed[offset + d]
+    pattern = (
+        action * PATTERN_ACTION
+        + (p >> TO_EMPTY & EMPTY)
+        + (q >> TO_EMPTY & EMPTY) * PATTERN_SECOND
+        + (r >> TO_EMPTY & EMPTY) * PATTERN_THIRD
+        + (s >> TO_EMPTY & EMPTY) * PATTERN_FOURTH
+    )
+    changed = (p & LINE) != a or (q & LINE) != b or (r & LINE) != c or (s & LINE) != d
+    reward = p + q + r + s >> TO_REWARD & REWARD
+    largest = max(max(p, q), max(r, s)) >> TO_LARGEST
+    return Pushed(changed, p & LINE, q & LINE, r & LINE, s & LINE, reward, largest, pattern)
+
+
+@compiled
+def spawned(game: GameTables, after: Pushed, word: Word) -> Lines:
+    """Let a new tile appear after a push, where and as a random word says.
+
+    It is the tile that `tile_envs` makes of the same word.
+    """
+    k = (word >> HALF) * game.empty_count[after.pattern] >> HALF
+    cell = game.empty_cell[after.pattern * ALL_CELLS + k]
+    which = 0
+    while (word & LOW_HALF) >= game.thresholds[which]:
+        which += 1
+    return placed(after.a, after.b, after.c, after.d, cell, game.tiles[which])
+
+
+@compiled
+def placed(a: Word, b: Word, c: Word, d: Word, cell: Word, tile: Word) -> Lines:
+    """Set a tile on an empty cell, given as in `empty_cell`."""
+    line, bits = cell >> CELL, tile << (cell & CELL_IN_LINE)
+    if line == Word(0):
+        a |= bits
+    elif line == Word(1):
+        b |= bits
+    elif line == Word(2):
+        c |= bits
+    else:
+        d |= bits
+    return a, b, c, d
+
+
+@compiled
+def mixed(position: Word) -> Word:
+    """Return the random word of a stream position; see `tile_envs.random_stream.mix`."""
+    word = (position ^ position >> MIX_SHIFTS[0]) * MIX_FACTORS[0]
+    word = (word ^ word >> MIX_SHIFTS[1]) * MIX_FACTORS[1]
+    return word ^ word >> MIX_SHIFTS[2]

@@ -1,0 +1,148 @@
+"""Tic-tac-toe as a value: who replies, and which side is played."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tile_envs.agents import Agent
+from tile_envs.checks import brief, checked_choice
+from tile_envs.game import Replies, Symmetries, board_symmetries
+from tile_envs.tictactoe import positions, render
+from tile_envs.tictactoe.opponents import NAMED, checked_opponent
+from tile_envs.tictactoe.positions import CELLS, DIGITS, POWERS, SIDE, O, X
+
+PLAYED = ("X", "O", "random", "both")
+
+
+@dataclass(frozen=True)
+class TicTacToe:
+    """Tic-tac-toe against an opponent, or for both sides; see `tile_envs.game.Game`.
+
+    Attributes:
+        opponent: "random", "minimax", "minimax_first", or an agent with `predict`.
+        side: What the agent plays: "X", "O", "random" or "both".
+
+    Raises:
+        ValueError: If a value is not as described.
+    """
+
+    opponent: str | Agent = "random"
+    side: str = "X"
+
+    def __post_init__(self) -> None:
+        checked_opponent(self.opponent)
+        checked_choice(self.side, "side", PLAYED)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def name(self) -> str:
+        """`tic-tac-toe`."""
+        return "tic-tac-toe"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Three rows and three columns."""
+        return SIDE, SIDE
+
+    @property
+    def n_actions(self) -> int:
+        """Nine: the cells, row by row."""
+        return CELLS
+
+    @property
+    def n_values(self) -> int:
+        """Three: empty, own and other marks."""
+        return 3
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """X, who moves first, and O."""
+        return "X", "O"
+
+    @cached_property
+    def symmetries(self) -> Symmetries:
+        """The eight symmetries of the board; actions move with their cells."""
+        cells, _ = board_symmetries(self.shape)
+        return Symmetries(cells, np.argsort(cells, axis=1))
+
+    def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
+        """Return the action masks `(n, 9)` of positions `(n, 3, 3)`, from either point of view.
+
+        Raises:
+            ValueError: If these are not boards of the game.
+        """
+        return positions.legal_actions(boards)
+
+    def afterstates(
+        self, boards: ArrayLike
+    ) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int8]]:
+        """Return what each action makes of positions; see `tile_envs.tictactoe.afterstates`."""
+        return positions.afterstates(boards)
+
+    def replies(self, afterstates: ArrayLike) -> Replies:
+        """Return the positions after the opponent's mark; with side "both", the same ones turned.
+
+        Args:
+            afterstates: `(n, 3, 3)`, as the player who has just moved sees them: own 1, other -1.
+
+        Returns:
+            The replies of a named opponent.  With side "both" the other player moves next, and sees
+            the afterstate from the other side.  Afterstates that end the game have none.
+
+        Raises:
+            ValueError: If these are no positions, or the opponent has no name.
+        """
+        known = positions.solve()
+        boards = positions.checked_marks(afterstates)
+        # The one who has just moved has set as many marks as the other, if O, or one more, if X.
+        movers = np.where(boards.sum(axis=(1, 2)) == 0, O, X)
+        codes = positions.encode(boards * movers[:, None, None])
+        going_on = np.flatnonzero(~known.over[codes])
+        if self.side == "both":
+            return Replies(going_on, -boards[going_on], np.ones(len(going_on)))
+        if not isinstance(self.opponent, str):
+            raise ValueError(
+                f"the replies of {brief(self.opponent)} are not known: only named opponents say "
+                f"what they play, {', '.join(NAMED)}."
+            )
+        sets = NAMED[self.opponent]()[codes[going_on]]
+        cells = sets[:, None] >> np.arange(CELLS) & 1
+        rows, chosen = np.nonzero(cells)
+        parents = going_on[rows]
+        digits = np.where(movers[parents] == X, DIGITS[O], DIGITS[X])
+        replied = codes[parents] + POWERS[chosen] * digits
+        return Replies(
+            parents, known.views[movers[parents], replied], (1 / cells.sum(axis=1))[rows]
+        )
+
+    def draw(self, board: NDArray[np.int8], mode: str, score: int = 0) -> Any:
+        """Return marks `(3, 3)`, 1 X and -1 O, as text (mode `ansi`) or a picture; no score."""
+        return (render.text if mode == "ansi" else render.picture)(board)
+
+    def to_json(self) -> str:
+        """Return the game as JSON text; `from_json` reads it.
+
+        Raises:
+            TypeError: If the opponent is an agent object.
+        """
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> TicTacToe:
+        """Return the game of a JSON text.
+
+        Raises:
+            ValueError: If it is none.
+        """
+        try:
+            return cls(**json.loads(text))
+        except TypeError as error:
+            raise ValueError(f"{brief(text)} is no game of tic-tac-toe: {error}.") from None
