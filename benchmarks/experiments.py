@@ -199,12 +199,14 @@ MEASURES = (
         *("speed", "start-up", "benchmarks.speed.start_up"),
         measures=("import tile_envs, ms", "first gym.make, s", "memory of the engine, MiB"),
         options={"turns": 7},
+        version=2,
         cost=1,
     ),
     Measure(
         *("speed", "environments", "benchmarks.speed.environments"),
         measures=("steps per second",),
         options={"turns": 7},
+        version=2,
         cost=4,
     ),
 )

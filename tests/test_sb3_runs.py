@@ -1,37 +1,48 @@
-"""Training on Stable-Baselines3 as a run: resumed bit for bit, judged, better than random play."""
+"""Training on Stable-Baselines3 as a run: resumed bit for bit, better than random play."""
 
+import inspect
 import subprocess
 import sys
 from functools import partial
 
 import gymnasium as gym
 import numpy as np
+import powers3  # noqa: F401 # registers the game of powers of three
 import psutil
 import pytest
-from baselines.evaluate import play
-from baselines.roster import contestant, load, make_agent
+from interrupting import interrupted
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import DQN
 
-from baselines import runs
+from baselines import loop, runs
 from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.ppo import PPOLearner, PPOSettings
+from baselines.evaluation import play
+from baselines.exact.tictactoe import policy_of
+from baselines.registry import load, load_player, make_agent, player
+from baselines.seeds import TEST_SEED
+from baselines.task import Task
 
-SMALL = {"width": 8, "hidden": (8,), "batch": 16, "warm_up": 64, "memory": 640, "threads": 1}
+SMALL = {
+    **{"width": 8, "hidden": (8,), "n_envs": 16, "gradient_steps": 2, "batch_size": 16},
+    **{"learning_starts": 64, "buffer_size": 640, "reward_scale": 1 / 1024, "gamma": 0.999},
+}
 
 
 def made(env_id="Tiles2048-v0", sides=(), seed=0, env_kwargs=None, **settings):
-    env = gym.make(env_id, **(env_kwargs or {}))
-    return DQNLearner(env, sides, DQNSettings(**(SMALL | settings)), seed)
+    return DQNLearner(
+        Task(env_id, env_kwargs or {}).game, seed, DQNSettings(**SMALL | settings), sides
+    )
 
 
 def made_ppo(env_id="Tiles2048-v0", sides=(), seed=0, env_kwargs=None):
-    small = {"width": 8, "hidden": (8,), "batch": 16, "rollout_steps": 4, "games_at_once": 8}
-    env = gym.make(env_id, **(env_kwargs or {}))
-    return PPOLearner(env, sides, PPOSettings(**small, threads=1), seed)
+    small = {"width": 8, "hidden": (8,), "batch_size": 16, "n_steps": 4, "n_envs": 8, "n_epochs": 4}
+    return PPOLearner(Task(env_id, env_kwargs or {}).game, seed, PPOSettings(**small), sides)
 
 
 def equal(one, other):
-    one, other = one.state(), other.state()
+    one, other = one.state_dict(), other.state_dict()
     return all(
         np.array_equal(one[name], other[name], equal_nan=one[name].dtype.kind == "f")
         for name in one.keys() | other.keys()
@@ -40,20 +51,29 @@ def equal(one, other):
 
 @pytest.mark.parametrize("make", [made, partial(made, n_steps=2), made_ppo])
 @pytest.mark.parametrize(
-    ("env_id", "sides"), [("Tiles2048-v0", ()), ("Tiles2584-v0", ()), ("TicTacToe-v0", ("X", "O"))]
+    ("env_id", "sides"),
+    [
+        ("Tiles2048-v0", ()),
+        ("Tiles2584-v0", ()),
+        ("Powers3-v0", ()),
+        ("TicTacToe-v0", ("X", "O")),
+        ("TicTacToe-v0", ("O",)),
+    ],
 )
 def test_a_restored_learner_ends_where_the_other_ends(env_id, sides, make):
     env_kwargs = {} if sides else {"shape": (2, 3)}
     whole, again, other = (make(env_id, sides, seed, env_kwargs) for seed in (0, 0, 1))
     for _ in range(6):
         whole.learn()
-    again.restore({name: array.copy() for name, array in whole.state().items()})
+    again.restore({name: array.copy() for name, array in whole.state_dict().items()})
     assert equal(whole, again)
     for _ in range(6):
-        figures, same = whole.learn(), again.learn()
+        metrics, same = whole.learn(), again.learn()
     assert equal(whole, again)
-    del figures["environment_share"], same["environment_share"]
-    assert figures == same
+    assert whole.games == again.games > 0
+    assert whole.model._n_updates > 0
+    del metrics["environment_share"], same["environment_share"]
+    assert metrics == same
     for _ in range(12):
         other.learn()
     assert not equal(whole, other)
@@ -62,14 +82,16 @@ def test_a_restored_learner_ends_where_the_other_ends(env_id, sides, make):
 @pytest.mark.parametrize("deterministic", [True, False])
 def test_ppo_plays_legal_actions(deterministic):
     learner = made_ppo(env_kwargs={"shape": (2, 3)})
-    record = play(
-        learner, "Tiles2048-v0", {"shape": (2, 3)}, episodes=20, deterministic=deterministic
-    )
-    assert record.moves > 20
-    exact = made_ppo("TicTacToe-v0", ("X", "O")).test(1)
-    assert exact["greedy_win_X"] + exact["greedy_draw_X"] + exact["greedy_loss_X"] == pytest.approx(
-        1
-    )
+    boards = learner.envs.reset()
+    for _ in range(100):
+        masks = np.stack(learner.envs.env_method("action_masks"))
+        actions, _ = learner.predict(boards, deterministic=deterministic)
+        assert masks[np.arange(len(actions)), actions].all()
+        assert deterministic <= (learner.predict(boards[0])[0] == actions[0])
+        boards, *_ = learner.envs.step(actions)
+    assert learner.games > 8
+    for side in ("X", "O"):  # raises if it plays a taken cell
+        policy_of(made_ppo("TicTacToe-v0"), side)
 
 
 def test_what_others_draw_does_not_matter():
@@ -84,9 +106,9 @@ def test_what_others_draw_does_not_matter():
 def test_a_tiny_run_beats_random_play(tmp_path):
     folder = tmp_path / "run"
     arguments = [
-        *("train", "dqn", "--env-kwargs", '{"shape": [3, 3]}', "--games", "150", "--threads", "1"),
-        *("--width", "32", "--hidden", "32", "--warm-up", "1000", "--games-at-once", "16"),
-        *("--gradient-steps", "1", "--target-steps", "1000", "--learning-rate", "2e-3"),
+        *("train", "dqn", "--env-kwargs", '{"shape": [3, 3]}', "--games", "150"),
+        *("--width", "32", "--hidden", "32", "--learning-starts", "1000", "--n-envs", "16"),
+        *("--gradient-steps", "1", "--target-update-interval", "1000", "--learning-rate", "2e-3"),
     ]
     done = subprocess.run(
         [sys.executable, "-m", "baselines", *arguments, "--out", folder],
@@ -95,22 +117,45 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "greedy_mean" in done.stderr
-    assert (folder / "best.zip").exists()
-    player = load(folder)
-    trained = play(player.agent, player.env, player.env_kwargs, episodes=100).returns.mean()
-    random = make_agent("random", player.env, player.env_kwargs)
-    assert trained > 1.5 * play(random, player.env, player.env_kwargs, episodes=100).returns.mean()
-    best = contestant(str(folder / "best.zip"), None, {}, 0, {})
-    assert play(best.agent, best.env, best.env_kwargs, episodes=10).moves > 0
+    trained = load_player(folder)
+    task = trained.task
+    random = make_agent("random", task.game)
+    returns, base = (
+        play(agent, task.env, task.env_kwargs, episodes=100).returns.mean()
+        for agent in (trained.agent, random)
+    )
+    assert returns > 1.5 * base
+    best = player(str(folder / "best.zip"))
+    tests = [float(row["greedy_mean"] or 0) for row in runs.read_progress(folder)]
+    found = play(best.agent, task.env, task.env_kwargs, best.agent.test_games, TEST_SEED)
+    assert found.returns.mean() == max(tests)
     (folder / "cut.zip").write_bytes((folder / "last.zip").read_bytes()[:1000])
     for name in ("cut.zip", "missing.zip"):
         with pytest.raises(ValueError, match=rf"{name} is no model of this run"):
             load(folder / name)
     model = MaskedDQN.load(folder / "last.zip")
-    boards, _ = gym.make_vec(player.env, 20, **player.env_kwargs).reset(seed=0)
+    boards, _ = gym.make_vec(task.env, 20, **task.env_kwargs).reset(seed=0)
     assert np.array_equal(
-        model.predict(boards, deterministic=True)[0], player.agent.predict(boards)[0]
+        model.predict(boards, deterministic=True)[0], trained.agent.predict(boards)[0]
     )
+
+
+def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(tmp_path):
+    arguments = ["train", "dqn", "--env-kwargs", '{"shape": [2, 2]}', "--games", "40"]
+    for name, value in SMALL.items():
+        arguments += [f"--{name.replace('_', '-')}", value[0] if name == "hidden" else value]
+    path, cut, whole = "baselines.deep.dqn:DQNLearner", tmp_path / "cut", tmp_path / "whole"
+    done = interrupted(path, 3, "SIGKILL", *arguments, "--out", cut)
+    assert done.returncode == -9, done.stderr
+    assert runs.read_checkpoint(cut)["iterations"] == 2
+    for folder, how in ((cut, ["--resume"]), (whole, [])):
+        command = [sys.executable, "-m", "baselines", *map(str, arguments), "--out", folder, *how]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    one, other = runs.read_checkpoint(cut), runs.read_checkpoint(whole)
+    assert one["iterations"] == other["iterations"] > 3
+    assert one["model _n_updates"] > 0
+    assert all(np.array_equal(one[n], other[n], equal_nan=one[n].dtype.kind == "f") for n in one)
 
 
 def test_memory_is_checked_before_it_is_taken(monkeypatch):
@@ -118,8 +163,29 @@ def test_memory_is_checked_before_it_is_taken(monkeypatch):
         available = 1 << 20
 
     monkeypatch.setattr(psutil, "virtual_memory", Little)
-    with pytest.raises(ValueError, match=r"200,000 transitions takes 0.0 GiB.*a memory of at most"):
-        made(memory=200_000)
+    with pytest.raises(ValueError, match=r"200,000 transitions takes .* give a buffer_size of at"):
+        made(buffer_size=200_000)
+
+
+@pytest.mark.parametrize(
+    ("learner", "theirs", "names"),
+    [
+        (
+            DQNLearner,
+            DQN,
+            "batch_size gamma n_steps learning_starts gradient_steps target_update_interval "
+            "exploration_initial_eps exploration_final_eps exploration_fraction buffer_size",
+        ),
+        (PPOLearner, MaskablePPO, "batch_size gamma n_steps n_epochs gae_lambda ent_coef"),
+    ],
+)
+def test_the_defaults_are_those_of_stable_baselines3(learner, theirs, names):
+    usual = inspect.signature(theirs).parameters
+    settings = learner.Settings()
+    for name in names.split():
+        assert getattr(settings, name) == usual[name].default, name
+    for share in (0.0, 0.5, 1.0):
+        assert settings.learning_rates(share) == usual["learning_rate"].default
 
 
 @pytest.mark.parametrize(
@@ -128,11 +194,13 @@ def test_memory_is_checked_before_it_is_taken(monkeypatch):
         ({"width": 0}, "width must be at least 1, got 0"),
         ({"precision": "half"}, "precision must be one of auto, float32, bfloat16, got 'half'"),
         ({"hidden": (0,)}, "hidden must be widths of at least 1"),
-        ({"memory": 8}, "memory must be at least warm_up, 64, got 8"),
-        ({"warm_up": 8}, "warm_up must be at least batch, 16, got 8"),
-        ({"epsilon": 1.5}, "epsilon must be from 0 to 1, got 1.5"),
-        ({"discount": -1}, "discount must be from 0 to 1, got -1"),
+        ({"buffer_size": 8}, "buffer_size must be at least learning_starts, 64, got 8"),
+        ({"learning_starts": 8}, "learning_starts must be at least batch_size, 16, got 8"),
+        ({"exploration_final_eps": 1.5}, "exploration_final_eps must be from 0 to 1, got 1.5"),
+        ({"exploration_fraction": 0.0}, "exploration_fraction must be above 0"),
+        ({"gamma": -1}, "gamma must be from 0 to 1, got -1"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
+        ({"opponent": "self"}, "opponent must be an opponent other than self"),
         ({"afterstates": False}, "symmetric needs afterstates"),
     ],
 )
@@ -143,32 +211,31 @@ def test_unusable_settings_are_named(settings, message):
 
 def test_a_checkpoint_of_another_network_is_refused():
     with pytest.raises(ValueError, match="the checkpoint"):
-        made(width=9).restore(made().state())
+        made(width=9).restore(made().state_dict())
     with pytest.raises(ValueError, match="the checkpoint"):
-        made("Tiles2584-v0").restore(made().state())
+        made("Tiles2584-v0").restore(made().state_dict())
 
 
 def test_boards_of_another_shape_are_refused():
     with pytest.raises(ValueError, match="must have shape"):
-        made().values(np.zeros((1, 3, 3), np.uint8))
+        made().action_values(np.zeros((1, 3, 3), np.uint8))
 
 
-def test_a_run_goes_on_from_its_checkpoint(tmp_path):
-    config = dict.fromkeys(runs.ENTRIES, "x") | {"settings": {}}
-    runs.begin(tmp_path, config)
+def test_a_run_is_restored_from_its_checkpoint(tmp_path):
+    runs.begin(tmp_path, dict.fromkeys(runs.ENTRIES, "x") | {"settings": {}})
     learner = made(env_kwargs={"shape": (2, 2)})
-    runs.train(tmp_path, learner, games=30)
+    loop.train(tmp_path, learner, games=30)
     again = made(env_kwargs={"shape": (2, 2)})
     again.restore(runs.read_checkpoint(tmp_path))
     assert again.games == learner.games >= 30
     assert equal(learner, again)
 
 
-def test_a_run_goes_on_on_another_device_but_not_otherwise(tmp_path):
+def test_a_run_is_resumed_on_another_device_but_not_otherwise(tmp_path):
     def config(settings):
         return dict.fromkeys(runs.ENTRIES, "x") | {"settings": settings}
 
     runs.begin(tmp_path, config({"device": "cuda", "width": 8}))
-    runs.go_on(tmp_path, config({"device": "cpu", "width": 8}), made())
-    with pytest.raises(ValueError, match="goes on as it began only: width was 8 and is now 9"):
-        runs.go_on(tmp_path, config({"device": "cuda", "width": 9}), made())
+    runs.resume(tmp_path, config({"device": "cpu", "width": 8}), made())
+    with pytest.raises(ValueError, match="resumed only as it began: width was 8 and is now 9"):
+        runs.resume(tmp_path, config({"device": "cuda", "width": 9}), made())

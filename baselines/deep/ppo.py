@@ -129,6 +129,7 @@ class PPOLearner(SB3Learner):
     """
 
     Settings = PPOSettings
+    version = 2
     model: MaskablePPO
     _settings: PPOSettings
 

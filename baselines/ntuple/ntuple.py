@@ -79,6 +79,7 @@ class NTuple(ValueAgent, Learner):
     """
 
     Settings = NTupleSettings
+    version = 2
     test_games = 1000
 
     def __init__(
