@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -24,7 +25,7 @@ from baselines.recording import record as record_games
 from baselines.registry import AGENTS, player, searching
 from baselines.rows import block, checked_path, write_rows
 from tile_envs.checks import checked_count, checked_seed
-from tile_envs.modules import import_named
+from tile_envs.modules import NAMED, import_named
 
 LEARNERS = ", ".join(name for name, entry in AGENTS.items() if entry.learns)
 IMPORT = "--import"
@@ -34,8 +35,8 @@ def train(agent: tyro.conf.Positional[str], /) -> None:
     """Train an agent; `train AGENT --help` lists its options.
 
     Args:
-        agent: One of those below, or the class of a learner of your own, my_module:MyLearner; then
-            its options.
+        agent: qtable, value_table, neural, ntuple, dqn, ppo, article, or the class of a learner of
+            your own, my_module:MyLearner; then its options.
     """
     training.command(agent, [])
 
@@ -195,15 +196,24 @@ def main() -> None:
                 "Train and evaluate agents on the environments of tile_envs. "
                 f"Agents: {', '.join(AGENTS)}; those that are trained: {LEARNERS}. "
                 f"{IMPORT} MODULE, on any command, first imports a module with games or agents "
-                "of your own."
+                "of your own, and can be repeated."
             ),
         )
     except KeyboardInterrupt as interrupt:
         print(str(interrupt) or "stopped.", file=sys.stderr)
         sys.exit(getattr(interrupt, "status", 128 + signal.SIGINT))
     except (ValueError, TypeError, RuntimeError, OSError, gym.error.Error) as error:
+        if _is_in_code_of_the_user(error):
+            raise
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)
+
+
+def _is_in_code_of_the_user(error: Exception) -> bool:
+    """Tell whether an error came from a module that the user named: it needs its traceback."""
+    files = {getattr(sys.modules.get(module), "__file__", None) for module in NAMED}
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(frame.filename in files for frame in frames)
 
 
 def _import_named_modules() -> None:

@@ -125,6 +125,20 @@ class Learner(ABC):
         self.load_state_dict(state)
 
 
+def check_state(learner: Learner) -> None:
+    """Check that a learner can be saved.
+
+    Raises:
+        ValueError: If its state holds something else than arrays of numbers.
+    """
+    for name, array in learner.state_dict().items():
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufcU":
+            raise ValueError(
+                f"the state {name!r} of {type(learner).__name__} cannot be saved: expected a numpy "
+                f"array of numbers, got {type(array).__name__}."
+            )
+
+
 def checked_sides(game: Game, sides: tuple[str, ...]) -> tuple[str, ...]:
     """Return the sides that are learned: those given, or all that the game has.
 

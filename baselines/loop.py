@@ -85,7 +85,7 @@ def train(
         complete = learner.games >= games
         while not complete and not interrupted:
             before, began = learner.games, time.monotonic()
-            metrics = learner.learn()
+            metrics = learner.learn() or {}
             now = time.monotonic()
             learned += now - began
             bar.update(learner.games - before)

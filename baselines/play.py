@@ -11,7 +11,7 @@ import numpy as np
 
 from baselines import runs
 from baselines.episodes import Episodes, EpisodicLearner
-from baselines.registry import AGENTS, Player, learner_class, player
+from baselines.registry import AGENTS, Player, make_learner, player
 from baselines.task import Task
 from baselines.training import default_options
 from tile_envs.play.player import play
@@ -98,7 +98,7 @@ def _untrained(name: str, seed: int) -> Path:
     if not (folder / runs.CONFIG).exists():
         settings = default_options(name, ENV, "published").settings
         task = Task.of(ENV)
-        learner = learner_class(name)(task.game, seed, settings, task.sides)  # type: ignore[call-arg]
+        learner = make_learner(name, task, seed, settings)
         entries = {"agent": name, **task.to_dict(), "seed": seed}
         runs.begin(folder, entries | {"settings": dataclasses.asdict(settings)})
         runs.write_checkpoint(folder, learner.state_dict())

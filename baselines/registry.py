@@ -5,15 +5,14 @@ A new agent is one line of `AGENTS`.  Somebody else's is named by its class, `my
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from baselines.agents import ValueAgent
 from baselines.learner import Learner
 from baselines.runs import CONFIG, MODEL_SUFFIX, read_checkpoint, read_config, read_settings
 from baselines.task import BOTH, Task
@@ -131,6 +130,8 @@ def agent_class(name: str) -> type[Any]:
     if name not in AGENTS:
         import_named(module)
     found = getattr(importlib.import_module(module), qualified, None)
+    if found is None:
+        raise ValueError(f"{name}: the module {module} has no class {qualified!r}.")
     if not isinstance(found, type) or not hasattr(found, "predict"):
         raise ValueError(
             f"{name} is no agent: expected a class with a method predict(observation)."
@@ -152,10 +153,45 @@ def learner_class(name: str) -> type[Learner]:
         )
     found = agent_class(name)
     if not issubclass(found, Learner):
-        raise ValueError(
-            f"{name} does not learn: expected a subclass of baselines.learner.Learner."
-        )
+        raise ValueError(f"{name} does not learn: expected a subclass of baselines.Learner.")
+    if missing := sorted(getattr(found, "__abstractmethods__", ())):
+        raise ValueError(f"{name} has no {', '.join(missing)}, which a learner needs.")
+    if not dataclasses.is_dataclass(found.Settings):
+        raise ValueError(f"{name}.Settings must be a dataclass, got {found.Settings!r}.")
+    for field in dataclasses.fields(found.Settings):
+        if field.default is field.default_factory is dataclasses.MISSING:
+            raise ValueError(f"{name}.Settings.{field.name} needs a default.")
     return found
+
+
+def make_learner(name: str, task: Task, seed: int, settings: Any) -> Learner:
+    """Return a learner that has learned nothing yet.
+
+    Args:
+        name: A name of the registry, or `module:Class`.
+        task: What it learns.
+        seed: The seed of everything that it draws.
+        settings: An instance of its `Settings`.
+
+    Raises:
+        ValueError: If there is no such learner, or a setting is unusable.
+    """
+    learner: Learner = _made(learner_class(name), name, task.game, seed, settings, task.sides)
+    return learner
+
+
+def _made(known: type[Any], name: str, *arguments: Any, **options: Any) -> Any:
+    """Return an instance of an agent's class.
+
+    Raises:
+        ValueError: If it takes other arguments.
+    """
+    expected = "game, seed, settings, sides" if issubclass(known, Learner) else "game, seed"
+    try:
+        inspect.signature(known).bind(*arguments, **options)
+    except TypeError as error:
+        raise ValueError(f"{name} must be made as {known.__name__}({expected}): {error}.") from None
+    return known(*arguments, **options)
 
 
 def usual_env(name: str) -> str:
@@ -177,13 +213,13 @@ def make_agent(name: str, game: Game, seed: int = 0, **options: Any) -> Agent:
     """
     if name in AGENTS and AGENTS[name].learns:
         raise ValueError(f"{name} must be trained first: give the folder of a trained run.")
-    made = agent_class(name)
-    known = list(inspect.signature(made).parameters)[2:]
+    found = agent_class(name)
+    known = list(inspect.signature(found).parameters)[2:]
     if unknown := [option for option in options if option not in known]:
         raise ValueError(
             f"{name} has no option {unknown[0]!r}, only {', '.join(known) or 'none at all'}."
         )
-    agent: Agent = made(game, seed, **options)
+    agent: Agent = _made(found, name, game, seed, **options)
     return agent
 
 
@@ -210,13 +246,14 @@ def player(
         task = Task.of(env_id or "Tiles2048-v0", env_kwargs)
         agent = make_agent(name, task.game, seed, **(agent_kwargs or {}))
         return Player(agent, name.rpartition(":")[2], task, trained=False)
+    asked = Task.of(env_id).env if env_id is not None else None  # imports the id's module
     known = load_player(name)
-    if env_id is not None and (asked := Task.of(env_id).env) != known.task.env:
+    if asked not in (None, known.task.env):
         raise ValueError(f"{name} was trained in {known.task.env}, not in {asked}.")
     if agent_kwargs:
         raise ValueError(f"{name} is a trained agent and takes no options, got {agent_kwargs!r}.")
     options = {**known.task.env_kwargs, **(env_kwargs or {})}
-    task = replace(Task.of(known.task.env, options), sides=known.task.sides)
+    task = dataclasses.replace(Task.of(known.task.env, options), sides=known.task.sides)
     return known._replace(task=task)
 
 
@@ -232,9 +269,9 @@ def searching(found: Player, depth: int, options: Mapping[str, Any]) -> Player:
         ValueError: If the agent has no values, or an option is unusable.
     """
     expectimax = importlib.import_module("baselines.search.expectimax").Expectimax
-    if not isinstance(found.agent, ValueAgent):
+    if not hasattr(found.agent, "action_values"):
         raise ValueError(
-            f"a search takes the values of a trained agent, and {found.name} has none."
+            f"a search takes the values of a trained agent, and {found.name} has no action_values."
         )
     known = list(inspect.signature(expectimax).parameters)[3:]
     if unknown := [option for option in options if option not in known]:
@@ -268,15 +305,14 @@ def load_player(path: str | Path) -> Player:
         task, known = Task.from_dict(config), _class_in_a_file(name)
         settings = read_settings(folder, config, known)
         state = read_checkpoint(folder)
-        learner = known(task.game, config["seed"], settings, task.sides)  # type: ignore[call-arg]
+        learner = _made(known, name, task.game, config["seed"], settings, task.sides)
         learner.restore(state)
         if path != folder:
             learner.load_model(path)
     except (TypeError, ValueError) as error:
         message = str(error).removeprefix(f"{folder}: ")
-        needed = config.get("modules") or []
-        if any(module not in sys.modules for module in needed):
-            message = f"it needs the module {', '.join(needed)}: import it first, with --import"
+        if missing := [m for m in config.get("modules") or [] if m not in sys.modules]:
+            message = f"it needs the module {', '.join(missing)}: import it first, with --import"
         if message.startswith((str(folder), str(path))):
             raise ValueError(message) from None
         raise ValueError(f"{folder}: {message}") from None

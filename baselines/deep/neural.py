@@ -13,8 +13,8 @@ position at a time, with a learning rate of 0.1; here 1,000 games are played sid
 
 With a buffer (`buffer_size`), transitions are kept, and the network is fitted to the mean target of
 every action that was tried, as in fitted Q-iteration (Riedmiller, "Neural fitted Q iteration",
-2005).  Illegal actions can be masked, and symmetric boards merged.  As with tables, a loss that
-costs more than a win brings makes the best O one that never loses.
+2005).  Illegal actions can be masked, and symmetric boards merged.  Against a random opponent the
+best O accepts a few losses; if a loss costs more than a win brings, the best O never loses.
 """
 
 from __future__ import annotations

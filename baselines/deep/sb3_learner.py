@@ -34,7 +34,7 @@ from tile_envs.plug.sb3 import SB3VecEnv
 from tile_envs.random_stream import mix, start
 
 RECENT_GAMES = 100
-"""SB3 averages the return and the length of so many games."""
+"""Number of games over which SB3 averages return and length."""
 
 
 @dataclass(frozen=True)

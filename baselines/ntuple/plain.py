@@ -11,12 +11,12 @@ orientation g of the board:
 
     V(s') = Σ over tuples i, Σ over orientations g:  table_i[tiles of g(s') on the cells of tuple i]
 
-Of all actions the best one is played, a_t = argmax over a of r + V(s').  After it, V(s_t') is moved
-towards a target G_t, which knows more of the rest of the game: all m entries change by
+The agent plays the best action, a_t = argmax over a of r + V(s').  Learning moves V(s_t') towards a
+target G_t, which is made of what followed: each of the m entries changes by
 
     α/m (G_t - V(s_t')).
 
-TD(0) takes G_t = r_t+1 + V(s_t+1'), and 0 after the last move.  The other targets and rates are
+In TD(0), G_t = r_t+1 + V(s_t+1'), and 0 after the last move.  The other targets and rates are
 defined below, where they are used; `ntuple` names the articles.
 
     learner = PlainNTuple(SlidingGame(RULES_2048), settings=NTupleSettings(network="0123 4567"))
@@ -63,9 +63,9 @@ class PlainNTuple(ValueAgent):
 
     Args:
         game: The game.
-        seed: The seed of all that is drawn.
-        settings: The settings; None is the defaults.  Those of stages, of halving and of iterations
-            are not used.
+        seed: The seed of start boards and new tiles.
+        settings: The settings; None is the defaults.  Stages, halving, iterations and threads are
+            left to the compiled learner.
 
     Attributes:
         weights: The entries of all tables; `initial` / m where nothing has been learned.
@@ -89,7 +89,7 @@ class PlainNTuple(ValueAgent):
     # The network.
 
     def entries(self, board: Board) -> list[Entry]:
-        """Return the m entries of a board: each tuple's in each symmetric orientation.
+        """Return the m entries of a board, one for each tuple in each symmetric orientation.
 
         Tiles too large for the table share its last value.
         """
@@ -132,7 +132,7 @@ class PlainNTuple(ValueAgent):
         return np.where(masks > 0, rewards + values.reshape(rewards.shape), -np.inf)
 
     def choose(self, state: Board) -> Move | None:
-        """Return the move with the highest r + V(s'), the first of equals, or None."""
+        """Return the move with the highest r + V(s'), the first of equals; None at the end."""
         (afterstates,), (rewards,), (masks,) = self.game.afterstates(state[None])
         moves = [
             Move(int(rewards[action]), afterstates[action], self.value(afterstates[action]))

@@ -66,7 +66,7 @@ def add_up(
         base: The first of these elements.
     """
     if vectors is None:
-        lanes = Word(-(-len(used) // LANES) * LANES)
+        lanes = Word(-(-len(used) // LANES) * LANES)  # padded(len(used)), as compiled code
         i, j, k, m, n, o, p, q = lines
         for lane in range(lanes):
             total = table[i * lanes + lane] + table[j * lanes + lane]

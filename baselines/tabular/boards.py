@@ -32,6 +32,7 @@ class BoardCodes:
 
     def __init__(self, game: Game, merge_symmetric: bool, bytes_per_entry: int) -> None:
         shape, self._n_values = game.shape, game.n_values
+        self._shape = shape
         n_cells = math.prod(shape)
         self.size = self._n_values**n_cells
         needed = self.size * game.n_actions * bytes_per_entry
@@ -54,7 +55,12 @@ class BoardCodes:
         Returns:
             The numbers `(n,)`, and for each action its name on the board that is stored,
             `(n, n_actions)`.
+
+        Raises:
+            ValueError: If the boards have another shape.
         """
+        if boards.shape[1:] != self._shape:
+            raise ValueError(f"boards must have shape {self._shape}, got {boards.shape[1:]}.")
         cells = boards.reshape(len(boards), len(self._weights)).astype(np.int64)
         cells = np.minimum(cells, self._n_values - 1) % self._n_values  # the other's mark is -1
         numbers = cells[:, self._images] @ self._weights

@@ -131,7 +131,7 @@ class SB3VecEnv(VecEnv):
         returns, lengths = games.pop("returns"), games.pop("lengths")
         ended = int(games.pop("ended_games"))
         self.envs.set_state(games)
-        self._returns[:], self._lengths[:], self.games = returns, lengths, ended
+        self._returns[:], self._lengths[:], self.episodes = returns, lengths, ended
 
     def close(self) -> None:
         """Close the games."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gymnasium.envs.registration import register
+from gymnasium.envs.registration import register, registry
 
 from tile_envs.sliding import manual
 from tile_envs.sliding.env import SlidingEnv
@@ -32,13 +32,17 @@ def register_game(env_id: str, rules: Rules) -> None:
         rules: The rules.
 
     Raises:
-        ValueError: If `rules` are none.
+        ValueError: If `rules` are none, or another game has this id.
     """
+    rules = Rules.of(rules)
+    registered = registry.get(env_id)
+    if registered is not None and registered.kwargs.get("rules") != rules:
+        raise ValueError(f"{env_id} is registered already, with other rules: choose another id.")
     register(
         id=env_id,
         entry_point="tile_envs.sliding:SlidingEnv",
         vector_entry_point="tile_envs.sliding:SlidingVectorEnv",
-        kwargs={"rules": Rules.of(rules)},
+        kwargs={"rules": rules},
     )
 
 

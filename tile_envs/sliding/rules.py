@@ -39,8 +39,9 @@ class Rules:
     Attributes:
         name: The name of the game.
         faces: The face of each tile index, beginning with 0 for the empty cell, in rising order.
-        merges: `(a, b, c)`: tiles a and b, in this order along a line, merge to tile c.  The reward
-            is the face of c.  Tiles without an entry never merge.
+        merges: `(a, b, c)`, tile indices: tile a, the nearer one to the wall that the tiles move
+            towards, and tile b merge to tile c.  The reward is the face of c.  Two different tiles
+            that merge in both orders need two entries; tiles without an entry never merge.
         spawn: The default distribution of the new tile: `(face, probability)` pairs, or a mapping.
         goal: The face of the tile that wins the game; play continues after it.
         palette: The colours of the tiles.
@@ -209,7 +210,7 @@ def _checked_faces(faces: Iterable[Any]) -> tuple[int, ...]:
 def _checked_merges(
     merges: Iterable[Any], faces: tuple[int, ...]
 ) -> tuple[tuple[int, int, int], ...]:
-    largest, checked = len(faces) - 1, []
+    largest, checked = len(faces) - 1, list[tuple[Any, ...]]()
     for merge in merges:
         listed = tuple(as_integer(t) for t in merge) if isinstance(merge, (tuple, list)) else ()
         if len(listed) != 3 or not all(t is not None and 1 <= t <= largest for t in listed):
@@ -222,8 +223,10 @@ def _checked_merges(
                 f"merging {merge!r} pays {face}, which is too large: rewards must be below "
                 f"{REWARD_LIMIT}, so end the chain of merges before this tile."
             )
+        if listed[:2] in [known[:2] for known in checked]:
+            raise ValueError(f"merges say twice what tiles {listed[0]} and {listed[1]} make.")
         checked.append(listed)
-    return tuple(checked)  # type: ignore[arg-type]
+    return tuple(checked)
 
 
 def _powers_of_two(largest: int) -> Rules:

@@ -1,0 +1,134 @@
+"""Recorded games as lessons: recorded, read back as they were played, learned from first."""
+
+import numpy as np
+import pytest
+
+from baselines.deep.dqn import DQNLearner, DQNSettings
+from baselines.evaluation import play
+from baselines.recording import read_transitions, record
+from baselines.registry import make_agent
+from baselines.task import Task
+from tile_envs.playthrough import Playthrough, make
+from tile_envs.replay import play_through, read, replay_of, write
+
+SHAPE = {"shape": [3, 3]}
+TASK = Task("Tiles2048-v0", SHAPE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("games")
+    record(make_agent("greedy", TASK.game, seed=0), TASK, 6, 0, path)
+    return path
+
+
+def learner(env_id="Tiles2048-v0", env_kwargs=SHAPE, **settings):
+    small = {"width": 8, "hidden": (8,), "batch_size": 16, "learning_starts": 64}
+    small |= {"n_envs": 4, "buffer_size": 5000, "replay_steps": 30}
+    return DQNLearner(Task(env_id, env_kwargs).game, 0, DQNSettings(**(small | settings)))
+
+
+def test_recorded_games_are_those_of_an_evaluation(folder):
+    assert len(list(folder.glob("*.json"))) == 6
+    again = folder.parent / "again"
+    trained = learner()
+    record(trained, TASK, 3, 5, again)
+    played = [play_through(read(again / f"5-{n}.json")).info["score"] for n in range(3)]
+    evaluated = play(trained, TASK.env, TASK.env_kwargs, episodes=3, seed=5).returns
+    assert played == evaluated.tolist()
+
+
+def test_an_agent_needs_no_more_than_predict(tmp_path):
+    class First:
+        """Plays the first legal action."""
+
+        def predict(self, observation):
+            """Return the actions of boards."""
+            return TASK.game.legal_actions(observation).argmax(axis=1)
+
+    record(First(), TASK, 2, 0, tmp_path)
+    played = read_transitions(tmp_path, TASK.game)
+    assert np.array_equal(played.actions, First().predict(played.boards))
+    assert played.over.sum() == 2
+
+
+def test_transitions_are_what_was_played(folder):
+    played = read_transitions(folder, TASK.game)
+    after, rewards, masks = TASK.game.afterstates(played.boards)
+    place = np.arange(len(played.actions)), played.actions
+    assert masks[place].all()
+    assert np.array_equal(rewards[place], played.rewards)
+    assert ((played.following != after[place]).reshape(len(played.actions), -1).sum(1) == 1).all()
+    assert played.over.sum() == 6
+    assert np.array_equal(played.over, ~TASK.game.legal_actions(played.following).any(axis=1))
+
+
+def test_illegal_actions_of_a_person_are_left_out(tmp_path):
+    game = Playthrough(make("Tiles2048-v0", {"shape": (2, 2)}), 3, {"board": [[1, 0], [0, 0]]})
+    for action in (0, 0, 3, 1, 2):  # the first two change nothing
+        game.play(action)
+    write(replay_of(game), tmp_path / "game.json")
+    rules = Task("Tiles2048-v0", {"shape": (2, 2)}).game
+    played = read_transitions(tmp_path, rules)
+    legal = rules.legal_actions(played.boards)
+    assert 0 < len(played.actions) < 5
+    assert legal[np.arange(len(played.actions)), played.actions].all()
+
+
+def test_games_are_learned_from_before_any_is_played(folder):
+    taught, other = learner(replays=str(folder)), learner()
+    taught.prepare()
+    buffer = taught.model.replay_buffer
+    n = buffer.size() * 4
+    assert n > 200
+    found = buffer.observations[: buffer.size()].swapaxes(0, 1).reshape(n, 3, 3)
+    played = read_transitions(folder, TASK.game)
+    assert np.array_equal(found, played.boards[:n])
+    ends = (buffer.dones + buffer.timeouts)[buffer.size() - 1]
+    assert (ends > 0).all()  # an n-step return stops where another game follows
+    taught.learn()
+    other.learn()
+    assert taught.model._n_updates == 30
+    assert other.model._n_updates == 0
+
+
+def test_a_trained_agent_does_not_need_its_lessons_any_more(folder):
+    taught = learner(replays=str(folder))
+    taught.learn()
+    again = learner(replays="gone")
+    again.restore({name: array.copy() for name, array in taught.state_dict().items()})
+    for _ in range(20):
+        taught.learn(), again.learn()
+    one, other = taught.state_dict(), again.state_dict()
+    names = [name for name in one if name.startswith("policy")]
+    assert all(np.array_equal(one[name], other[name]) for name in names)
+    assert taught.model._n_updates > 30
+
+
+@pytest.mark.parametrize(
+    ("make_learner", "message"),
+    [
+        (lambda _: learner(replays="/nowhere"), r"/nowhere holds no replays \(\*\.json\)"),
+        (
+            lambda folder: learner("Tiles2584-v0", replays=str(folder)),
+            "is a game of 2048 on 3×3, expected one of 2584 on 3×3",
+        ),
+        (
+            lambda folder: learner(env_kwargs={}, replays=str(folder)),
+            "is a game of 2048 on 3×3, expected one of 2048 on 4×4",
+        ),
+        (
+            lambda folder: learner(buffer_size=64, replays=str(folder)),
+            "transitions, expected from 4 .n_envs. to less than 64 .buffer_size.",
+        ),
+    ],
+)
+def test_unusable_lessons_are_named(folder, make_learner, message):
+    with pytest.raises(ValueError, match=message):
+        make_learner(folder).prepare()
+
+
+def test_a_damaged_replay_is_named(tmp_path):
+    (tmp_path / "game.json").write_text("{")
+    with pytest.raises(ValueError, match=r"game\.json: not a replay"):
+        read_transitions(tmp_path, TASK.game)
