@@ -210,6 +210,8 @@ def test_the_preset_is_the_articles_variant(tmp_path):
         (("qtable",), "qtable must be trained first: give the folder of a trained run"),
         (("random", "--agent-kwargs", '{"a": 1}'), "random has no option 'a', only none at all"),
         (("mcts", "--env", "TicTacToe-v0", "--agent-kwargs", '{"a": 1}'), "only playouts, "),
+        (("random", "--env", "Powers-v0"), "If a module of yours registers it, say so: --import"),
+        (("json:Agent",), "json:Agent: the module json has no class 'Agent'"),
         (("nowhere:Agent",), "the module nowhere is not found"),
         (("json:loads",), "json:loads is no agent: expected a class with"),
         (("random", "--env", "nowhere:Game-v0"), "the module nowhere is not found"),
@@ -293,3 +295,29 @@ def test_anybodys_class_is_evaluated_by_its_name(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "First on Tiles2048-v0, 20 games" in done.stdout
+
+
+OWN_CODE = {
+    "raises": (
+        "class A:\n"
+        "    def __init__(self, game, seed):\n"
+        "        raise ValueError('oh')\n"
+        "    def predict(self, observation): ...\n",
+        ["Traceback", "mine.py", "line 3", "ValueError: oh"],
+    ),
+    "imports": ("import nonexistent_thing\n", ["No module named 'nonexistent_thing'", "mine.py"]),
+    "arguments": (
+        "class A:\n    def __init__(self, game): ...\n    def predict(self, observation): ...\n",
+        ["error: mine:A must be made as A(game, seed): too many positional arguments."],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), OWN_CODE.values(), ids=OWN_CODE)
+def test_errors_in_code_of_the_user_say_where_they_are(text, words, tmp_path):
+    (tmp_path / "mine.py").write_text(text)
+    arguments = [sys.executable, "-m", "baselines", "evaluate", "mine:A", "--episodes", "5"]
+    done = subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode != 0
+    for word in words:
+        assert word in done.stderr

@@ -300,3 +300,56 @@ def test_the_train_command_answers_bad_input_with_one_line(arguments, message, t
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "run").exists()
+
+
+LEARNER = """
+from dataclasses import dataclass
+import numpy as np
+from baselines.episodes import EpisodicLearner
+{settings}
+class Mine(EpisodicLearner):
+    {body}
+    def __init__(self, game, seed=0, settings=None, sides=()):
+        super().__init__(game, seed, 5, "random", sides)
+        self.weights = {weights}
+    def action_values(self, boards):
+        masks = self._game.legal_actions(boards)
+        return np.where(masks, 0.0, -np.inf)
+    {update}
+"""
+GOOD = {"settings": "", "body": "", "weights": "np.zeros(3)", "update": "def update(self, e): ..."}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"update": ""}, "mine:Mine has no update, which a learner needs"),
+        ({"weights": "np.array({}, object)"}, "the state 'weights' of Mine cannot be saved"),
+        ({"body": "Settings = 3"}, "mine:Mine.Settings must be a dataclass, got 3"),
+        (
+            {"settings": "@dataclass\nclass S:\n    rate: float", "body": "Settings = S"},
+            "mine:Mine.Settings.rate needs a default",
+        ),
+        (
+            {"settings": "@dataclass\nclass S:\n    games: int = 3", "body": "Settings = S"},
+            "mine:Mine.Settings.games: every run has an option of that name",
+        ),
+    ],
+)
+def test_a_learner_that_cannot_be_trained_is_told_what_it_lacks(change, message, tmp_path):
+    (tmp_path / "mine.py").write_text(LEARNER.format(**GOOD | change))
+    done = command("train", "mine:Mine", "--games", "20", "--out", "run", cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_learner_of_the_users_is_resumed_up_to_its_budget(tmp_path):
+    (tmp_path / "mine.py").write_text(LEARNER.format(**GOOD))
+    first = ("train", "mine:Mine", "--games", "40", "--out", "run")
+    done = command(*first, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = command("train", "mine:Mine", "--resume", "--out", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Mine has played 40 games: run" in done.stdout
+    assert state(tmp_path / "run")["iterations"] == 8

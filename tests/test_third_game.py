@@ -225,6 +225,7 @@ def test_a_chain_of_merges_may_end_early():
         ({"faces": (0, 1.5, 2)}, "rising integers"),
         ({"merges": [(1, 1, 9)]}, r"three tile indices .* from 1 to 4, got \(1, 1, 9\)"),
         ({"merges": [(1, 1)]}, r"three tile indices .* got \(1, 1\)"),
+        ({"merges": [(1, 1, 2), (1, 1, 3)]}, "merges say twice what tiles 1 and 1 make"),
         ({"spawn": {3: 1.0}}, "3 is not a tile of Chain"),
         ({"spawn": {1: 0.5}}, "spawn must add up to 1"),
         ({"goal": 3}, "3 is not a tile of Chain"),
@@ -251,3 +252,10 @@ def test_an_environment_without_rules_says_what_to_do():
     for make in (SlidingEnv, SlidingVectorEnv):
         with pytest.raises(ValueError, match="rules must be given: make a registered game"):
             make()
+
+
+def test_an_id_belongs_to_one_game():
+    register_game(ENV, powers3.RULES)  # the same once more
+    for taken in (ENV, "Tiles2048-v0"):
+        with pytest.raises(ValueError, match="is registered already, with other rules"):
+            register_game(taken, Rules(**GOOD))

@@ -36,7 +36,9 @@ def register_game(env_id: str, rules: Rules) -> None:
     """
     rules = Rules.of(rules)
     registered = registry.get(env_id)
-    if registered is not None and registered.kwargs.get("rules") != rules:
+    if registered is not None:
+        if registered.kwargs.get("rules") == rules:
+            return
         raise ValueError(f"{env_id} is registered already, with other rules: choose another id.")
     register(
         id=env_id,
