@@ -125,6 +125,17 @@ class Learner(ABC):
         self.load_state_dict(state)
 
 
+def settings_of(learner: type[Learner], values: Mapping[str, Any]) -> Any:
+    """Return the settings of a learner from values of JSON or YAML, which have no tuples.
+
+    Raises:
+        TypeError: If a value has no field.
+    """
+    return learner.Settings(
+        **{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    )
+
+
 def check_state(learner: Learner) -> None:
     """Check that a learner can be saved.
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from baselines.learner import Learner, State
+from baselines.learner import Learner, State, settings_of
 from baselines.rows import Row, read_rows, replacing, write_file
 
 CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
@@ -133,10 +133,7 @@ def read_settings(folder: Path, config: Mapping[str, Any], learner: type[Learner
         known, given = {field.name for field in fields(learner.Settings)}, config["settings"]
         if unknown := given.keys() - known:
             raise ValueError(f"{', '.join(sorted(unknown))} is no setting of {config['agent']}")
-        # JSON has no tuples.
-        return learner.Settings(
-            **{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
-        )
+        return settings_of(learner, given)
     except (TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{folder / CONFIG} has been damaged: {error}.") from None
 

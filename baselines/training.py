@@ -17,7 +17,7 @@ from baselines import runs
 from baselines.evaluation import play
 from baselines.exact.tictactoe import side_shares
 from baselines.hyperparams import tuned
-from baselines.learner import Learner, Metrics, check_state
+from baselines.learner import Learner, Metrics, check_state, settings_of
 from baselines.loop import Interrupted, train
 from baselines.options import EnvOptions
 from baselines.registry import learner_class, make_learner, usual_env
@@ -105,17 +105,10 @@ def default_options(name: str, env_id: str, preset: str | None = None) -> Option
     Raises:
         ValueError: If there is no such agent or preset.
     """
-    settings_class = learner_class(name).Settings
+    learner = learner_class(name)
     chosen = tuned(name, env_id.rpartition(":")[2], preset)
-    fields = {known.name for known in dataclasses.fields(settings_class)}
-    settings = settings_class(
-        # YAML has no tuples.
-        **{
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in chosen.items()
-            if key in fields
-        }
-    )
+    fields = {known.name for known in dataclasses.fields(learner.Settings)}
+    settings = settings_of(learner, {k: v for k, v in chosen.items() if k in fields})
     common = {key: value for key, value in chosen.items() if key not in fields}
     return Options(settings, env=env_id, preset=preset, **common)
 

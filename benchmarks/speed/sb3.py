@@ -17,7 +17,7 @@ import numpy as np
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tile_envs  # noqa: F401
-from baselines.registry import agent_class
+from baselines.registry import make_learner
 from baselines.task import Task
 from baselines.training import default_options
 from benchmarks.speed.environments import GAMES, SECONDS
@@ -77,7 +77,7 @@ def _share_key(game: str) -> Row:
 
 def _shares_of_training(env_id: str, iterations: int) -> list[float]:
     task, settings = Task.of(env_id), default_options("dqn", env_id, None).settings
-    learner = agent_class("dqn")(task.game, seed=0, settings=settings, sides=task.sides)
+    learner = make_learner("dqn", task, 0, settings)
     while not learner.learn()["loss"] > 0:  # before learning starts, it plays at random
         pass
     return [learner.learn()["environment_share"] for _ in range(iterations)]
