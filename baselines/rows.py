@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tile_envs.files import write_file
 
 Row = dict[str, Any]
 
@@ -102,28 +103,6 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
             cells = {k: json.dumps(v) if isinstance(v, dict) else v for k, v in row.items()}
             writer.writerow(cells)
     write_file(path, text.getvalue().encode())
-
-
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file beside the present one, and rename it: there is always a whole one."""
-    with replacing(path) as beside, beside.open("wb") as file:
-        file.write(content)
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a path to write to; what is written there, if anything, then replaces the file.
-
-    If the writing fails, the file stays as it was, and nothing is left beside it.
-    """
-    beside = path.with_name(f"{path.name}.part")
-    try:
-        yield beside
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    if beside.exists():
-        beside.replace(path)
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from baselines.rows import write_file
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.tables import commands, headline, others, speeds, strength, tictactoe
 from benchmarks.tables.committed import Committed
+from tile_envs.files import write_file
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "benchmarks" / "README.md")

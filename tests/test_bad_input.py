@@ -95,6 +95,13 @@ def test_num_envs_must_be_positive(env_id, num_envs):
 
 
 @pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("num_envs", [2**63, 2**62, 10**15])
+def test_num_envs_must_fit_into_memory(env_id, num_envs):
+    with pytest.raises(ValueError, match=r"num_envs must (be below 2\*\*63|fit into memory), got"):
+        gym.make_vec(env_id, num_envs=num_envs)
+
+
+@pytest.mark.parametrize("env_id", IDS)
 def test_autoreset_modes_and_time_limits_are_checked(env_id):
     with pytest.raises(ValueError, match=r"autoreset_mode must be one of .* got 'never'"):
         gym.make_vec(env_id, 2, autoreset_mode="never")
@@ -216,7 +223,8 @@ BAD_SLIDING_RESETS = [
     ({"board": FULL * 2048}, r"tile indices 0 to \d+, not faces, got 2048 to 2048"),
     ({"board": FULL.astype(str)}, r"must be integers"),
     ({"board": FULL, "score": -1}, r"score must be a non-negative integer.*-1"),
-    ({"board": FULL, "score": 2**63}, r"below 2\*\*63"),
+    ({"board": FULL, "score": 2**63}, r"up to 2\*\*53"),
+    ({"board": FULL, "score": 2**53 + 1}, r"up to 2\*\*53, got 9007199254740993"),
     ({"board": FULL, "score": 1.5}, r"1\.5"),
     ({"board": FULL, "score": None}, r"None"),
     ({"score": 5}, r"needs a 'board'"),

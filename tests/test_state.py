@@ -1,5 +1,6 @@
 """State in, state out: games stop and go on anywhere."""
 
+import copy
 import pickle
 
 import gymnasium as gym
@@ -77,3 +78,49 @@ def test_a_state_is_taken_as_it_is_even_when_the_game_is_over():
     env.set_state(state)
     with pytest.raises(gym.error.ResetNeeded):
         env.step(0)
+
+
+@every_variant
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_plays_on_as_the_original_would_have(env_id, options, copied):
+    env = gym.make(env_id, **options).unwrapped
+    _, info = env.reset(seed=1)
+    before = copied(env)
+    first = play(env, info, np.random.default_rng(1), 100)
+    assert data_equivalence(first, play(before, info, np.random.default_rng(1), 100), exact=True)
+
+    envs = gym.make_vec(env_id, num_envs=3, **options)
+    envs.reset(seed=1)
+    before = copied(envs)
+    for _ in range(30):
+        actions = envs.sample_legal_actions()
+        assert np.array_equal(before.sample_legal_actions(), actions)
+        assert data_equivalence(envs.step(actions), before.step(actions), exact=True)
+
+
+@pytest.mark.parametrize(("name", "most"), [("steps", 50), ("illegal_run", 20)])
+@pytest.mark.parametrize("wrong", [-5, 51, 2**63 - 1])
+def test_a_state_with_impossible_counts_changes_nothing(name, most, wrong):
+    envs = gym.make_vec("Tiles2048-v0", num_envs=2, max_illegal=20, max_episode_steps=50)
+    envs.reset(seed=0)
+    state = envs.get_state()
+    spoiled = state | {name: np.array([0, wrong])}
+    message = f"state\\['{name}'\\] must be an integer from 0 to {most}, got {wrong}"
+    with pytest.raises(ValueError, match=message):
+        envs.set_state(spoiled)
+    assert data_equivalence(envs.get_state(), state, exact=True)
+    if name == "illegal_run":
+        env = gym.make("Tiles2048-v0", max_illegal=20).unwrapped
+        env.reset(seed=0)
+        with pytest.raises(ValueError, match=message):
+            env.set_state(env.get_state() | {name: wrong})
+
+
+def test_the_largest_score_grows_alike_in_single_and_vector_environments():
+    start = {"board": [[1, 1, 2, 2]] * 4, "score": 2**53}
+    env, envs = gym.make("Tiles2048-v0"), gym.make_vec("Tiles2048-v0", num_envs=2)
+    env.reset(seed=0, options=start)
+    envs.reset(seed=0, options=start)
+    *_, info = env.step(1)
+    *_, infos = envs.step([1, 1])
+    assert info["score"] == infos["score"][0] == 2**53 + 48

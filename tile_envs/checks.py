@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+MOST_POINTS = 1 << 53
+"""The largest score that a game starts with: floats hold it exactly, and no game that follows leads
+beyond 64 bits (a move brings less than 2**33 points)."""
+
 
 def as_integer(value: object) -> int | None:
     """Return `value` as a Python integer, or None if it is not an integer of any kind."""
@@ -20,7 +24,7 @@ def as_integer(value: object) -> int | None:
 
 
 def checked_count(value: object, name: str) -> int:
-    """Return a positive integer.
+    """Return a positive integer of 64 bits.
 
     Raises:
         ValueError: If `value` is not one.
@@ -28,6 +32,8 @@ def checked_count(value: object, name: str) -> int:
     count = as_integer(value)
     if count is None or count < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}.")
+    if count >= 1 << 63:
+        raise ValueError(f"{name} must be below 2**63, got {value!r}.")
     return count
 
 
@@ -121,11 +127,11 @@ def checked_score(value: object) -> int:
     """Return a score.
 
     Raises:
-        ValueError: If `value` is not an integer from 0 to 2**63 - 1.
+        ValueError: If `value` is not an integer from 0 to `MOST_POINTS`.
     """
     score = as_integer(value)
-    if score is None or not 0 <= score < 1 << 63:
-        raise ValueError(f"score must be a non-negative integer below 2**63, got {value!r}.")
+    if score is None or not 0 <= score <= MOST_POINTS:
+        raise ValueError(f"score must be a non-negative integer up to 2**53, got {value!r}.")
     return score
 
 
@@ -141,16 +147,16 @@ def checked_board_shape(board: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.
     return array
 
 
-def checked_word(value: object, name: str) -> int:
-    """Return an unsigned 64-bit integer.
+def checked_range(value: object, name: str, most: int) -> int:
+    """Return an integer from 0 to `most`.
 
     Raises:
         ValueError: If `value` is not one.
     """
-    word = as_integer(value)
-    if word is None or not 0 <= word < 1 << 64:
-        raise ValueError(f"{name} must be an integer from 0 to 2**64 - 1, got {value!r}.")
-    return word
+    number = as_integer(value)
+    if number is None or not 0 <= number <= most:
+        raise ValueError(f"{name} must be an integer from 0 to {most}, got {value!r}.")
+    return number
 
 
 def checked_bool(value: object, name: str) -> bool:

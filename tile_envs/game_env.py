@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any, ClassVar, Generic, NoReturn, SupportsIndex, TypeVar
 
 import gymnasium as gym
@@ -16,12 +17,12 @@ from tile_envs.checks import (
     check_state,
     checked_bool,
     checked_count,
+    checked_range,
     checked_render_mode,
     checked_seed,
-    checked_word,
 )
 from tile_envs.game import Game
-from tile_envs.random_stream import Stream, start
+from tile_envs.random_stream import WORD_MASK, Stream, start
 
 Observation = NDArray[Any]
 Info = dict[str, Any]
@@ -155,8 +156,10 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
             ValueError: If it is no state, or one of another game; nothing has changed then.
         """
         check_state(state, str(self.game), {*self._shared_state(), *self._position()})
-        stream = checked_word(state["stream"], "state['stream']")
-        illegal_run = checked_word(state["illegal_run"], "state['illegal_run']")
+        stream = checked_range(state["stream"], "state['stream']", WORD_MASK)
+        illegal_run = checked_range(
+            state["illegal_run"], "state['illegal_run']", self.max_illegal
+        )
         illegal = checked_bool(state["illegal"], "state['illegal']")
         ended = checked_bool(state["ended"], "state['ended']")
         position = self._checked_position(state)
@@ -216,6 +219,10 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         if self._window is not None:
             self._window.close()
             self._window = None
+
+    def __copy__(self) -> GameEnv[Position, AGame]:
+        """Return an environment of its own: a shallow copy would share the random stream."""
+        return deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         views = {name for name, value in vars(self).items() if isinstance(value, memoryview)}

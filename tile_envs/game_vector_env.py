@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, Generic, NoReturn, SupportsIndex, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from tile_envs.checks import (
     checked_actions,
     checked_choice,
     checked_count,
+    checked_range,
     checked_render_mode,
     checked_seed,
 )
@@ -37,6 +39,9 @@ Info = dict[str, Any]
 Positions = TypeVar("Positions")
 
 EVERY_GAME = slice(None)
+
+MOST_STEPS = 1 << 53
+"""The most steps of a game without a time limit, which are not counted in fact."""
 
 
 class GameVectorEnv(
@@ -75,8 +80,11 @@ class GameVectorEnv(
         self._reset_options = single.reset_options
         self.single_observation_space = single.observation_space
         self.single_action_space = single.action_space
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        try:
+            self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+            self.action_space = batch_space(self.single_action_space, self.num_envs)
+        except (MemoryError, ValueError):  # numpy's, of arrays that cannot be addressed
+            raise ValueError(f"num_envs must fit into memory, got {self.num_envs:,}.") from None
         self._started = False
         self._every = np.ones(self.num_envs, np.bool_)
         self._streams = np.zeros(self.num_envs, np.uint64)
@@ -276,6 +284,10 @@ class GameVectorEnv(
         check_state(state, str(self.game), {"game", *shared, *self._positions()})
         for name, array in shared.items():
             _check_like(state[name], array, f"state[{name!r}]")
+        for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
+            counted = np.asarray(state[name])
+            for count in (int(counted.min()), int(counted.max())):
+                checked_range(count, f"state[{name!r}]", MOST_STEPS if most is None else most)
         positions = self._checked_positions(state, self.num_envs)
         for name, array in shared.items():
             array[...] = state[name]
@@ -289,6 +301,10 @@ class GameVectorEnv(
         if not self._started:
             self._refuse()
         return tuple(self._draw(game, self.render_mode) for game in range(self.num_envs))
+
+    def __copy__(self) -> GameVectorEnv[Positions, AGame]:
+        """Return environments of their own: a shallow copy would share the games."""
+        return deepcopy(self)
 
     def _begin(self, games: Games) -> None:
         """Begin new games after others have ended.

@@ -26,6 +26,7 @@ from gymnasium.error import ResetNeeded
 
 from tile_envs import __version__
 from tile_envs.checks import as_integer, brief
+from tile_envs.files import write_file
 from tile_envs.playthrough import Playthrough, Position, given_options, make
 
 FORMAT = "tile-envs replay"
@@ -100,7 +101,7 @@ def play_through(replay: Replay) -> Position:
 
 
 def write(replay: Replay, path: str | os.PathLike[str]) -> None:
-    """Write a replay beside its file and rename it: no file ever holds half a game.
+    """Write a replay; no file ever holds half a game.
 
     Raises:
         ValueError: If an option is an object, such as an opponent without a name.
@@ -116,9 +117,7 @@ def write(replay: Replay, path: str | os.PathLike[str]) -> None:
         "actions": replay.actions,
     }
     lines = [f'  "{name}": {json.dumps(entry, default=_plain)}' for name, entry in entries.items()]
-    beside = Path(f"{os.fspath(path)}.part")
-    beside.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    beside.replace(path)
+    write_file(Path(path), ("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 
 def read(path: str | os.PathLike[str]) -> Replay:
