@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import psutil
+import typeguard
 
 
 def check(name: str, value: object, usable: bool, expected: str) -> None:
@@ -37,6 +39,39 @@ def check_positive(settings: object, *names: str) -> None:
     for name in names:
         value = getattr(settings, name)
         check(name, value, 0 < value < math.inf, "above 0 and finite")
+
+
+def is_a(value: object, kind: Any) -> bool:
+    """Tell whether a value, with all that it holds, is of a type such as `tuple[int, ...]`."""
+    everything = typeguard.CollectionCheckStrategy.ALL_ITEMS
+    try:
+        typeguard.check_type(value, kind, collection_check_strategy=everything)
+    except typeguard.TypeCheckError:
+        return False
+    return True
+
+
+def type_name(kind: Any) -> str:
+    """Return a type as people write it."""
+    return kind.__name__ if type(kind) is type else str(kind).replace("typing.", "")
+
+
+def check_batch(games: int, name: str, bytes_per_game: int) -> None:
+    """Check that games that are played side by side, or listed, fit into memory.
+
+    Args:
+        games: Number of games.
+        name: The setting that says so.
+        bytes_per_game: What each takes.
+
+    Raises:
+        ValueError: If they do not fit.
+    """
+    check_memory(
+        games * bytes_per_game,
+        f"a batch of {games:,} games",
+        lambda available: f"give {name} of at most {available // bytes_per_game:,}",
+    )
 
 
 def check_memory(needed: int, what: str, advice: Callable[[int], str]) -> None:

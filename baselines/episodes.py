@@ -13,13 +13,16 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
-from baselines.checks import check
+from baselines.checks import check, check_batch
 from baselines.learner import Learner, Metrics, State, checked_sides
+from baselines.seeds import training_generator, training_seeds
 from tile_envs.game import Game
 from tile_envs.games import vector_env
 from tile_envs.random_stream import Words
 
 SELF = "self"
+BYTES_PER_GAME = 1000
+"""What a game of a vector environment takes at least, with a few of its observations."""
 
 Choose = Callable[[NDArray[Any], NDArray[np.bool_]], NDArray[np.int64]]
 """Takes observations `(n, ...)` and masks `(n, actions)`, returns actions `(n,)`."""
@@ -84,7 +87,11 @@ def training_envs(
         opponent: In a game with sides, the opponent, or "self" for self-play in one environment.
         n_envs: Games side by side, in each environment.
         autoreset_mode: When ended games are reset.
+
+    Raises:
+        ValueError: If the games do not fit into memory.
     """
+    check_batch(n_envs, "n_envs", BYTES_PER_GAME)
     variants: list[Any] = [game]
     if sides:
         with_sides: Any = game
@@ -141,8 +148,8 @@ class EpisodicLearner(ValueAgent, Learner):
         """
         returns = []
         for number, envs in enumerate(self._envs):
-            rng = np.random.default_rng([self._seed, self.iterations, number])
-            seeds = rng.integers(1 << 64, size=self._n_envs, dtype=np.uint64)
+            rng = training_generator(self._seed, self.iterations, number)
+            seeds = training_seeds(rng, self._n_envs)
             episodes = collect(envs, seeds, partial(self.explore, rng=rng))
             self.update(episodes)
             returns.append(episodes.returns.mean())

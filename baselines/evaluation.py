@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 import tile_envs  # noqa: F401 # registers the games
+from baselines.checks import check_batch
 from baselines.rows import Row, histogram
-from baselines.seeds import game_seeds
+from baselines.seeds import Use, game_seeds
 from tile_envs.agents import Agent, ask
-from tile_envs.checks import checked_actions
+from tile_envs.checks import checked_actions, checked_count
 
 N_ENVS = 512
 """Games that are played side by side."""
+BYTES_PER_GAME = 40
+"""What the results of a game take, and their bootstrap."""
 RESAMPLES = 2000
 """Bootstrap resamples of an interval."""
 
@@ -77,10 +80,11 @@ def evaluate(
         The row; see `summary`.
 
     Raises:
-        ValueError: If `episodes` is not positive, the environment refuses its options, or the agent
-            plays actions that are none.
+        ValueError: If `episodes` is not positive or does not fit into memory, the environment
+            refuses its options, or the agent plays actions that are none.
     """
     name = name or type(agent).__name__
+    _check_episodes(episodes)  # before there is a bar
     with tqdm(total=episodes, unit=" games", desc=f"{name} on {env}", leave=False) as bar:
         record = play(agent, env, env_kwargs, episodes, seed, progress=bar.update)
     row = summary(record, name, env, env_kwargs or {}, seed)
@@ -95,6 +99,7 @@ def play(
     seed: int = 0,
     deterministic: bool = True,
     progress: Callable[[int], object] = lambda ended: None,
+    use: Use = "evaluation",
 ) -> Record:
     """Let an agent play a fixed list of games.
 
@@ -106,16 +111,16 @@ def play(
         seed: The seed of the list of games.
         deterministic: Passed on to `predict`.
         progress: Called with the number of games that have just ended.
+        use: What the games are for; two uses share no game.
 
     Raises:
         ValueError: See `evaluate`.
     """
-    if episodes < 1:
-        raise ValueError(f"episodes must be a positive integer, got {episodes}.")
+    _check_episodes(episodes)
     n = min(episodes, N_ENVS)
     envs: Any = gym.make_vec(env, num_envs=n, autoreset_mode="Disabled", **(env_kwargs or {}))
     # Environments for which no game is left play on as game number `episodes`, which is dropped.
-    seeds = np.append(game_seeds(seed, episodes), np.uint64(0))
+    seeds = np.append(game_seeds(seed, episodes, use), np.uint64(0))
     returns, tiles = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
     game, handed_out = np.arange(n), n
     observations, infos = envs.reset(seed=seeds[game])
@@ -150,6 +155,16 @@ def play(
     seconds = time.perf_counter() - began
     faces = envs.game.rules.faces if side is None else ()
     return Record(returns[:episodes], tiles[:episodes], faces, moves, seconds)
+
+
+def _check_episodes(episodes: int) -> None:
+    """Check a number of games.
+
+    Raises:
+        ValueError: If it is not positive, or the results do not fit into memory.
+    """
+    checked_count(episodes, "episodes")
+    check_batch(episodes, "episodes", BYTES_PER_GAME)
 
 
 def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], seed: int) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from baselines import runs
+from baselines.lock import locked
 from baselines.registry import load_player
 
 
@@ -23,8 +24,10 @@ def write_export(folder: Path, out: Path) -> None:
         raise ValueError(f"{folder} holds a {config['agent']}: only ntuple networks are exported.")
     state = load_player(folder).agent.exported()  # type: ignore[attr-defined]
     plain = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
-    settings = config["settings"] | plain
-    runs.begin(out, config | {"settings": settings, "exported": True}, advice="give ")
-    runs.write_checkpoint(out, state, compressed=True)
+    with locked(out):
+        runs.check_free(out, advice="give ")
+        runs.write_checkpoint(out, state, compressed=True)
+        settings = config["settings"] | plain
+        runs.write_config(out, config | {"settings": settings, "exported": True})
     size = (out / runs.CHECKPOINT).stat().st_size
     print(f"{out} takes {size / 2**20:,.1f} MiB")

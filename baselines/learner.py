@@ -11,12 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations
+from baselines.checks import is_a, type_name
 from tile_envs.game import Game
 
 State = dict[str, NDArray[Any]]
@@ -130,10 +131,19 @@ def settings_of(learner: type[Learner], values: Mapping[str, Any]) -> Any:
 
     Raises:
         TypeError: If a value has no field.
+        ValueError: If a value is of another type than its field.
     """
-    return learner.Settings(
-        **{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-    )
+    given = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    settings = learner.Settings(**given)
+    for name, kind in get_type_hints(learner.Settings).items():
+        if name in given and not is_a(given[name], kind):
+            raise ValueError(f"{name} must be of type {type_name(kind)}, got {given[name]!r}")
+    return settings
+
+
+def size_of(learner: Learner) -> int:
+    """Return how many bytes the arrays of a learner's state take."""
+    return sum(array.nbytes for array in learner.state_dict().values())
 
 
 def check_state(learner: Learner) -> None:

@@ -16,46 +16,38 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tqdm import tqdm
 
+from baselines.answering import Interrupted
 from baselines.learner import Learner, Metrics
-from baselines.rows import replacing, write_rows
-from baselines.runs import BEST, LAST, PROGRESS, read_progress, write_checkpoint
+from baselines.rows import Row, write_rows
+from baselines.runs import (
+    BEST,
+    LAST,
+    PROGRESS,
+    Budget,
+    finish,
+    read_progress,
+    write_checkpoint,
+)
+from tile_envs.files import replacing
 
 CHECKPOINT_SECONDS = 30
 FIRST_CHECKPOINT_SECONDS = 5
 CHECKPOINT_SHARE = 0.1
 """The largest share of the time that writing checkpoints takes."""
 REPORTS = 100
-"""Lines of progress of a whole run."""
-REPORT_SECONDS = 10
-"""The longest time without a line of progress."""
+"""Lines of progress of a whole run, without those of tests: the same ones in every run."""
+SHOW_SECONDS = 10
+"""The longest time without a sign of progress, on the bar and in TensorBoard."""
 
 Test = Callable[[Learner, int], Metrics]
 """Lets a learner play test games, without learning, and returns metrics; the first one decides
 which model is the best."""
 
 
-class Interrupted(KeyboardInterrupt):
-    """A signal has ended a command; a run that it ended can be resumed.
-
-    Args:
-        number: The number of the signal.
-        message: The message for the user.
-
-    Attributes:
-        status: The exit status, as a shell gives it to a program that a signal has ended.
-    """
-
-    def __init__(self, number: int, message: str = "stopped.") -> None:
-        super().__init__(message)
-        self.number = number
-        self.status = 128 + number
-
-
 def train(
     folder: Path,
     learner: Learner,
-    games: int,
-    minutes: float | None = None,
+    budget: Budget,
     test: Test = lambda learner, games: {},
 ) -> None:
     """Let a learner learn under a progress bar, with tests and checkpoints, up to its budget.
@@ -66,55 +58,79 @@ def train(
     Args:
         folder: The run's folder.
         learner: The learner.
-        games: The budget in games on each side, those of earlier calls included.
-        minutes: The budget in minutes of learning in this call, without tests and saving.
+        budget: The budget of the run, earlier calls included.
         test: How tests are played, unless the learner has a way of its own (`Learner.test`).
 
     Raises:
-        Interrupted: If the call was interrupted before the budget was used up.
+        Interrupted: If the call was interrupted.
     """
-    report_every = max(1, games // REPORTS)
     written = 0.0  # seconds
-    reported = time.monotonic()
-    saved = reported - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
+    shown = time.monotonic()
+    saved = shown - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
     metrics: Metrics = {}
     tested: Metrics = {}
-    bar = _bar(folder.name, learner.games, games, minutes)
+    bar = _bar(folder.name, learner.games, budget)
     with _Log(folder, learner.games) as log, bar, _interrupts() as interrupted:
-        before_call = learned = log.seconds
-        complete = learner.games >= games
-        while not complete and not interrupted:
-            before, began = learner.games, time.monotonic()
+        seconds = log.seconds
+        done = _share(budget, learner.games, seconds)
+        while done < 1 and not interrupted:
+            games, before, began = learner.games, done, time.monotonic()
             metrics = learner.learn() or {}
             now = time.monotonic()
-            learned += now - began
-            bar.update(learner.games - before)
-            crossed = before // report_every != learner.games // report_every
-            if crossed or now - reported > REPORT_SECONDS:
+            seconds += now - began
+            done = _share(budget, learner.games, seconds)
+            bar.update(learner.games - games)
+            reported = int(before * REPORTS) != int(done * REPORTS)
+            if reported or now - shown > SHOW_SECONDS:
                 bar.set_postfix_str(_as_text(metrics))
-                log.write(learner.games, learned, metrics)
-                reported = now
+                log.show(learner.games, metrics)
+                shown = now
+            due = now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE)
+            # With every checkpoint where minutes count; else a resumed run has the same lines.
+            if reported or (due and budget.minutes is not None):
+                log.write(learner.games, seconds, metrics)
             tested = {}
-            if _test_is_due(before, learner.games, learner.first_test):
+            if _test_is_due(games, learner.games, learner.first_test):
                 tested = _tested(learner, test)
             if tested:
-                log.write(learner.games, learned, metrics | tested)
-                _save_if_best(folder, learner, log, tested)
-            if now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE):
+                _note_test(folder, learner, log, seconds, metrics | tested, tested)
+            if due:
                 _save(folder, learner)
                 saved = time.monotonic()
                 written = saved - now
-            out_of_time = minutes is not None and learned - before_call > 60 * minutes
-            complete = learner.games >= games or out_of_time
-        if complete and metrics:
+        if done >= 1 and not interrupted:
             tested = tested or _tested(learner, test)
-            log.write(learner.games, learned, metrics | tested)
-            _save_if_best(folder, learner, log, tested)
-        _save(folder, learner)
-    if not complete:
+            _note_test(folder, learner, log, seconds, tested, tested)
+            _save(folder, learner)
+            finish(folder)
+        else:
+            if metrics and budget.minutes is not None:
+                log.write(learner.games, seconds, metrics)
+            _save(folder, learner)
+    if interrupted:
         raise Interrupted(interrupted[0])
     if tested:
         print(f"test of {learner.test_games:,} games: {_as_text(tested)}", file=sys.stderr)
+
+
+def _share(budget: Budget, games: int, seconds: float) -> float:
+    """Return the share of a budget that is used up; 1 and more is all of it."""
+    share = games / budget.games
+    return share if budget.minutes is None else max(share, seconds / (60 * budget.minutes))
+
+
+def _note_test(
+    folder: Path, learner: Learner, log: _Log, seconds: float, metrics: Metrics, tested: Metrics
+) -> None:
+    """Log the metrics of a test, and save the model if no test has found a better one.
+
+    The first metric of the test decides.
+    """
+    log.show(learner.games, metrics)
+    log.write(learner.games, seconds, metrics)
+    for name, value in list(tested.items())[:1]:
+        if value >= log.highest(name):
+            _save_model(folder, learner, BEST)
 
 
 def _tested(learner: Learner, test: Test) -> Metrics:
@@ -125,11 +141,12 @@ def _tested(learner: Learner, test: Test) -> Metrics:
     return test(learner, learner.test_games) if found is None else found
 
 
-def _bar(name: str, played: int, games: int, minutes: float | None) -> tqdm[Any]:
+def _bar(name: str, played: int, budget: Budget) -> tqdm[Any]:
     """Return a bar that fills with games, or a line of text if the budget is one of minutes."""
-    if minutes is None:
-        return tqdm(total=games, initial=played, unit=" games", desc=name, dynamic_ncols=True)
-    line = f"{{desc}}: {{n_fmt}} games in {{elapsed}} of {minutes:g} min{{postfix}}"
+    if budget.minutes is None:
+        total = budget.games
+        return tqdm(total=total, initial=played, unit=" games", desc=name, dynamic_ncols=True)
+    line = f"{{desc}}: {{n_fmt}} games in {{elapsed}} of {budget.minutes:g} min{{postfix}}"
     return tqdm(initial=played, desc=name, dynamic_ncols=True, bar_format=line)
 
 
@@ -141,13 +158,6 @@ def _as_text(metrics: Metrics) -> str:
 def _save(folder: Path, learner: Learner) -> None:
     write_checkpoint(folder, learner.state_dict())
     _save_model(folder, learner, LAST)
-
-
-def _save_if_best(folder: Path, learner: Learner, log: _Log, tested: Metrics) -> None:
-    """Save the model if no test has found a better one; the first metric of a test decides."""
-    for name, value in list(tested.items())[:1]:
-        if value >= log.highest(name):
-            _save_model(folder, learner, BEST)
 
 
 def _save_model(folder: Path, learner: Learner, name: str) -> None:
@@ -173,14 +183,18 @@ class _Log:
 
     def highest(self, name: str) -> float:
         """Return the highest value of a metric so far."""
-        return max(float(row[name]) for row in self._rows if row.get(name))
+        return max(float(row[name]) for row in self._rows if row.get(name, "") != "")
 
     def write(self, games: int, seconds: float, metrics: Metrics) -> None:
-        """Add a line; one for the same number of games is replaced."""
+        """Add a line to the file; one for the same number of games is added to."""
+        line: Row = {"games": games, "seconds": round(seconds, 1)}
         if self._rows and int(self._rows[-1]["games"]) == games:
-            self._rows.pop()
-        self._rows.append({"games": games, "seconds": round(seconds, 1), **metrics})
+            line = self._rows.pop()
+        self._rows.append(line | metrics)
         write_rows(self._rows, self._path)
+
+    def show(self, games: int, metrics: Metrics) -> None:
+        """Add a point to the curves of TensorBoard."""
         values = [
             Summary.Value(tag=f"train/{name}", simple_value=value)
             for name, value in metrics.items()

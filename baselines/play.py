@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from baselines import runs
 from baselines.episodes import Episodes, EpisodicLearner
+from baselines.lock import locked
 from baselines.registry import AGENTS, Player, make_learner, player
 from baselines.task import Task
 from baselines.training import default_options
@@ -60,7 +62,7 @@ def play_against(against: str, side: str, show_values: bool, learn: bool, seed: 
             found.agent.learn_from(episode_of(game, O if side == "X" else X))
             runs.write_checkpoint(folder, found.agent.state_dict())
 
-    with Terminal() as screen:
+    with locked(folder) if learn else nullcontext(), Terminal() as screen:
         play(env, screen, seed, controls=controls, left=left)
 
 
@@ -99,9 +101,11 @@ def _untrained(name: str, seed: int) -> Path:
         settings = default_options(name, ENV, "published").settings
         task = Task.of(ENV)
         learner = make_learner(name, task, seed, settings)
-        entries = {"agent": name, **task.to_dict(), "seed": seed}
-        runs.begin(folder, entries | {"settings": dataclasses.asdict(settings)})
-        runs.write_checkpoint(folder, learner.state_dict())
+        entries = {"agent": name, **task.to_dict(), "seed": seed, "modules": []}
+        entries["settings"] = dataclasses.asdict(settings)
+        with locked(folder):
+            runs.write_checkpoint(folder, learner.state_dict())
+            runs.begin(folder, entries, runs.Budget(0), finished=True)  # whenever the person stops
     return folder
 
 

@@ -13,12 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from baselines.checks import check_batch
+from baselines.lock import locked
 from baselines.seeds import game_seeds
 from baselines.task import Task
 from tile_envs.agents import Agent, ask
 from tile_envs.game import Game
 from tile_envs.playthrough import Playthrough, make
 from tile_envs.replay import begin, read, replay_of, write
+
+
+BYTES_PER_SEED = 40
+"""What the seed of a game takes, also as an integer of Python."""
 
 
 class Transitions(NamedTuple):
@@ -81,7 +87,7 @@ def read_transitions(folder: Path, game: Game) -> Transitions:
 def record(agent: Agent, task: Task, games: int, seed: int, folder: Path) -> None:
     """Let an agent play, and write each game to a file of its own in a folder.
 
-    The games are those of an evaluation with the same seed.
+    No game is one of an evaluation, so that what learns from them can be evaluated with any seed.
 
     Args:
         agent: The agent.
@@ -89,17 +95,22 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path) -> Non
         games: Number of games.
         seed: Seed of the games.
         folder: Where the replays are written.
+
+    Raises:
+        ValueError: If another process writes to the folder.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, word in enumerate(tqdm(game_seeds(seed, games).tolist(), unit=" games")):
-        playthrough = Playthrough(make(task.env, task.env_kwargs), word)
-        state, episode_start = None, np.ones(1, np.bool_)
-        while not playthrough.position.over:
-            position = playthrough.position
-            mask = position.info["action_mask"]
-            actions, state = ask(
-                agent, position.observation[None], mask[None], state, episode_start
-            )
-            episode_start = np.zeros(1, np.bool_)
-            playthrough.play(int(actions[0]))
-        write(replay_of(playthrough), folder / f"{seed}-{number}.json")
+    with locked(folder):
+        check_batch(games, "episodes", BYTES_PER_SEED)
+    seeds = game_seeds(seed, games, "recording").tolist()
+        for number, word in enumerate(tqdm(seeds, unit=" games")):
+            playthrough = Playthrough(make(task.env, task.env_kwargs), word)
+            state, episode_start = None, np.ones(1, np.bool_)
+            while not playthrough.position.over:
+                position = playthrough.position
+                mask = position.info["action_mask"]
+                actions, state = ask(
+                    agent, position.observation[None], mask[None], state, episode_start
+                )
+                episode_start = np.zeros(1, np.bool_)
+                playthrough.play(int(actions[0]))
+            write(replay_of(playthrough), folder / f"{seed}-{number}.json")

@@ -13,8 +13,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from baselines.learner import Learner
-from baselines.runs import CONFIG, MODEL_SUFFIX, read_checkpoint, read_config, read_settings
+from baselines.learner import Learner, size_of
+from baselines.runs import (
+    CONFIG,
+    MODEL_SUFFIX,
+    as_played,
+    read_checkpoint,
+    read_config,
+    read_settings,
+)
 from baselines.task import BOTH, Task
 from tile_envs.agents import Agent
 from tile_envs.game import Game
@@ -70,12 +77,14 @@ class Player(NamedTuple):
         name: Its name in rows.
         task: What it plays; the sides of a trained agent are those that it has learned.
         trained: Whether it comes from a run.
+        finished: Whether that run is finished.
     """
 
     agent: Agent
     name: str
     task: Task
     trained: bool
+    finished: bool = True
 
     def sides_to_evaluate(self, side: str | None, exact: bool) -> tuple[str | None, ...]:
         """Return the sides that rows are to be made for.
@@ -303,30 +312,28 @@ def load_player(path: str | Path) -> Player:
     name = config["agent"]
     try:
         task, known = Task.from_dict(config), _class_in_a_file(name)
-        settings = read_settings(folder, config, known)
-        state = read_checkpoint(folder)
+        settings = as_played(read_settings(folder, config, known))
         learner = _made(known, name, task.game, config["seed"], settings, task.sides)
-        learner.restore(state)
+        learner.restore(read_checkpoint(folder, size_of(learner)))
         if path != folder:
             learner.load_model(path)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError, MemoryError, RuntimeError) as error:
         message = str(error).removeprefix(f"{folder}: ")
         if missing := [m for m in config.get("modules") or [] if m not in sys.modules]:
             message = f"it needs the module {', '.join(missing)}: import it first, with --import"
         if message.startswith((str(folder), str(path))):
             raise ValueError(message) from None
         raise ValueError(f"{folder}: {message}") from None
-    return Player(learner, name.rpartition(":")[2], task, trained=True)
+    label = name.rpartition(":")[2]
+    return Player(learner, label, task, trained=True, finished=config["finished"])
 
 
-def _class_in_a_file(name: Any) -> type[Learner]:
+def _class_in_a_file(name: str) -> type[Learner]:
     """Return the learner that a file names, which makes no module be imported.
 
     Raises:
         ValueError: If it is no learner, or its module has not been imported by a person.
     """
-    if not isinstance(name, str):
-        raise ValueError(f"{CONFIG} names the agent {name!r}: expected a text.")
     if name not in AGENTS and name.partition(":")[0] not in sys.modules:
         raise ValueError(f"{CONFIG} names the agent {name!r}, which is not known here.")
     return learner_class(name)

@@ -1,10 +1,11 @@
 """A training run is a folder: its configuration, its progress, its checkpoint.
 
-    config.json     the agent, the task, all settings, the seed, versions
+    config.json     the agent, the task, all settings, the seed, the budget, whether it is finished
     progress.csv    metrics, one line a report; TensorBoard events hold the same
     checkpoint.npz  the learner's state
     last.zip        for learners on Stable-Baselines3, the model as that library writes it, saved
     best.zip        with the checkpoint, and at the best test
+    lock            while a process learns: its id
 
 The random numbers of an iteration are a function of the run's seed and the iteration (`learner`),
 so a run that was killed is resumed from its last checkpoint and ends where it would have ended.
@@ -12,39 +13,89 @@ so a run that was killed is resumed from its last checkpoint and ends where it w
 
 from __future__ import annotations
 
+import csv
 import json
-import os
-import zipfile
-import zlib
+import sys
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from baselines.learner import Learner, State, settings_of
-from baselines.rows import Row, read_rows, replacing, write_file
+from baselines.arrays import read_arrays, write_arrays
+from baselines.checks import is_a, type_name
+from baselines.learner import Learner, State, settings_of, size_of
+from baselines.rows import Row, read_rows
+from tile_envs.files import write_file
 
 CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
 LAST, BEST = "last.zip", "best.zip"
 MODEL_SUFFIX = ".zip"
 """The suffix of the models of Stable-Baselines3."""
-FORMAT = 3
-"""Raised whenever a checkpoint means something else than before."""
-ENTRIES = {"agent", "env", "env_kwargs", "sides", "settings", "seed"}
+FORMAT = 4
+"""Raised whenever a run's files mean something else than before."""
+ENTRIES: Mapping[str, Any] = {
+    "agent": str,
+    "env": str,
+    "env_kwargs": dict[str, Any],
+    "sides": list[str],
+    "settings": dict[str, Any],
+    "seed": int,
+    "games": int,
+    "minutes": float | None,
+    "finished": bool,
+    "modules": list[str],
+    "format": int,
+}
+"""The entries of a configuration, with their types."""
+TASK = ("agent", "env", "env_kwargs", "sides", "seed")
+"""The entries that a run is resumed with as it began."""
 MAY_CHANGE = {"device"}
 """Settings that say where a run is trained, not what; it may be resumed with others."""
 PACKAGES = ("tile-envs", "numpy", "gymnasium", "torch")
 
 
-def begin(folder: Path, config: Mapping[str, Any], advice: str = "give --resume, or ") -> None:
-    """Make a run's folder.
+@dataclass(frozen=True)
+class Budget:
+    """When a run is finished, whichever comes first; what was learned before a stop counts.
+
+    Attributes:
+        games: Games on each side.
+        minutes: Minutes of learning, without tests and saving; None for any time.
+    """
+
+    games: int
+    minutes: float | None = None
+
+    def __str__(self) -> str:
+        """Return the budget in words."""
+        minutes = "" if self.minutes is None else f" or {self.minutes:g} minutes"
+        return f"{self.games:,} games{minutes}"
+
+
+def begin(folder: Path, config: Mapping[str, Any], budget: Budget, finished: bool = False) -> None:
+    """Write the configuration of a new run.
 
     Args:
-        folder: Where.
-        config: The `ENTRIES`, as JSON has them.
+        folder: Its folder, which exists and is held (`baselines.lock`).
+        config: The `TASK`, the settings and the imported modules, as JSON has them.
+        budget: The budget of its training.
+        finished: Whether there is nothing to go on with.
+
+    Raises:
+        ValueError: If there is a run already.
+    """
+    check_free(folder)
+    versions = {package: version(package) for package in PACKAGES}
+    progress = {"games": budget.games, "minutes": budget.minutes, "finished": finished}
+    write_config(folder, {**config, **progress, "format": FORMAT, "versions": versions})
+
+
+def check_free(folder: Path, advice: str = "give --resume, or ") -> None:
+    """Check that a folder can take a new run.
+
+    Args:
+        folder: The folder, which may be missing.
         advice: What the user can do about a folder that holds a run, before "another --out".
 
     Raises:
@@ -54,14 +105,16 @@ def begin(folder: Path, config: Mapping[str, Any], advice: str = "give --resume,
         raise ValueError(f"{folder} holds a run already: {advice}another --out.")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file, and a run is a folder: give another --out.")
-    folder.mkdir(parents=True, exist_ok=True)
-    versions = {package: version(package) for package in PACKAGES}
-    text = json.dumps({**config, "format": FORMAT, "versions": versions}, indent=2) + "\n"
-    write_file(folder / CONFIG, text.encode())
 
 
-def resume(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
-    """Restore a learner from the last checkpoint of the run in a folder.
+def resume(folder: Path, config: Mapping[str, Any], budget: Budget, learner: Learner) -> None:
+    """Restore a learner from the last checkpoint of a run, and give the run a budget.
+
+    Args:
+        folder: The run's folder, which is held.
+        config: As for `begin`; it must be what the run began with.
+        budget: The budget, which may be another.
+        learner: A learner that has learned nothing yet.
 
     Raises:
         ValueError: If there is no run, its checkpoint is damaged, or other settings are asked for.
@@ -69,35 +122,42 @@ def resume(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
     known, asked = read_config(folder), json.loads(json.dumps(config))
     if known.get("exported"):
         raise ValueError(f"{folder} was exported and cannot learn: resume the run that it is of.")
-    for entry in sorted(ENTRIES - {"settings"}):
-        known["settings"][entry], asked["settings"][entry] = known[entry], asked[entry]
+    before, now = known["settings"].copy(), asked["settings"]
+    for entry in TASK:
+        before[entry], now[entry] = known[entry], asked[entry]
     differing = [
-        f"{name} was {value!r} and is now {asked['settings'].get(name)!r}"
-        for name, value in known["settings"].items()
-        if asked["settings"].get(name) != value and name not in MAY_CHANGE
+        f"{name} was {value!r} and is now {now.get(name)!r}"
+        for name, value in before.items()
+        if now.get(name) != value and name not in MAY_CHANGE
     ]
     if differing:
         raise ValueError(f"{folder} can be resumed only as it began: {'; '.join(differing)}.")
+    read_progress(folder)  # a damaged one is told before anything is learned
     if (folder / CHECKPOINT).exists():
-        learner.restore(read_checkpoint(folder))
+        learner.restore(read_checkpoint(folder, size_of(learner)))
+    if budget != budget_of(known):
+        changed = {"games": budget.games, "minutes": budget.minutes, "finished": False}
+        write_config(folder, known | changed)
+
+
+def finish(folder: Path) -> None:
+    """Write into a run's configuration that its budget is used up and its files are complete."""
+    write_config(folder, read_config(folder) | {"finished": True})
+
+
+def budget_of(config: Mapping[str, Any]) -> Budget:
+    """Return the budget in a run's configuration."""
+    return Budget(config["games"], config["minutes"])
+
+
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Write a configuration in place of the one that is there."""
+    write_file(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode())
 
 
 def write_checkpoint(folder: Path, state: State, compressed: bool = False) -> None:
-    """Write a checkpoint beside the last one and rename it: there is always a whole one.
-
-    Args:
-        folder: The run's folder.
-        state: The learner's state.
-        compressed: Whether to compress it, which takes many times as long.
-
-    Raises:
-        OSError: If it cannot be written; the last one is still there then.
-    """
-    with replacing(folder / CHECKPOINT) as beside, beside.open("wb") as file:
-        save = np.savez_compressed if compressed else np.savez
-        save(file, allow_pickle=False, **state)
-        file.flush()
-        os.fsync(file.fileno())
+    """Write a checkpoint in place of the last one; see `write_arrays`."""
+    write_arrays(folder / CHECKPOINT, state, compressed)
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -111,15 +171,23 @@ def read_config(folder: Path) -> dict[str, Any]:
         config = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"{folder} holds no run: {CONFIG}: {error.strerror}.") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {error}.") from None
-    if not isinstance(config, dict) or not config.keys() >= ENTRIES:
-        raise ValueError(f"{path} is not that of a run: expected {', '.join(sorted(ENTRIES))}.")
-    if config.get("format", FORMAT) != FORMAT:
+    if not isinstance(config, dict) or not isinstance(config.get("format"), int):
+        raise ValueError(f"{path} is not that of a run: it has no number called format.")
+    if config["format"] != FORMAT:
         raise ValueError(
             f"{folder} was written in format {config['format']}, this version reads {FORMAT}: "
             "train again."
         )
+    for entry, kind in ENTRIES.items():
+        if entry not in config or not is_a(config[entry], kind):
+            raise ValueError(
+                f"{path} is not that of a run: expected {entry} to be {type_name(kind)}, "
+                f"got {config.get(entry)!r}."
+            )
+    if ":" in config["env"]:  # my_module:Id would be imported, which only a person may ask for
+        raise ValueError(f"{path}: unknown environment {config['env']!r}: a file names no module.")
     return config
 
 
@@ -134,27 +202,71 @@ def read_settings(folder: Path, config: Mapping[str, Any], learner: type[Learner
         if unknown := given.keys() - known:
             raise ValueError(f"{', '.join(sorted(unknown))} is no setting of {config['agent']}")
         return settings_of(learner, given)
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{folder / CONFIG} has been damaged: {error}.") from None
 
 
-def read_checkpoint(folder: Path) -> State:
+def as_played(settings: Any) -> Any:
+    """Return the settings of a run for playing, on any machine."""
+    usual = {field.name: field.default for field in fields(settings) if field.name in MAY_CHANGE}
+    return replace(settings, **usual)
+
+
+def read_checkpoint(folder: Path, most: int = sys.maxsize) -> State:
     """Return the state of a run's learner.
 
+    Args:
+        folder: The run's folder.
+        most: The bytes that its arrays may take; see `size_of`.
+
     Raises:
-        ValueError: If there is no checkpoint, or it is damaged.
+        ValueError: If there is no checkpoint, or it is damaged or larger.
     """
-    path = folder / CHECKPOINT
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return dict(arrays)
+        return read_arrays(folder / CHECKPOINT, most)
     except FileNotFoundError:
         raise ValueError(f"{folder} has no {CHECKPOINT}: it was stopped too early.") from None
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path} is damaged, or no checkpoint: {error}.") from None
 
 
 def read_progress(folder: Path) -> list[Row]:
-    """Return the lines of a run's progress, as text by column; none if there are none yet."""
+    """Return the lines of a run's progress, as text by column; none if there are none yet.
+
+    Raises:
+        ValueError: If the file is damaged.
+    """
     path = folder / PROGRESS
-    return read_rows(path) if path.exists() else []
+    if not path.exists():
+        return []
+    try:
+        rows = read_rows(path)
+        for line, row in enumerate(rows, 2):
+            _check_progress(row, line)
+        if not rows:
+            raise ValueError("it has no lines")
+    except (ValueError, TypeError, KeyError, csv.Error) as error:
+        raise ValueError(
+            f"{path} is damaged: {error}. Restore it, or delete it to go on without its history."
+        ) from None
+    return rows
+
+
+def _check_progress(row: Row, line: int) -> None:
+    """Check a line of progress: numbers, and nothing where a metric has no value.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    for column, cell in row.items():
+        needed = column in ("games", "seconds")
+        if not (column and isinstance(cell, str) and (_is_number(cell) or not (cell or needed))):
+            raise ValueError(f"line {line} has {cell!r} for {column}")
+    if not {"games", "seconds"} <= row.keys() or not row["games"].isdecimal():
+        raise ValueError("its columns must be games, seconds and metrics")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

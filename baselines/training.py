@@ -14,14 +14,16 @@ from typing import Any, Generic, TypeVar
 import tyro
 
 from baselines import runs
+from baselines.answering import Interrupted
 from baselines.evaluation import play
 from baselines.exact.tictactoe import side_shares
 from baselines.hyperparams import tuned
 from baselines.learner import Learner, Metrics, check_state, settings_of
-from baselines.loop import Interrupted, train
+from baselines.lock import locked
+from baselines.loop import train
 from baselines.options import EnvOptions
 from baselines.registry import learner_class, make_learner, usual_env
-from baselines.seeds import TEST_SEED
+from baselines.runs import Budget
 from baselines.task import BOTH, Task
 from tile_envs.checks import checked_count, checked_seed
 from tile_envs.modules import NAMED
@@ -39,11 +41,11 @@ class Options(Generic[Settings]):
         env_kwargs: The environment's options.
         side: The side that is learned in tic-tac-toe: X, O or both.
         games: The budget in games, on each side in tic-tac-toe.
-        minutes: Wall-clock training budget of this call in minutes, excluding tests and saving.
+        minutes: The budget in minutes of learning, without tests and saving.
         seed: The seed of games and exploration.
         out: The run's folder; runs/AGENT-ENV-SEED if not given.
-        resume: Continue the run in that folder, up to its budget in games or another that is given;
-            its settings need not be given again.
+        resume: Continue the run in that folder, up to its budget or another that is given; what was
+            learned before counts, and its settings need not be given again.
         preset: A preset of hyperparams.yml; options given beside it come first.
     """
 
@@ -130,7 +132,8 @@ def _as_begun(name: str, folder: Path, options: Options[Any]) -> Options[Any]:
         env_kwargs=config["env_kwargs"],
         side=sides[0] if len(sides) == 1 else BOTH,
         seed=config["seed"],
-        games=config.get("games", options.games),
+        games=config["games"],
+        minutes=config["minutes"],
     )
 
 
@@ -156,23 +159,28 @@ def run(name: str, options: Options[Any]) -> Path:
         **task.to_dict(),
         "settings": dataclasses.asdict(options.settings),
         "seed": options.seed,
-        "games": options.games,
         "modules": list(NAMED),
     }
+    budget = Budget(options.games, options.minutes)
     label = name.rpartition(":")[2]
     folder = options.out or Path("runs", f"{label}-{task.env}-{options.seed}")
     if options.resume:
-        runs.resume(folder, config, learner)
+        runs.read_config(folder)
     else:
+        runs.check_free(folder)
         learner.prepare()
-        runs.begin(folder, config)
-    budget = options.games, options.minutes
-    try:
-        train(folder, learner, *budget, lambda *asked: test(task, *asked))
-    except Interrupted as interrupt:
-        played = _played(learner, task)
-        message = f"stopped after {played}, --resume continues: {folder}"
-        raise Interrupted(interrupt.number, message) from None
+    with locked(folder):
+        if options.resume:
+            runs.resume(folder, config, budget, learner)
+        else:
+            runs.begin(folder, config, budget)
+        if not runs.read_config(folder)["finished"]:
+            try:
+                train(folder, learner, budget, lambda *asked: test(task, *asked))
+            except Interrupted as interrupt:
+                played = _played(learner, task)
+                message = f"stopped after {played}, --resume continues: {folder}"
+                raise Interrupted(interrupt.number, message) from None
     print(f"{label} has played {_played(learner, task)}: {folder}")
     return folder
 
@@ -191,5 +199,5 @@ def test(task: Task, learner: Learner, games: int) -> Metrics:
     """
     if task.sides:
         return side_shares(learner, task.sides)
-    record = play(learner, task.env, task.env_kwargs, games, TEST_SEED)
+    record = play(learner, task.env, task.env_kwargs, games, use="test")
     return {"greedy_mean": float(record.returns.mean())}

@@ -1,76 +1,14 @@
 """The command line, `python -m benchmarks`: makes the rows of results and the pages."""
 
-from __future__ import annotations
-
-import signal
-import sys
-from pathlib import Path
-from types import FrameType
-from typing import Annotated, NoReturn
-
-import gymnasium as gym
-import tyro
-
-from benchmarks.experiments import EXPERIMENTS, selected
-from benchmarks.results import FOLDER
-
-
-def run(
-    only: tuple[str, ...] = (),
-    list_: tyro.conf.FlagCreatePairsOff[Annotated[bool, tyro.conf.arg(name="list")]] = False,
-    results: Path = FOLDER,
-    runs: Path = Path("runs", "benchmarks"),
-) -> None:
-    """Make the rows of results that are missing.
-
-    Rows that are there, made by the present version of their agent or measure, are kept.
-    Interrupted training is resumed.
-
-    Args:
-        only: Tables or experiments, such as `ntuple`, `"two cores"` or `deep/dqn`; all if not
-            given.
-        list_: List the experiments with their rows and minutes instead.
-        results: The folder of the tables' files.
-        runs: The folder of the training runs.
-    """
-    from benchmarks.run import listed
-    from benchmarks.run import run as make
-
-    chosen = selected(only)
-    if list_:
-        print("\n".join(listed(chosen, EXPERIMENTS, results)))
-    else:
-        make(chosen, EXPERIMENTS, results, runs)
-
-
-def report() -> None:
-    """Write the tables of README.md and benchmarks/README.md from the rows."""
-    from benchmarks.report import write_pages
-
-    write_pages()
+from baselines.answering import answering
 
 
 def main() -> None:
-    """Run a command; a user's mistake is one line on standard error and exit status 2."""
-    signal.signal(signal.SIGTERM, _terminated)
-    try:
-        tyro.extras.subcommand_cli_from_dict(
-            {"run": run, "report": report},
-            prog="python -m benchmarks",
-            description="Make the rows of results, and the pages that show them.",
-        )
-    except KeyboardInterrupt as interrupt:
-        print("stopped; the same command continues.", file=sys.stderr)
-        sys.exit(getattr(interrupt, "status", 128 + signal.SIGINT))
-    except (ValueError, TypeError, RuntimeError, OSError, gym.error.Error) as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(2)
+    """Run the command that was typed."""
+    with answering("; the same command continues"):
+        from benchmarks.commands import run_typed  # a signal may come while this is imported
 
-
-def _terminated(number: int, frame: FrameType | None) -> NoReturn:
-    from baselines.loop import Interrupted  # late, for a quick --help
-
-    raise Interrupted(number)
+        run_typed()
 
 
 if __name__ == "__main__":

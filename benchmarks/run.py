@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
+from baselines.lock import held
 from benchmarks.kinds import Experiment, Measure, minutes_of
 from benchmarks.making import Maker
 from benchmarks.results import VERSION, Row, add, key_of, read
@@ -24,8 +26,19 @@ def run(chosen: Experiments, experiments: Experiments, results: Path, runs: Path
 
     Raises:
         KeyboardInterrupt: If it is interrupted; what was made before is written.
+        ValueError: If another process makes rows of one of these tables.
     """
     results.mkdir(parents=True, exist_ok=True)
+    tables = sorted({each.table for each in chosen})
+    with ExitStack() as locks:
+        for table in tables:
+            path = results / f"{table}.lock"
+            locks.enter_context(held(path, f"the table {table} in {results}"))
+        _make(chosen, experiments, results, runs)
+
+
+def _make(chosen: Experiments, experiments: Experiments, results: Path, runs: Path) -> None:
+    """Make the missing rows of experiments whose tables are held."""
     maker = Maker(experiments, runs)
     for each in chosen:
         versions = wanted(each, experiments)

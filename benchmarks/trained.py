@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shutil
 from pathlib import Path
 from typing import Any
 
 from baselines.recording import record
 from baselines.registry import Player, load_player
-from baselines.runs import CHECKPOINT, CONFIG, read_progress
+from baselines.runs import CONFIG, Budget, budget_of, read_config, read_progress
 from baselines.training import default_options, run
 from benchmarks.kinds import Experiment, Games
 from benchmarks.versions import makers_of, version_of
@@ -24,7 +25,7 @@ class LearnedLonger(Exception):
 def trained(experiment: Experiment, seed: int, minutes: float | None, runs: Path) -> Player:
     """Return an experiment's agent, trained up to a budget, and no further.
 
-    A run that was interrupted is resumed.
+    A run that is not finished is resumed.
 
     Args:
         experiment: What is trained.
@@ -37,30 +38,34 @@ def trained(experiment: Experiment, seed: int, minutes: float | None, runs: Path
         LearnedLonger: If the run has passed the budget.
     """
     folder = folder_of(experiment, seed, runs)
-    settings = settings_of(experiment)
-    if experiment.replays:
-        recorded = str(_recorded(experiment.replays, runs))
-        settings = dataclasses.replace(settings, replays=recorded)
-    options = dataclasses.replace(
-        default_options(experiment.agent, experiment.env, experiment.preset),
-        settings=settings,
-        seed=seed,
-        out=folder,
-        resume=(folder / CONFIG).exists(),
-    )
-    if experiment.env_kwargs is not None:
-        options = dataclasses.replace(options, env_kwargs=dict(experiment.env_kwargs))
-    if minutes is None:
-        games = options.games if experiment.games is None else experiment.games
-        if _games(folder) < games:
-            run(experiment.agent, dataclasses.replace(options, games=games, minutes=None))
-        return load_player(folder)
-    missing = minutes - learned(folder) / 60
-    if missing > 0:
-        run(experiment.agent, dataclasses.replace(options, games=ENOUGH, minutes=missing))
-    elif not _stands_at(folder, 60 * minutes):
-        raise LearnedLonger(f"{folder} has learned for more than {minutes:g} minutes.")
-    return load_player(folder)
+    options = default_options(experiment.agent, experiment.env, experiment.preset)
+    games = ENOUGH if minutes is not None else experiment.games or options.games
+    budget = Budget(games, minutes)
+    begun = (folder / CONFIG).exists()
+    config = read_config(folder) if begun else {}
+    if begun and (budget_of(config).minutes or 0) > (minutes or math.inf):
+        raise LearnedLonger(f"{folder} has a budget of more than {minutes:g} minutes.")
+    if not (begun and config["finished"] and budget_of(config) == budget):
+        settings = settings_of(experiment)
+        if experiment.replays:
+            recorded = str(_recorded(experiment.replays, runs))
+            settings = dataclasses.replace(settings, replays=recorded)
+        options = dataclasses.replace(
+            options,
+            settings=settings,
+            games=games,
+            minutes=minutes,
+            seed=seed,
+            out=folder,
+            resume=begun,
+        )
+        if experiment.env_kwargs is not None:
+            options = dataclasses.replace(options, env_kwargs=dict(experiment.env_kwargs))
+        run(experiment.agent, options)
+    player = load_player(folder)
+    if not player.finished:
+        raise RuntimeError(f"{folder} is not finished: another process may have gone on with it.")
+    return player
 
 
 def settings_of(experiment: Experiment) -> Any:
@@ -77,26 +82,8 @@ def folder_of(experiment: Experiment, seed: int, runs: Path) -> Path:
 
 
 def learned(folder: Path) -> float:
-    """Return for how many seconds a run has learned, up to its checkpoint."""
-    games = _games(folder)
-    known = (row for row in read_progress(folder) if int(row["games"]) <= games)
-    return max((float(row["seconds"]) for row in known), default=0.0)
-
-
-def _stands_at(folder: Path, seconds: float) -> bool:
-    """Tell whether a run has ended at a budget and has not learned since."""
-    *earlier, last = read_progress(folder)
-    before = max((float(row["seconds"]) for row in earlier), default=0.0)
-    return before < seconds <= float(last["seconds"]) and int(last["games"]) == _games(folder)
-
-
-def _games(folder: Path) -> int:
-    """Return how many games the checkpoint of a run has learned from."""
-    if not (folder / CHECKPOINT).exists():
-        return 0
-    learner: Any = load_player(folder).agent
-    games: int = learner.games
-    return games
+    """Return for how many seconds a finished run has learned."""
+    return float(read_progress(folder)[-1]["seconds"])
 
 
 def _recorded(games: Games, runs: Path) -> Path:

@@ -10,6 +10,7 @@ import pytest
 
 from baselines.registry import agent_class
 from baselines.rows import read_rows, write_rows
+from baselines.runs import read_config, write_config
 from baselines.tabular.value_table import ValueTable
 from benchmarks import __main__ as command
 from benchmarks import report
@@ -359,17 +360,29 @@ def test_minutes_are_budgets_one_after_the_other(tmp_path):
 
 
 def test_a_run_that_has_passed_a_budget_makes_no_row_of_it(tmp_path, monkeypatch):
-    each = dataclasses.replace(NTUPLE, minutes=(1, 2), seeds=1)
-    agent = trained(each, 0, None, tmp_path).agent
-    progress = folder_of(each, 0, tmp_path) / "progress.csv"
-    lines = [{"games": 5, "seconds": 70}, {"games": agent.games, "seconds": 130}]
-    write_rows(lines, progress)
+    each = dataclasses.replace(NTUPLE, games=None, minutes=(1e-9, 2e-9), seeds=1)
+    agent = trained(each, 0, 2e-9, tmp_path).agent
     monkeypatch.setattr("benchmarks.trained.run", None)  # nothing is left to learn
-    assert trained(each, 0, 2, tmp_path).agent.games == agent.games
-    with pytest.raises(LearnedLonger, match="more than 1 minutes"):
-        trained(each, 0, 1, tmp_path)
+    assert trained(each, 0, 2e-9, tmp_path).agent.games == agent.games
+    with pytest.raises(LearnedLonger, match="more than 1e-09 minutes"):
+        trained(each, 0, 1e-9, tmp_path)
     run((each,), (each,), tmp_path / "results", tmp_path)
-    assert {row["minutes"] for row in read_rows(tmp_path / "results" / "ntuple.csv")} == {"2"}
+    assert {row["minutes"] for row in read_rows(tmp_path / "results" / "ntuple.csv")} == {"2e-09"}
+
+
+def test_a_run_that_does_not_say_that_it_is_finished_makes_no_row(tmp_path, monkeypatch):
+    run_small(tmp_path, EXACT)
+    folder = folder_of(EXACT, 0, tmp_path / "runs")
+    (tmp_path / "results" / "seeds.csv").unlink()
+    write_config(folder, read_config(folder) | {"finished": False})
+    monkeypatch.setattr("benchmarks.trained.run", lambda *_: None)
+    with pytest.raises(RuntimeError, match="is not finished"):
+        run_small(tmp_path, EXACT)
+    assert not names_in(tmp_path, "seeds")
+    monkeypatch.undo()
+    run_small(tmp_path, EXACT)
+    assert read_config(folder)["finished"]
+    assert names_in(tmp_path, "seeds") == set(wanted(EXACT, SMALL))
 
 
 # Measures

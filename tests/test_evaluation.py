@@ -15,7 +15,13 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from baselines.agents import GreedyAgent, RandomAgent
 from baselines.evaluation import evaluate, play
 from baselines.rows import block, histogram, read_rows
-from baselines.seeds import game_seeds
+from baselines.seeds import (
+    game_seeds,
+    training_generator,
+    training_seeds,
+    training_stream,
+)
+from tile_envs.random_stream import consecutive
 
 IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 every_id = pytest.mark.parametrize("env_id", IDS)
@@ -78,8 +84,27 @@ def test_how_many_games_are_played_at_once_changes_nothing(env_id, monkeypatch):
 def test_seeds_of_evaluations_share_no_game():
     seeds = np.concatenate([game_seeds(seed, 10_000) for seed in range(20)])
     assert len(np.unique(seeds)) == len(seeds)
-    assert seeds.min() > 1_000_000  # training counts up from small seeds
     assert np.array_equal(game_seeds(3, 10), game_seeds(3, 1000)[:10])
+
+
+USES = ("evaluation", "test", "recording")
+
+
+def test_training_tests_recording_and_evaluation_share_no_game():
+    seeds = (*range(10), 1 << 32, (1 << 64) - 1)
+    uses = [game_seeds(seed, 5_000, use) for seed in seeds for use in USES]
+    parts = [(seed, i, part) for seed in range(10) for i in range(20) for part in (0, 1)]
+    uses += [training_seeds(training_generator(*part), 100) for part in parts]
+    uses += [consecutive(training_stream(seed), 1_000) for seed in seeds]
+    drawn = np.concatenate(uses)
+    assert len(np.unique(drawn)) == len(drawn)
+
+
+def test_training_and_evaluation_draw_what_they_always_drew():
+    assert game_seeds(0, 2).tolist() == [16294208416658607535, 7960286522194355700]
+    drawn = training_seeds(training_generator(3, 7), 2).tolist()
+    assert drawn == [12584920505081419742, 11070588744321550203]
+    assert training_stream(5) == 8358621779662373210
 
 
 @every_id

@@ -21,7 +21,6 @@ from baselines.deep.ppo import PPOLearner, PPOSettings
 from baselines.evaluation import play
 from baselines.exact.tictactoe import policy_of
 from baselines.registry import load, load_player, make_agent, player
-from baselines.seeds import TEST_SEED
 from baselines.task import Task
 
 SMALL = {
@@ -127,7 +126,7 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     assert returns > 1.5 * base
     best = player(str(folder / "best.zip"))
     tests = [float(row["greedy_mean"] or 0) for row in runs.read_progress(folder)]
-    found = play(best.agent, task.env, task.env_kwargs, best.agent.test_games, TEST_SEED)
+    found = play(best.agent, task.env, task.env_kwargs, best.agent.test_games, use="test")
     assert found.returns.mean() == max(tests)
     (folder / "cut.zip").write_bytes((folder / "last.zip").read_bytes()[:1000])
     for name in ("cut.zip", "missing.zip"):
@@ -221,10 +220,15 @@ def test_boards_of_another_shape_are_refused():
         made().action_values(np.zeros((1, 3, 3), np.uint8))
 
 
+def config(settings):
+    task = {"agent": "dqn", "env": "Tiles2048-v0", "env_kwargs": {}, "sides": [], "seed": 0}
+    return task | {"settings": settings, "modules": []}
+
+
 def test_a_run_is_restored_from_its_checkpoint(tmp_path):
-    runs.begin(tmp_path, dict.fromkeys(runs.ENTRIES, "x") | {"settings": {}})
+    runs.begin(tmp_path, config({}), runs.Budget(30))
     learner = made(env_kwargs={"shape": (2, 2)})
-    loop.train(tmp_path, learner, games=30)
+    loop.train(tmp_path, learner, runs.Budget(30))
     again = made(env_kwargs={"shape": (2, 2)})
     again.restore(runs.read_checkpoint(tmp_path))
     assert again.games == learner.games >= 30
@@ -232,10 +236,8 @@ def test_a_run_is_restored_from_its_checkpoint(tmp_path):
 
 
 def test_a_run_is_resumed_on_another_device_but_not_otherwise(tmp_path):
-    def config(settings):
-        return dict.fromkeys(runs.ENTRIES, "x") | {"settings": settings}
-
-    runs.begin(tmp_path, config({"device": "cuda", "width": 8}))
-    runs.resume(tmp_path, config({"device": "cpu", "width": 8}), made())
+    budget = runs.Budget(30)
+    runs.begin(tmp_path, config({"device": "cuda", "width": 8}), budget)
+    runs.resume(tmp_path, config({"device": "cpu", "width": 8}), budget, made())
     with pytest.raises(ValueError, match="resumed only as it began: width was 8 and is now 9"):
-        runs.resume(tmp_path, config({"device": "cuda", "width": 9}), made())
+        runs.resume(tmp_path, config({"device": "cuda", "width": 9}), budget, made())

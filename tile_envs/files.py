@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PART = ".part"
-"""The suffix of a file that is being written; one is left behind only by a process that is killed."""
+"""The suffix of a file that is being written; only a process that is killed leaves one behind."""
 
 
 @contextmanager

@@ -157,9 +157,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         """
         check_state(state, str(self.game), {*self._shared_state(), *self._position()})
         stream = checked_range(state["stream"], "state['stream']", WORD_MASK)
-        illegal_run = checked_range(
-            state["illegal_run"], "state['illegal_run']", self.max_illegal
-        )
+        illegal_run = checked_range(state["illegal_run"], "state['illegal_run']", self.max_illegal)
         illegal = checked_bool(state["illegal"], "state['illegal']")
         ended = checked_bool(state["ended"], "state['ended']")
         position = self._checked_position(state)

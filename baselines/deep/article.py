@@ -43,6 +43,7 @@ from baselines.deep.torch_setup import (
 from baselines.episodes import Episodes, EpisodicLearner, collect, training_envs
 from baselines.exploration import epsilon_greedy
 from baselines.learner import Metrics, State
+from baselines.seeds import training_generator, training_seeds
 from tile_envs.game import Game
 from tile_envs.sliding import SlidingGame
 
@@ -193,7 +194,7 @@ class Article(EpisodicLearner):
 
     def update(self, episodes: Episodes) -> None:
         """Store the transitions, learn from a sample, and score the network."""
-        rng = np.random.default_rng([self._seed, self.iterations, 1])
+        rng = training_generator(self._seed, self.iterations, 1)
         self._store(episodes)
         has_begun = self._buffer.stored >= self._settings.learning_starts
         if has_begun:
@@ -209,7 +210,7 @@ class Article(EpisodicLearner):
 
     def _greedy_mean(self, rng: np.random.Generator) -> float:
         """Return the mean return of greedy games of the network."""
-        seeds = rng.integers(1 << 64, size=self._settings.score_games, dtype=np.uint64)
+        seeds = training_seeds(rng, self._settings.score_games)
         played = collect(
             self._score_envs, seeds, lambda boards, _: self._values(self._network, boards).argmax(1)
         )

@@ -34,6 +34,7 @@ from baselines.deep.torch_setup import set_up_torch
 from baselines.episodes import SELF, Episodes, EpisodicLearner
 from baselines.exploration import epsilon_greedy, stepwise
 from baselines.learner import State
+from baselines.seeds import training_generator
 from baselines.tabular.boards import BoardCodes
 from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
@@ -191,7 +192,7 @@ class Neural(EpisodicLearner):
         )
         side = self._to_move(episodes.observations[0, :1])[0]
         number = self._game.sides.index(side)
-        rng = np.random.default_rng([self._seed, self.iterations, number, 1])
+        rng = training_generator(self._seed, self.iterations, number, 1)
         self._players[side].learn(experience, rng)
 
     def _to_move(self, observations: Observations) -> NDArray[np.str_]:

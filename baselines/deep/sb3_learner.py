@@ -7,6 +7,7 @@ from the run's seed and its own number; a checkpoint holds networks, optimizer, 
 from __future__ import annotations
 
 import time
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,8 +20,10 @@ from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.utils import LinearSchedule, safe_mean
 
+from baselines.arrays import check_unpacked
 from baselines.checks import check, check_least, check_positive, check_shares
 from baselines.deep.torch_setup import (
+    check_device,
     check_precision,
     moments,
     seeded,
@@ -28,11 +31,13 @@ from baselines.deep.torch_setup import (
     uses_bfloat16,
 )
 from baselines.episodes import SELF, training_envs
-from baselines.learner import Learner, Metrics, State, checked_sides
+from baselines.learner import Learner, Metrics, State, checked_sides, size_of
+from baselines.seeds import training_stream
 from tile_envs.game import Game
 from tile_envs.plug.sb3 import SB3VecEnv
-from tile_envs.random_stream import mix, start
 
+SPARE = 1 << 20
+"""Bytes of a saved model beside its parameters."""
 RECENT_GAMES = 100
 """Number of games over which SB3 averages return and length."""
 
@@ -80,6 +85,7 @@ class SB3Settings:
         check_least(self, 1, "width", "n_envs", "total_timesteps", "threads")
         check_shares(self, "gamma")
         check_positive(self, "learning_rate", "final_learning_rate", "reward_scale")
+        check_device(self.device)
         check_precision(self.precision)
         check("hidden", self.hidden, min(self.hidden, default=1) >= 1, "widths of at least 1")
 
@@ -143,7 +149,7 @@ class SB3Learner(Learner):
         self.iterations = 0
         with seeded(seed):
             self.model = self._new_model()
-            self.envs.seed(int(mix(np.array(start(seed), np.uint64)) >> np.uint64(1)))
+            self.envs.seed(training_stream(seed))
             _, self._callback = self.model._setup_learn(self._settings.total_timesteps, None)
 
     @abstractmethod
@@ -191,10 +197,12 @@ class SB3Learner(Learner):
             ValueError: If it is incomplete, or has other networks.
         """
         try:
-            self.model.set_parameters(path)
-        except (ValueError, RuntimeError, OSError):
+            check_unpacked(path, 2 * size_of(self) + SPARE)
+            with warnings.catch_warnings(action="ignore"):
+                self.model.set_parameters(path)
+        except Exception:  # zipfile, torch and pickle raise a dozen kinds on foreign files
             raise ValueError(
-                f"{path} is no model of this run: it is missing, incomplete, or has other networks."
+                f"{path} is no model of this run: it is missing, damaged, or has other networks."
             ) from None
 
     def state_dict(self) -> State:

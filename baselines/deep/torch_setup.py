@@ -56,6 +56,25 @@ def check_precision(precision: str) -> None:
     check("precision", precision, precision in PRECISIONS, f"one of {', '.join(PRECISIONS)}")
 
 
+def check_device(device: str) -> None:
+    """Check that there is a device.
+
+    Args:
+        device: auto, which is the GPU if there is one; cpu; cuda; or cuda:1 for the second GPU.
+
+    Raises:
+        ValueError: If it is none, or torch finds no such GPU.
+    """
+    kind, _, number = device.partition(":")
+    known = device in ("auto", "cpu", "cuda") or (kind == "cuda" and number.isdecimal())
+    check("device", device, known, "auto, cpu, cuda or cuda:N")
+    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
+        raise ValueError(
+            f"device is {device}, and torch finds {torch.cuda.device_count()} GPUs: "
+            "give auto, which takes one if there is one, or cpu."
+        )
+
+
 def uses_bfloat16(precision: str, device: str) -> bool:
     """Return whether networks compute in bfloat16.
 

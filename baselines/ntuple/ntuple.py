@@ -46,17 +46,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
+from baselines.checks import check_batch
 from baselines.learner import Learner, Metrics, State, checked_sides
 from baselines.ntuple.entries import Net, net_of
 from baselines.ntuple.learning import Played, Rule, play
 from baselines.ntuple.moves import action_values
 from baselines.ntuple.network import Network, new_weights
 from baselines.ntuple.settings import NTupleSettings
-from baselines.seeds import TEST_SEED, training_seeds
+from baselines.seeds import game_seeds, training_generator, training_seeds
 from tile_envs.game import Game
-from tile_envs.random_stream import Words, consecutive, starts
+from tile_envs.random_stream import Words, starts
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import game_tables, rows_of
+
+BYTES_PER_GAME = 100
+"""What a game of an iteration takes."""
 
 
 class NTuple(ValueAgent, Learner):
@@ -96,6 +100,7 @@ class NTuple(ValueAgent, Learner):
         checked_sides(game, sides)
         self._settings, self._seed = settings, seed
         self.game = game
+        check_batch(settings.iteration_games, "iteration_games", BYTES_PER_GAME)
         self.network = Network.of(game, settings.network, settings.values, settings.stages)
         self._tables = game_tables(game)
         weights = new_weights(self.network, settings.width, settings.initial)
@@ -134,7 +139,8 @@ class NTuple(ValueAgent, Learner):
         Raises:
             RuntimeError: If learning has diverged.
         """
-        seeds = training_seeds(self._seed, self.iterations, games=self._settings.iteration_games)
+        rng = training_generator(self._seed, self.iterations)
+        seeds = training_seeds(rng, self._settings.iteration_games)
         began = time.perf_counter()
         rows, positions = self._starts(seeds)
         scores, tiles, moves = self._play(rows, positions, self._rule(), self._settings.direction)
@@ -179,7 +185,7 @@ class NTuple(ValueAgent, Learner):
         Returns:
             The mean score and the shares of games that reached the largest tiles.
         """
-        scores, tiles, _ = self.play_greedily(consecutive(TEST_SEED, games))
+        scores, tiles, _ = self.play_greedily(game_seeds(0, games, "test"))
         return {f"greedy_{name}": value for name, value in self._metrics(scores, tiles).items()}
 
     def play_greedily(self, seeds: Words) -> Played:

@@ -1,0 +1,226 @@
+"""The commands of `python -m baselines`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from baselines import training
+from baselines.evaluation import evaluate as evaluate_sampled
+from baselines.exact.tictactoe import evaluate_exactly
+from baselines.export import write_export
+from baselines.hyperparams import tuned
+from baselines.options import AgentOptions, EnvOptions
+from baselines.play import play_against
+from baselines.recording import record as record_games
+from baselines.registry import AGENTS, Player, player, searching
+from baselines.rows import block, checked_path, write_rows
+from tile_envs.checks import checked_count, checked_seed
+from tile_envs.modules import import_named
+
+LEARNERS = ", ".join(name for name, entry in AGENTS.items() if entry.learns)
+IMPORT = "--import"
+
+
+def train(agent: tyro.conf.Positional[str], /) -> None:
+    """Train an agent; `train AGENT --help` lists its options.
+
+    Args:
+        agent: qtable, value_table, neural, ntuple, dqn, ppo, article, or the class of a learner of
+            your own, my_module:MyLearner; then its options.
+    """
+    training.command(agent, [])
+
+
+def evaluate(
+    agent: tyro.conf.Positional[str],
+    /,
+    env: str | None = None,
+    episodes: int | None = None,
+    seed: int = 0,
+    env_kwargs: EnvOptions | None = None,
+    agent_kwargs: AgentOptions | None = None,
+    side: str | None = None,
+    exact: bool = False,
+    search: int | None = None,
+    preset: str | None = None,
+    bins: int | None = None,
+    unfinished: bool = False,
+    out: Path | None = None,
+) -> None:
+    """Let an agent play a fixed list of games, and print the results.
+
+    Args:
+        agent: The agent's name (random, greedy; in tic-tac-toe also minimax, minimax_first, mcts),
+            the folder of a trained one, a model in it, such as runs/d/best.zip, or a class of your
+            own, my_module:MyAgent.
+        env: The environment's id (Tiles2048-v0, or the one that the agent was trained in);
+            my_module:Id imports the module that registers it.
+        episodes: The number of games (1000, unless a preset says otherwise).
+        seed: The seed of the list of games, and of the agent's own random numbers.
+        env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
+        agent_kwargs: A named agent's options, such as '{"playouts": 4000}' for mcts; or those of
+            the search, such as '{"threads": 2, "deeper": {"3": 4}}' (depth 4 where at most 3 cells
+            are empty), '{"milliseconds": 10}' (as deep as time allows, up to --search) or
+            '{"samples": 1}' (one drawn new tile instead of all).
+        side: The side played in tic-tac-toe: X, O, random or both (self-play). If not given, X for
+            a named agent, and all sides that a trained one has learned; all sides if exact.
+        exact: Walk the whole tree of tic-tac-toe instead: exact shares against random play, and the
+            worst outcome against every opponent.
+        search: The depth of a search with the values of a trained agent, in moves; 1 is no search,
+            2 looks at the next tile and the move after it.
+        preset: A preset of hyperparams.yml; options given beside it come first.
+        bins: Also count the games by score, in bins of this width.
+        unfinished: Evaluate a run before its budget is used up; the agent's name says so.
+        out: Write the rows to this file, .csv or .json, too.
+    """
+    settings = tuned(agent, env or "Tiles2048-v0", preset) if preset else {}
+    options = {**settings.get("env_kwargs", {}), **(env_kwargs or {})}
+    settings = {"episodes": 1000} | settings | _given(episodes=episodes, bins=bins)
+    for name in settings.keys() & {"episodes", "bins"}:
+        checked_count(settings[name], name)
+    checked_seed(seed)
+    if out is not None:
+        checked_path(out)
+    of_agent = agent_kwargs or {}
+    found = player(agent, env, options, seed, {} if search is not None else of_agent)
+    if not found.finished:
+        found = _unfinished(found, agent, unfinished)
+    if search is not None:
+        found = searching(found, search, of_agent)
+    rows = []
+    for played in found.sides_to_evaluate(side, exact):
+        if exact:
+            assert played is not None
+            row = evaluate_exactly(found.agent, found.name, found.task, played)
+        else:
+            row = evaluate_sampled(
+                found.agent,
+                found.task.env,
+                {**found.task.env_kwargs, **_given(side=played)},
+                settings["episodes"],
+                seed,
+                name=found.name,
+                bins=settings.get("bins"),
+            )
+        print(block(row))
+        rows.append(row)
+    if out is not None:
+        write_rows(rows, out)
+
+
+def _unfinished(found: Player, folder: str, allowed: bool) -> Player:
+    """Return the agent of an unfinished run under a name that says so.
+
+    Raises:
+        ValueError: If that is not allowed.
+    """
+    if not allowed:
+        raise ValueError(
+            f"{folder} is unfinished: continue it with train --resume, or add --unfinished to "
+            "evaluate what it has learned so far."
+        )
+    return found._replace(name=f"{found.name}, unfinished")
+
+
+def play(
+    against: str,
+    side: str = "X",
+    show_values: bool = False,
+    learn: bool = False,
+    seed: int = 0,
+) -> None:
+    """Play tic-tac-toe against an agent, in the terminal.
+
+    Args:
+        against: A named agent (random, greedy, minimax, minimax_first, mcts); the folder of a
+            trained one; or the name of a learner, which starts untrained in runs/NAME-person.
+        side: The side of the person, X or O.
+        show_values: Show the agent's value of each free cell.
+        learn: Let the agent learn from every game, and save it.
+        seed: The seed of the agent's own random numbers.
+    """
+    play_against(against, side, show_values, learn, checked_seed(seed))
+
+
+def record(
+    agent: tyro.conf.Positional[str],
+    /,
+    out: Path,
+    env: str | None = None,
+    episodes: int = 20,
+    seed: int = 0,
+    env_kwargs: EnvOptions | None = None,
+) -> None:
+    """Let an agent play, and write its games to files that can be watched and learned from.
+
+    Args:
+        agent: The agent's name, or the folder of a trained one.
+        out: The folder of the files; `python -m tile_envs.play --replay` shows one.
+        env: The environment's id (Tiles2048-v0, or the one that the agent was trained in).
+        episodes: The number of games.
+        seed: The seed of the list of games, and of the agent's own random numbers.
+        env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
+    """
+    checked_count(episodes, "episodes")
+    found = player(agent, env, env_kwargs or {}, checked_seed(seed))
+    record_games(found.agent, found.task, episodes, seed, out)
+
+
+def export(folder: tyro.conf.Positional[Path], /, out: Path) -> None:
+    """Make a small copy of a trained n-tuple network, for sharing: it plays, but cannot learn.
+
+    Args:
+        folder: The run's folder.
+        out: The folder of the copy.
+    """
+    write_export(folder, out)
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+COMMANDS: dict[str, Callable[..., Any]] = {
+    "train": train,
+    "evaluate": evaluate,
+    "play": play,
+    "record": record,
+    "export": export,
+}
+
+
+def run_typed() -> None:
+    """Run the command that was typed.
+
+    Raises:
+        ValueError: If something in it is unusable; so do the commands.
+    """
+    _import_named_modules()
+    if sys.argv[1:2] == ["train"] and sys.argv[2:3] and not sys.argv[2].startswith("-"):
+        training.command(sys.argv[2], sys.argv[3:])
+        return
+    tyro.extras.subcommand_cli_from_dict(
+        COMMANDS,
+        prog="python -m baselines",
+        description=(
+            "Train and evaluate agents on the environments of tile_envs. "
+            f"Agents: {', '.join(AGENTS)}; those that are trained: {LEARNERS}. "
+            f"{IMPORT} MODULE, on any command, first imports a module with games or agents "
+            "of your own, and can be repeated."
+        ),
+    )
+
+
+def _import_named_modules() -> None:
+    """Import the modules of `--import MODULE`, and take these options from the command line."""
+    while IMPORT in sys.argv:
+        place = sys.argv.index(IMPORT)
+        if place + 1 == len(sys.argv):
+            raise ValueError(f"{IMPORT} needs the name of a module.")
+        import_named(sys.argv[place + 1])
+        del sys.argv[place : place + 2]
