@@ -22,7 +22,6 @@ from tile_envs.game import Game
 from tile_envs.playthrough import Playthrough, make
 from tile_envs.replay import begin, read, replay_of, write
 
-
 BYTES_PER_SEED = 40
 """What the seed of a game takes, also as an integer of Python."""
 
@@ -99,9 +98,9 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path) -> Non
     Raises:
         ValueError: If another process writes to the folder.
     """
-    with locked(folder):
-        check_batch(games, "episodes", BYTES_PER_SEED)
+    check_batch(games, "episodes", BYTES_PER_SEED)
     seeds = game_seeds(seed, games, "recording").tolist()
+    with locked(folder):
         for number, word in enumerate(tqdm(seeds, unit=" games")):
             playthrough = Playthrough(make(task.env, task.env_kwargs), word)
             state, episode_start = None, np.ones(1, np.bool_)
