@@ -26,7 +26,9 @@ from baselines.runs import (
     Budget,
     finish,
     read_progress,
+    read_seconds,
     write_checkpoint,
+    write_seconds,
 )
 from tile_envs.files import replacing
 
@@ -67,11 +69,10 @@ def train(
     written = 0.0  # seconds
     shown = time.monotonic()
     saved = shown - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
-    metrics: Metrics = {}
     tested: Metrics = {}
     bar = _bar(folder.name, learner.games, budget)
     with _Log(folder, learner.games) as log, bar, _interrupts() as interrupted:
-        seconds = log.seconds
+        seconds = read_seconds(folder, learner.games)
         done = _share(budget, learner.games, seconds)
         while done < 1 and not interrupted:
             games, before, began = learner.games, done, time.monotonic()
@@ -85,28 +86,24 @@ def train(
                 bar.set_postfix_str(_as_text(metrics))
                 log.show(learner.games, metrics)
                 shown = now
-            due = now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE)
-            # With every checkpoint where minutes count; else a resumed run has the same lines.
-            if reported or (due and budget.minutes is not None):
+            if reported:
                 log.write(learner.games, seconds, metrics)
             tested = {}
             if _test_is_due(games, learner.games, learner.first_test):
                 tested = _tested(learner, test)
             if tested:
                 _note_test(folder, learner, log, seconds, metrics | tested, tested)
-            if due:
-                _save(folder, learner)
+            if now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE):
+                _save(folder, learner, seconds)
                 saved = time.monotonic()
                 written = saved - now
         if done >= 1 and not interrupted:
             tested = tested or _tested(learner, test)
             _note_test(folder, learner, log, seconds, tested, tested)
-            _save(folder, learner)
+            _save(folder, learner, seconds)
             finish(folder)
         else:
-            if metrics and budget.minutes is not None:
-                log.write(learner.games, seconds, metrics)
-            _save(folder, learner)
+            _save(folder, learner, seconds)
     if interrupted:
         raise Interrupted(interrupted[0])
     if tested:
@@ -155,8 +152,9 @@ def _as_text(metrics: Metrics) -> str:
     return ", ".join(f"{name} {value:,.4g}" for name, value in metrics.items() if value)
 
 
-def _save(folder: Path, learner: Learner) -> None:
+def _save(folder: Path, learner: Learner, seconds: float) -> None:
     write_checkpoint(folder, learner.state_dict())
+    write_seconds(folder, learner.games, seconds)
     _save_model(folder, learner, LAST)
 
 
@@ -171,7 +169,6 @@ class _Log:
     def __init__(self, folder: Path, games: int) -> None:
         # Lines after the checkpoint that the run is resumed from will be written again.
         rows = [row for row in read_progress(folder) if int(row["games"]) <= games]
-        self.seconds = float(rows[-1]["seconds"]) if rows else 0.0  # of earlier calls
         self._rows, self._path = rows, folder / PROGRESS
         self._events = EventFileWriter(str(folder))
 

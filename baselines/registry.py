@@ -318,7 +318,7 @@ def load_player(path: str | Path) -> Player:
         if path != folder:
             learner.load_model(path)
     except (TypeError, ValueError, OverflowError, MemoryError, RuntimeError) as error:
-        message = str(error).removeprefix(f"{folder}: ")
+        message = " ".join(str(error).split()).removeprefix(f"{folder}: ")
         if missing := [m for m in config.get("modules") or [] if m not in sys.modules]:
             message = f"it needs the module {', '.join(missing)}: import it first, with --import"
         if message.startswith((str(folder), str(path))):

@@ -5,6 +5,7 @@
     checkpoint.npz  the learner's state
     last.zip        for learners on Stable-Baselines3, the model as that library writes it, saved
     best.zip        with the checkpoint, and at the best test
+    seconds.json    until it is finished: how long it had learned at the checkpoint
     lock            while a process learns: its id
 
 The random numbers of an iteration are a function of the run's seed and the iteration (`learner`),
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -29,6 +31,7 @@ from baselines.rows import Row, read_rows
 from tile_envs.files import write_file
 
 CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
+SECONDS = "seconds.json"
 LAST, BEST = "last.zip", "best.zip"
 MODEL_SUFFIX = ".zip"
 """The suffix of the models of Stable-Baselines3."""
@@ -142,7 +145,28 @@ def resume(folder: Path, config: Mapping[str, Any], budget: Budget, learner: Lea
 
 def finish(folder: Path) -> None:
     """Write into a run's configuration that its budget is used up and its files are complete."""
+    (folder / SECONDS).unlink(missing_ok=True)
     write_config(folder, read_config(folder) | {"finished": True})
+
+
+def write_seconds(folder: Path, games: int, seconds: float) -> None:
+    """Write how long a run has learned up to its checkpoint, which has so many games."""
+    write_file(folder / SECONDS, json.dumps({"games": games, "seconds": seconds}).encode())
+
+
+def read_seconds(folder: Path, games: int) -> float:
+    """Return how many seconds a run has learned up to a checkpoint of so many games.
+
+    Without the file of a stopped run it is the time of the last line of progress before that.
+    """
+    try:
+        stopped = json.loads((folder / SECONDS).read_text())
+        if stopped["games"] == games and 0 <= stopped["seconds"] < math.inf:
+            return float(stopped["seconds"])
+    except (OSError, ValueError, TypeError, KeyError):
+        pass
+    known = (float(r["seconds"]) for r in read_progress(folder) if int(r["games"]) <= games)
+    return max(known, default=0.0)
 
 
 def budget_of(config: Mapping[str, Any]) -> Budget:

@@ -1,0 +1,333 @@
+"""Files of a run that are damaged, edited or foreign: one line, or a right answer.
+
+A file is never run, and never makes more memory be taken than it is allowed.  The slow tests spoil
+each kind of file a thousand times: `pytest -m slow tests/test_hostile_files.py`.
+"""
+
+import io
+import json
+import os
+import pickle
+import random
+import shutil
+import sys
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+from baselines import load, runs
+from baselines.deep.dqn import DQNSettings
+from baselines.registry import load_player
+from baselines.tabular.qtable import QTableSettings
+from baselines.training import Options, run
+from tile_envs import replay
+
+SMALL = {"width": 4, "hidden": (8,), "n_envs": 2, "batch_size": 16, "learning_starts": 32}
+BOARD = {"shape": [2, 2]}
+MOST_BYTES = 150 << 20
+
+
+class Evil:
+    """What a pickle may hold: a call of anything."""
+
+    def __reduce__(self):
+        return os.mkdir, (os.environ["EVIL"],)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("EVIL", str(tmp_path / "evil"))
+    (tmp_path / "evilmod.py").write_text("import os; os.mkdir(os.environ['EVIL'])")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    assert not (tmp_path / "evil").exists()
+    assert "evilmod" not in sys.modules
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile") / "table"
+    settings = QTableSettings(n_envs=100)
+    run("qtable", Options(settings, "TicTacToe-v0", games=300, out=folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def deep(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile") / "deep"
+    settings = DQNSettings(**SMALL, buffer_size=2000)
+    run("dqn", Options(settings, "Tiles2048-v0", BOARD, games=20, out=folder))
+    return folder
+
+
+@pytest.fixture
+def copied(tmp_path):
+    def copy(folder):
+        shutil.copytree(folder, tmp_path / "run", dirs_exist_ok=True)
+        return tmp_path / "run"
+
+    return copy
+
+
+def refused(read, *arguments):
+    """Tell whether reading is refused, in one line; it may also succeed."""
+    message = ""
+    tracemalloc.start()
+    try:
+        read(*arguments)
+    except ValueError as error:
+        message = str(error)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < MOST_BYTES
+    assert "\n" not in message
+    return bool(message)
+
+
+def npy(shape, content=b""):
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "|u1", "fortran_order": False, "shape": shape}
+    )
+    return header.getvalue() + content
+
+
+def zipped(path, entries, compression=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+
+
+def of_a_huge_shape(path):
+    zipped(path, {"q.npy": npy((10**15,))})
+
+
+def that_unpacks_to_much(path):
+    zeros = npy((200 << 20,), bytes(200 << 20))
+    zipped(path, {"q.npy": zeros}, zipfile.ZIP_DEFLATED)
+
+
+def that_claims_less_than_it_unpacks(path):
+    that_unpacks_to_much(path)
+    content = bytearray(path.read_bytes())
+    size = (len(npy((200 << 20,))) + (200 << 20)).to_bytes(4, "little")
+    path.write_bytes(content.replace(size, (1000).to_bytes(4, "little")))
+
+
+def of_damaged_compression(path):
+    with np.load(path) as arrays:
+        kept = dict(arrays)
+    np.savez_compressed(path, **kept)
+    content = bytearray(path.read_bytes())
+    content[200:240] = bytes(40)
+    path.write_bytes(content)
+
+
+def of_an_unknown_compression(path):
+    content = bytearray(path.read_bytes())
+    content[8] = content[content.index(b"PK\x01\x02") + 10] = 99
+    path.write_bytes(content)
+
+
+def that_is_encrypted(path):
+    content = bytearray(path.read_bytes())
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+
+
+def of_objects(path):
+    np.savez(path, q=np.array([Evil()], object))
+
+
+def of_no_arrays(path):
+    zipped(path, {"q.txt": b"hello"})
+
+
+def that_is_a_pickle(path):
+    path.write_bytes(pickle.dumps(Evil()))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        of_a_huge_shape,
+        that_unpacks_to_much,
+        that_claims_less_than_it_unpacks,
+        of_damaged_compression,
+        of_an_unknown_compression,
+        that_is_encrypted,
+        of_objects,
+        of_no_arrays,
+        that_is_a_pickle,
+        lambda path: path.write_bytes(b""),
+    ],
+)
+def test_a_hostile_checkpoint_is_refused_in_one_line(spoil, table, copied):
+    folder = copied(table)
+    spoil(folder / runs.CHECKPOINT)
+    with pytest.raises(ValueError, match=r"checkpoint\.npz (is damaged, or no|holds 209,715,200)"):
+        load(folder)
+    assert refused(load, folder)
+
+
+def model_with(path, entries, compression=zipfile.ZIP_STORED):
+    """Replace entries of a saved model."""
+    with zipfile.ZipFile(path) as archive:
+        kept = {name: archive.read(name) for name in archive.namelist()}
+    zipped(path, kept | entries, compression)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        that_is_a_pickle,
+        lambda path: model_with(path, {"policy.pth": pickle.dumps(Evil())}),
+        lambda path: model_with(path, {"policy.pth": bytes(200 << 20)}, zipfile.ZIP_DEFLATED),
+        lambda path: path.write_bytes(path.read_bytes()[:-100]),
+        os.remove,
+    ],
+)
+def test_a_hostile_model_is_refused_in_one_line(spoil, deep, copied):
+    folder = copied(deep)
+    spoil(folder / runs.BEST)
+    with pytest.raises(ValueError, match=r"best\.zip is no model of this run: it is missing, dam"):
+        load(folder / runs.BEST)
+    assert refused(load, folder / runs.BEST)
+
+
+def test_our_loading_never_unpickles(table, deep, copied, monkeypatch):
+    def never(*arguments, **options):
+        raise AssertionError("something was unpickled")
+
+    for name in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, name, never)
+    load(table)
+    load(deep)
+    load(deep / runs.BEST)
+
+
+@pytest.mark.parametrize("entry", ["env", "agent"])
+def test_a_file_makes_no_module_be_imported(entry, table, copied):
+    folder = copied(table)
+    config = runs.read_config(folder)
+    runs.write_config(folder, config | {entry: f"evilmod:{config[entry]}"})
+    assert refused(load, folder)
+    options = Options(QTableSettings(n_envs=100), "TicTacToe-v0", out=folder, resume=True)
+    assert refused(run, "qtable", options)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("100,0.0,0.5\n", "its columns must be games, seconds and metrics|it has no lines"),
+        ("games,seconds,return\n", "it has no lines"),
+        ("games,seconds,return\n100,0.1,half\n", "line 2 has 'half' for return"),
+        ("games,seconds,return\n100,,0.5\n", "line 2 has '' for seconds"),
+        ("games,seconds,return\n100,0.1,0.5,7\n", "line 2 has"),
+        ("games,seconds,return\n100\n", "line 2 has None for seconds"),
+        ("games,seconds,return\n-1,0.1,0.5\n", "its columns must be"),
+        ("", "it has no lines"),
+    ],
+)
+def test_a_damaged_progress_is_told_before_anything_is_learned(lines, message, table, copied):
+    folder = copied(table)
+    (folder / runs.PROGRESS).write_text(lines)
+    options = Options(QTableSettings(n_envs=100), "TicTacToe-v0", games=400, out=folder)
+    with pytest.raises(ValueError, match=rf"progress\.csv is damaged: ({message})"):
+        run("qtable", Options(**vars(options) | {"resume": True}))
+    assert (folder / runs.PROGRESS).read_text() == lines
+    assert runs.read_config(folder) == runs.read_config(table)
+
+
+# A thousand of each kind.
+
+
+def spoiled(content, rng):
+    """Return a file's content with a bit turned, a part cut, doubled, or replaced by noise."""
+    content = bytearray(content)
+    first = rng.randrange(len(content))
+    last = min(len(content), first + rng.choice([1, 8, 200]))
+    kind = rng.randrange(6)
+    if kind < 3:
+        content[first] ^= 1 << rng.randrange(8)
+    elif kind == 3:
+        del content[first:last]
+    elif kind == 4:
+        content[first:last] = rng.randbytes(last - first)
+    else:
+        content[first:first] = content[first:last]
+    return bytes(content)
+
+
+def number_of(kind):
+    if kind == "edited":
+        return lambda rng: rng.choice(
+            [-1, 0, 1, 2**31, 2**63, 10**30, 0.5, 1e30, 1e999, float("nan"), True, None]
+        )
+    return lambda rng: rng.choice(["", "x", "evilmod:Agent", [], [1], {}, {"a": 1}, "TicTacToe-v0"])
+
+
+def edited(config, rng):
+    """Return a configuration with an entry or a setting of another value."""
+    value = number_of(rng.choice(["edited", "foreign"]))(rng)
+    if rng.random() < 0.5:
+        return config | {rng.choice(list(config)): value}
+    return config | {"settings": config["settings"] | {rng.choice(list(config["settings"])): value}}
+
+
+@pytest.mark.slow
+def test_a_thousand_edited_configurations_of_a_network(deep, copied):
+    rng, folder = random.Random(0), copied(deep)
+    for _ in range(1000):
+        (folder / runs.CONFIG).write_text(json.dumps(edited(runs.read_config(deep), rng)))
+        refused(load, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [runs.CHECKPOINT, runs.CONFIG, runs.PROGRESS, "edited"])
+def test_a_thousand_spoiled_files_of_a_table(name, table, copied):
+    rng, folder = random.Random(name), copied(table)
+    agent = load(table)
+    for _ in range(1000):
+        shutil.copytree(table, folder, dirs_exist_ok=True)
+        if name == "edited":
+            config = edited(runs.read_config(folder), rng)
+            (folder / runs.CONFIG).write_text(json.dumps(config))
+        else:
+            path = folder / name
+            path.write_bytes(spoiled(path.read_bytes(), rng))
+        if name == runs.PROGRESS:
+            refused(runs.read_progress, folder)
+        elif not refused(load, folder) and name == runs.CHECKPOINT:
+            found = load(folder).state_dict()
+            for array, other in zip(found.values(), agent.state_dict().values(), strict=True):
+                assert np.array_equal(array, other)
+
+
+@pytest.mark.slow
+def test_a_thousand_spoiled_models(deep, copied):
+    rng, folder = random.Random(0), copied(deep)
+    content = (deep / runs.BEST).read_bytes()
+    boards = np.ones((1, 2, 2), np.uint8)
+    expected = load(deep / runs.BEST).action_values(boards)
+    player = load_player(deep).agent
+    for _ in range(1000):
+        (folder / runs.BEST).write_bytes(spoiled(content, rng))
+        if not refused(player.load_model, folder / runs.BEST):
+            assert np.array_equal(player.action_values(boards), expected)
+
+
+@pytest.mark.slow
+def test_a_thousand_spoiled_replays(tmp_path):
+    game = replay.Playthrough(replay.make("Tiles2048-v0", BOARD), 3)
+    while not game.position.over:
+        game.play(int(game.position.info["action_mask"].argmax()))
+    path, rng = tmp_path / "game.json", random.Random(0)
+    replay.write(replay.replay_of(game), path)
+    content = path.read_bytes()
+    for _ in range(1000):
+        path.write_bytes(spoiled(content, rng))
+        refused(replay.read, path)

@@ -1,0 +1,170 @@
+"""Commands that write are ended at random moments, and still end with the same files.
+
+Slow: `pytest -m slow tests/test_interruptions.py`.
+"""
+
+import csv
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+
+import numpy as np
+import pytest
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals"),
+]
+
+MOMENTS = 10
+"""Moments at which each command is ended."""
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+TIMES = {"seconds", "moves_per_second", "environment_share"}
+"""What no two runs have in common."""
+TABLE = ("qtable", "--games", "3000", "--n-envs", "100")
+SMALL_DEEP = ("--width", "4", "--hidden", "8", "--n-envs", "4", "--env-kwargs", '{"shape": [2, 2]}')
+LEARNERS = {
+    "qtable": TABLE,
+    "value_table": ("value_table", "--games", "3000", "--n-envs", "50"),
+    "neural": ("neural", "--games", "4000", "--n-envs", "100"),
+    "ntuple": ("ntuple", "--network", "0123 4567", "--games", "300", "--iteration-games", "10"),
+    "dqn": (
+        *("dqn", "--games", "120", "--buffer-size", "5000", "--learning-starts", "64"),
+        *("--batch-size", "32", *SMALL_DEEP),
+    ),
+    "ppo": ("ppo", "--games", "120", "--n-steps", "16", "--batch-size", "16", *SMALL_DEEP),
+}
+
+
+def baselines(*arguments):
+    return [sys.executable, "-m", "baselines", *map(str, arguments)]
+
+
+def benchmarks(*arguments):
+    return [sys.executable, "-m", "benchmarks", *map(str, arguments)]
+
+
+def training(name):
+    def made(folder, resumed):
+        begun = (folder / "run" / "config.json").exists()
+        resume = ["--resume"] if resumed and begun else []
+        return baselines("train", *LEARNERS[name], "--out", folder / "run", *resume)
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    subprocess.run(
+        baselines("train", *LEARNERS["ntuple"], "--out", folder), check=True, capture_output=True
+    )
+    return folder
+
+
+def commands(trained):
+    """Return how each command is made, for a folder and whether it was ended before."""
+    return {
+        **{f"train {name}": training(name) for name in LEARNERS},
+        "evaluate": lambda folder, _: baselines(
+            "evaluate", trained, "--episodes", 50, "--out", folder / "rows.csv"
+        ),
+        "record": lambda folder, _: baselines(
+            "record", trained, "--episodes", 5, "--out", folder / "games"
+        ),
+        "export": lambda folder, _: baselines("export", trained, "--out", folder / "small"),
+        "benchmarks": lambda folder, _: benchmarks(
+            *("run", "--only", "seeds/value_table published", "agents/greedy"),
+            *("--results", folder / "results", "--runs", folder / "runs"),
+        ),
+    }
+
+
+NAMES = [*(f"train {name}" for name in LEARNERS), "evaluate", "record", "export", "benchmarks"]
+
+
+def content_of(path):
+    """Return what a file says, but for times."""
+    if path.suffix == ".csv":
+        lines = path.read_text().splitlines()
+        columns = lines[0].split(",")
+        kept = [i for i, column in enumerate(columns) if column not in TIMES]
+        return [[row[i] for i in kept] for row in csv.reader(lines)]
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name) for name in ("policy.pth", "policy.optimizer.pth")}
+    if path.suffix == ".npz":
+        with np.load(path) as arrays:
+            return {name: array.tobytes() for name, array in arrays.items()}
+    return json.loads(path.read_text()) if path.suffix == ".json" else path.read_bytes()
+
+
+def contents(folder):
+    paths = [path for path in folder.rglob("*") if path.is_file() and "tfevents" not in path.name]
+    return {str(path.relative_to(folder)): content_of(path) for path in paths}
+
+
+def ended_at(command, moment, number):
+    """Run a command, and send it a signal after some seconds; return its status and messages."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        process.wait(moment)
+    except subprocess.TimeoutExpired:
+        process.send_signal(number)
+    _, messages = process.communicate()
+    return process.returncode, messages.decode()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_command_that_is_ended_at_any_moment_ends_with_the_same_files(name, trained, tmp_path):
+    made = commands(trained)[name]
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    began = time.monotonic()
+    subprocess.run(made(whole, False), check=True, capture_output=True)
+    seconds = time.monotonic() - began
+    expected = contents(whole)
+    rng = random.Random(name)
+    for moment in range(MOMENTS):
+        folder = tmp_path / str(moment)
+        folder.mkdir()
+        number = rng.choice(SIGNALS)
+        status, messages = ended_at(made(folder, False), rng.random() * seconds, number)
+        if "Traceback" in messages:  # before the command line answers
+            assert status == -signal.SIGINT
+            assert "baselines/commands.py" not in messages
+        assert status in (0, -number, 128 + number)
+        for _ in range(2):  # a command that has come to its end may be given again, too
+            again = subprocess.run(made(folder, True), capture_output=True, text=True)
+            holds_one = name == "export" and "holds a run already" in again.stderr
+            assert again.returncode == (2 if holds_one else 0), again.stderr
+        assert contents(folder) == expected
+
+
+@pytest.mark.parametrize("pair", range(20))
+def test_of_two_processes_in_one_folder_one_is_refused(pair, tmp_path):
+    folder = tmp_path / "run"
+    whole = baselines("train", *TABLE, "--out", tmp_path / "whole")
+    subprocess.run(whole, check=True, capture_output=True)
+    begin = baselines("train", *TABLE, "--out", folder)
+    if pair % 2:  # both resume
+        subprocess.run([*begin, "--games", "500"], check=True, capture_output=True)
+        begin.append("--resume")
+    rivals = [subprocess.Popen(begin, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    time.sleep(0.05 * (pair // 2))
+    messages = [rival.communicate()[1] for rival in rivals]
+    statuses = sorted(rival.returncode for rival in rivals)
+    if statuses == [0, 2]:
+        (refused,) = (m for m, r in zip(messages, rivals, strict=True) if r.returncode == 2)
+        assert "is in use by process" in refused or "holds a run already" in refused
+        assert len(refused.strip().splitlines()) == 1
+    else:  # one had come to its end before the other began
+        assert pair % 2
+        assert statuses == [0, 0]
+    subprocess.run([*begin[:-1], "--resume"] if pair % 2 else begin, capture_output=True)
+    assert contents(folder).keys() == contents(tmp_path / "whole").keys()
+    assert contents(folder)["checkpoint.npz"] == contents(tmp_path / "whole")["checkpoint.npz"]
