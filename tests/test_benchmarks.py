@@ -20,7 +20,9 @@ from benchmarks.making import Maker
 from benchmarks.published import figures, lists, sources
 from benchmarks.results import FOLDER, KEYS, add, key_of, read
 from benchmarks.run import run
+from benchmarks.speed import ntuple as ntuple_speed
 from benchmarks.speed import turns
+from benchmarks.speed.outside import Lengths, moves_per_second
 from benchmarks.speed.peers import Peer
 from benchmarks.tables.committed import Committed
 from benchmarks.tables.markdown import NOTE
@@ -94,10 +96,11 @@ SPEEDS = (
         options={
             "turns": 1,
             "network": "0123 4567",
+            "trained": {"TC": Lengths(10, 4_000)},
+            "taught": 10,
+            "greedy": Lengths(10, 30_000),
+            "searched": {2: Lengths(1, 300)},
             "iteration_games": 10,
-            "iterations": 1,
-            "greedy_games": 5,
-            "searched": {2: 1},
             "threaded_iterations": 2,
             "peer": False,
         },
@@ -400,17 +403,63 @@ def test_rows_of_peers_that_are_not_installed_are_kept(tmp_path):
     assert len(names_in(tmp_path, "speed")) > 1
 
 
+COUNTING = """
+import sys, time
+options = sys.argv[1:]
+given = dict(zip(options[::2], options[1::2]))
+n = int(given.get("-t", given.get("-e", "1x0")).split("x")[1])
+end = time.process_time() + 0.002 * n * (0.5 if "-c" in given else 1.0)
+while time.process_time() < end:
+    pass
+print(f"001/001 {n}ms 7000.00ops")
+"""
+
+
+def test_a_program_is_measured_by_the_time_of_its_process_without_its_start_up(tmp_path):
+    program = tmp_path / "program.py"
+    burn = "while time.process_time() < end: pass"
+    program.write_text(f"""import sys, time
+n = int(sys.argv[1])
+end = time.process_time() + 0.5 + n / 1000
+{burn}
+time.sleep(0.3)
+print(n)
+""")
+    lengths = Lengths(100, 600)
+    speed = moves_per_second(lambda n: [sys.executable, str(program), str(n)], int, lengths)
+    assert 800 < speed < 1200
+    with pytest.raises(RuntimeError, match="nothing is left for the difference"):
+        moves_per_second(lambda n: [sys.executable, "-c", "print(1)"], int, lengths)
+    with pytest.raises(RuntimeError, match=r"failed: .*oh"):
+        moves_per_second(lambda n: [sys.executable, "-c", "raise SystemExit('oh')"], int, lengths)
+
+
 def test_tdl2048_is_measured_by_the_program_that_is_named(tmp_path, monkeypatch):
     program = tmp_path / "2048"
-    program.write_text("#!/bin/sh\nfor i in $(seq 20); do echo summary ${i}00.5ops; done\n")
+    program.write_text(f"#!{sys.executable}\n{COUNTING}")
     program.chmod(0o755)
     monkeypatch.setenv("TDL2048", str(program))
-    peer = dataclasses.replace(SPEEDS[0], options=SPEEDS[0].options | {"peer": True})
+    options = SPEEDS[0].options | {"peer": True}
+    options |= {"trained": {"TC": Lengths(1, 300)}, "greedy": Lengths(1, 300)}
+    options |= {"searched": {2: Lengths(1, 300)}}
+    # Ours is measured by another test; here it is the peer's program again.
+    monkeypatch.setattr(ntuple_speed, "_our_command", lambda size, *_: [str(program), "-n", "x"])
+    monkeypatch.setattr(
+        ntuple_speed,
+        "_ours",
+        lambda size, _, task: ntuple_speed._theirs(size, str(program), tmp_path, task, ())._replace(
+            package="tile-envs"
+        ),
+    )
+    peer = dataclasses.replace(SPEEDS[0], options=options)
     run_small(tmp_path, peer, experiments=(peer,))
     rows = read_rows(tmp_path / "results" / "kernels.csv")
-    theirs = {row["measure"]: row["value"] for row in rows if row["package"] == "TDL2048+"}
-    assert theirs["0123 4567 TC training"] == "500.5"
-    assert theirs["0123 4567 search, 2-ply"] == "800.5"
+    theirs = {row["measure"]: row for row in rows if row["package"] == "TDL2048+"}
+    # Seven moves a game, of two milliseconds each, or of one with a transposition table.
+    assert 2_500 < float(theirs["0123 4567 TC training"]["value"]) < 4_500
+    assert 5_000 < float(theirs["0123 4567 search, 2-ply"]["value"]) < 9_000
+    assert theirs["0123 4567 search, 2-ply"]["options"] == "-c 64M"
+    assert len({row["run"] for row in rows}) == 1
     monkeypatch.setenv("TDL2048", str(tmp_path / "nothing"))
     with pytest.raises(ValueError, match="which is no program"):
         wanted(peer, (peer,))

@@ -30,7 +30,7 @@ SMALL_DEEP = ("--width", "4", "--hidden", "8", "--n-envs", "4", "--env-kwargs", 
 LEARNERS = {
     "qtable": TABLE,
     "value_table": ("value_table", "--games", "3000", "--n-envs", "50"),
-    "neural": ("neural", "--games", "4000", "--n-envs", "100"),
+    "neural": ("neural", "--preset", "published", "--games", "20000"),
     "ntuple": ("ntuple", "--network", "0123 4567", "--games", "300", "--iteration-games", "10"),
     "dqn": (
         *("dqn", "--games", "120", "--buffer-size", "5000", "--learning-starts", "64"),

@@ -163,9 +163,56 @@ def test_a_run_does_not_go_on_with_other_settings(trained):
     assert "Traceback" not in done.stderr
 
 
+HOLDING = """
+import sys, time
+from pathlib import Path
+from baselines.lock import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_one_process_at_a_time_learns_in_a_folder(trained, tmp_path):
+    folder = copied(trained, tmp_path / "run")
+    asked = ("train", "qtable", "--games", 31_000, "--seed", 3, "--out", folder, "--resume")
+    holding = [sys.executable, "-c", HOLDING, str(folder)]
+    other = subprocess.Popen(holding, stdout=subprocess.PIPE, text=True)
+    assert other.stdout.readline() == "held\n"
+    refused = command(*asked)
+    assert refused.returncode == 2
+    assert refused.stderr == f"error: {folder} is in use by process {other.pid}: wait for it.\n"
+    assert_same_state(folder, trained)
+    other.kill()
+    other.wait()
+    assert (folder / "lock").exists()
+    taken_over = command(*asked)
+    assert taken_over.returncode == 0, taken_over.stderr
+    assert not (folder / "lock").exists()
+
+
+def test_a_run_goes_on_up_to_a_larger_budget_and_no_further(trained, tmp_path):
+    folder = copied(trained, tmp_path / "run")
+    before = contents(folder)
+    assert command("train", "qtable", "--out", folder, "--resume").returncode == 0
+    assert contents(folder) == before
+    done = command("train", "qtable", "--out", folder, "--resume", "--games", 32_000)
+    assert "has played 32,000 games" in done.stdout
+    assert runs.read_config(folder)["games"] == 32_000
+
+
+def test_minutes_of_earlier_calls_count(tmp_path):
+    learn = ("train", "qtable", "--games", "1000000", "--minutes", "0.02", "--out", tmp_path / "q")
+    assert command(*learn).returncode == 0
+    before = contents(tmp_path / "q")
+    assert 1.2 <= float(runs.read_progress(tmp_path / "q")[-1]["seconds"]) < 3
+    assert command(*learn, "--resume").returncode == 0
+    assert contents(tmp_path / "q") == before
+
+
 def copied(folder, to):
     to.mkdir()
-    for name in ("config.json", "checkpoint.npz"):
+    for name in ("config.json", "checkpoint.npz", "progress.csv"):
         (to / name).write_bytes((folder / name).read_bytes())
     return to
 

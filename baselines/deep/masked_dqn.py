@@ -8,6 +8,9 @@ the target.  Exploration is drawn here, for each game separately and among its l
     model = MaskedDQN("BoardPolicy", envs, policy_kwargs={"reward_scale": 1 / 1024})
     model.learn(100_000)
     model.save("model.zip")  # MaskedDQN.load("model.zip")
+
+As with every model of Stable-Baselines3, `load` runs code that the file holds: load only files that
+you trust.  (`baselines.load` reads models without that.)
 """
 
 from __future__ import annotations

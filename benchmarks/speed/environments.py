@@ -47,8 +47,12 @@ def _candidates(
     peers: bool = True,
     seconds: float = SECONDS,
 ) -> list[Peer]:
-    ours = [_ours(game, num_envs) for game in games for num_envs in sizes]
-    return [*ours, *(peer for peer in installed() if peers and peer.game in games)]
+    others = [peer for peer in installed() if peers and peer.game in games]
+    ours = []
+    for game in games:  # at the sizes of the others, too
+        theirs = {peer.num_envs for peer in others if peer.game == game}
+        ours += [_ours(game, num_envs) for num_envs in sorted({*sizes, *theirs})]
+    return [*ours, *others]
 
 
 def _vector(game: str, num_envs: int) -> Play:

@@ -1,9 +1,12 @@
 """Measures n-tuple networks: training, greedy play and search, beside TDL2048+ if it is there.
 
-Speeds are moves per second of process CPU time on one core.  Two threads are measured by wall
-clock, as a multiple of one.  TDL2048+ is at github.com/moporgic/TDL2048; its program `2048`, built
-with `make native`, is named by the environment variable TDL2048, or stands on the PATH as
-`tdl2048`.
+Both programs are measured from outside, by the CPU time of their processes on one core (`outside`),
+in alternating turns.  Both learn from the same numbers of games, and play the games that their own
+networks and searches lead to, without and with a transposition table; the faster way counts.
+
+TDL2048+ is at github.com/moporgic/TDL2048; its program `2048`, built with `make`, is named by the
+environment variable TDL2048, or stands on the PATH as `tdl2048`.  Two threads are measured by wall
+clock, as a multiple of one.
 """
 
 from __future__ import annotations
@@ -12,62 +15,93 @@ import os
 import re
 import shutil
 import statistics
-import subprocess
-import time
+import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-import gymnasium as gym
-import numpy as np
-
-import tile_envs  # noqa: F401
-from baselines.episodes import collect
-from baselines.ntuple.ntuple import NTuple
-from baselines.search.expectimax import Expectimax
-from baselines.task import Task
-from benchmarks.speed.turns import Row, machine
+from benchmarks.speed.ntuple_games import learner_of
+from benchmarks.speed.outside import Command, Lengths, moves_per_second, run
+from benchmarks.speed.turns import Row, now, statistics_of
 
 OURS, PEER = "tile-envs", "TDL2048+"
-ENV = "Tiles2048-v0"
-FORWARD = {"direction": "forward", "trace_decay": 0.0, "restart": False}
-METHODS: Mapping[str, Mapping[str, Any]] = {
-    "TD(0)": FORWARD | {"method": "td", "learning_rate": 0.1},
-    "TC": FORWARD | {"method": "tc", "learning_rate": 1.0},
-}
+THREADS = "two threads against one, TC"
+ALPHAS = {"TD(0)": "0.1", "TC": "1.0"}
+PLAYED = "TD(0)"
+"""The method of the networks that play."""
+CACHES: tuple[tuple[str, ...], ...] = ((), ("-c", "64M"))
+"""The transposition tables that TDL2048+ is measured with; its larger ones are slower."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is trained and played in a turn.
+    """How much is learned and played in a turn.
 
     Attributes:
         network: The network's tuples.
-        iteration_games: Games of an iteration.
-        iterations: Iterations before anything is measured.
-        greedy_games: Games that are played greedily.
-        searched: By search depth, the number of games whose boards are searched.
+        trained: Games of training, by method.
+        taught: Games from which the networks that play have learned.
+        greedy: Games that are played greedily.
+        searched: Games that are played with a search, by its depth.
+        iteration_games: Games of an iteration by two threads.
         threaded_iterations: Iterations by two threads.  The first half does not count, since
             virtual machines get a second core only when it is in demand.
         peer: Whether TDL2048+ is measured.
     """
 
     network: str = "4x6"
+    trained: Mapping[str, Lengths] = field(
+        default_factory=lambda: {"TD(0)": Lengths(2_000, 20_000), "TC": Lengths(1_000, 8_000)}
+    )
+    taught: int = 20_000
+    greedy: Lengths = field(default_factory=lambda: Lengths(1_000, 11_000))
+    searched: Mapping[int, Lengths] = field(
+        default_factory=lambda: {2: Lengths(20, 200), 3: Lengths(2, 12)}
+    )
     iteration_games: int = 500
-    iterations: int = 10
-    greedy_games: int = 1000
-    searched: Mapping[int, int] = field(default_factory=lambda: {2: 10, 3: 1})
     threaded_iterations: int = 40
     peer: bool = True
+
+
+class Task(NamedTuple):
+    """What is measured.
+
+    Attributes:
+        name: The name of the measure.
+        method: The method that is learned, or that the network that plays has learned by.
+        games: The numbers of games.
+        depth: The depth of the search; 0 learns.
+    """
+
+    name: str
+    method: str
+    games: Lengths
+    depth: int = 0
+
+
+class Candidate(NamedTuple):
+    """A program with its options, for one task.
+
+    Attributes:
+        package: Whose it is.
+        options: What it is given beside the task, for people to read.
+        command_of: Returns the command that plays so many games.
+        moves_in: Returns the number of moves in what it prints.
+    """
+
+    package: str
+    options: str
+    command_of: Callable[[int], Command]
+    moves_in: Callable[[str], int]
 
 
 def keys(turns: int, **options: Any) -> list[Row]:
     """Return the columns that name each row that can be made on this machine."""
     size = Size(**options)
-    names = [f"{size.network} {method} training" for method in METHODS]
-    names.append(f"{size.network} greedy play")
-    names += [_search_name(size, depth) for depth in size.searched]
-    ours = [{"measure": name, "package": OURS} for name in [*names, _threads_name()]]
+    names = [task.name for task in _tasks(size)]
+    ours = [{"measure": name, "package": OURS} for name in [*names, THREADS]]
     theirs = [{"measure": name, "package": PEER} for name in names if _program(size)]
     return ours + theirs
 
@@ -79,72 +113,93 @@ def rows(turns: int, **options: Any) -> list[Row]:
         turns: The number of turns.
         **options: Those of `Size`.
     """
-    size = Size(**options)
-    program = _program(size)
-    speeds: dict[tuple[str, str], list[float]] = {}
-    for _ in range(turns):
-        measured = {OURS: _ours(size)} | ({PEER: _theirs(size, program)} if program else {})
-        for package, found in measured.items():
-            for name, speed in found.items():
-                speeds.setdefault((name, package), []).append(speed)
-    return [
-        {
-            "measure": name,
-            "package": package,
-            "value": statistics.median(values),
-            "low": min(values),
-            "high": max(values),
-            "machine": machine(),
-        }
-        for (name, package), values in speeds.items()
+    size, began = Size(**options), now()
+    speeds: dict[tuple[str, str, str], list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        candidates = _candidates(size, Path(folder))
+        for task, candidate in candidates:  # compiled loops are on disk from now on
+            run(candidate.command_of(task.games.short))
+        for _ in range(turns):
+            for task, candidate in candidates:
+                package, options_, command_of, moves_in = candidate
+                speed = moves_per_second(command_of, moves_in, task.games)
+                speeds.setdefault((task.name, package, options_), []).append(speed)
+            speeds.setdefault((THREADS, OURS, ""), []).append(_two_threads(size))
+    best: dict[tuple[str, str], Row] = {}
+    for (name, package, options_), values in speeds.items():
+        key = {"measure": name, "package": package, "options": options_, "run": began}
+        row = key | statistics_of(values)
+        if row["value"] > best.get((name, package), {"value": 0.0})["value"]:
+            best[name, package] = row
+    return list(best.values())
+
+
+def _tasks(size: Size) -> list[Task]:
+    network = size.network
+    trained = [Task(f"{network} {m} training", m, games) for m, games in size.trained.items()]
+    greedy = Task(f"{network} greedy play", PLAYED, size.greedy, depth=1)
+    searched = [
+        Task(f"{network} search, {depth}-ply", PLAYED, games, depth)
+        for depth, games in size.searched.items()
     ]
+    return [*trained, greedy, *searched]
 
 
-def _ours(size: Size) -> dict[str, float]:
-    speeds = {}
-    for method, settings in METHODS.items():
-        learner = _learner(size, settings)
-        speeds[f"{size.network} {method} training"] = _per_second(_moves_of_iteration, learner)
-    learner = _learner(size, METHODS["TD(0)"])
-    seeds = np.arange(size.greedy_games, dtype=np.uint64)
-    speeds[f"{size.network} greedy play"] = _per_second(_moves_of_games, learner, seeds)
-    for depth, games in size.searched.items():
-        agent = Expectimax(learner, Task.of(ENV).game, depth)
-        boards = _boards(learner, games)
-        agent.predict(boards[:1])
-        speeds[_search_name(size, depth)] = _per_second(_moves_chosen, agent, boards)
-    one, two = (_learner(size, {**METHODS["TC"], "threads": n}) for n in (1, 2))
-    speeds[_threads_name()] = _by_wall_clock(size, two) / _by_wall_clock(size, one)
-    return speeds
+def _candidates(size: Size, folder: Path) -> list[tuple[Task, Candidate]]:
+    """Let networks learn that will play, and return what is measured."""
+    tasks, program = _tasks(size), _program(size)
+    run(_our_command(size, folder / "taught.npz", PLAYED, size.taught))
+    found = [(task, _ours(size, folder / "taught.npz", task)) for task in tasks]
+    if program:
+        taught = folder / "taught.w"
+        run([*_their_command(size, program, PLAYED), "-t", f"1x{size.taught}", "-o", str(taught)])
+        for task in tasks:
+            caches = CACHES if task.depth > 1 else CACHES[:1]
+            found += [(task, _theirs(size, program, taught, task, cache)) for cache in caches]
+    return sorted(found, key=lambda pair: tasks.index(pair[0]))
 
 
-def _theirs(size: Size, program: str) -> dict[str, float]:
-    speeds = {}
-    for method, alpha in (("TD(0)", "0.1"), ("TC", "1.0")):
-        command = [
-            program,
-            "-n",
-            f"{size.network}patt",
-            "-a",
-            alpha,
-            "-t",
-            "5x1000",
-            "-e",
-            "1x1000",
-        ]
-        for depth, games in size.searched.items():
-            command += ["-e", f"1x{games}", f"search={depth}p"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        found = re.findall(r"([\d.]+)ops", done.stdout)
-        if done.returncode or len(found) < 8 + 2 * (len(size.searched) - 1):
-            raise RuntimeError(f"{program} did not print its speeds: {done.stderr.strip()[-200:]}")
-        # The last thousand games of training; each evaluation is printed twice, with its summary.
-        speeds[f"{size.network} {method} training"] = float(found[4])
-        if method == "TD(0)":
-            speeds[f"{size.network} greedy play"] = float(found[5])
-            for printed, depth in enumerate(size.searched):
-                speeds[_search_name(size, depth)] = float(found[7 + 2 * printed])
-    return speeds
+def _ours(size: Size, taught: Path, task: Task) -> Candidate:
+    def command_of(games: int) -> Command:
+        if task.depth:
+            return [*_our_command(size, taught, task.method, games), str(task.depth)]
+        return _our_command(size, Path(), task.method, games)
+
+    return Candidate(OURS, "", command_of, int)
+
+
+def _our_command(size: Size, file: Path, method: str, games: int) -> list[str]:
+    program = [sys.executable, "-m", "benchmarks.speed.ntuple_games"]
+    return [*program, str(file), size.network, method, str(games)]
+
+
+def _theirs(
+    size: Size, program: str, taught: Path, task: Task, cache: tuple[str, ...]
+) -> Candidate:
+    def command_of(games: int) -> Command:
+        command = _their_command(size, program, task.method)
+        if not task.depth:
+            return [*command, "-t", f"1x{games}"]
+        search = ["-d", f"{task.depth}p", *cache]
+        return [*command, "-i", str(taught), "-e", f"1x{games}", *search]
+
+    return Candidate(PEER, " ".join(cache), command_of, _moves_printed)
+
+
+def _their_command(size: Size, program: str, method: str) -> list[str]:
+    return [program, "-n", f"{size.network}patt", "-a", ALPHAS[method], "-s", "0"]
+
+
+def _moves_printed(text: str) -> int:
+    """Return the moves of the first block that TDL2048+ prints, from its time and speed.
+
+    Raises:
+        RuntimeError: If it has printed none.
+    """
+    found = re.search(r"([\d.]+)ms ([\d.]+)ops", text)
+    if not found:
+        raise RuntimeError(f"TDL2048+ did not print its speed: {text.strip()[-200:]}")
+    return round(float(found[1]) / 1000 * float(found[2]))
 
 
 def _program(size: Size) -> str | None:
@@ -156,50 +211,12 @@ def _program(size: Size) -> str | None:
     return named or shutil.which("tdl2048")
 
 
-def _search_name(size: Size, depth: int) -> str:
-    return f"{size.network} search, {depth}-ply"
+def _two_threads(size: Size) -> float:
+    one, two = (_by_wall_clock(size, threads) for threads in (1, 2))
+    return two / one
 
 
-def _threads_name() -> str:
-    return "two threads against one, TC"
-
-
-def _learner(size: Size, settings: Mapping[str, Any]) -> NTuple:
-    shape = {"network": size.network, "iteration_games": size.iteration_games}
-    learner = NTuple(Task.of(ENV).game, seed=0, settings=NTuple.Settings(**{**shape, **settings}))
-    for _ in range(size.iterations):
-        learner.learn()
-    return learner
-
-
-def _per_second(play: Callable[..., int], *arguments: Any) -> float:
-    began = time.process_time()
-    moves = play(*arguments)
-    return moves / (time.process_time() - began)
-
-
-def _moves_of_iteration(learner: NTuple) -> int:
-    before = learner.moves
-    learner.learn()
-    return learner.moves - before
-
-
-def _moves_of_games(learner: NTuple, seeds: np.ndarray[Any, Any]) -> int:
-    return learner.play_greedily(seeds)[2]
-
-
-def _moves_chosen(agent: Expectimax, boards: np.ndarray[Any, Any]) -> int:
-    return len(agent.predict(boards)[0])
-
-
-def _by_wall_clock(size: Size, learner: NTuple) -> float:
+def _by_wall_clock(size: Size, threads: int) -> float:
+    learner = learner_of(size.network, "TC", size.iteration_games, threads)
     speeds = [learner.learn()["moves_per_second"] for _ in range(size.threaded_iterations)]
     return statistics.median(speeds[size.threaded_iterations // 2 :])
-
-
-def _boards(learner: NTuple, games: int) -> np.ndarray[Any, Any]:
-    """Return the boards of greedily played games, one game after the other."""
-    envs = gym.make_vec(ENV, games)
-    seeds = np.arange(games, dtype=np.uint64)
-    played = collect(envs, seeds, lambda boards, _: learner.predict(boards)[0])
-    return played.observations.swapaxes(0, 1)[played.playing.T]

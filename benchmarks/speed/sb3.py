@@ -22,7 +22,7 @@ from baselines.task import Task
 from baselines.training import default_options
 from benchmarks.speed.environments import GAMES, SECONDS
 from benchmarks.speed.peers import GYMNASIUM_2048_ID, Peer, Play, installed
-from benchmarks.speed.turns import Row, speed_key, speed_rows, summary_row
+from benchmarks.speed.turns import Row, now, speed_key, speed_rows, summary_row
 from tile_envs.plug.sb3 import SB3VecEnv
 
 NUM_ENVS = 256
@@ -48,8 +48,9 @@ def rows(
             are measured.
     """
     speeds = speed_rows(_candidates(games, **options), turns, seconds)
+    run = now()
     shares = [
-        summary_row(_share_key(game), _shares_of_training(env_id, turns))
+        summary_row(_share_key(game), _shares_of_training(env_id, turns), run)
         for game, env_id in games.items()
     ]
     return speeds + shares

@@ -10,6 +10,7 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -47,7 +48,8 @@ def speed_rows(candidates: Sequence[Peer], turns: int, seconds: float) -> list[R
     for _ in range(turns):
         for _, play, steps, speeds in made:
             speeds.append(_speed(play, steps))
-    return [summary_row(speed_key(peer), speeds) for peer, _, _, speeds in made] + failed
+    run = now()
+    return [summary_row(speed_key(peer), speeds, run) for peer, _, _, speeds in made] + failed
 
 
 def speed_key(peer: Peer) -> Row:
@@ -61,19 +63,32 @@ def speed_key(peer: Peer) -> Row:
     }
 
 
-def summary_row(key: Row, values: Sequence[float]) -> Row:
-    """Return the row of the values of several turns: their median, lowest and highest."""
+def summary_row(key: Row, values: Sequence[float], run: str) -> Row:
+    """Return the row of the values of several turns, and of a run (see `now`)."""
     return {
         "measure": key["measure"],
         "package": key["package"],
         "package_version": version(key["package"]),
         **{name: value for name, value in key.items() if name not in ("measure", "package")},
+        **statistics_of(values),
+        "run": run,
+    }
+
+
+def statistics_of(values: Sequence[float]) -> Row:
+    """Return the median of several turns, the lowest and the highest, and where they were made."""
+    return {
         "value": float(f"{statistics.median(values):.4g}"),
         "low": float(f"{min(values):.4g}"),
         "high": float(f"{max(values):.4g}"),
         "turns": len(values),
         "machine": machine(),
     }
+
+
+def now() -> str:
+    """Return the time, which names a run: only rows of one run are compared."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 @cache

@@ -34,11 +34,35 @@ def number(figure: Any) -> str:
         return str(figure or "")
 
 
+def counted(n: int, what: str) -> str:
+    """Return a number of things in words."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def mean(row: Row) -> str:
     """Return a mean with its interval, if it has one."""
     if not row.get("low"):
         return number(row.get("mean"))
     return f"{number(row['mean'])} ({number(row['low'])} to {number(row['high'])})"
+
+
+def mean_of_seeds(rows: Sequence[Row]) -> str:
+    """Return the mean of several training seeds with their range; of one, with its interval."""
+    if len(rows) == 1:
+        return mean(rows[0])
+    means = sorted(float(row["mean"]) for row in rows)
+    average = sum(means) / len(means)
+    return f"{number(average)} (seeds: {number(means[0])} to {number(means[-1])})"
+
+
+def ranged(row: Row) -> str:
+    """Return a speed or another measure, with the range of its turns."""
+    value, low, high = (_measured(float(row[name])) for name in ("value", "low", "high"))
+    return f"{value} ({low} to {high})"
+
+
+def _measured(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def minutes(figure: Any) -> str:

@@ -4,35 +4,55 @@ from __future__ import annotations
 
 from benchmarks.speed.environments import GAMES
 from benchmarks.tables.committed import Committed, Row
-from benchmarks.tables.markdown import Line, marked, number, table, times
+from benchmarks.tables.markdown import Line, marked, number, ranged, table, times
 
 STEPS = "steps per second"
+OURS = "tile-envs"
+USUAL = "64"
+"""The games at once of small training runs, which every table shows."""
 
 
 def environments(committed: Committed) -> str:
-    """Return our speeds, and beside them those of other packages of the same run."""
+    """Return our speeds, and beside them those of other packages.
+
+    Ratios are to ours of the same run only: at as many games at once, and at our best.
+    """
     rows = [row for row in committed.rows("speed") if row["measure"] == STEPS]
+    ours = {(row["game"], row["num_envs"]): row for row in rows if row["package"] == OURS}
+    theirs = {(row["game"], row["num_envs"]) for row in rows if row["package"] != OURS}
     best = {
         (row["game"], row["kind"]): row
-        for row in sorted(rows, key=lambda row: float(row["value"]))
-        if row["package"] == "tile-envs"
+        for row in sorted(ours.values(), key=lambda row: float(row["value"]))
     }
     lines: list[Line] = []
     for row in sorted(rows, key=_order):
-        ours = best[row["game"], row["kind"]]
-        is_ours = row["package"] == "tile-envs"
-        if is_ours and row is not ours and row["num_envs"] != "64":
+        fastest = best[row["game"], row["kind"]]
+        size = row["game"], row["num_envs"]
+        if row["package"] == OURS:
+            if row is fastest or size in theirs or row["num_envs"] == USUAL:
+                lines.append(marked((row["game"], f"**{OURS}**", *_speed(row), "", ""), row))
             continue
-        package = "**tile-envs**" if is_ours else f"{row['package']} {row['package_version']}"
-        ratio = "" if is_ours else times(float(ours["value"]) / float(row["value"]))
-        line = (row["game"], package, number(row["num_envs"]), number(row["value"]), ratio)
-        lines.append(marked(line, row, ours))
-    return table(("game", "package", "games at once", "steps / s", "ours is"), lines)
+        package = f"{row['package']} {row['package_version']}"
+        ratios = _ratio(ours.get(size), row), _ratio(fastest, row)
+        lines.append(marked((row["game"], package, *_speed(row), *ratios), row))
+    head = ("game", "package", "games at once", "steps / s (lowest to highest turn)")
+    return table((*head, "ours at as many is", "our best is"), lines)
+
+
+def _speed(row: Row) -> tuple[str, str]:
+    return number(row["num_envs"]), ranged(row)
+
+
+def _ratio(ours: Row | None, theirs: Row | None) -> str:
+    """Return how much faster ours is; nothing if the two were not measured in one run."""
+    if ours is None or theirs is None or not ours.get("run") or ours["run"] != theirs.get("run"):
+        return ""
+    return times(float(ours["value"]) / float(theirs["value"]))
 
 
 def _order(row: Row) -> tuple[int, bool, bool, float]:
     """Return what sorts by game: many games before one, ours before others, the fastest first."""
-    is_other = row["package"] != "tile-envs"
+    is_other = row["package"] != OURS
     size = -float(row["value"]) if is_other else float(row["num_envs"])
     return list(GAMES).index(row["game"]), row["num_envs"] == "1", is_other, size
 
@@ -46,8 +66,8 @@ def machine(committed: Committed) -> str:
 def start_up(committed: Committed) -> str:
     """Return what the first use costs."""
     rows = [row for row in committed.rows("speed") if row["measure"] != STEPS]
-    lines = [marked((row["measure"], f"{float(row['value']):.3g}"), row) for row in rows]
-    return table(("measure", "value"), lines)
+    lines = [marked((row["measure"], ranged(row)), row) for row in rows]
+    return table(("measure", "value (lowest to highest)"), lines)
 
 
 def ntuple(committed: Committed) -> str:
@@ -56,13 +76,11 @@ def ntuple(committed: Committed) -> str:
     lines = []
     for measure in dict.fromkeys(row["measure"] for row in rows):
         found = {row["package"]: row for row in rows if row["measure"] == measure}
-        ours, peer = float(found["tile-envs"]["value"]), found.get("TDL2048+")
-        line = (
-            measure,
-            number(ours) if ours > 100 else f"{ours:.2f} ×",
-            number(peer["value"]) if peer else "",
-            times(ours / float(peer["value"])) if peer else "",
-        )
+        ours, peer = found[OURS], found.get("TDL2048+")
+        theirs = ranged(peer) if peer else ""
+        if peer and peer["options"]:
+            theirs += f", `{peer['options']}`"
+        line = (measure, ranged(ours), theirs, _ratio(ours, peer))
         lines.append(marked(line, *found.values()))
     return table(("measure", "ours", "TDL2048+", "ours is"), lines)
 
@@ -78,13 +96,13 @@ def sb3(committed: Committed) -> str:
             if row["game"] == game and row["measure"] == STEPS
         }
         (share,) = (row for row in rows if row["game"] == game and row["measure"] != STEPS)
-        ours = float(found["tile-envs", "SB3VecEnv"]["value"])
-        others = (found["tile-envs", "DummyVecEnv"], found.get(("gymnasium-2048", "DummyVecEnv")))
+        ours = found[OURS, "SB3VecEnv"]
+        others = (found[OURS, "DummyVecEnv"], found.get(("gymnasium-2048", "DummyVecEnv")))
         beside = [
-            f"{number(row['value'])} ({times(ours / float(row['value']))})" if row else ""
+            f"{number(row['value'])} ({_ratio(ours, row)})".replace(" ()", "") if row else ""
             for row in others
         ]
-        line = (game, number(ours), *beside, f"{float(share['value']):.2%}")
+        line = (game, ranged(ours), *beside, f"{float(share['value']):.2%}")
         lines.append(marked(line, share, *found.values()))
     head = ("`DummyVecEnv` of ours", "of gymnasium-2048", "share of training")
     return table(("game", "`SB3VecEnv`, steps / s", *head), lines)

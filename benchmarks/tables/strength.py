@@ -12,6 +12,7 @@ from benchmarks.tables.markdown import (
     Line,
     marked,
     mean,
+    mean_of_seeds,
     minutes,
     number,
     ply,
@@ -87,16 +88,16 @@ def learners(committed: Committed, name: str) -> str:
     for (env, label, *_), rows in groups.items():
         goal = goal_of(env)
         line = (
-            *(env, label, minutes(rows[0]["minutes"]), ply(rows[0]), number(rows[0]["episodes"])),
-            " · ".join(map(mean, rows)),
+            *(env, label, minutes(rows[0]["minutes"]), ply(rows[0]), str(len(rows))),
+            *(number(rows[0]["episodes"]), mean_of_seeds(rows)),
             " · ".join(f"{reached(row).get(goal, 0.0):.1%}" for row in rows),
             " · ".join(map(top, rows)),
             number(rows[0]["moves_per_second"]),
         )
         lines.append(marked(line, *rows))
     head = (
-        *("environment", "training", "minutes", "ply", "games"),
-        *("mean (95 % interval), one per seed", "won", "tile", "moves / s"),
+        *("environment", "training", "minutes", "ply", "seeds", "games"),
+        *("mean (interval or range)", "won", "tile", "moves / s"),
     )
     return table(head, lines)
 
@@ -104,16 +105,17 @@ def learners(committed: Committed, name: str) -> str:
 def recipe(committed: Committed) -> str:
     """Return what the article's recipe and its ideas reach, published and ours."""
     lines: list[Line] = [
-        _recipe_line(figure, str(figure["source"]), "", figure["iterations"])
+        _recipe_line(figure, str(figure["source"]), "", "", figure["iterations"])
         for figure in figures("recipe")
     ]
     for row in committed.rows("recipe"):
         iterations = int(row["games_learned"]) // ITERATION_GAMES
-        lines.append(marked(_recipe_line(row, row["label"], row["minutes"], iterations), row))
-    head = ("who", "minutes", "iterations", "ply", "games", "mean (95 % interval)", "max")
-    return table(head, lines)
+        named = row["label"], row["train_seed"], row["minutes"]
+        lines.append(marked(_recipe_line(row, *named, iterations), row))
+    columns = ("who", "seed", "minutes", "iterations", "ply", "games")
+    return table((*columns, "mean (95 % interval)", "max"), lines)
 
 
-def _recipe_line(row: Row, who: str, took: str, iterations: int) -> Line:
-    cells = (who, minutes(took), number(iterations), ply(row))
+def _recipe_line(row: Row, who: str, seed: str, took: str, iterations: int) -> Line:
+    cells = (who, seed, minutes(took), number(iterations), ply(row))
     return (*cells, number(row["episodes"]), mean(row), number(row.get("max")))
