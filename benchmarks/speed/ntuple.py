@@ -53,12 +53,12 @@ class Size:
 
     network: str = "4x6"
     trained: Mapping[str, Lengths] = field(
-        default_factory=lambda: {"TD(0)": Lengths(2_000, 20_000), "TC": Lengths(1_000, 8_000)}
+        default_factory=lambda: {"TD(0)": Lengths(2_000, 14_000), "TC": Lengths(1_000, 6_000)}
     )
     taught: int = 20_000
-    greedy: Lengths = field(default_factory=lambda: Lengths(1_000, 11_000))
+    greedy: Lengths = field(default_factory=lambda: Lengths(1_000, 8_000))
     searched: Mapping[int, Lengths] = field(
-        default_factory=lambda: {2: Lengths(20, 200), 3: Lengths(2, 12)}
+        default_factory=lambda: {2: Lengths(20, 140), 3: Lengths(2, 8)}
     )
     iteration_games: int = 500
     threaded_iterations: int = 40

@@ -78,7 +78,7 @@ def ntuple(committed: Committed) -> str:
         found = {row["package"]: row for row in rows if row["measure"] == measure}
         ours, peer = found[OURS], found.get("TDL2048+")
         theirs = ranged(peer) if peer else ""
-        if peer and peer["options"]:
+        if peer and peer.get("options"):
             theirs += f", `{peer['options']}`"
         line = (measure, ranged(ours), theirs, _ratio(ours, peer))
         lines.append(marked(line, *found.values()))
