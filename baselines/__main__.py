@@ -1,6 +1,6 @@
 """The command line, `python -m baselines`: trains, evaluates and plays with agents."""
 
-from baselines.answering import answering
+from baselines.command_line import answering
 
 
 def main() -> None:

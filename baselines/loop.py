@@ -16,7 +16,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tqdm import tqdm
 
-from baselines.answering import Interrupted
+from baselines.command_line import Interrupted
 from baselines.learner import Learner, Metrics
 from baselines.rows import Row, write_rows
 from baselines.runs import (

@@ -22,6 +22,8 @@ from tile_envs.game import Game
 from tile_envs.playthrough import Playthrough, make
 from tile_envs.replay import begin, read, replay_of, write
 
+VERSION = 2
+"""Raised when the same command records other games."""
 BYTES_PER_SEED = 40
 """What the seed of a game takes, also as an integer of Python."""
 

@@ -106,6 +106,18 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a `.csv` file, as text by column."""
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    """Return the rows of a `.csv` file, as text by column.
+
+    Raises:
+        ValueError: If it is damaged.
+        OSError: If it cannot be read.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is damaged: {error}.") from None
+    for line, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise ValueError(f"{path} is damaged: line {line} has not as many cells as the first.")
+    return rows

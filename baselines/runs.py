@@ -14,7 +14,6 @@ so a run that was killed is resumed from its last checkpoint and ends where it w
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import sys
@@ -261,13 +260,13 @@ def read_progress(folder: Path) -> list[Row]:
     path = folder / PROGRESS
     if not path.exists():
         return []
+    rows = read_rows(path)
     try:
-        rows = read_rows(path)
-        for line, row in enumerate(rows, 2):
-            _check_progress(row, line)
         if not rows:
             raise ValueError("it has no lines")
-    except (ValueError, TypeError, KeyError, csv.Error) as error:
+        for line, row in enumerate(rows, 2):
+            _check_progress(row, line)
+    except ValueError as error:
         raise ValueError(
             f"{path} is damaged: {error}. Restore it, or delete it to go on without its history."
         ) from None
@@ -280,17 +279,13 @@ def _check_progress(row: Row, line: int) -> None:
     Raises:
         ValueError: If it is something else.
     """
-    for column, cell in row.items():
-        needed = column in ("games", "seconds")
-        if not (column and isinstance(cell, str) and (_is_number(cell) or not (cell or needed))):
-            raise ValueError(f"line {line} has {cell!r} for {column}")
-    if not {"games", "seconds"} <= row.keys() or not row["games"].isdecimal():
+    if not row.keys() >= {"games", "seconds"}:
         raise ValueError("its columns must be games, seconds and metrics")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    for column, cell in row.items():
+        is_counted = column in ("games", "seconds")
+        try:
+            usable = math.isfinite(float(cell)) or not is_counted
+        except ValueError:
+            usable = not (cell or is_counted)
+        if not usable or (column == "games" and not cell.isdecimal()):
+            raise ValueError(f"line {line} has {cell!r} for {column}")

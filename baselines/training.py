@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import tyro
 
 from baselines import runs
-from baselines.answering import Interrupted
+from baselines.command_line import Interrupted
 from baselines.evaluation import play
 from baselines.exact.tictactoe import side_shares
 from baselines.hyperparams import tuned
@@ -76,6 +76,7 @@ def command(name: str, arguments: Sequence[str]) -> None:
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     first.add_argument("--env", default=usual_env(name))
     first.add_argument("--preset")
+    first.add_argument("--seed", default=str(Options.seed))
     first.add_argument("--out", type=Path)
     first.add_argument("--resume", action="store_true")
     asked, _ = first.parse_known_args(arguments)
@@ -84,8 +85,9 @@ def command(name: str, arguments: Sequence[str]) -> None:
     if taken := [known.name for known in dataclasses.fields(found.Settings) if known.name in own]:
         raise ValueError(f"{name}.Settings.{taken[0]}: every run has an option of that name.")
     defaults = default_options(name, asked.env, asked.preset)
-    if asked.resume and asked.out:
-        defaults = _as_begun(name, asked.out, defaults)
+    if asked.resume:
+        folder = asked.out or _usual_folder(name, asked.env, asked.seed)
+        defaults = _as_begun(name, folder, defaults)
     options = tyro.cli(
         tyro.conf.OmitArgPrefixes[Options[found.Settings]],  # type: ignore[name-defined]
         args=list(arguments),
@@ -162,8 +164,7 @@ def run(name: str, options: Options[Any]) -> Path:
         "modules": list(NAMED),
     }
     budget = Budget(options.games, options.minutes)
-    label = name.rpartition(":")[2]
-    folder = options.out or Path("runs", f"{label}-{task.env}-{options.seed}")
+    folder = options.out or _usual_folder(name, task.env, options.seed)
     if options.resume:
         runs.read_config(folder)
     else:
@@ -181,8 +182,14 @@ def run(name: str, options: Options[Any]) -> Path:
                 played = _played(learner, task)
                 message = f"stopped after {played}, --resume continues: {folder}"
                 raise Interrupted(interrupt.number, message) from None
-    print(f"{label} has played {_played(learner, task)}: {folder}")
+    print(f"{name.rpartition(':')[2]} has played {_played(learner, task)}: {folder}")
     return folder
+
+
+def _usual_folder(name: str, env_id: str, seed: object) -> Path:
+    """Return where a run is if nothing else is said."""
+    label, env = (text.rpartition(":")[2] for text in (name, env_id))
+    return Path("runs", f"{label}-{env}-{seed}")
 
 
 def _played(learner: Learner, task: Task) -> str:

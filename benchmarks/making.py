@@ -16,6 +16,7 @@ from baselines.task import Task
 from benchmarks.experiments import SIDES
 from benchmarks.kinds import Exact, Experiment, Measure, Pairings, Sampled
 from benchmarks.results import Key, Row, key_of
+from benchmarks.speed.turns import machine
 from benchmarks.trained import LearnedLonger, folder_of, learned, settings_of, trained
 from benchmarks.wanted import exact_names, learning_name, occasions, pairs, played_name
 from tile_envs.agents import Agent
@@ -129,7 +130,7 @@ def _learning_row(each: Experiment, player: Player, way: Sampled) -> Row:
         options = {"threads": 1 if way.samples else threads, "samples": way.samples}
         agent = searching(player, way.depth, options).agent
     row = evaluate(agent, task.env, task.env_kwargs, way.episodes, SEED, name=each.agent)
-    return {"threads": threads, "games_learned": learner.games} | row
+    return {"threads": threads, "games_learned": learner.games} | row | {"machine": machine()}
 
 
 def _exactly(agent: Agent, side: str) -> Row:

@@ -37,9 +37,15 @@ def key_of(table: str, row: Mapping[str, Any]) -> Key:
 
 
 def read(folder: Path, table: str) -> dict[Key, Row]:
-    """Return the rows of a table by what names them, as text by column; none without a file."""
+    """Return the rows of a table by what names them, as text by column; none without a file.
+
+    Raises:
+        ValueError: If the file is damaged.
+    """
     path = folder / f"{table}.csv"
     rows = read_rows(path) if path.exists() else []
+    if missing := [column for column in KEYS[table] if rows and column not in rows[0]]:
+        raise ValueError(f"{path} is damaged: it has no column {missing[0]!r}.")
     return {key_of(table, row): row for row in rows}
 
 

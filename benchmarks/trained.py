@@ -13,7 +13,7 @@ from baselines.registry import Player, load_player
 from baselines.runs import CONFIG, Budget, budget_of, read_config, read_progress
 from baselines.training import default_options, run
 from benchmarks.kinds import Experiment, Games
-from benchmarks.versions import makers_of, version_of
+from benchmarks.versions import RECORDING, makers_of, version_of
 
 ENOUGH = 10**9  # games, where minutes end the training
 
@@ -89,7 +89,8 @@ def learned(folder: Path) -> float:
 def _recorded(games: Games, runs: Path) -> Path:
     """Return a folder of recorded games, which are played if they are missing."""
     player = games.player
-    folder = runs / f"{folder_of(player, 0, runs).name}-games"
+    name = f"{folder_of(player, 0, runs).name}-games-v{version_of(RECORDING)}"
+    folder = runs / name
     if not folder.exists():
         strong = trained(player, 0, player.minutes[-1] if player.minutes else None, runs)
         beside = folder.with_name(f"{folder.name}.part")

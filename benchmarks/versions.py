@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
+from baselines import recording
 from baselines.registry import agent_class
 from benchmarks.kinds import Experiment
 
-SEARCH = "search"
+SEARCH, RECORDING = "search", "recording"
+"""What makes results beside agents: the search over an agent's values, and recorded games."""
 
 
 def version_of(*agents: str) -> int:
@@ -17,7 +19,7 @@ def version_of(*agents: str) -> int:
     It is 1 and one more for each time that the results of one of them have changed.
 
     Args:
-        *agents: Names in the registry, or `SEARCH` for the search over an agent's values.
+        *agents: Names in the registry, or `SEARCH`, or `RECORDING`.
     """
     return 1 + sum(_version(agent) - 1 for agent in agents)
 
@@ -25,11 +27,13 @@ def version_of(*agents: str) -> int:
 def makers_of(experiment: Experiment) -> list[str]:
     """Return the agents whose versions decide what an experiment's training leads to."""
     replays = experiment.replays
-    return [experiment.agent, *([replays.player.agent] if replays else [])]
+    return [experiment.agent, *([replays.player.agent, RECORDING] if replays else [])]
 
 
 @cache
 def _version(agent: str) -> int:
+    if agent == RECORDING:
+        return recording.VERSION
     if agent == SEARCH:
         found = import_module("baselines.search.expectimax").Expectimax
     else:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from baselines.lock import held
 from baselines.registry import agent_class
 from baselines.rows import read_rows, write_rows
 from baselines.runs import read_config, write_config
@@ -297,6 +298,35 @@ def test_only_missing_rows_are_made(tmp_path):
     assert [row["mean"] == "kept" for row in read_rows(path)] == [
         row["depth"] == "1" for row in rows
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"1,2\n3,4\n", "it has no column 'label'"),
+        (b"label,seed,side\nvalues,0\n", "line 2 has not as many cells"),
+        (b"label,seed,side\n\xff,0,X\n", "is damaged"),
+        (b"label,seed,side\n\0" + b"a" * 200_000 + b",0,X\n", "is damaged"),
+    ],
+)
+def test_a_damaged_table_is_one_clear_error_and_stays(content, message, tmp_path):
+    path = tmp_path / "results" / "seeds.csv"
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        run_small(tmp_path, EXACT)
+    assert path.read_bytes() == content
+
+
+def test_one_process_at_a_time_makes_the_rows_of_a_table(tmp_path):
+    (tmp_path / "results").mkdir()
+    with (
+        held(tmp_path / "results" / "seeds.lock", "seeds"),
+        pytest.raises(ValueError, match=r"the table seeds in .* is in use by process \d+"),
+    ):
+        run_small(tmp_path, EXACT)
+    run_small(tmp_path, EXACT)
+    assert not list((tmp_path / "results").glob("*.lock"))
 
 
 def test_rows_of_an_earlier_version_are_made_again(tmp_path):

@@ -226,9 +226,10 @@ def test_a_file_makes_no_module_be_imported(entry, table, copied):
         ("games,seconds,return\n", "it has no lines"),
         ("games,seconds,return\n100,0.1,half\n", "line 2 has 'half' for return"),
         ("games,seconds,return\n100,,0.5\n", "line 2 has '' for seconds"),
-        ("games,seconds,return\n100,0.1,0.5,7\n", "line 2 has"),
-        ("games,seconds,return\n100\n", "line 2 has None for seconds"),
-        ("games,seconds,return\n-1,0.1,0.5\n", "its columns must be"),
+        ("games,seconds,return\n100,0.1,0.5,7\n", "line 2 has not as many cells"),
+        ("games,seconds,return\n100\n", "line 2 has not as many cells"),
+        ("games,seconds,return\n-1,0.1,0.5\n", "line 2 has '-1' for games"),
+        ("games,seconds,return\n1,nan,0.5\n", "line 2 has 'nan' for seconds"),
         ("", "it has no lines"),
     ],
 )

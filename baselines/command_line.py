@@ -44,13 +44,14 @@ def answering(advice: str = "") -> Iterator[None]:
     the user has named keeps its traceback.
 
     Args:
-        advice: What the user can do after a signal, if the command does not say it.
+        advice: What the user can do after a signal; what the command says of it, if not given.
     """
     signal.signal(signal.SIGTERM, _terminated)
     try:
         yield
     except KeyboardInterrupt as interrupt:
-        print(str(interrupt) or f"stopped{advice}.", file=sys.stderr)
+        known = "" if advice else str(interrupt)
+        print(known or f"stopped{advice}.", file=sys.stderr)
         sys.exit(getattr(interrupt, "status", 128 + signal.SIGINT))
     except Exception as error:
         if not _is_mistake(error) or _is_in_code_of_the_user(error):
