@@ -70,9 +70,9 @@ def train(
     shown = time.monotonic()
     saved = shown - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
     tested: Metrics = {}
-    bar = _bar(folder.name, learner.games, budget)
+    seconds = read_seconds(folder, learner.games)
+    bar = _bar(folder.name, learner.games, seconds, budget)
     with _Log(folder, learner.games) as log, bar, _interrupts() as interrupted:
-        seconds = read_seconds(folder, learner.games)
         done = _share(budget, learner.games, seconds)
         while done < 1 and not interrupted:
             games, before, began = learner.games, done, time.monotonic()
@@ -138,13 +138,15 @@ def _tested(learner: Learner, test: Test) -> Metrics:
     return test(learner, learner.test_games) if found is None else found
 
 
-def _bar(name: str, played: int, budget: Budget) -> tqdm[Any]:
+def _bar(name: str, played: int, seconds: float, budget: Budget) -> tqdm[Any]:
     """Return a bar that fills with games, or a line of text if the budget is one of minutes."""
     if budget.minutes is None:
         total = budget.games
         return tqdm(total=total, initial=played, unit=" games", desc=name, dynamic_ncols=True)
     line = f"{{desc}}: {{n_fmt}} games in {{elapsed}} of {budget.minutes:g} min{{postfix}}"
-    return tqdm(initial=played, desc=name, dynamic_ncols=True, bar_format=line)
+    bar = tqdm(initial=played, desc=name, dynamic_ncols=True, bar_format=line)
+    bar.start_t -= seconds  # earlier calls count
+    return bar
 
 
 def _as_text(metrics: Metrics) -> str:

@@ -550,6 +550,15 @@ def test_rows_of_another_version_are_marked(table, tmp_path):
     assert text.count(" † |") == text.count("\n") - 3  # every line below the head
 
 
+@pytest.mark.parametrize("each", MEASURES, ids=lambda each: f"{each.table}, {each.label}")
+def test_measures_are_marked_by_their_own_version(each, tmp_path):
+    row = dict.fromkeys(KEYS[each.table], "1") | {"measure": each.measures[0], "value": 1}
+    for version in (each.version, each.version - 1):
+        add(tmp_path, each.table, [row | {"version": version}])
+        (found,) = Committed(tmp_path).rows(each.table)
+        assert found["is_stale"] == (version != each.version)
+
+
 @pytest.mark.parametrize("name", lists())
 def test_published_figures_have_a_source(name):
     for figure in figures(name):

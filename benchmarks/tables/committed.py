@@ -50,7 +50,7 @@ class Committed:
 
     def _version(self, table: str, row: Row, versions: Wanted) -> int:
         for each in self.experiments:
-            if isinstance(each, Measure) and (each.table, row.get("measure")) in _names(each):
+            if isinstance(each, Measure) and (table, row.get("measure")) in _names(each):
                 return each.version
         return versions.get(key_of(table, row), 0)
 

@@ -8,35 +8,36 @@ from benchmarks.tables.markdown import Line, marked, number, ranged, table, time
 
 STEPS = "steps per second"
 OURS = "tile-envs"
-USUAL = "64"
-"""The games at once of small training runs, which every table shows."""
+USUAL = ("1", "64")
+"""The games at once that are always shown."""
 
 
 def environments(committed: Committed) -> str:
     """Return our speeds, and beside them those of other packages.
 
-    Ratios are to ours of the same run only: at as many games at once, and at our best.
+    Ratios are to ours of the same run only: at as many games at once, and our best to their best.
     """
     rows = [row for row in committed.rows("speed") if row["measure"] == STEPS]
     ours = {(row["game"], row["num_envs"]): row for row in rows if row["package"] == OURS}
     theirs = {(row["game"], row["num_envs"]) for row in rows if row["package"] != OURS}
     best = {
-        (row["game"], row["kind"]): row
-        for row in sorted(ours.values(), key=lambda row: float(row["value"]))
+        (row["game"], row["package"]): row
+        for row in sorted(rows, key=lambda row: float(row["value"]))
     }
     lines: list[Line] = []
     for row in sorted(rows, key=_order):
-        fastest = best[row["game"], row["kind"]]
-        size = row["game"], row["num_envs"]
+        game, size = row["game"], row["num_envs"]
+        is_best = row is best[game, row["package"]]
         if row["package"] == OURS:
-            if row is fastest or size in theirs or row["num_envs"] == USUAL:
-                lines.append(marked((row["game"], f"**{OURS}**", *_speed(row), "", ""), row))
+            if is_best or (game, size) in theirs or size in USUAL:
+                lines.append(marked((game, f"**{OURS}**", *_speed(row), "", ""), row))
             continue
         package = f"{row['package']} {row['package_version']}"
-        ratios = _ratio(ours.get(size), row), _ratio(fastest, row)
-        lines.append(marked((row["game"], package, *_speed(row), *ratios), row))
+        beside = _ratio(ours.get((game, size)), row)
+        of_best = _ratio(best[game, OURS], row) if is_best else ""
+        lines.append(marked((game, package, *_speed(row), beside, of_best), row))
     head = ("game", "package", "games at once", "steps / s (lowest to highest turn)")
-    return table((*head, "ours at as many is", "our best is"), lines)
+    return table((*head, "ours at as many", "our best to theirs"), lines)
 
 
 def _speed(row: Row) -> tuple[str, str]:
