@@ -370,6 +370,13 @@ def test_a_side_that_was_not_trained_is_refused(tmp_path):
         (("qtable", "--games", "0"), "games must be a positive integer, got 0"),
         (("qtable", "--preset", "none"), "there is no preset 'none'"),
         (("qtable", "--resume", "--out", "/nowhere/at/all"), "/nowhere/at/all holds no run"),
+        (("qtable", "--n-envs", "100000000000"), "a batch of 100,000,000,000 games takes 93,132.3"),
+        (("ppo", "--n-envs", "999999999999"), "a batch of 999,999,999,999 games takes 931,322.6"),
+        (("ntuple", "--iteration-games", "999999999999"), "games takes 93,132.3 GiB, and"),
+        (("qtable", "--games", str(1 << 63)), "games must be below 2**63, got 9223372036854775808"),
+        (("dqn", "--device", "tpu"), "device must be auto, cpu, cuda or cuda:N, got 'tpu'"),
+        (("dqn", "--device", "cuda:99"), "device is cuda:99, and torch finds"),
+        (("ppo", "--device", "cuda:99"), "give auto, which takes one if there is one, or cpu"),
         (("value_table", "--env", "Tiles2048-v0"), "a value table plays TicTacToe-v0 only"),
     ],
 )

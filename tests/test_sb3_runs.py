@@ -10,6 +10,7 @@ import numpy as np
 import powers3  # noqa: F401 # registers the game of powers of three
 import psutil
 import pytest
+import torch
 from interrupting import interrupted
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
@@ -20,7 +21,14 @@ from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.ppo import PPOLearner, PPOSettings
 from baselines.evaluation import play
 from baselines.exact.tictactoe import policy_of
-from baselines.registry import load, load_player, make_agent, player
+from baselines.registry import (
+    learner_class,
+    load,
+    load_player,
+    make_agent,
+    make_learner,
+    player,
+)
 from baselines.task import Task
 
 SMALL = {
@@ -241,3 +249,15 @@ def test_a_run_is_resumed_on_another_device_but_not_otherwise(tmp_path):
     runs.resume(tmp_path, config({"device": "cpu", "width": 8}), budget, made())
     with pytest.raises(ValueError, match="resumed only as it began: width was 8 and is now 9"):
         runs.resume(tmp_path, config({"device": "cuda", "width": 9}), budget, made())
+
+
+@pytest.mark.parametrize("name", ["neural", "dqn", "ppo", "article"])
+def test_a_network_takes_as_many_threads_of_torch_as_its_settings_say(name, monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
+    env_id = "TicTacToe-v0" if name == "neural" else "Tiles2048-v0"
+    settings = learner_class(name).Settings
+    small = {"buffer_size": 6_000} if name in ("dqn", "article") else {}
+    for threads in (1, 2):
+        make_learner(name, Task.of(env_id), 0, settings(threads=threads, **small))
+    assert asked == [1, 2]
