@@ -22,10 +22,10 @@ def write_export(folder: Path, out: Path) -> None:
     config = runs.read_config(folder)
     if config["agent"] != "ntuple":
         raise ValueError(f"{folder} holds a {config['agent']}: only ntuple networks are exported.")
+    runs.check_free(out, advice="give ")
     state = load_player(folder).agent.exported()  # type: ignore[attr-defined]
     plain = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
     with locked(out):
-        runs.check_free(out, advice="give ")
         runs.write_checkpoint(out, state, compressed=True)
         settings = config["settings"] | plain
         runs.write_config(out, config | {"settings": settings, "exported": True})

@@ -83,7 +83,7 @@ def test_agents_are_given_games_never_environments():
 
 def test_the_evaluation_knows_no_agents():
     ours = [to for to in ARROWS["baselines.evaluation"] if to.startswith("baselines.")]
-    assert sorted(ours) == ["baselines.rows", "baselines.seeds"]
+    assert sorted(ours) == ["baselines.checks", "baselines.rows", "baselines.seeds"]
 
 
 def test_nothing_in_the_package_of_environments_needs_numba():

@@ -184,7 +184,7 @@ def test_one_process_at_a_time_learns_in_a_folder(trained, tmp_path):
     assert refused.stderr == f"error: {folder} is in use by process {other.pid}: wait for it.\n"
     assert_same_state(folder, trained)
     other.kill()
-    other.wait()
+    other.communicate()
     assert (folder / "lock").exists()
     taken_over = command(*asked)
     assert taken_over.returncode == 0, taken_over.stderr
