@@ -1,19 +1,16 @@
 """How command lines answer: signals end them, and a user's mistake is one line.
 
-It imports little, so that a command answers from its first moments on.
+It imports next to nothing, so that a command answers from its first moments on.
 """
 
 from __future__ import annotations
 
 import signal
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
-
-from tile_envs.modules import NAMED
 
 MISTAKE = 2
 """The exit status of a command that a user's mistake has ended."""
@@ -70,6 +67,10 @@ def _is_mistake(error: Exception) -> bool:
 
 def _is_in_code_of_the_user(error: Exception) -> bool:
     """Tell whether an error came from a module that the user named: it needs its traceback."""
+    import traceback
+
+    from tile_envs.modules import NAMED
+
     files = {getattr(sys.modules.get(module), "__file__", None) for module in NAMED}
     frames = traceback.extract_tb(error.__traceback__)
     return any(frame.filename in files for frame in frames)
