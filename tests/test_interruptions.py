@@ -78,7 +78,7 @@ def commands(trained):
         ),
         "export": lambda folder, _: baselines("export", trained, "--out", folder / "small"),
         "benchmarks": lambda folder, _: benchmarks(
-            *("run", "--only", "seeds/value_table published", "agents/greedy"),
+            *("run", "--only", "seeds/value_table published"),
             *("--results", folder / "results", "--runs", folder / "runs"),
         ),
     }
