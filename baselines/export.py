@@ -22,6 +22,8 @@ def write_export(folder: Path, out: Path) -> None:
     config = runs.read_config(folder)
     if config["agent"] != "ntuple":
         raise ValueError(f"{folder} holds a {config['agent']}: only ntuple networks are exported.")
+    if not config["finished"]:
+        raise ValueError(f"{folder} is unfinished: continue it with train --resume.")
     runs.check_free(out, advice="give ")
     state = load_player(folder).agent.exported()  # type: ignore[attr-defined]
     plain = {"method": "td", "learning_rate": 0.1, "initial": 0.0}

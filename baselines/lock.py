@@ -44,7 +44,10 @@ def held(path: Path, what: str) -> Iterator[None]:
         lock.acquire(blocking=False)
     except Timeout:
         if lock.pid:
-            raise ValueError(f"{what} is in use by process {lock.pid}: wait for it.") from None
+            raise ValueError(
+                f"{what} is in use by process {lock.pid}: wait for it, "
+                f"or delete {path} if it is gone."
+            ) from None
         raise ValueError(
             f"{what} is in use by another process: wait for it, or delete {path} if there is none."
         ) from None

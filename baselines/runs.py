@@ -209,6 +209,8 @@ def read_config(folder: Path) -> dict[str, Any]:
                 f"{path} is not that of a run: expected {entry} to be {type_name(kind)}, "
                 f"got {config.get(entry)!r}."
             )
+    if config["seed"] < 0 or config["games"] < 0:
+        raise ValueError(f"{path} is not that of a run: its seed and games must not be negative.")
     if ":" in config["env"]:  # my_module:Id would be imported, which only a person may ask for
         raise ValueError(f"{path}: unknown environment {config['env']!r}: a file names no module.")
     return config

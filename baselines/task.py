@@ -73,6 +73,8 @@ class Task:
                 f"got {env_id!r}, {options!r} and {sides!r}."
             )
         task = cls(env_id, options, tuple(sides))
+        if task.game.sides and not sides:
+            raise ValueError(f"{env_id} has sides, and none is named.")
         if unknown := set(sides) - set(task.game.sides):
             raise ValueError(f"{env_id} has no side {unknown.pop()!r}.")
         return task

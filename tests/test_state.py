@@ -124,3 +124,7 @@ def test_the_largest_score_grows_alike_in_single_and_vector_environments():
     *_, info = env.step(1)
     *_, infos = envs.step([1, 1])
     assert info["score"] == infos["score"][0] == 2**53 + 48
+    for each in (env.unwrapped, envs):
+        state = each.get_state()
+        each.set_state(state)
+        assert data_equivalence(each.get_state(), state, exact=True)

@@ -123,15 +123,15 @@ def _listed(words: Iterable[str]) -> str:
     return ", ".join(map(repr, words))
 
 
-def checked_score(value: object) -> int:
-    """Return a score.
+def checked_score(value: object, is_state: bool = False) -> int:
+    """Return the score that a game starts with, or that of a state, which may have grown since.
 
     Raises:
-        ValueError: If `value` is not an integer from 0 to `MOST_POINTS`.
+        ValueError: If `value` is not an integer from 0 to `MOST_POINTS`, or 2**62 in a state.
     """
-    score = as_integer(value)
-    if score is None or not 0 <= score <= MOST_POINTS:
-        raise ValueError(f"score must be a non-negative integer up to 2**53, got {value!r}.")
+    score, bits = as_integer(value), 62 if is_state else 53
+    if score is None or not 0 <= score <= 1 << bits:
+        raise ValueError(f"score must be a non-negative integer up to 2**{bits}, got {value!r}.")
     return score
 
 

@@ -179,7 +179,7 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
         return {"board": self._observation(), "score": self._score}
 
     def _checked_position(self, values: Mapping[str, Any]) -> SlidingPosition:
-        score = checked_score(values.get("score", 0))
+        score = checked_score(values.get("score", 0), is_state="game" in values)
         if "board" not in values:
             raise ValueError("the reset option 'score' needs a 'board' to go with it.")
         board = checked_board_shape(values["board"], self.game.shape)

@@ -164,7 +164,7 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
         scores = np.asarray(values.get("score", 0))
         if scores.shape not in ((), (n,)):
             raise ValueError(f"score must be one integer or {n}, got shape {scores.shape}.")
-        each = [checked_score(score) for score in scores.reshape(-1).tolist()]
+        each = [checked_score(s, is_state="game" in values) for s in scores.reshape(-1).tolist()]
         return SlidingPositions(boards, np.broadcast_to(np.array(each), n).astype(np.int64))
 
     def _observations(self, games: Games) -> NDArray[np.uint8]:
