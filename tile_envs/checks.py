@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-MOST_POINTS = 1 << 53
-"""The largest score that a game starts with: floats hold it exactly, and no game that follows leads
-beyond 64 bits (a move brings less than 2**33 points)."""
+START_BITS, STATE_BITS = 53, 62
+"""The largest scores, as powers of 2, that a game starts with and that a state has.
+
+Floats hold the first exactly, and no game leads from it beyond the second: a move brings less than
+2**33 points.
+"""
 
 
 def as_integer(value: object) -> int | None:
@@ -127,9 +130,9 @@ def checked_score(value: object, is_state: bool = False) -> int:
     """Return the score that a game starts with, or that of a state, which may have grown since.
 
     Raises:
-        ValueError: If `value` is not an integer from 0 to `MOST_POINTS`, or 2**62 in a state.
+        ValueError: If `value` is not an integer from 0 to 2 to the power of the bits allowed.
     """
-    score, bits = as_integer(value), 62 if is_state else 53
+    score, bits = as_integer(value), STATE_BITS if is_state else START_BITS
     if score is None or not 0 <= score <= 1 << bits:
         raise ValueError(f"score must be a non-negative integer up to 2**{bits}, got {value!r}.")
     return score
