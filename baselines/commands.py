@@ -11,7 +11,7 @@ import tyro
 
 from baselines import training
 from baselines.evaluation import evaluate as evaluate_sampled
-from baselines.exact.tictactoe import evaluate_exactly
+from baselines.exact.evaluation import evaluate_exactly
 from baselines.export import write_export
 from baselines.hyperparams import tuned
 from baselines.options import AgentOptions, EnvOptions
@@ -69,8 +69,9 @@ def evaluate(
             '{"samples": 1}' (one drawn new tile instead of all).
         side: The side played in tic-tac-toe: X, O, random or both (self-play). If not given, X for
             a named agent, and all sides that a trained one has learned; all sides if exact.
-        exact: Walk the whole tree of tic-tac-toe instead: exact shares against random play, and the
-            worst outcome against every opponent.
+        exact: Compute the results over all boards instead of playing games. On small boards of the
+            sliding games, the expected score and its share of the optimum; in tic-tac-toe, exact
+            shares against random play, and the worst outcome against every opponent.
         search: The depth of a search with the values of a trained agent, in moves; 1 is no search,
             2 looks at the next tile and the move after it.
         preset: A preset of hyperparams.yml; options given beside it come first.
@@ -94,18 +95,12 @@ def evaluate(
         found = searching(found, search, of_agent)
     rows = []
     for played in found.sides_to_evaluate(side, exact):
+        known = found.agent, found.task.env, {**found.task.env_kwargs, **_given(side=played)}
         if exact:
-            assert played is not None
-            row = evaluate_exactly(found.agent, found.name, found.task, played)
+            row = evaluate_exactly(*known, name=found.name)
         else:
             row = evaluate_sampled(
-                found.agent,
-                found.task.env,
-                {**found.task.env_kwargs, **_given(side=played)},
-                settings["episodes"],
-                seed,
-                name=found.name,
-                bins=settings.get("bins"),
+                *known, settings["episodes"], seed, name=found.name, bins=settings.get("bins")
             )
         print(block(row))
         rows.append(row)

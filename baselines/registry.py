@@ -54,6 +54,9 @@ AGENTS = {
     "minimax": Entry("baselines.search.minimax:MinimaxAgent", *TICTACTOE),
     "minimax_first": Entry("baselines.search.minimax:MinimaxFirstAgent", *TICTACTOE),
     "mcts": Entry("baselines.search.mcts:MCTSAgent", *TICTACTOE),
+    "optimal": Entry(
+        "baselines.exact.optimal:OptimalAgent", "sliding games on small boards", "Tiles2048-v0"
+    ),
     "qtable": Entry(
         "baselines.tabular.qtable:QTable",
         "tic-tac-toe, small sliding boards",
@@ -98,10 +101,8 @@ class Player(NamedTuple):
         """
         sides = self.task.game.sides
         if not sides:
-            if side is not None or exact:
-                raise ValueError(
-                    f"sides and exact evaluation are for tic-tac-toe, not for {self.task.env}."
-                )
+            if side is not None:
+                raise ValueError(f"sides are for tic-tac-toe, not for {self.task.env}.")
             return (None,)
         if side not in (None, *sides, "random", BOTH):
             raise ValueError(f"side must be {', '.join(sides)}, random or both, got {side!r}.")

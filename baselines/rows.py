@@ -26,6 +26,14 @@ def block(row: Row) -> str:
     if "worst" in row:
         worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
         return f"{', '.join(head)}, exactly\n{_shares(row)}\n  against every opponent: {worst}"
+    if "share" in row:
+        lines = [
+            f"{', '.join(head)}, exactly",
+            f"  mean    {row['mean']:,.3f}, {row['share']:.3%} of the optimum",
+            f"  moves   {row['moves']:,.1f} a game",
+            *_reach_lines(row["reach"]),
+        ]
+        return "\n".join(lines)
     head += [f"{row['episodes']:,} games", f"seed {row['seed']}"]
     interval = ""
     if row["low"] is not None:

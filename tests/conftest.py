@@ -1,10 +1,14 @@
 """Settings for all tests."""
 
 import os
+import signal
 
 from hypothesis import settings
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # windows without a screen
+
+# A shell that runs the tests in the background lets Ctrl-C be ignored, by all processes below it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The first example compiles lookup tables, so a deadline for each example says nothing.
 settings.register_profile("tile_envs", deadline=None, derandomize=True)

@@ -102,7 +102,9 @@ class Fixed:
 
 @pytest.mark.parametrize("row", [np.eye(CELLS)[4], np.full(CELLS, 0.5), np.zeros(CELLS)])
 def test_probabilities_of_taken_cells_or_with_another_sum_are_refused(row):
-    with pytest.raises(ValueError, match="expected probabilities of free cells that add up to 1"):
+    with pytest.raises(
+        ValueError, match="expected probabilities of legal actions that add up to 1"
+    ):
         policy_of(Fixed(row), "O")
 
 

@@ -13,14 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import uniform
+from baselines.exact.policy import Policy, probabilities_of
 from baselines.rows import Row
-from baselines.task import Task
-from tile_envs.agents import Agent, ask
-from tile_envs.checks import checked_actions
-from tile_envs.tictactoe import TicTacToe
+from tile_envs.agents import Agent
 from tile_envs.tictactoe.positions import CELLS, DIGITS, POWERS, O, X, solve
-
-Policy = NDArray[np.float64]
 
 MARKS = {"X": X, "O": O}
 
@@ -50,28 +46,14 @@ def policy_of(agent: Agent, side: str) -> Policy:
         Its policy, zero where the other side is to move.
 
     Raises:
-        ValueError: If the agent plays a taken cell, or its probabilities do not add up to 1.
+        ValueError: See `probabilities_of`.
     """
     known = solve()
     mark = MARKS[side]
     codes = np.flatnonzero(known.reachable & ~known.over & (known.to_move == mark))
     observations = known.views[mark, codes]
-    masks = known.masks[codes].astype(np.bool_)
-    if hasattr(agent, "action_probabilities"):
-        chosen = np.asarray(agent.action_probabilities(observations), np.float64)
-    else:
-        actions, _ = ask(agent, observations, masks)
-        chosen = np.eye(CELLS)[checked_actions(actions, len(codes), CELLS)]
-    wrong = (chosen * ~masks).any(axis=1) | ~np.isclose(chosen.sum(axis=1), 1)
-    if wrong.any():
-        at = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"{type(agent).__name__} plays {np.round(chosen[at], 3).tolist()} as {side} on "
-            f"{known.marks[codes[at]].tolist()}: expected probabilities of free cells that add up "
-            "to 1."
-        )
     policy = np.zeros((3**CELLS, CELLS))
-    policy[codes] = chosen
+    policy[codes] = probabilities_of(agent, observations, known.masks[codes], f" as {side}")
     return policy
 
 
@@ -115,33 +97,24 @@ def side_shares(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
     }
 
 
-def evaluate_exactly(agent: Agent, name: str, task: Task, side: str) -> Row:
-    """Evaluate one side of an agent of tic-tac-toe.
+def exact_columns(agent: Agent, side: str) -> Row:
+    """Return what exact evaluation says of one side of an agent.
 
     Args:
         agent: See `policy_of`.
-        name: The agent's name in the row.
-        task: What it plays.
         side: "X" or "O".
 
     Returns:
-        The row: `agent, env, env_kwargs, side`, the shares `win, draw, loss` against random play,
-        and `worst`, the worst result (-1, 0 or 1) against every opponent.
+        The shares `win, draw, loss` against random play, and `worst`, the worst result (-1, 0 or 1)
+        against every opponent.
 
     Raises:
-        ValueError: If the game is another, or the agent plays illegal actions.
+        ValueError: If there is no such side, or the agent plays illegal actions.
     """
-    if not isinstance(task.game, TicTacToe):
-        raise ValueError(f"exact evaluation is for tic-tac-toe, not for {task.env}.")
+    if side not in MARKS:
+        raise ValueError(f"exact evaluation takes side X or O, got {side!r}.")
     policy = policy_of(agent, side)
-    return {
-        "agent": name,
-        "env": task.env,
-        "env_kwargs": {**task.env_kwargs, "side": side},
-        "side": side,
-        **against_random(policy, side)._asdict(),
-        "worst": worst_case(policy, side),
-    }
+    return {**against_random(policy, side)._asdict(), "worst": worst_case(policy, side)}
 
 
 def _layers() -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

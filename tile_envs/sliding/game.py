@@ -91,11 +91,16 @@ class SlidingGame:
         return Start(self.distribution, self.shape, tuple(fixed))
 
     @cached_property
+    def cells_needed(self) -> dict[int, int]:
+        """The number of cells that each tile index needs, for those that fit on this board."""
+        appearing = {*self.distribution.tiles, *self.start.tiles} - {0}
+        needed, cells = self.rules.cells_needed(appearing), math.prod(self.shape)
+        return {tile: number for tile, number in needed.items() if number <= cells}
+
+    @cached_property
     def largest_tile(self) -> int:
         """An upper bound of the tile indices that play can reach on this board."""
-        appearing = {*self.distribution.tiles, *self.start.tiles} - {0}
-        bound = self.rules.largest_on(math.prod(self.shape), appearing)
-        return min(bound, self.rules.largest)
+        return max(self.cells_needed)
 
     @property
     def n_values(self) -> int:

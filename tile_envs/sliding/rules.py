@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from itertools import pairwise, permutations
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -112,29 +112,26 @@ class Rules:
             )
         return self.faces.index(value)
 
-    def largest_on(self, n_cells: int, appearing: Iterable[int]) -> int:
-        """Return an upper bound of the tile indices that play can reach on a board of n cells.
+    def cells_needed(self, appearing: Iterable[int]) -> dict[int, int]:
+        """Return the number of cells that each tile index needs, if play can reach it at all.
 
         A tile that does not appear by itself is made of two others.  While the second of them is
         made, the first one takes up a cell, so the number of cells that a tile needs is the pebble
         number of its tree of merges: `need(c) = min over merges of max(need(a), 1 + need(b))`.
 
         Args:
-            n_cells: How many cells the board has.
             appearing: The indices of the tiles that appear by themselves.
         """
-        need: dict[int, float] = dict.fromkeys(appearing, 1)
+        need = dict.fromkeys(appearing, 1)
         changed = True
         while changed:
             changed = False
             for a, b, c in self.merges:
-                cells = min(
-                    max(need.get(first, math.inf), 1 + need.get(second, math.inf))
-                    for first, second in permutations((a, b))
-                )
-                if cells < need.get(c, math.inf):
-                    need[c], changed = cells, True
-        return max(tile for tile, cells in need.items() if cells <= n_cells)
+                if a in need and b in need:
+                    cells = min(max(need[a], 1 + need[b]), max(need[b], 1 + need[a]))
+                    if cells < need.get(c, cells + 1):
+                        need[c], changed = cells, True
+        return need
 
 
 def checked_spawn(rules: Rules, spawn: object) -> Spawn:

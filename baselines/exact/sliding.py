@@ -1,0 +1,100 @@
+"""Exact evaluation in small sliding games: the expected score of an agent, without sampling.
+
+The probabilities of boards are carried forward through the game, age by age (see `keys`): from the
+start boards, by the agent's probabilities to the afterstates, by those of the new tiles to the next
+states.  The expected score is the sum of all rewards on the way, each times its probability.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.exact.keys import tile_ages
+from baselines.exact.policy import probabilities_of
+from baselines.exact.size import check_size
+from baselines.exact.start import Boards, Mass, merged, start_boards
+from tile_envs.agents import Agent
+from tile_envs.sliding.game import SlidingGame
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What to expect of an agent's games.
+
+    Attributes:
+        score: The expected score.
+        moves: The expected number of moves.
+        ended: `(n_values,)`, the probability that a game ends with each tile as its largest.
+    """
+
+    score: float
+    moves: float
+    ended: NDArray[np.float64]
+
+
+def expected(agent: Agent, game: SlidingGame) -> Expected:
+    """Return the exact expected score of an agent whose play depends on the board alone.
+
+    Args:
+        agent: One with `action_probabilities`, or else with a `predict` that is a function of the
+            board.  It is asked once for each board that its games can reach.
+        game: A game that is small enough for its boards to be listed.
+
+    Raises:
+        ValueError: If the game is too large, or the agent plays illegal actions, or by more than
+            the board.
+    """
+    check_size(game)
+    ages = tile_ages(game.rules)
+    waiting: defaultdict[int, list[tuple[Boards, Mass]]] = defaultdict(list)
+
+    def add(boards: Boards, mass: Mass) -> None:
+        age = ages[boards].sum(axis=(1, 2))
+        for each in np.unique(age):
+            waiting[each].append((boards[age == each], mass[age == each]))
+
+    _check_function_of_board(agent, game)
+    score, moves, ended = 0.0, 0.0, np.zeros(game.n_values)
+    add(*start_boards(game))
+    while waiting:
+        parts = waiting.pop(min(waiting))
+        boards, mass = merged(*map(np.concatenate, zip(*parts, strict=True)))
+        after, rewards, masks = game.afterstates(boards)
+        going_on = masks.any(axis=1)
+        largest = boards[~going_on].max(axis=(1, 2), initial=0)
+        ended += np.bincount(largest, mass[~going_on], len(ended))
+        if not going_on.any():
+            continue
+        policy = probabilities_of(agent, boards[going_on], masks[going_on])
+        weights = policy * mass[going_on, None]
+        score += float((weights * rewards[going_on]).sum())
+        moves += float(weights.sum())
+        played = weights > 0
+        afterstates, mass = merged(after[going_on][played], weights[played])
+        parents, states, probabilities = game.replies(afterstates)
+        add(states, mass[parents] * probabilities)
+    return Expected(score, moves, ended)
+
+
+def _check_function_of_board(agent: Agent, game: SlidingGame) -> None:
+    """Check on the boards of the start that an agent plays the same when it is asked again.
+
+    Raises:
+        ValueError: If it does not.
+    """
+    boards, _ = start_boards(game)
+    masks = game.legal_actions(boards)
+    boards, masks = boards[masks.any(axis=1)], masks[masks.any(axis=1)]
+    reason = getattr(agent, "depends_on", "")
+    if not reason and len(boards):
+        first, again = (probabilities_of(agent, boards, masks) for _ in range(2))
+        reason = "" if np.array_equal(first, again) else "chance or memory"
+    if reason:
+        raise ValueError(
+            f"{type(agent).__name__} plays by more than the board ({reason}): exact evaluation "
+            "needs a function of the board, or action_probabilities. Leave out --exact."
+        )
