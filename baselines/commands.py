@@ -12,6 +12,8 @@ import tyro
 from baselines import training
 from baselines.evaluation import evaluate as evaluate_sampled
 from baselines.exact.evaluation import evaluate_exactly
+from baselines.exact.queries import answers, description, read_lines
+from baselines.exact.solver import solved
 from baselines.export import write_export
 from baselines.hyperparams import tuned
 from baselines.options import AgentOptions, EnvOptions
@@ -19,6 +21,7 @@ from baselines.play import play_against
 from baselines.recording import record as record_games
 from baselines.registry import AGENTS, Player, player, searching
 from baselines.rows import block, checked_path, write_rows
+from baselines.task import Task
 from tile_envs.checks import checked_count, checked_seed
 from tile_envs.modules import import_named
 
@@ -122,6 +125,34 @@ def _unfinished(found: Player, folder: str, allowed: bool) -> Player:
     return found._replace(name=f"{found.name}, unfinished")
 
 
+def solve(
+    env: str = "Tiles2048-v0",
+    shape: tuple[int, int] | None = None,
+    env_kwargs: EnvOptions | None = None,
+    query: Path | None = None,
+    out: Path | None = None,
+) -> None:
+    """Compute the value of every reachable board of a small sliding game under optimal play.
+
+    Args:
+        env: The environment's id; my_module:Id imports the module that registers it.
+        shape: Rows and columns of the board.
+        env_kwargs: The environment's options, such as '{"spawn": {"1": 0.75, "3": 0.25}}'.
+        query: A file with a question on each line, - for standard input: b (before a move) or a
+            (after it), and tile indices row by row, such as "b 2 2 0 0 0 0". Each is printed with
+            its value, or -1 if play cannot reach it, and nothing else is.
+        out: A folder for the solution, for `evaluate optimal --agent-kwargs '{"solution": "DIR"}'`;
+            one that is there already is read instead of solving the game again.
+    """
+    options = {**(env_kwargs or {}), **_given(shape=shape)}
+    lines = None if query is None else read_lines(query)
+    solution, seconds = solved(Task.of(env, options).game, out)
+    if lines is None:
+        print(description(solution, seconds))
+    else:
+        print("\n".join(answers(solution, lines)))
+
+
 def play(
     against: str,
     side: str = "X",
@@ -183,6 +214,7 @@ def _given(**values: Any) -> dict[str, Any]:
 COMMANDS: dict[str, Callable[..., Any]] = {
     "train": train,
     "evaluate": evaluate,
+    "solve": solve,
     "play": play,
     "record": record,
     "export": export,

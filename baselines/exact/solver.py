@@ -11,7 +11,10 @@ raises it.  Then their values are found from the last age to the first.
 
 from __future__ import annotations
 
+import sys
+import time
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
@@ -24,9 +27,10 @@ from baselines.exact.layers import (
     best_values,
     states_after,
 )
-from baselines.exact.size import check_size
-from baselines.exact.solution import Layers, Solution
+from baselines.exact.size import BYTES_PER_BOARD, check_size
+from baselines.exact.solution import FILE, Layers, Solution
 from baselines.exact.start import start_boards
+from tile_envs.game import Game
 from tile_envs.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import GameTables, Word, game_tables, rows_of
@@ -58,6 +62,47 @@ def solve(game: SlidingGame) -> Solution:
 def solution_of(game: SlidingGame) -> Solution:
     """Return the solution of a game, solved once per process; see `solve`."""
     return solve(game)
+
+
+def solved(game: Game, folder: Path | None = None) -> tuple[Solution, float]:
+    """Solve a game that a person asks for, and say its size before it starts.
+
+    Args:
+        game: The game.
+        folder: A folder that keeps the solution; one that is there is read.
+
+    Returns:
+        The solution, and the seconds that it took, without compilation.
+
+    Raises:
+        ValueError: If the game cannot be solved, or the folder holds a solution of another game.
+    """
+    if not isinstance(game, SlidingGame):
+        raise ValueError(f"the sliding games are solved, not {game}: see the agent minimax.")
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file, and a solution is a folder: give another --out.")
+    if folder is not None and (folder / FILE).exists():
+        began = time.perf_counter()
+        return Solution.load(folder, game), time.perf_counter() - began
+    boards = check_size(game)
+    size = boards * BYTES_PER_BOARD / 2**30
+    print(f"{game}: {boards:,} boards at most, {size:,.2f} GiB", file=sys.stderr)
+    _compile_steps(game)
+    began = time.perf_counter()
+    solution = solve(game)
+    seconds = time.perf_counter() - began
+    if folder is not None:
+        solution.save(folder)
+    return solution, seconds
+
+
+def _compile_steps(game: SlidingGame) -> None:
+    """Compile what the solver needs, if that is not on disk yet, by a solution of no boards."""
+    tables, nothing = game_tables(game), np.zeros(0, np.uint64)
+    keys_of(tables, np.zeros((0, 4), np.uint64))
+    afterstates_of(tables, states_after(tables, nothing, Word(1)))
+    add_expected(tables, nothing, Word(1), 1.0, nothing, np.zeros(0), np.zeros(0))
+    best_values(tables, nothing, nothing, np.zeros(0))
 
 
 class _New:

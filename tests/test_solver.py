@@ -1,0 +1,420 @@
+"""The solver of small sliding games: published values, brute force, laws of optimal play."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from oracle import merge_2048, merge_2584, move
+from powers3 import RULES as POWERS3
+
+from baselines.__main__ import main
+from baselines.agents import GreedyAgent, RandomAgent
+from baselines.exact.keys import tile_ages
+from baselines.exact.optimal import OptimalAgent
+from baselines.exact.queries import answers
+from baselines.exact.size import most_boards
+from baselines.exact.sliding import expected
+from baselines.exact.solution import FILE, Solution
+from baselines.exact.solver import solution_of, solve
+from baselines.exact.start import start_boards
+from baselines.search.expectimax import Expectimax
+from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame
+
+# Exact values of 2584 on 2×3 as a course published them in 2017, tile 1 with 0.9 and 2 with 0.1.
+PUBLISHED = """\
+b 2 2 0 0 0 0 = 1422.339261
+b 0 0 0 0 2 2 = 1422.339261
+a 2 2 0 0 0 0 = 1422.339261
+a 0 0 0 0 2 2 = 1422.339261
+b 2 0 2 0 0 0 = 1422.339262
+a 2 0 2 0 0 0 = 1422.339262
+b 0 0 0 0 4 2 = 1412.897933
+a 0 0 0 0 4 2 = 1412.893618
+b 0 0 0 0 0 0 = -1
+a 0 0 0 0 0 0 = -1
+b 0 0 0 1 0 0 = -1
+a 2 0 0 0 0 0 = 1424.161828
+a 2 2 2 2 2 2 = -1
+b 1 1 1 1 1 1 = -1
+b 33 32 31 30 29 28 = -1
+a 24 4 18 3 0 0 = -1
+b 7 12 4 10 4 2 = 0
+a 4 2 5 7 12 0 = 0
+b 8 5 6 2 3 2 = 1170.866621
+a 5 1 6 0 12 0 = 316.0030443
+a 1 0 0 0 0 0 = -1
+b 1 1 0 0 0 1 = 1426.366089
+a 1 1 0 0 0 1 = -1
+a 1 1 0 0 1 1 = -1
+a 1 0 0 0 0 1 = -1
+a 2 0 0 0 0 1 = -1
+a 0 0 0 0 1 2 = 1424.364258
+a 1 1 1 0 0 1 = -1
+a 10 0 0 0 0 1 = -1
+""".splitlines()
+
+GAME_2584 = SlidingGame(RULES_2584, (2, 3))
+GAME_2048 = SlidingGame(RULES_2048, (2, 3))
+TINY = [
+    SlidingGame(RULES_2048, (2, 2)),
+    SlidingGame(RULES_2584, (2, 2)),
+    SlidingGame(POWERS3, (2, 2)),
+    SlidingGame(RULES_2048, (2, 2), spawn={2: 0.5, 4: 0.3, 8: 0.2}, start_tiles=3),
+    SlidingGame(RULES_2584, (2, 2), spawn={1: 0.75, 3: 0.25}, start_tiles=(1, 5)),
+]
+MERGES = {"2048": merge_2048, "2584": merge_2584, "Powers3": lambda a, b: 3 * a if a == b else 0}
+
+
+def brute_force(game):
+    """Return the values of all reachable boards of faces, by recursion over the plain rules."""
+    merge = MERGES[game.name]
+    states, afterstates = {}, {}
+
+    def placed(board, face):
+        for r, row in enumerate(board):
+            for c, taken in enumerate(row):
+                if not taken:
+                    yield (*board[:r], (*row[:c], face, *row[c + 1 :]), *board[r + 1 :])
+
+    def after(board):
+        if board not in afterstates:
+            afterstates[board] = sum(
+                p * np.mean([before(state) for state in placed(board, face)])
+                for face, p in game.spawn
+            )
+        return afterstates[board]
+
+    def before(board):
+        if board not in states:
+            best = 0.0
+            for action in range(4):
+                moved, reward = move([list(row) for row in board], action, merge)
+                moved = tuple(map(tuple, moved))
+                if moved != board:
+                    best = max(best, reward + after(moved))
+            states[board] = best
+        return states[board]
+
+    boards, mass = start_boards(game)
+    faces = np.array(game.rules.faces)
+    start = [before(tuple(map(tuple, faces[board].tolist()))) for board in boards]
+    return states, afterstates, float(mass @ start)
+
+
+@pytest.mark.parametrize("line", PUBLISHED)
+def test_the_published_values_of_2584_come_out(line):
+    question, published = line.split(" = ")
+    (answer,) = answers(solution_of(GAME_2584), [question])
+    assert answer.startswith(f"{question} = ")
+    assert float(answer.split(" = ")[1]) == pytest.approx(float(published), abs=0.001)
+
+
+@pytest.mark.parametrize("game", TINY, ids=str)
+def test_every_board_has_the_value_of_a_plain_recursion(game):
+    solution = solve(game)
+    states, afterstates, start = brute_force(game)
+    assert solution.counts() == (len(states), len(afterstates))
+    for values, known in (
+        (solution.state_values, states),
+        (solution.afterstate_values, afterstates),
+    ):
+        faces = list(game.rules.faces)
+        boards = [[[faces.index(face) for face in row] for row in board] for board in known]
+        assert values(np.array(boards)) == pytest.approx(list(known.values()), rel=1e-12)
+    assert solution.start_value == pytest.approx(start)
+
+
+def test_the_last_moves_have_their_values_by_hand():
+    solution = solution_of(TINY[0])
+    # 32 16    left or right makes 8 of 4 + 4; neither new tile merges with the 16 or the 8 beside
+    #  4  4    the empty cell, so the game ends
+    assert solution.state_values([[[5, 4], [2, 2]]]) == 8
+    assert solution.afterstate_values([[[5, 4], [3, 0]]]) == 0
+    # 32 16    a 2 ends the game; a 4, with probability 0.1, leads to the board above
+    #  4  .
+    assert solution.afterstate_values([[[5, 4], [2, 0]]]) == pytest.approx(0.1 * 8)
+
+
+@pytest.mark.parametrize(
+    ("game", "states", "merged", "afterstates"),
+    [(TINY[0], 662, 110, 67), (GAME_2048, 85_844, 21_752, 14_883)],
+    ids=str,
+)
+def test_the_numbers_of_boards_are_the_published_ones(game, states, merged, afterstates):
+    solution = solution_of(game)
+    assert (len(solution.states), len(solution.afterstates)) == (merged, afterstates)
+    assert solution.counts()[0] == states
+
+
+def reachable(solution):
+    """Return all states of a solution, one of each symmetry class, as boards."""
+    width = solution.game.shape[1]
+    cells = math.prod(solution.game.shape)
+    shifts = np.uint64(5) * np.arange(cells, dtype=np.uint64)
+    tiles = (solution.states.keys[:, None] >> shifts & np.uint64(31)).astype(np.uint8)
+    return tiles.reshape(len(tiles), -1, width)
+
+
+@pytest.mark.parametrize("game", [*TINY, GAME_2048, GAME_2584], ids=str)
+def test_no_state_has_a_bellman_residual(game):
+    solution = solution_of(game)
+    boards = reachable(solution)
+    after, rewards, masks = game.afterstates(boards)
+    after, legal = after.reshape(-1, *game.shape), masks.reshape(-1) > 0
+    parents, states, probabilities = game.replies(after[legal])
+    following = solution.state_values(states)
+    expected_values = np.bincount(parents, probabilities * following)
+    of_actions = np.full(len(legal), -np.inf)
+    of_actions[legal] = rewards.reshape(-1)[legal] + expected_values
+    best = of_actions.reshape(masks.shape).max(axis=1)
+    best = np.where(masks.any(axis=1), best, 0.0)
+    assert np.abs(best - solution.state_values(boards)).max() < 1e-9
+
+
+@pytest.mark.parametrize("game", [GAME_2048, SlidingGame(RULES_2048, (3, 2)), TINY[1]], ids=str)
+def test_symmetric_boards_have_the_same_value(game):
+    solution = solution_of(game)
+    boards = reachable(solution)[::7]
+    values = solution.state_values(boards)
+    for cells in game.symmetries.cells:
+        images = boards.reshape(len(boards), -1)[:, cells].reshape(boards.shape)
+        assert np.array_equal(solution.state_values(images), values)
+
+
+def test_a_turned_board_has_the_same_values():
+    upright = solution_of(SlidingGame(RULES_2584, (3, 2)))
+    boards = reachable(solution_of(GAME_2584))[::11]
+    turned = upright.state_values(boards.transpose(0, 2, 1))
+    assert turned == pytest.approx(solution_of(GAME_2584).state_values(boards), rel=1e-12)
+
+
+def test_optimal_play_reaches_the_optimum_and_no_agent_more():
+    for game in (*TINY, GAME_2048, GAME_2584):
+        optimum = solution_of(game).start_value
+        assert expected(OptimalAgent(game), game).score == pytest.approx(optimum, rel=1e-12)
+        for agent in (RandomAgent(game), GreedyAgent(game)):
+            assert expected(agent, game).score < optimum
+
+
+def test_boards_that_cannot_be_reached_have_no_value():
+    solution = solution_of(GAME_2048)
+    assert np.isnan(solution.state_values(np.zeros((1, 2, 3), np.uint8)))[0]
+    with pytest.raises(ValueError, match="cannot reach the board"):
+        OptimalAgent(GAME_2048).action_values(np.full((1, 2, 3), 5))
+
+
+def test_a_solution_is_saved_and_loaded(tmp_path):
+    solution = solution_of(GAME_2048)
+    solution.save(tmp_path)
+    loaded = Solution.load(tmp_path, GAME_2048)
+    boards = reachable(solution)
+    assert np.array_equal(loaded.state_values(boards), solution.state_values(boards))
+    agent = OptimalAgent(GAME_2048, solution=str(tmp_path))
+    assert agent.solution.start_value == solution.start_value
+
+
+@pytest.mark.parametrize("cut", [0, 100, 3000, -1])
+def test_a_damaged_solution_is_refused(tmp_path, cut):
+    solution_of(GAME_2048).save(tmp_path)
+    content = bytearray((tmp_path / FILE).read_bytes())
+    if cut >= 0:
+        content[cut : cut + 4] = b"\xff\xff\xff\xff"
+    (tmp_path / FILE).write_bytes(content[:cut] if cut < 0 else content)
+    with pytest.raises(ValueError, match=r"solution\.npz"):
+        Solution.load(tmp_path, GAME_2048)
+
+
+def test_the_solution_of_another_game_is_refused(tmp_path):
+    solution_of(TINY[0]).save(tmp_path)
+    with pytest.raises(ValueError, match=r"another game|expected at most"):
+        Solution.load(tmp_path, GAME_2048)
+    with pytest.raises(ValueError, match="or of other options"):
+        Solution.load(tmp_path, dataclasses.replace(TINY[0], spawn={2: 1.0}))
+
+
+def test_values_that_are_out_of_order_are_refused(tmp_path):
+    solution = solution_of(TINY[0])
+    keys = solution.states.keys[::-1].copy()
+    states = dataclasses.replace(solution.states, keys=keys)
+    dataclasses.replace(solution, states=states).save(tmp_path)
+    with pytest.raises(ValueError, match="do not belong together"):
+        Solution.load(tmp_path, TINY[0])
+
+
+def test_no_game_has_more_boards_than_said():
+    for game in (*TINY, GAME_2048, GAME_2584):
+        solution = solution_of(game)
+        assert len(solution.afterstates) < len(solution.states) <= most_boards(game)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (4, 4)])
+def test_a_game_that_is_too_large_says_what_would_fit(shape):
+    with pytest.raises(ValueError, match=r"boards at most.*2×2, 2×3.* would fit"):
+        solve(SlidingGame(RULES_2584, shape))
+
+
+def test_ages_add_up_in_merges():
+    for rules in (RULES_2048, RULES_2584, POWERS3):
+        ages = tile_ages(rules)
+        assert all(ages[a] + ages[b] == ages[c] for a, b, c in rules.merges)
+    threes = Rules("Threes", (0, 1, 2, 3, 6), [(1, 2, 3), (2, 1, 3), (3, 3, 4)], {1: 1.0}, 6)
+    assert tile_ages(threes).tolist() == [0, 1, 1, 2, 4]
+
+
+def test_rules_whose_merges_do_not_add_up_are_refused():
+    rules = Rules("Odd", (0, 1, 2, 3), [(1, 1, 2), (1, 2, 2)], {1: 1.0}, 3)
+    with pytest.raises(ValueError, match="Odd cannot be solved"):
+        solve(SlidingGame(rules, (2, 2)))
+
+
+# The exact evaluation of agents.
+
+
+@pytest.mark.parametrize("make", [RandomAgent, GreedyAgent])
+def test_the_expected_score_is_that_of_sampled_games(make):
+    from baselines.evaluation import play
+
+    exact = expected(make(GAME_2584), GAME_2584)
+    record = play(make(GAME_2584, seed=1), "Tiles2584-v0", {"shape": (2, 3)}, 100_000, seed=2)
+    error = record.returns.std() / math.sqrt(len(record.returns))
+    assert abs(record.returns.mean() - exact.score) < 4 * error
+    assert record.moves / len(record.returns) == pytest.approx(exact.moves, rel=0.01)
+    for tile, share in enumerate(exact.ended):
+        sampled = (record.tiles == GAME_2584.rules.faces[tile]).mean()
+        assert abs(sampled - share) < 4 * math.sqrt(share * (1 - share) / 100_000) + 1e-4
+
+
+class Recurrent:
+    """Keeps a state."""
+
+    def predict(self, observation, state=None):  # noqa: D102
+        return np.zeros(len(observation), np.int64), "memory"
+
+
+class Whimsical:
+    """Draws its actions and does not say with which probabilities."""
+
+    def __init__(self, game):
+        self.agent = RandomAgent(game)
+
+    def predict(self, observation):  # noqa: D102
+        return self.agent.predict(observation)[0]
+
+
+class Stubborn:
+    """Plays up, legal or not."""
+
+    def predict(self, observation):  # noqa: D102
+        return np.zeros(len(observation), np.int64)
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        (Recurrent(), "keeps a state"),
+        (Whimsical(GAME_2048), "chance or memory"),
+        (Stubborn(), "legal actions"),
+        (Expectimax(OptimalAgent(GAME_2048), GAME_2048, milliseconds=5), "time"),
+        (Expectimax(OptimalAgent(GAME_2048), GAME_2048, samples=1), "drawn"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
+)
+def test_agents_that_play_by_more_than_the_board_are_refused(agent, message):
+    with pytest.raises(ValueError, match=message):
+        expected(agent, GAME_2048)
+
+
+def test_a_search_over_optimal_values_is_optimal_too():
+    game = TINY[0]
+    optimum = solution_of(game).start_value
+    for depth in (1, 2, 3):
+        searched = expected(Expectimax(OptimalAgent(game), game, depth), game)
+        assert searched.score == pytest.approx(optimum)
+
+
+# The commands.
+
+
+def run(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["baselines", *arguments])
+    main()
+
+
+SOLVE = ("solve", "--env", "Tiles2584-v0", "--shape", "2", "3")
+
+
+def test_the_command_prints_the_solution(monkeypatch, capsys, tmp_path):
+    for _ in range(2):  # the second time it is read
+        run(monkeypatch, *SOLVE, "--out", str(tmp_path / "solution"))
+        printed = capsys.readouterr().out
+        assert "815,828 (205,011 up to symmetry)" in printed
+        assert "525,758 (131,830 up to symmetry)" in printed
+        assert "1425.817560927" in printed
+    run(
+        monkeypatch,
+        *("evaluate", "optimal", "--env", "Tiles2584-v0", "--exact"),
+        *("--env-kwargs", '{"shape": [2, 3]}'),
+        *("--agent-kwargs", f'{{"solution": "{tmp_path / "solution"}"}}'),
+    )
+    assert "100.000% of the optimum" in capsys.readouterr().out
+
+
+def test_queries_are_answered_line_by_line_and_nothing_else_is_printed(
+    monkeypatch, capsys, tmp_path
+):
+    questions = [line.split(" = ")[0] for line in PUBLISHED]
+    path = tmp_path / "questions.txt"
+    path.write_text("\n".join(questions) + "\n")
+    run(monkeypatch, *SOLVE, "--query", str(path))
+    answered = capsys.readouterr().out.splitlines()
+    assert [line.split(" = ")[0] for line in answered] == questions
+    assert answered[0] == "b 2 2 0 0 0 0 = 1422.339260970"
+    assert answered[8] == "b 0 0 0 0 0 0 = -1"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("b 1 1 0 0 0", "line 2 is no question"),
+        ("b 1 1 0 0 0 0 0", "line 2 is no question"),
+        ("a 1 -1 0 0 0 0", "line 2 is no question"),
+        ("a 1 1.5 0 0 0 0", "line 2 is no question"),
+        ("c 1 1 0 0 0 0", "line 2 is no question"),
+        ("b 1 1 0 0 0 0 = 5", "line 2 is no question"),
+        ("\x00\x07", "line 2 is no question"),
+    ],
+)
+def test_a_line_that_is_no_question_is_named(monkeypatch, capsys, tmp_path, line, message):
+    path = tmp_path / "questions.txt"
+    path.write_text(f"b 1 1 0 0 0 0\n{line}\n")
+    with pytest.raises(SystemExit) as error:
+        run(monkeypatch, *SOLVE, "--query", str(path))
+    printed = capsys.readouterr()
+    assert error.value.code == 2
+    assert message in printed.err
+    assert printed.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("solve", "--env", "Tiles2584-v0"), "would fit"),
+        (("solve", "--env", "TicTacToe-v0"), "the sliding games are solved"),
+        (("solve", "--shape", "1", "3"), "shape must be"),
+        (("solve", "--shape", "2", "2", "--query", "missing.txt"), "missing.txt"),
+        (("solve", "--shape", "2", "2", "--out", __file__), "is a file"),
+        (
+            (
+                *("evaluate", "optimal", "--env-kwargs", '{"shape": [2, 2]}'),
+                *("--agent-kwargs", '{"solution": "missing"}'),
+            ),
+            "holds no solution",
+        ),
+    ],
+)
+def test_mistakes_are_one_line(monkeypatch, capsys, arguments, message):
+    with pytest.raises(SystemExit) as error:
+        run(monkeypatch, *arguments)
+    assert error.value.code == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
