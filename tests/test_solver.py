@@ -288,7 +288,8 @@ def test_the_expected_score_is_that_of_sampled_games(make):
 class Recurrent:
     """Keeps a state."""
 
-    def predict(self, observation, state=None):  # noqa: D102
+    def predict(self, observation, state=None):
+        """Return up and a state."""
         return np.zeros(len(observation), np.int64), "memory"
 
 
@@ -298,14 +299,16 @@ class Whimsical:
     def __init__(self, game):
         self.agent = RandomAgent(game)
 
-    def predict(self, observation):  # noqa: D102
+    def predict(self, observation):
+        """Return drawn actions."""
         return self.agent.predict(observation)[0]
 
 
 class Stubborn:
     """Plays up, legal or not."""
 
-    def predict(self, observation):  # noqa: D102
+    def predict(self, observation):
+        """Return up."""
         return np.zeros(len(observation), np.int64)
 
 
