@@ -16,7 +16,7 @@ from tile_envs.checks import as_integer, brief
 from tile_envs.game import Replies, Symmetries, board_symmetries
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding import render
-from tile_envs.sliding.placer import RANDOM, Placer, checked_placer
+from tile_envs.sliding.placer import RANDOM, Placer, checked_placer, possible_cells
 from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, Rules, Spawn, checked_face, checked_spawn
 from tile_envs.sliding.spawn import SpawnDistribution, Start
 from tile_envs.sliding.tables import Tables, compile_tables
@@ -127,23 +127,26 @@ class SlidingGame:
         return batch.afterstates(boards, self.rules)
 
     def replies(self, afterstates: ArrayLike) -> Replies:
-        """Return the boards that may follow afterstates: every new tile on every empty cell.
+        """Return the boards that may follow afterstates: every new tile on every possible cell.
 
-        They are listed tile by tile, the smallest first.
+        These are the empty cells, the worst ones, or the one that an object chooses (see
+        `tile_envs.sliding.placer`).  The boards are listed tile by tile, the smallest first.
 
         Raises:
-            ValueError: If these are not boards of the game.
+            ValueError: If these are not boards of the game, or the placer fails.
         """
         boards = batch.checked_boards(afterstates, self.rules)
-        parents, rows, columns = np.nonzero(boards == 0)
-        empty = np.bincount(parents, minlength=len(boards))
+        tables = compile_tables(self.rules, boards.shape[1:])
         parts = []
         for tile, probability in zip(
             self.distribution.tiles, self.distribution.probabilities, strict=True
         ):
+            cells = possible_cells(self.placer, tables, boards, tile)
+            parents, rows, columns = np.nonzero(cells)
             following = boards[parents]
             following[np.arange(len(parents)), rows, columns] = tile
-            parts.append((parents, following, probability / empty[parents]))
+            shares = probability / cells.sum(axis=(1, 2))[parents]
+            parts.append((parents, following, shares))
         return Replies(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:

@@ -189,17 +189,67 @@ def push(game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word) -> 
 
 
 @compiled
-def spawned(game: GameTables, after: Pushed, word: Word) -> Lines:
-    """Let a new tile appear after a push, where and as a random word says.
+def following(game: GameTables, action: Word, after: Pushed, word: Word) -> Lines:
+    """Return the rows of the state that follows a push, its new tile as a random word says.
 
     It is the tile that `tile_envs` makes of the same word.
     """
-    k = (word >> HALF) * game.empty_count[after.pattern] >> HALF
-    cell = game.empty_cell[after.pattern * ALL_CELLS + k]
+    a, b, c, d, tile = after.a, after.b, after.c, after.d, drawn_tile(game, word)
+    if game.adversarial is None:
+        k = (word >> HALF) * game.empty_count[after.pattern] >> HALF
+        cell = game.empty_cell[after.pattern * ALL_CELLS + k]
+        a, b, c, d = placed(a, b, c, d, cell, tile)
+    if is_vertical(action):
+        a, b, c, d = transposed(a, b, c, d)
+    if game.adversarial is not None:
+        cells = worst_cells(game, a, b, c, d, tile)
+        a, b, c, d = placed(a, b, c, d, one_of(game, cells, word), tile)
+    return a, b, c, d
+
+
+@compiled
+def drawn_tile(game: GameTables, word: Word) -> Word:
+    """Return the index of the tile that a random word makes appear."""
     which = 0
     while (word & LOW_HALF) >= game.thresholds[which]:
         which += 1
-    return placed(after.a, after.b, after.c, after.d, cell, game.tiles[which])
+    tile: Word = game.tiles[which]
+    return tile
+
+
+@compiled
+def one_of(game: GameTables, cells: Word, word: Word) -> Word:
+    """Choose one of a set of cells by a random word, and return it as `placed` takes it."""
+    k = (word >> HALF) * count(cells) >> HALF
+    for _ in range(k):
+        cells &= cells - ONE
+    row, column = divmod(count((cells & ~cells + ONE) - ONE), Word(game.columns))
+    return row << CELL | column * CELL
+
+
+@compiled
+def count(cells: Word) -> Word:
+    """Return the number of cells of a set."""
+    n = Word(0)
+    while cells:
+        cells &= cells - ONE
+        n += ONE
+    return n
+
+
+@compiled
+def possible_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word) -> Word:
+    """Return where a tile may appear on an afterstate, as `worst_cells` does."""
+    if game.adversarial is not None:
+        return worst_cells(game, a, b, c, d, tile)
+    cells, bit = Word(0), ONE
+    for i in range(game.rows):
+        row = line_of(a, b, c, d, i)
+        for j in range(game.columns):
+            if not row >> Word(j) * CELL & CELL_IN_LINE:
+                cells |= bit
+            bit <<= ONE
+    return cells
 
 
 @compiled
@@ -253,7 +303,7 @@ def worst_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word
 @compiled
 def gain(game: GameTables, action: int, line: Word) -> Word:
     """Return what a line adds to the value of a push: its reward and the cells it leaves empty."""
-    pushed = game.pushed[game.offsets[action] + line]
+    pushed: Word = game.pushed[game.offsets[action] + line]
     return (pushed >> TO_EMPTY & EMPTY) + (pushed >> TO_REWARD & REWARD)
 
 
