@@ -101,10 +101,10 @@ class Expectimax(ValueAgent):
                 f"samples draws the cells of new tiles uniformly, and the placer is "
                 f"{brief(game.placer)}: give samples=0, which weights all new tiles."
             )
-        compiled = isinstance(agent, NTuple) and isinstance(game.placer, str) and weights_all
+        can_compile = weights_all and isinstance(game.placer, str)
         self._searches: list[Search] = [
             CompiledSearch(agent, game, table_bits)
-            if compiled
+            if isinstance(agent, NTuple) and can_compile
             else BatchedSearch(agent, game, samples, rng)
             for rng in np.random.default_rng(0).spawn(checked_count(threads, "threads"))
         ]

@@ -104,7 +104,8 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
             Observation, reward, terminated, truncated and info.
 
         Raises:
-            ValueError: If the action is not an integer from 0 to 3.
+            ValueError: If the action is not an integer from 0 to 3, or a user's placer chooses a
+                cell that is not empty; nothing has changed then.
             ResetNeeded: Before the first `reset` and after the end of a game.
         """
         if self._ended is not False:
