@@ -9,6 +9,7 @@ from test_envs import IDS
 import tile_envs  # noqa: F401
 from baselines.agents import RandomAgent
 from tile_envs.sliding import RULES_2048, afterstates
+from tile_envs.sliding.placer import Placer
 from tile_envs.tictactoe import afterstates as ttt_afterstates
 
 SLIDING = ["Tiles2048-v0", "Tiles2584-v0"]
@@ -48,6 +49,10 @@ BAD_SLIDING_OPTIONS = [
     ({"start_tiles": [2] * 17}, r"1 to 16 tiles"),
     ({"start_tiles": [7]}, r"7 is not a tile of"),
     ({"shape": (2, 2), "start_tiles": 5}, r"1 to 4 tiles on a 2×2 board"),
+    ({"placer": "adversarial"}, r"placer must be 'random', 'adversary' or an object with place"),
+    ({"placer": None}, r"got None"),
+    ({"placer": object()}, r"placer must be .*object"),
+    ({"placer": Placer}, r"placer must be .*Placer"),
     ({"max_illegal": 0}, r"max_illegal must be a positive integer, got 0"),
     ({"max_illegal": None}, r"got None"),
     ({"render_mode": "svg"}, r"render_mode must be .*'svg'"),

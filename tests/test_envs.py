@@ -19,6 +19,8 @@ VARIANTS = [
     ("Tiles2048-v0", {"shape": (2, 3), "spawn": {2: 0.8, 4: 0.2}, "start_tiles": [2, 2]}),
     ("Tiles2584-v0", {"shape": (4, 2), "spawn": {1: 0.75, 3: 0.25}}),
     ("Tiles2048-v0", {"shape": (3, 2), "spawn": {8: 1.0}, "start_tiles": 3}),
+    ("Tiles2048-v0", {"placer": "adversary"}),
+    ("Tiles2584-v0", {"placer": "adversary", "shape": (2, 3), "spawn": {1: 0.75, 3: 0.25}}),
     ("TicTacToe-v0", {"opponent": "minimax", "side": "O"}),
     ("TicTacToe-v0", {"opponent": "minimax_first", "side": "random"}),
     ("TicTacToe-v0", {"side": "both"}),

@@ -7,6 +7,7 @@ import numpy as np
 import oracle
 import powers3
 import pytest
+from placers import LastCell, worst_by_force
 
 from baselines.agents import ValueAgent
 from baselines.episodes import collect
@@ -17,6 +18,7 @@ from tile_envs.games import vector_env
 from tile_envs.random_stream import consecutive
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.sliding.kernels import game_tables
+from tile_envs.sliding.placer import NAMED
 from tile_envs.tictactoe import TicTacToe
 
 TILES_2048, TILES_2584 = SlidingGame(RULES_2048), SlidingGame(RULES_2584)
@@ -60,15 +62,16 @@ def brute_force(made, board, depth):
         if left == 0:
             # The network's value of an afterstate, without the reward that led to it.
             return float(made_value(after.tobytes()))
-        cells = np.argwhere(after == 0)
         total = 0.0
-        for (row, column), (tile, chance) in itertools.product(
-            cells, zip(distribution.tiles, distribution.probabilities, strict=True)
-        ):
-            following = after.copy()
-            following[row, column] = tile
-            best = action_values(following, left).max()
-            total += chance / len(cells) * (best if np.isfinite(best) else 0.0)
+        for tile, chance in zip(distribution.tiles, distribution.probabilities, strict=True):
+            cells = np.flatnonzero(after == 0)
+            if game.placer == "adversary":
+                cells = worst_by_force(game, after, tile)
+            for cell in cells:
+                following = after.copy()
+                following.flat[cell] = tile
+                best = action_values(following, left).max()
+                total += chance / len(cells) * (best if np.isfinite(best) else 0.0)
         return total
 
     @cache
@@ -101,8 +104,9 @@ def brute_force(made, board, depth):
 @pytest.mark.parametrize("shape", [(4, 4), (2, 3), (3, 2)])
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("kind", [lambda made: made, AnyAgent])
-def test_search_is_its_definition(rules, spawn, shape, depth, kind):
-    made = learner(SlidingGame(rules, shape, spawn))
+@pytest.mark.parametrize("placer", NAMED)
+def test_search_is_its_definition(rules, spawn, shape, depth, kind, placer):
+    made = learner(SlidingGame(rules, shape, spawn, placer=placer))
     # The transposition table is small enough to be overwritten all the time.
     agent = Expectimax(kind(made), made.game, depth, table_bits=8)
     boards = np.random.default_rng(2).integers(1, 7, (3, *shape), np.uint8)
@@ -287,3 +291,26 @@ def test_search_in_a_game_made_of_rules_beats_greedy_play():
 
 def chosen(agent, observations, masks):
     return agent.predict(observations)[0]
+
+
+def test_objects_that_place_tiles_are_searched_with():
+    made = learner(SlidingGame(RULES_2048, (2, 3)))
+    game = SlidingGame(RULES_2048, (2, 3), placer=LastCell())
+    board = np.array([[1, 1, 0], [0, 2, 2]], np.uint8)
+    found = Expectimax(made, game, 2).action_values(board[None])[0]
+    after, rewards, masks = game.afterstates(board[None])
+    for action in range(4):
+        expected = -np.inf
+        if masks[0, action]:
+            states = game.replies(after[:, action]).boards
+            best = made.action_values(states).max(axis=1)
+            assert len(states) == 2
+            expected = rewards[0, action] + best @ game.distribution.probabilities
+        assert found[action] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("placer", ["adversary", LastCell()])
+def test_new_tiles_are_not_drawn_where_a_placer_chooses_their_cells(placer):
+    game = SlidingGame(RULES_2048, placer=placer)
+    with pytest.raises(ValueError, match=r"samples draws .* uniformly, and the placer is .*: give"):
+        Expectimax(learner(), game, 2, samples=3)

@@ -15,6 +15,8 @@ GAMES = [
     SlidingGame(RULES_2048),
     SlidingGame(RULES_2048, (2, 3), {2: 0.8, 4: 0.2}, [2, 2]),
     SlidingGame(RULES_2584, (3, 2), {1: 0.75, 3: 0.25}, 3),
+    SlidingGame(RULES_2048, placer="adversary"),
+    SlidingGame(RULES_2584, (3, 2), {1: 0.75, 3: 0.25}, placer="adversary"),
     TicTacToe(),
     TicTacToe("minimax", "O"),
     TicTacToe("minimax_first", "random"),

@@ -28,6 +28,7 @@ from tile_envs.games import vector_env
 from tile_envs.random_stream import Stream, consecutive, start, starts
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.sliding.kernels import game_tables, rows_of
+from tile_envs.sliding.placer import NAMED
 from tile_envs.tictactoe import TicTacToe
 
 TILES_2048, TILES_2584 = SlidingGame(RULES_2048), SlidingGame(RULES_2584)
@@ -138,8 +139,9 @@ def test_values_are_the_same_from_all_eight_sides(rules):
 @by_rules
 @pytest.mark.parametrize("rare", [False, True])
 @pytest.mark.parametrize("shape", [(4, 4), (2, 3), (4, 3)])
-def test_compiled_games_are_those_of_the_package(rules, rare, shape):
-    game = SlidingGame(rules, shape, RARE_SPAWN[rules] if rare else None)
+@pytest.mark.parametrize("placer", NAMED)
+def test_compiled_games_are_those_of_the_package(rules, rare, shape, placer):
+    game = SlidingGame(rules, shape, RARE_SPAWN[rules] if rare else None, placer=placer)
     learner = with_random_weights(made(game, network="012 134"))
     scores, tiles, moves = learner.play_greedily(consecutive(77, 30))
     envs = vector_env(game, 30)

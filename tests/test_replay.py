@@ -22,6 +22,7 @@ GOOD = {
 VARIANTS = [
     ("Tiles2048-v0", {}),
     ("Tiles2584-v0", {"shape": [2, 3], "spawn": {"1": 0.75, "3": 0.25}, "max_illegal": 3}),
+    ("Tiles2048-v0", {"placer": "adversary"}),
     ("TicTacToe-v0", {"opponent": "minimax", "side": "random"}),
     ("TicTacToe-v0", {"side": "both"}),
 ]

@@ -199,7 +199,8 @@ class GameVectorEnv(
             each with its `_key`.  All arrays are fresh.
 
         Raises:
-            ValueError: If the actions are not `num_envs` integers inside the action space.
+            ValueError: If the actions are not `num_envs` integers inside the action space, or a
+                user's placer of tiles fails; nothing has changed then.
             ResetNeeded: Before the first `reset`; or if a game is over and autoreset is disabled.
         """
         actions = checked_actions(actions, self.num_envs, self.game.n_actions)

@@ -48,6 +48,7 @@ def vector_env(
             game.shape,
             dict(game.spawn),
             game.start_tiles,
+            game.placer,
             autoreset_mode=autoreset_mode,
             rules=game.rules,
         )

@@ -100,7 +100,16 @@ class Stream:
     def word(self) -> int:
         """Draw the next random word."""
         if not self._words:
-            positions = ahead(np.array(self._end, np.uint64), self._AHEAD)
-            self._end = int(positions[-1])
-            self._words = mix(positions)[::-1].tolist()
+            self._mix()
         return self._words.pop()
+
+    def peek(self) -> int:
+        """Return the next random word without drawing it."""
+        if not self._words:
+            self._mix()
+        return self._words[-1]
+
+    def _mix(self) -> None:
+        positions = ahead(np.array(self._end, np.uint64), self._AHEAD)
+        self._end = int(positions[-1])
+        self._words = mix(positions)[::-1].tolist()

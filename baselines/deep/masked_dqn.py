@@ -64,12 +64,13 @@ class MaskedDQN(DQN):
         # A copy: the dictionary is the caller's.
         self.policy_kwargs = self.policy_kwargs | {"gamma": self.gamma}
         if self.env is not None:
-            game = rules_of(game_of(self.env))
-            saved = self.policy_kwargs.setdefault("game", game)
+            text = rules_of(game_of(self.env))
+            game = game_from_json(text)
+            saved = game_from_json(self.policy_kwargs.setdefault("game", text))
             if saved != game:
                 raise ValueError(
-                    f"the model plays {game_from_json(saved)}, and the environment is one of "
-                    f"{game_from_json(game)} with other rules or another board."
+                    f"the model plays {saved}, and the environment is one of {game} with other "
+                    "rules or another board."
                 )
         super()._setup_model()
 

@@ -20,7 +20,6 @@ from tile_envs.sliding.kernels import (
     Word,
     is_vertical,
     push,
-    spawned,
     transposed,
 )
 
@@ -121,15 +120,6 @@ def best_move(
 def room_for(net: Net, afterstates: Word) -> Word:
     """Return the room that `best_move` needs: indices, and for each afterstate reward and tile."""
     return afterstates * (Word(net.turns) * net.lanes + Word(2))
-
-
-@compiled
-def following(game: GameTables, action: Word, after: Pushed, word: Word) -> tuple[Word, ...]:
-    """Return the rows of the state that follows, its new tile as a random word says."""
-    a, b, c, d = spawned(game, after, word)
-    if is_vertical(action):
-        return transposed(a, b, c, d)
-    return a, b, c, d
 
 
 @compiled_loop

@@ -21,13 +21,14 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     CELL,
-    CELL_IN_LINE,
     ONE,
     GameTables,
     Word,
+    count,
     game_tables,
     mixed,
     placed,
+    possible_cells,
     rows_of,
     transposed,
 )
@@ -130,34 +131,37 @@ def afterstate_value(
     place = mixed(first ^ mixed(second)) & Word(len(table.values) - 1)
     if table.keys[place, 0] == first and table.keys[place, 1] == second:
         return np.float32(table.values[place])
-    total, empty = np.float64(0), 0
-    for line in range(game.rows):
-        row = a if line == 0 else b if line == 1 else c if line == 2 else d
-        for column in range(game.columns):
-            shift = Word(column) * CELL
-            if row >> shift & CELL_IN_LINE:
-                continue
-            empty += 1
-            cell = Word(line) << CELL | shift
-            for i in range(len(game.tiles)):
-                e, f, g, h = placed(a, b, c, d, cell, game.tiles[i])
-                highest = np.float32(-np.inf)
-                if left == ONE:
-                    highest = best_move(game, net, e, f, g, h, indices, Word(0))[3]
-                else:
-                    columns = transposed(e, f, g, h)
-                    for direction in range(4):
-                        action = Word(direction)
-                        after = pushed_to(game, action, e, f, g, h, columns)
-                        if after.changed:
-                            p, q, r, s = rows_after(game, action, after)
-                            value = afterstate_value(
-                                game, net, table, p, q, r, s, left - ONE, indices
-                            )
-                            highest = max(highest, value + np.float32(after.reward))
-                if highest > -np.inf:
-                    total += game.probabilities[i] * highest
-    value = np.float32(total / empty)
+    n_tiles = len(game.tiles)
+    together = n_tiles if game.adversarial is None else 1  # so many tiles may lie on the same cells
+    expected = np.float64(0)
+    for begin in range(0, n_tiles, together):
+        cells = possible_cells(game, a, b, c, d, game.tiles[begin])
+        total = np.float64(0)
+        for line in range(game.rows):
+            for column in range(game.columns):
+                if not cells >> Word(line * game.columns + column) & ONE:
+                    continue
+                cell = Word(line) << CELL | Word(column) * CELL
+                for i in range(begin, begin + together):
+                    e, f, g, h = placed(a, b, c, d, cell, game.tiles[i])
+                    highest = np.float32(-np.inf)
+                    if left == ONE:
+                        highest = best_move(game, net, e, f, g, h, indices, Word(0))[3]
+                    else:
+                        columns = transposed(e, f, g, h)
+                        for direction in range(4):
+                            action = Word(direction)
+                            after = pushed_to(game, action, e, f, g, h, columns)
+                            if after.changed:
+                                p, q, r, s = rows_after(game, action, after)
+                                value = afterstate_value(
+                                    game, net, table, p, q, r, s, left - ONE, indices
+                                )
+                                highest = max(highest, value + np.float32(after.reward))
+                    if highest > -np.inf:
+                        total += game.probabilities[i] * highest
+        expected += total / count(cells)
+    value = np.float32(expected)
     table.keys[place, 0], table.keys[place, 1] = first, second
     table.values[place] = value
     return value

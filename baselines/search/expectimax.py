@@ -5,10 +5,11 @@ the greedy player on afterstates, depth 2 is max, chance, max.  With q moves lef
 value of an afterstate s' is
 
     A(s', 0) = V(s'),
-    A(s', q) = Σ over new tiles  P(tile) / (number of empty cells) · max over a (r + A(s'', q - 1)),
+    A(s', q) = Σ over new tiles  P(tile) / (number of its cells) · max over a (r + A(s'', q - 1)),
 
 where action a leads from s' and its new tile to s'' with reward r; the max is 0 where no action is
-legal.  V is that of any agent with action values, which include the reward.
+legal.  The cells of a tile are those on which the game's placer may place it: all empty ones, if it
+is chance.  V is that of any agent with action values, which include the reward.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from numpy.typing import NDArray
 from baselines.agents import Observations, ValueAgent
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.compiled_expectimax import CompiledSearch
-from tile_envs.checks import as_integer, checked_count
+from tile_envs.checks import as_integer, brief, checked_count
 from tile_envs.game import Game, Replies
 from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.placer import RANDOM
 from tile_envs.sliding.tables import CELLS
 
 DEEPEST = 100
@@ -42,9 +44,9 @@ class Expectimax(ValueAgent):
     """Searches with the values of another agent.
 
     Args:
-        agent: The agent whose values are searched with; with an n-tuple network the search is
-            compiled code.
-        game: The game, whose spawn distribution weights the new tiles.
+        agent: The agent whose values are searched with; with an n-tuple network and a named placer
+            the search is compiled code.
+        game: The game, whose spawn distribution weights the new tiles and whose placer places them.
         depth: The number of moves of the player that are looked at, at least 1.
         deeper: Depths for boards with few empty cells: `{3: 4}` looks at 4 moves where at most 3
             cells are empty.
@@ -55,10 +57,11 @@ class Expectimax(ValueAgent):
         threads: The number of boards that are searched at once.
         samples: If above 0, the number of new tiles that are drawn for each afterstate, instead of
             weighting all, by random numbers that are the same in each run; the search is not
-            compiled then.
+            compiled then.  Only for new tiles that are placed uniformly.
 
     Raises:
-        ValueError: If a number is outside its range, or the game is not a sliding game.
+        ValueError: If a number is outside its range, the game is not a sliding game, or tiles
+            cannot be drawn because a placer chooses their cells.
     """
 
     version: ClassVar[int] = 1
@@ -93,9 +96,15 @@ class Expectimax(ValueAgent):
             raise ValueError("a search by chance plays the sliding games, not tic-tac-toe.")
         self._game, self._milliseconds = game, milliseconds
         weights_all = _checked_samples(samples) == 0
+        if not weights_all and game.placer != RANDOM:
+            raise ValueError(
+                f"samples draws the cells of new tiles uniformly, and the placer is "
+                f"{brief(game.placer)}: give samples=0, which weights all new tiles."
+            )
+        can_compile = weights_all and isinstance(game.placer, str)
         self._searches: list[Search] = [
             CompiledSearch(agent, game, table_bits)
-            if isinstance(agent, NTuple) and weights_all
+            if isinstance(agent, NTuple) and can_compile
             else BatchedSearch(agent, game, samples, rng)
             for rng in np.random.default_rng(0).spawn(checked_count(threads, "threads"))
         ]
@@ -173,9 +182,9 @@ class BatchedSearch:
         if self._samples:
             yield from (self._drawn(after) for _ in range(self._samples))
         else:
-            tiles = len(self._game.distribution.tiles)  # the replies are listed tile by tile
-            parts = (np.split(column, tiles) for column in self._game.replies(after))
-            yield from map(Replies, *parts)
+            parts = len(self._game.distribution.tiles)
+            split = (np.array_split(column, parts) for column in self._game.replies(after))
+            yield from map(Replies, *split)
 
     def _drawn(self, after: Observations) -> Replies:
         """Return one state that may follow each afterstate, its new tile drawn."""

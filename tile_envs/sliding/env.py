@@ -13,6 +13,7 @@ from tile_envs.checks import checked_action, checked_board_shape, checked_score
 from tile_envs.game_env import GameEnv, Info
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.placer import RANDOM, Placer, place
 from tile_envs.sliding.rules import DOWN, LEFT, MAX_SIDE, UP, Rules
 from tile_envs.sliding.tables import (
     CELL_BITS,
@@ -57,16 +58,18 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
         shape: Sequence[int] = (4, 4),
         spawn: Mapping[int | str, float] | None = None,
         start_tiles: int | Sequence[int] = 2,
+        placer: str | Placer = RANDOM,
         max_illegal: int = 100,
         render_mode: str | None = None,
         rules: Rules | Mapping[str, Any] | None = None,
     ) -> None:
-        game = sliding_game(rules or self.usual_rules, shape, spawn, start_tiles)
+        game = sliding_game(rules or self.usual_rules, shape, spawn, start_tiles, placer)
         super().__init__(game, max_illegal, render_mode)
         self.observation_space = spaces.Box(0, game.rules.largest, game.shape, np.uint8)
         self.action_space = spaces.Discrete(game.n_actions)
         self._faces = game.rules.faces
         self._distribution = game.distribution
+        self._places_uniformly = game.placer == RANDOM
         self._offsets = game.tables.offsets.tolist()
         self._masks = list(batch.MASKS)
         self._rows: Sequence[int] = (0,) * MAX_SIDE
@@ -101,7 +104,8 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
             Observation, reward, terminated, truncated and info.
 
         Raises:
-            ValueError: If the action is not an integer from 0 to 3.
+            ValueError: If the action is not an integer from 0 to 3, or a user's placer chooses a
+                cell that is not empty; nothing has changed then.
             ResetNeeded: Before the first `reset` and after the end of a game.
         """
         if self._ended is not False:
@@ -121,28 +125,40 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
         a, b, c, d = self._columns if vertical else self._rows
         a, b, c, d = table[offset + a], table[offset + b], table[offset + c], table[offset + d]
 
-        word = self._stream.word()
-        tile = self._distribution.tile(word)
-        pattern = (
-            action * PATTERN_ACTION_WEIGHT
-            + (a >> EMPTY_SHIFT & EMPTY_MASK)
-            + (b >> EMPTY_SHIFT & EMPTY_MASK) * _SECOND
-            + (c >> EMPTY_SHIFT & EMPTY_MASK) * _THIRD
-            + (d >> EMPTY_SHIFT & EMPTY_MASK) * _FOURTH
-        )
-        k = (word >> 32) * self._empty_count[pattern] >> 32
-        cell = self._empty_cell[pattern * CELLS + k]
         lines = [a & LINE_MASK, b & LINE_MASK, c & LINE_MASK, d & LINE_MASK]
-        lines[cell >> CELL_BITS] |= tile << (cell & CELL_MASK)
-
-        if vertical:
-            self._set_lines(_transpose(*lines), lines)
+        if self._places_uniformly:
+            word = self._stream.word()
+            tile = self._distribution.tile(word)
+            pattern = (
+                action * PATTERN_ACTION_WEIGHT
+                + (a >> EMPTY_SHIFT & EMPTY_MASK)
+                + (b >> EMPTY_SHIFT & EMPTY_MASK) * _SECOND
+                + (c >> EMPTY_SHIFT & EMPTY_MASK) * _THIRD
+                + (d >> EMPTY_SHIFT & EMPTY_MASK) * _FOURTH
+            )
+            k = (word >> 32) * self._empty_count[pattern] >> 32
+            cell = self._empty_cell[pattern * CELLS + k]
+            lines[cell >> CELL_BITS] |= tile << (cell & CELL_MASK)
+            turned = _transpose(*lines)
+            self._set_lines(*((turned, lines) if vertical else (lines, turned)))
         else:
-            self._set_lines(lines, _transpose(*lines))
+            tile = self._place(lines, vertical)
         self._largest = max(tile, max(a, b, c, d) >> LARGEST_SHIFT)
         reward: int = a + b + c + d >> REWARD_SHIFT & REWARD_MASK
         self._score += reward
         return reward
+
+    def _place(self, lines: Sequence[int], vertical: bool) -> int:
+        """Let the placer set a tile on the lines of an afterstate; return the tile."""
+        word = self._stream.peek()  # drawn below, once the placer has answered
+        tile = self._distribution.tile(word)
+        turned = _transpose(*lines)
+        packed = np.array((turned, lines) if vertical else (lines, turned))[:, :, None]
+        words = np.array([word], np.uint64)
+        place(self.game.placer, self.game.tables, packed, np.array([tile]), words)
+        self._stream.word()
+        self._set_lines(*packed[:, :, 0].tolist())
+        return tile
 
     def _set_lines(self, rows: Sequence[int], columns: Sequence[int]) -> None:
         """Take over a board's lines, and find its legal actions."""
@@ -216,7 +232,7 @@ def _transpose(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
     return a, b, c ^ swap << 5, d ^ swap
 
 
-def sliding_game(rules: Any, shape: Any, spawn: Any, start_tiles: Any) -> SlidingGame:
+def sliding_game(rules: Any, shape: Any, spawn: Any, start_tiles: Any, placer: Any) -> SlidingGame:
     """Return the game of an environment's arguments, which it checks.
 
     Raises:
@@ -224,4 +240,4 @@ def sliding_game(rules: Any, shape: Any, spawn: Any, start_tiles: Any) -> Slidin
     """
     if rules is None:
         raise ValueError("rules must be given: make a registered game with gym.make(id).")
-    return SlidingGame(rules, shape, spawn, start_tiles)
+    return SlidingGame(rules, shape, spawn, start_tiles, placer)

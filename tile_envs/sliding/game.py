@@ -16,6 +16,7 @@ from tile_envs.checks import as_integer, brief
 from tile_envs.game import Replies, Symmetries, board_symmetries
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding import render
+from tile_envs.sliding.placer import RANDOM, Placer, checked_placer, possible_cells
 from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, Rules, Spawn, checked_face, checked_spawn
 from tile_envs.sliding.spawn import SpawnDistribution, Start
 from tile_envs.sliding.tables import Tables, compile_tables
@@ -36,6 +37,8 @@ class SlidingGame:
         spawn: The distribution of the new tile, as a mapping of face to probability or as
             `(face, probability)` pairs; None is that of the rules.
         start_tiles: How many tiles a game starts with, or their faces.
+        placer: Who places the new tiles: "random", "adversary", or an object with `place` (see
+            `tile_envs.sliding.placer`).
 
     Raises:
         ValueError: If a value is not as described.
@@ -45,12 +48,14 @@ class SlidingGame:
     shape: tuple[int, int] = (4, 4)
     spawn: Spawn = None  # type: ignore[assignment] # None is replaced below
     start_tiles: int | tuple[int, ...] = 2
+    placer: str | Placer = RANDOM
 
     def __post_init__(self) -> None:
         rules = Rules.of(self.rules)
         shape = _checked_shape(self.shape)
         spawn = rules.spawn if self.spawn is None else checked_spawn(rules, self.spawn)
         start_tiles = _checked_start_tiles(self.start_tiles, rules, shape)
+        checked_placer(self.placer)
         values = {"rules": rules, "shape": shape, "spawn": spawn, "start_tiles": start_tiles}
         for name, value in values.items():
             object.__setattr__(self, name, value)  # the usual way into a frozen dataclass
@@ -127,23 +132,26 @@ class SlidingGame:
         return batch.afterstates(boards, self.rules)
 
     def replies(self, afterstates: ArrayLike) -> Replies:
-        """Return the boards that may follow afterstates: every new tile on every empty cell.
+        """Return the boards that may follow afterstates: every new tile on every possible cell.
 
-        They are listed tile by tile, the smallest first.
+        These are the empty cells, the worst ones, or the one that an object chooses (see
+        `tile_envs.sliding.placer`).  The boards are listed tile by tile, the smallest first.
 
         Raises:
-            ValueError: If these are not boards of the game.
+            ValueError: If these are not boards of the game, or the placer fails.
         """
         boards = batch.checked_boards(afterstates, self.rules)
-        parents, rows, columns = np.nonzero(boards == 0)
-        empty = np.bincount(parents, minlength=len(boards))
+        tables = compile_tables(self.rules, boards.shape[1:])
         parts = []
         for tile, probability in zip(
             self.distribution.tiles, self.distribution.probabilities, strict=True
         ):
+            cells = possible_cells(self.placer, tables, boards, tile)
+            parents, rows, columns = np.nonzero(cells)
             following = boards[parents]
             following[np.arange(len(parents)), rows, columns] = tile
-            parts.append((parents, following, probability / empty[parents]))
+            shares = probability / cells.sum(axis=(1, 2))[parents]
+            parts.append((parents, following, shares))
         return Replies(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
@@ -151,13 +159,18 @@ class SlidingGame:
         return (render.text if mode == "ansi" else render.picture)(board, self.rules, score)
 
     def to_json(self) -> str:
-        """Return the game as JSON text; `from_json` reads it."""
+        """Return the game as JSON text; `from_json` reads it.
+
+        Raises:
+            TypeError: If the placer is an object.
+        """
         return json.dumps(
             {
                 "rules": self.rules.to_dict(),
                 "shape": self.shape,
                 "spawn": self.spawn,
                 "start_tiles": self.start_tiles,
+                "placer": self.placer,
             }
         )
 

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs import random_stream
+from tile_envs.checks import brief
 from tile_envs.compiled import compiled
 from tile_envs.random_stream import STRIDE, Words
 from tile_envs.sliding import spawn, tables
 from tile_envs.sliding.boards import checked_boards, pack
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.rules import LEFT, UP
+from tile_envs.sliding.placer import ADVERSARY, NAMED
+from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 from tile_envs.sliding.tables import (
     CELL_BITS,
     CELL_MASK,
@@ -68,6 +70,8 @@ class GameTables(NamedTuple):
         rows: The number of rows of a board.
         columns: The number of columns.
         square: Whether the two numbers are equal.
+        adversarial: True if the named adversary places the new tiles, None if they are placed
+            uniformly.  The two are of different types, so that code is compiled for each.
     """
 
     pushed: Words
@@ -80,6 +84,7 @@ class GameTables(NamedTuple):
     rows: int
     columns: int
     square: bool
+    adversarial: bool | None
 
 
 class Pushed(NamedTuple):
@@ -107,7 +112,16 @@ class Pushed(NamedTuple):
 
 
 def game_tables(game: SlidingGame) -> GameTables:
-    """Return a game for compiled loops."""
+    """Return a game for compiled loops.
+
+    Raises:
+        ValueError: If an object places its new tiles.
+    """
+    if not isinstance(game.placer, str):
+        raise ValueError(
+            f"compiled loops know the placers {', '.join(map(repr, NAMED))} only, "
+            f"got {brief(game.placer)}."
+        )
     of_rules, distribution = game.tables, game.distribution
     return GameTables(
         pushed=of_rules.pushed.view(np.uint64),
@@ -120,6 +134,7 @@ def game_tables(game: SlidingGame) -> GameTables:
         rows=game.shape[0],
         columns=game.shape[1],
         square=game.shape[0] == game.shape[1],
+        adversarial=True if game.placer == ADVERSARY else None,
     )
 
 
@@ -174,17 +189,128 @@ def push(game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word) -> 
 
 
 @compiled
-def spawned(game: GameTables, after: Pushed, word: Word) -> Lines:
-    """Let a new tile appear after a push, where and as a random word says.
+def following(game: GameTables, action: Word, after: Pushed, word: Word) -> Lines:
+    """Return the rows of the state that follows a push, its new tile as a random word says.
 
     It is the tile that `tile_envs` makes of the same word.
     """
-    k = (word >> HALF) * game.empty_count[after.pattern] >> HALF
-    cell = game.empty_cell[after.pattern * ALL_CELLS + k]
+    a, b, c, d, tile = after.a, after.b, after.c, after.d, drawn_tile(game, word)
+    if game.adversarial is None:
+        k = (word >> HALF) * game.empty_count[after.pattern] >> HALF
+        cell = game.empty_cell[after.pattern * ALL_CELLS + k]
+        a, b, c, d = placed(a, b, c, d, cell, tile)
+    if is_vertical(action):
+        a, b, c, d = transposed(a, b, c, d)
+    if game.adversarial is not None:
+        cells = worst_cells(game, a, b, c, d, tile)
+        a, b, c, d = placed(a, b, c, d, one_of(game, cells, word), tile)
+    return a, b, c, d
+
+
+@compiled
+def drawn_tile(game: GameTables, word: Word) -> Word:
+    """Return the index of the tile that a random word makes appear."""
     which = 0
     while (word & LOW_HALF) >= game.thresholds[which]:
         which += 1
-    return placed(after.a, after.b, after.c, after.d, cell, game.tiles[which])
+    tile: Word = game.tiles[which]
+    return tile
+
+
+@compiled
+def one_of(game: GameTables, cells: Word, word: Word) -> Word:
+    """Choose one of a set of cells by a random word, and return it as `placed` takes it."""
+    k = (word >> HALF) * count(cells) >> HALF
+    for _ in range(k):
+        cells &= cells - ONE
+    row, column = divmod(count((cells & ~cells + ONE) - ONE), Word(game.columns))
+    return row << CELL | column * CELL
+
+
+@compiled
+def count(cells: Word) -> Word:
+    """Return the number of cells of a set."""
+    n = Word(0)
+    while cells:
+        cells &= cells - ONE
+        n += ONE
+    return n
+
+
+@compiled
+def possible_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word) -> Word:
+    """Return where a tile may appear on an afterstate, as `worst_cells` does."""
+    if game.adversarial is not None:
+        return worst_cells(game, a, b, c, d, tile)
+    cells, bit = Word(0), ONE
+    for i in range(game.rows):
+        row = line_of(a, b, c, d, i)
+        for j in range(game.columns):
+            if not row >> Word(j) * CELL & CELL_IN_LINE:
+                cells |= bit
+            bit <<= ONE
+    return cells
+
+
+@compiled
+def worst_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word) -> Word:
+    """Return where the named adversary may place a tile; see `tile_envs.sliding.placer`.
+
+    Args:
+        game: The game, whatever its placer.
+        a: The first row of an afterstate.
+        b: The second.
+        c: The third.
+        d: The fourth.
+        tile: The index of the new tile.
+
+    Returns:
+        The cells that are worst for the player, as bits `1 << row * columns + column`; 0 if no cell
+        is empty.
+    """
+    e, f, g, h = transposed(a, b, c, d)
+    up = down = right = left = Word(0)
+    for i in range(game.rows):
+        line = line_of(a, b, c, d, i)
+        right += gain(game, RIGHT, line)
+        left += gain(game, LEFT, line)
+    for i in range(game.columns):
+        line = line_of(e, f, g, h, i)
+        up += gain(game, UP, line)
+        down += gain(game, DOWN, line)
+    worst, lowest, bit = Word(0), ~Word(0), ONE
+    for i in range(game.rows):
+        row = line_of(a, b, c, d, i)
+        to_right, to_left = right - gain(game, RIGHT, row), left - gain(game, LEFT, row)
+        for j in range(game.columns):
+            shift = Word(j) * CELL
+            if not row >> shift & CELL_IN_LINE:
+                column = line_of(e, f, g, h, j)
+                to_up, to_down = up - gain(game, UP, column), down - gain(game, DOWN, column)
+                in_row, in_column = row | tile << shift, column | tile << Word(i) * CELL
+                value = max(
+                    max(to_up + gain(game, UP, in_column), to_down + gain(game, DOWN, in_column)),
+                    max(to_right + gain(game, RIGHT, in_row), to_left + gain(game, LEFT, in_row)),
+                )
+                if value < lowest:
+                    worst, lowest = Word(0), value
+                if value == lowest:
+                    worst |= bit
+            bit <<= ONE
+    return worst
+
+
+@compiled
+def gain(game: GameTables, action: int, line: Word) -> Word:
+    """Return what a line adds to the value of a push: its reward and the cells it leaves empty."""
+    pushed: Word = game.pushed[game.offsets[action] + line]
+    return (pushed >> TO_EMPTY & EMPTY) + (pushed >> TO_REWARD & REWARD)
+
+
+@compiled
+def line_of(a: Word, b: Word, c: Word, d: Word, i: int) -> Word:
+    """Return the i-th of four lines."""
+    return a if i == 0 else b if i == 1 else c if i == 2 else d
 
 
 @compiled

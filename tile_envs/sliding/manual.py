@@ -30,7 +30,8 @@ if it changes the board. An illegal move does nothing: no tile appears, the rewa
 
 ## Starting State
 
-An empty board, then `start_tiles` new tiles. `reset` takes two options:
+An empty board, then `start_tiles` new tiles, each on an empty cell drawn uniformly, whatever the
+placer. `reset` takes two options:
 
 - `board`: tile indices to start from, of the environment's shape. A board on which no move is
   legal is accepted: its action mask is zero, and the first step ends the episode.
@@ -56,14 +57,30 @@ Terminated when no move is legal; truncated after `max_illegal` consecutive ille
 ## Arguments
 
 ```python
-gym.make("{env_id}", shape=(4, 4), spawn={spawn}, start_tiles=2, max_illegal=100)
+gym.make(
+    "{env_id}",
+    shape=(4, 4),
+    spawn={spawn},
+    start_tiles=2,
+    placer="random",
+    max_illegal=100,
+)
 ```
 
 - `shape`: rows and columns, 2 to 4 each.
-- `spawn`: the distribution of the new tile, face to probability. Its cell is drawn uniformly from
-  the empty ones.
+- `spawn`: the distribution of the new tile, face to probability.
 - `start_tiles`: the number of tiles a game starts with, or their faces, such as `[2, 2]`.
+- `placer`: who chooses the cell of the new tile, once its face is drawn: `"random"`, uniformly;
+  `"adversary"`, against the player (see below); or any object with a method
+  `place(boards, tiles) -> cells`, batched: afterstates `(n, R, C) uint8` and tile indices `(n,)`
+  lead to cells `(n,)` in reading order, `row * C + column`. If an object fails, or returns a cell
+  that is not empty, nothing has changed.
 - `max_illegal`: the number of consecutive illegal actions that truncates an episode.
+
+The adversary places the tile on each empty cell in turn, and looks at the legal move with the
+highest value: its reward plus the number of empty cells after it, before another tile appears; if
+no move is legal, the value is -1. It keeps the cell with the lowest value. Ties are broken
+uniformly, by the game's random stream.
 
 {spawn_note}
 

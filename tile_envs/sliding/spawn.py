@@ -1,7 +1,7 @@
 """Chance in the sliding games: which tile appears, and the board a game starts from.
 
-One random word decides both halves of a new tile: the high half its cell, the k-th empty cell in
-reading order, the low half its face.
+One random word decides both halves of a new tile: the high half its cell, the k-th in reading order
+of those on which it may appear (see `placer`), the low half its face.
 """
 
 from __future__ import annotations

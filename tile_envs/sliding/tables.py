@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,15 @@ class Tables:
     cells: NDArray[np.uint32]
     empty_count: NDArray[np.uint64]
     empty_cell: NDArray[np.int64]
+
+    @cached_property
+    def gains(self) -> NDArray[Any]:
+        """Integers, as `pushed`: the reward of a line plus the number of its empty cells."""
+        gains = (self.pushed >> EMPTY_SHIFT & EMPTY_MASK) + (
+            self.pushed >> REWARD_SHIFT & REWARD_MASK
+        )
+        fits = gains.max() * MAX_SIDE <= np.iinfo(np.int32).max
+        return gains.astype(np.int32) if fits else gains
 
     def __reduce__(self) -> tuple[Any, ...]:
         return compile_tables, (

@@ -15,6 +15,7 @@ from tile_envs.random_stream import STRIDE, Words, choose, mix
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding.env import VERTICAL, SlidingEnv
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.placer import RANDOM, Placer, place
 from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, Rules
 from tile_envs.sliding.tables import (
     CELL_BITS,
@@ -68,6 +69,8 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
     - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
     - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
 
+    A placer that the user brings is asked once a step, for all games in which a tile appears.
+
     Raises:
         ValueError: If an argument is not as described.
     """
@@ -81,6 +84,7 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
         shape: Sequence[int] = (4, 4),
         spawn: Mapping[int | str, float] | None = None,
         start_tiles: int | Sequence[int] = 2,
+        placer: str | Placer = RANDOM,
         max_illegal: int = 100,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
@@ -89,10 +93,11 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
     ) -> None:
         # A single environment checks the options and makes the spaces.
         rules = rules or self.usual_rules
-        single = SlidingEnv(shape, spawn, start_tiles, max_illegal, rules=rules)
+        single = SlidingEnv(shape, spawn, start_tiles, placer, max_illegal, rules=rules)
         super().__init__(single, num_envs, autoreset_mode, max_episode_steps, render_mode)
         self._tables = self.game.tables
         self._distribution = self.game.distribution
+        self._places_uniformly = self.game.placer == RANDOM
         self._faces = np.array(self.game.rules.faces)
         self._games = np.arange(self.num_envs)
         self._legal = np.zeros(self.num_envs, np.int64)
@@ -111,25 +116,31 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
         legal = _CONTAINS.take(actions + self._legal * _N_ACTIONS)
         legal &= ~frozen
 
-        self._streams += legal * _STRIDE
-        words = mix(self._streams)
+        streams = self._streams + legal * _STRIDE
+        words = mix(streams)
         new_tiles = self._distribution.tiles_of(words) * legal
-        empty = pushed >> _EMPTY_SHIFT
-        empty &= _EMPTY_MASK
-        empty *= _PATTERN_WEIGHTS
-        pattern = np.add.reduce(empty) + actions * _PATTERN_ACTION_WEIGHT
-        k = choose(words, tables.empty_count.take(pattern)).view(np.int64)
-        cell = tables.empty_cell.take(pattern * _CELLS + k)
-
         moved = pushed & _LINE_MASK
-        flat = (cell >> _CELL_BITS) * self.num_envs + self._games
-        moved.reshape(-1)[flat] += new_tiles << (cell & _CELL_MASK)
+        after = self._lines
+        if self._places_uniformly:
+            empty = pushed >> _EMPTY_SHIFT
+            empty &= _EMPTY_MASK
+            empty *= _PATTERN_WEIGHTS
+            pattern = np.add.reduce(empty) + actions * _PATTERN_ACTION_WEIGHT
+            k = choose(words, tables.empty_count.take(pattern)).view(np.int64)
+            cell = tables.empty_cell.take(pattern * _CELLS + k)
+            flat = (cell >> _CELL_BITS) * self.num_envs + self._games
+            moved.reshape(-1)[flat] += new_tiles << (cell & _CELL_MASK)
+        else:
+            after = np.empty_like(self._lines)  # a user's placer can fail: nothing has changed then
         turned = batch.transpose(moved)
         swap = moved ^ turned
         swap &= vertical
-        np.bitwise_xor(moved, swap, out=rows)
-        np.bitwise_xor(turned, swap, out=columns)
+        np.bitwise_xor(moved, swap, out=after[0])
+        np.bitwise_xor(turned, swap, out=after[1])
+        if not self._places_uniformly:
+            place(self.game.placer, tables, after, new_tiles, words)
 
+        self._streams, self._lines = streams, after
         self._legal = batch.legal(tables, self._lines)
         rewards = np.add.reduce(pushed) >> _REWARD_SHIFT & _REWARD_MASK
         self._scores += rewards

@@ -1,0 +1,283 @@
+"""Who places the new tiles: the named adversary, and objects that users bring."""
+
+import pickle
+import subprocess
+import sys
+
+import gymnasium as gym
+import numpy as np
+import powers3
+import pytest
+from gymnasium.utils.env_checker import data_equivalence
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from placers import LastCell, worst_by_force
+from scipy.stats import chisquare
+
+from tile_envs.compiled import compiled_loop
+from tile_envs.games import vector_env
+from tile_envs.sliding import (
+    DOWN,
+    RULES_2048,
+    RULES_2584,
+    SlidingEnv,
+    SlidingGame,
+    SlidingVectorEnv,
+)
+from tile_envs.sliding.kernels import game_tables, rows_of, worst_cells
+from tile_envs.sliding.placer import possible_cells
+
+RULES = [RULES_2048, RULES_2584, powers3.RULES]
+SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (4, 3), (4, 4)]
+by_rules = pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules.name)
+by_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
+
+
+def random_boards(game, n, seed=0):
+    """Boards of all degrees of fullness, with small tiles, so that many can merge."""
+    rng = np.random.default_rng(seed)
+    boards = rng.integers(1, 6, (n, *game.shape)).astype(np.uint8)
+    return boards * (rng.random(boards.shape) < rng.random((n, 1, 1)))
+
+
+@compiled_loop
+def compiled_cells(game, rows, tile):
+    cells = np.zeros(len(rows), np.uint64)
+    for i in range(len(rows)):
+        cells[i] = worst_cells(game, rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3], tile)
+    return cells
+
+
+class Answering:
+    """Gives one answer, or raises it."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def place(self, boards, tiles):
+        """Return the answer."""
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@by_rules
+@by_shape
+def test_the_adversary_takes_the_cells_that_leave_the_player_the_least(rules, shape):
+    game = SlidingGame(rules, shape, placer="adversary")
+    boards = random_boards(game, 300)
+    for tile in (1, 2, 3):
+        expected = [worst_by_force(game, board, tile) for board in boards]
+        found = compiled_cells(game_tables(game), rows_of(game, boards), np.uint64(tile))
+        assert [[i for i in range(16) if int(cells) >> i & 1] for cells in found] == expected
+        possible = possible_cells("adversary", game.tables, boards, tile)
+        assert [np.flatnonzero(cells).tolist() for cells in possible] == expected
+    assert len({len(cells) for cells in expected}) > 2
+
+
+def test_a_cell_that_blocks_the_best_merge_is_the_only_choice():
+    """Between the two 512s; values without the tile on its cell would be the same everywhere."""
+    before = np.array([[9, 0, 9, 3], [1, 3, 2, 4], [2, 4, 1, 0], [1, 3, 2, 0]])
+    env = gym.make("Tiles2048-v0", placer="adversary")
+    for seed in range(20):
+        env.reset(seed=seed, options={"board": before})
+        observation, *_ = env.step(DOWN)
+        assert observation[0, 1] in (1, 2)
+    game = env.unwrapped.game
+    replies = game.replies(game.afterstates(before[None])[0][:, DOWN])
+    assert replies.boards[:, 0, 1].tolist() == [1, 2]
+    assert replies.probabilities.tolist() == [0.9, 0.1]
+
+
+@by_rules
+def test_replies_are_the_worst_cells_of_each_tile(rules):
+    game = SlidingGame(rules, (3, 3), placer="adversary")
+    boards = random_boards(game, 100, seed=1)
+    expected = []
+    for tile, probability in zip(*vars(game.distribution).values(), strict=True):
+        for parent, board in enumerate(boards):
+            cells = worst_by_force(game, board, tile)
+            for cell in cells:
+                following = board.copy()
+                following.flat[cell] = tile
+                expected.append((parent, following.tobytes(), probability / len(cells)))
+    parents, states, probabilities = game.replies(boards)
+    assert (
+        list(zip(parents, map(np.ndarray.tobytes, states), probabilities, strict=True)) == expected
+    )
+
+
+def test_replies_of_an_object_are_what_it_chooses():
+    game = SlidingGame(RULES_2584, (2, 3), {1: 0.75, 3: 0.25}, placer=LastCell())
+    boards = np.array([[[0, 1, 0], [2, 0, 3]], [[1, 2, 3]] * 2, [[0, 1, 1], [1, 1, 1]]])
+    parents, states, probabilities = game.replies(boards)
+    assert parents.tolist() == [0, 2, 0, 2], "a full board has no reply, and none is asked for"
+    assert probabilities.tolist() == [0.75, 0.75, 0.25, 0.25]
+    assert states[:, 1, 1].tolist() == [1, 1, 3, 1]
+    assert states[:, 0, 0].tolist() == [0, 1, 0, 3]
+    assert [tiles.tolist() for _, tiles in game.placer.asked] == [[1, 1], [3, 3]]
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
+@by_rules
+@by_shape
+def test_many_games_against_the_adversary_are_single_games(rules, shape, mode):
+    n, options = 5, {"rules": rules, "shape": shape, "placer": "adversary", "max_illegal": 3}
+    ours = SlidingVectorEnv(n, autoreset_mode=mode, **options)
+    theirs = SyncVectorEnv([lambda: SlidingEnv(**options)] * n, autoreset_mode=mode)
+    assert np.array_equal(ours.reset(seed=5)[0], theirs.reset(seed=5)[0])
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        actions = np.where(rng.random(n) < 0.8, ours.sample_legal_actions(), rng.integers(0, 4, n))
+        one, other = ours.step(actions), theirs.step(actions)
+        for mine, yours in zip(one[:4], other[:4], strict=True):
+            assert np.array_equal(mine, yours)
+        assert np.array_equal(one[4]["score"], other[4]["score"])
+        if mode is AutoresetMode.DISABLED and (ended := one[2] | one[3]).any():
+            for envs in (ours, theirs):
+                envs.reset(options={"reset_mask": ended.copy()})
+    assert ours.get_state()["stream"].tolist() == [env._stream.position for env in theirs.envs]
+
+
+@by_shape
+def test_a_word_makes_the_same_tile_with_either_placer(shape):
+    n = 3000
+    board = np.zeros(shape, int)
+    board[0, :2] = 5, 4
+    tiles = []
+    for placer in ("random", "adversary", LastCell()):
+        envs = gym.make_vec("Tiles2048-v0", n, shape=shape, placer=placer, spawn={2: 0.7, 8: 0.3})
+        envs.reset(seed=3, options={"board": board})
+        observations, *_ = envs.step(np.full(n, 2))
+        after = envs.game.afterstates(board[None])[0][0, 2]
+        tiles.append(observations[observations != after])
+        assert len(tiles[-1]) == n
+    assert np.array_equal(tiles[0], tiles[1])
+    assert np.array_equal(tiles[0], tiles[2])
+    assert chisquare(np.bincount(tiles[1])[[1, 3]], [0.7 * n, 0.3 * n]).pvalue > 1e-4
+
+
+def test_ties_are_broken_uniformly():
+    board = np.zeros((4, 4), int)
+    board[3, 0] = 1
+    envs = gym.make_vec("Tiles2048-v0", 20_000, placer="adversary", spawn={4: 1.0})
+    envs.reset(seed=0, options={"board": board})
+    observations, *_ = envs.step(np.zeros(20_000, int))
+    after = np.zeros((4, 4), np.uint8)
+    after[0, 0] = 1
+    worst = worst_by_force(envs.game, after, 2)
+    counts = np.bincount(np.nonzero(observations.reshape(-1, 16) == 2)[1], minlength=16)
+    assert len(worst) > 1
+    assert counts[worst].sum() == 20_000
+    assert chisquare(counts[worst]).pvalue > 1e-4
+
+
+def test_start_tiles_are_placed_uniformly_whatever_the_placer():
+    starts = [
+        gym.make_vec("Tiles2584-v0", 50, placer=placer, start_tiles=3).reset(seed=1)[0]
+        for placer in ("random", "adversary", Answering(ValueError("not asked")))
+    ]
+    assert np.array_equal(starts[0], starts[1])
+    assert np.array_equal(starts[0], starts[2])
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_an_object_is_asked_once_a_step_for_the_games_in_which_a_tile_appears(mode):
+    n, placer = 8, LastCell()
+    envs = gym.make_vec("Tiles2048-v0", n, shape=(2, 2), placer=placer, autoreset_mode=mode)
+    before, infos = envs.reset(seed=0)
+    rng = np.random.default_rng(1)
+    over = np.zeros(n, bool)
+    ends = 0
+    for _ in range(100):
+        actions = rng.integers(0, 4, n)
+        legal = infos["action_mask"][np.arange(n), actions].astype(bool) & ~over
+        placer.asked.clear()
+        after = envs.game.afterstates(before)[0][np.arange(n), actions]
+        observations, _, terminated, truncated, infos = envs.step(actions)
+        assert len(placer.asked) == legal.any()
+        going = legal & ~(terminated | truncated)
+        for boards, tiles in placer.asked:
+            assert boards.dtype == np.uint8
+            assert np.array_equal(boards, after[legal])
+            for board, tile, game in zip(boards, tiles, np.flatnonzero(legal), strict=True):
+                board.flat[np.flatnonzero(board == 0)[-1]] = tile
+                assert not going[game] or np.array_equal(observations[game], board)
+        ends += (terminated | truncated).sum()
+        over = (terminated | truncated) & (mode == "NextStep")
+        before = observations
+    assert ends > 5
+
+
+def test_an_object_plays_alike_in_single_and_vector_environments():
+    ours = gym.make_vec("Tiles2584-v0", 3, placer=LastCell())
+    theirs = gym.make_vec("Tiles2584-v0", 3, vectorization_mode="sync", placer=LastCell())
+    ours.reset(seed=0), theirs.reset(seed=0)
+    for _ in range(200):
+        actions = ours.sample_legal_actions()
+        assert np.array_equal(ours.step(actions)[0], theirs.step(actions)[0])
+
+
+ANSWERS = [
+    ([0], r"Answering must choose an empty cell, one of \[3\] on \[\[1, 2\], \[3, 0\]\], got 0"),
+    ([4], r"one of \[3\] on .*, got 4"),
+    ([-1], r"one of \[3\] on .*, got -1"),
+    (np.array([2**64 - 1], np.uint64), r"got 18446744073709551615"),
+    ([3.0], r"must return 1 integers, a cell for each board, got \[3\.0\] for .*\[3, 0\]"),
+    ([True], r"must return 1 integers"),
+    (3, r"got 3 for the boards \[\[\[1, 2\], \[3, 0\]\]\]"),
+    ([3, 3], r"got \[3, 3\]"),
+    ([[3], [3, 3]], r"got \[\[3\], \[3, 3\]\]"),
+    (None, r"got None"),
+    ("corner", r"got 'corner'"),
+    (RuntimeError("no idea"), r"no idea"),
+]
+
+
+@pytest.mark.parametrize(("answer", "message"), ANSWERS, ids=repr)
+@pytest.mark.parametrize("many", [False, True])
+def test_a_placer_that_fails_is_named_and_nothing_has_changed(answer, message, many):
+    placer = Answering(answer)
+    options = {"shape": (2, 2), "placer": placer, "max_illegal": 7}
+    make = gym.make_vec if many else gym.make
+    env = make("Tiles2048-v0", **options, **({"max_episode_steps": 9} if many else {})).unwrapped
+    env.reset(seed=4, options={"board": [[1, 2], [0, 3]], "score": 5})
+    env.step([1] if many else 1)  # illegal
+    state = env.get_state()
+    error = type(answer) if isinstance(answer, Exception) else ValueError
+    with pytest.raises(error, match=message):
+        env.step([3] if many else 3)
+    assert data_equivalence(env.get_state(), state, exact=True)
+    placer.answer = [3]
+    observations, *_ = env.step([3] if many else 3)
+    assert np.array_equal(observations[0] if many else observations, [[1, 2], [3, 1]])
+    assert env.get_state()["stream"] != state["stream"]
+
+
+def test_games_with_placers_are_values():
+    game = SlidingGame(RULES_2048, (2, 3), placer="adversary")
+    assert game != SlidingGame(RULES_2048, (2, 3))
+    assert vector_env(game, 2).game == game
+    with_object = SlidingGame(RULES_2048, placer=LastCell())
+    assert type(pickle.loads(pickle.dumps(with_object)).placer) is LastCell
+    with pytest.raises(TypeError):
+        with_object.to_json()
+    with pytest.raises(ValueError, match=r"placers 'random', 'adversary' only, got .*LastCell"):
+        game_tables(with_object)
+
+
+def test_a_specification_keeps_the_adversary():
+    env = gym.make("Tiles2048-v0", placer="adversary", shape=(3, 3))
+    again = gym.make(gym.envs.registration.EnvSpec.from_json(env.spec.to_json()))
+    assert again.unwrapped.game == env.unwrapped.game
+    assert again.unwrapped.game.placer == "adversary"
+
+
+def test_the_command_trains_against_the_adversary(tmp_path):
+    options = '{"placer": "adversary", "shape": [3, 3]}'
+    arguments = ["--env", "Tiles2048-v0", "--env-kwargs", options, "--games", "200"]
+    train = ["train", "ntuple", *arguments, "--out", str(tmp_path / "run")]
+    for command in (train, ["evaluate", str(tmp_path / "run"), "--episodes", "20"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "baselines", *command], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr

@@ -1,0 +1,188 @@
+"""Who places the new tiles: chance, the named adversary, or an object that a user brings.
+
+The tile's value is always random; a placer chooses its cell, after the value has been drawn.  The
+named adversary takes the cell that leaves the player the least.  The value of a cell is
+
+    max over legal moves  (reward + number of empty cells after the move, before another tile)
+
+on the board with the tile on it, -1 if no move is legal.  The cells with the lowest value are the
+*worst* ones, of which the adversary takes one, uniformly.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tile_envs.checks import brief
+from tile_envs.random_stream import Words, choose
+from tile_envs.sliding.boards import Boards, pack, unpack
+from tile_envs.sliding.rules import DOWN, LEFT, MAX_SIDE, RIGHT, UP
+from tile_envs.sliding.tables import CELL_BITS, CELL_MASK, Lines, Tables
+
+Cells = NDArray[np.bool_]
+
+_PLACES = CELL_BITS * np.arange(MAX_SIDE)[:, None]
+_ANY_TILE = CELL_MASK << _PLACES
+RANDOM, ADVERSARY = NAMED = "random", "adversary"
+
+
+@runtime_checkable
+class Placer(Protocol):
+    """Chooses the cells of new tiles."""
+
+    def place(self, boards: NDArray[np.uint8], tiles: NDArray[np.int64]) -> ArrayLike:
+        """Choose a cell for each new tile.
+
+        Args:
+            boards: Afterstates, `(n, R, C)` tile indices.
+            tiles: The indices of the tiles that have been drawn, `(n,)`.
+
+        Returns:
+            The cells, `(n,)` integers in reading order, `row * C + column`.
+        """
+
+
+def checked_placer(placer: object) -> str | Placer:
+    """Return a placer that exists.
+
+    Raises:
+        ValueError: If it is neither a known name nor an object with `place`.
+    """
+    is_object = isinstance(placer, Placer) and not isinstance(placer, type)
+    known = placer in NAMED if isinstance(placer, str) else is_object
+    if not known:
+        raise ValueError(
+            f"placer must be {', '.join(map(repr, NAMED))} or an object with place(), "
+            f"got {brief(placer)}."
+        )
+    return placer  # type: ignore[return-value]
+
+
+def place(
+    placer: str | Placer, tables: Tables, lines: Lines, tiles: NDArray[np.int64], words: Words
+) -> None:
+    """Set new tiles on afterstates, in place, as a placer other than chance decides.
+
+    Args:
+        placer: The placer; an object is asked for the games in which a tile appears.
+        tables: The tables of the game.
+        lines: The afterstates, packed, `(2, 4, n)`; unchanged if the placer fails.
+        tiles: The new tile of each game, `(n,)`; 0 if none appears.
+        words: The random word of each game, `(n,)`.
+
+    Raises:
+        ValueError: If an object answers anything but empty cells.
+    """
+    if isinstance(placer, str):
+        cells = _one_of(worst_cells(tables, lines, tiles), words)
+    else:
+        games = np.flatnonzero(tiles)
+        cells = np.zeros(len(tiles), np.int64)
+        cells[games] = _answers(placer, unpack(tables, lines[0][:, games]), tiles[games])
+    rows, columns = np.divmod(cells, tables.shape[1])
+    every = np.arange(len(tiles))
+    lines[0, rows, every] |= tiles << columns * CELL_BITS
+    lines[1, columns, every] |= tiles << rows * CELL_BITS
+
+
+def possible_cells(placer: str | Placer, tables: Tables, boards: Boards, tile: int) -> Cells:
+    """Return the cells of afterstates `(n, R, C)` on which a tile may appear, `(n, R, C)`.
+
+    Raises:
+        ValueError: If an object answers anything but empty cells.
+    """
+    empty: Cells = boards == 0
+    if placer == RANDOM:
+        return empty
+    tiles = np.full(len(boards), tile)
+    if placer == ADVERSARY:
+        return worst_cells(tables, pack(boards), tiles).T.reshape(boards.shape)
+    possible = np.zeros((len(boards), math.prod(tables.shape)), np.bool_)
+    asked = np.flatnonzero(empty.any(axis=(1, 2)))
+    possible[asked, _answers(placer, boards[asked], tiles[asked])] = True  # type: ignore[arg-type]
+    return possible.reshape(boards.shape)
+
+
+def worst_cells(tables: Tables, lines: Lines, tiles: NDArray[np.int64]) -> Cells:
+    """Return the cells of afterstates that are worst for the player, `(R * C, n)`.
+
+    Args:
+        tables: The tables of the game.
+        lines: The afterstates, packed, `(2, 4, n)`.
+        tiles: The new tile of each afterstate, `(n,)`.
+    """
+    # A new tile changes one row and one column, so the value of a push is that of the other lines
+    # plus that of the line with the tile.  An illegal push may count, too: it leaves no more cells
+    # empty than a legal one and pays nothing.  So may a board without a legal move: it is full, and
+    # had a single empty cell.
+    n_rows, n_columns = tables.shape
+    rows, columns = lines[0, :n_rows], lines[1, :n_columns]
+    in_place = tiles << _PLACES
+    in_rows = rows[:, None] | in_place[:n_columns]
+    in_columns = columns | in_place[:n_rows, None]
+    values = np.maximum(
+        np.maximum(
+            _values(tables, LEFT, rows, in_rows, 0), _values(tables, RIGHT, rows, in_rows, 0)
+        ),
+        np.maximum(
+            _values(tables, UP, columns, in_columns, 1),
+            _values(tables, DOWN, columns, in_columns, 1),
+        ),
+    )
+    empty = (rows[:, None] & _ANY_TILE[:n_columns]) == 0
+    np.copyto(values, np.iinfo(values.dtype).max, where=~empty)
+    worst: Cells = (values == values.min(axis=(0, 1))) & empty
+    return worst.reshape(n_rows * n_columns, len(tiles))
+
+
+def _values(tables: Tables, action: int, lines: Lines, changed: Lines, axis: int) -> NDArray[Any]:
+    """Return the values of a push, `(R, C, n)`, by the cell of the new tile."""
+    gains = tables.gains[tables.offsets[action] :]
+    before = gains.take(lines)
+    values = gains.take(changed)
+    values += np.expand_dims(before.sum(axis=0) - before, 1 - axis)
+    return values
+
+
+def _one_of(cells: Cells, words: Words) -> NDArray[np.int64]:
+    """Choose one of each set of cells `(R * C, n)`, by the high halves of random words."""
+    ranks = cells.cumsum(axis=0, dtype=np.uint8)
+    k = choose(words, ranks[-1].astype(np.uint64)).astype(np.uint8)
+    before: NDArray[np.uint8] = np.add.reduce(ranks[:-1] <= k, axis=0, dtype=np.uint8)
+    return before.astype(np.int64)
+
+
+def _answers(placer: Placer, boards: Boards, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ask an object for the cells of new tiles, `(n,)`; if there are none, it is not asked.
+
+    Raises:
+        ValueError: If it answers anything but empty cells.
+    """
+    if not len(boards):
+        return np.zeros(0, np.int64)
+    name = type(placer).__name__
+    answer = placer.place(boards.copy(), tiles.copy())
+    try:
+        cells = np.asarray(answer)
+    except ValueError:  # a ragged list
+        cells = np.asarray(None)
+    if cells.shape != tiles.shape or cells.dtype.kind not in "iu":
+        raise ValueError(
+            f"the placer {name} must return {len(tiles)} integers, a cell for each board, "
+            f"got {brief(answer)} for the boards {brief(boards.tolist())}."
+        )
+    empty = boards.reshape(len(boards), -1) == 0
+    inside = (cells >= 0) & (cells < empty.shape[1])
+    chosen: NDArray[np.int64] = np.where(inside, cells, 0).astype(np.int64)
+    wrong = np.flatnonzero(~inside | ~empty[np.arange(len(cells)), chosen])
+    if len(wrong):
+        at = wrong[0]
+        raise ValueError(
+            f"the placer {name} must choose an empty cell, one of "
+            f"{np.flatnonzero(empty[at]).tolist()} on {boards[at].tolist()}, got {cells[at]}."
+        )
+    return chosen
