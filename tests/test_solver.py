@@ -62,6 +62,7 @@ TINY = [
     SlidingGame(POWERS3, (2, 2)),
     SlidingGame(RULES_2048, (2, 2), spawn={2: 0.5, 4: 0.3, 8: 0.2}, start_tiles=3),
     SlidingGame(RULES_2584, (2, 2), spawn={1: 0.75, 3: 0.25}, start_tiles=(1, 5)),
+    SlidingGame(RULES_2048, (2, 2), placer="adversary"),
 ]
 MERGES = {"2048": merge_2048, "2584": merge_2584, "Powers3": lambda a, b: 3 * a if a == b else 0}
 
@@ -77,23 +78,37 @@ def brute_force(game):
                 if not taken:
                     yield (*board[:r], (*row[:c], face, *row[c + 1 :]), *board[r + 1 :])
 
+    def moves(board):
+        for action in range(4):
+            moved, reward = move([list(row) for row in board], action, merge)
+            moved = tuple(map(tuple, moved))
+            if moved != board:
+                yield moved, reward
+
+    def following(board, face):
+        options = list(placed(board, face))
+        if game.placer == "random":
+            return options
+        left = [
+            max(
+                (reward + sum(row.count(0) for row in to) for to, reward in moves(option)),
+                default=-1,
+            )
+            for option in options
+        ]
+        return [option for option, value in zip(options, left, strict=True) if value == min(left)]
+
     def after(board):
         if board not in afterstates:
             afterstates[board] = sum(
-                p * np.mean([before(state) for state in placed(board, face)])
+                p * np.mean([before(state) for state in following(board, face)])
                 for face, p in game.spawn
             )
         return afterstates[board]
 
     def before(board):
         if board not in states:
-            best = 0.0
-            for action in range(4):
-                moved, reward = move([list(row) for row in board], action, merge)
-                moved = tuple(map(tuple, moved))
-                if moved != board:
-                    best = max(best, reward + after(moved))
-            states[board] = best
+            states[board] = max((reward + after(to) for to, reward in moves(board)), default=0.0)
         return states[board]
 
     boards, mass = start_boards(game)
@@ -319,7 +334,7 @@ class Stubborn:
         (Whimsical(GAME_2048), "chance or memory"),
         (Stubborn(), "legal actions"),
         (Expectimax(OptimalAgent(GAME_2048), GAME_2048, milliseconds=5), "time"),
-        (Expectimax(OptimalAgent(GAME_2048), GAME_2048, samples=1), "drawn"),
+        (Expectimax(OptimalAgent(GAME_2048), GAME_2048, samples=1), "draws"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
 )

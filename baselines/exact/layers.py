@@ -14,7 +14,6 @@ from tile_envs.random_stream import Words
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     CELL,
-    CELL_IN_LINE,
     ONE,
     GameTables,
     Lines,
@@ -22,6 +21,7 @@ from tile_envs.sliding.kernels import (
     Word,
     is_vertical,
     placed,
+    possible_cells,
     push,
     transposed,
 )
@@ -41,18 +41,6 @@ def pushed_board(
         return after, key_of(game, p, q, r, s)
     after = push(game, action, a, b, c, d)
     return after, key_of(game, after.a, after.b, after.c, after.d)
-
-
-@compiled
-def cells_for(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word) -> Word:
-    """Return the cells on which a new tile may appear, as bits `1 << row * columns + column`."""
-    cells = Word(0)
-    for row in range(game.rows):
-        line = a if row == 0 else b if row == 1 else c if row == 2 else d
-        for column in range(game.columns):
-            if line >> Word(column) * CELL & CELL_IN_LINE == Word(0):
-                cells |= ONE << Word(row * game.columns + column)
-    return cells
 
 
 @compiled
@@ -85,7 +73,7 @@ def states_after(game: GameTables, afterstates: Words, tile: Word) -> Words:
     n = 0
     for i in range(len(afterstates)):
         a, b, c, d = lines_of(game, afterstates[i])
-        possible = cells_for(game, a, b, c, d, tile)
+        possible = possible_cells(game, a, b, c, d, tile)
         for cell in range(cells):
             if possible >> Word(cell) & ONE:
                 p, q, r, s = with_tile(game, cell, tile, a, b, c, d)
@@ -118,7 +106,7 @@ def add_expected(
     cells = game.rows * game.columns
     for i in range(len(afterstates)):
         a, b, c, d = lines_of(game, afterstates[i])
-        possible = cells_for(game, a, b, c, d, tile)
+        possible = possible_cells(game, a, b, c, d, tile)
         total, n = 0.0, 0
         for cell in range(cells):
             if possible >> Word(cell) & ONE:

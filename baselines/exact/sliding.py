@@ -81,7 +81,9 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
 
 
 def _check_function_of_board(agent: Agent, game: SlidingGame) -> None:
-    """Check on the boards of the start that an agent plays the same when it is asked again.
+    """Check that an agent plays the same on the start boards when it is asked again.
+
+    An agent may also say itself what else its play `depends_on`.
 
     Raises:
         ValueError: If it does not.

@@ -1,4 +1,7 @@
-"""All boards that a sliding game may start with, and their probabilities."""
+"""All boards that a sliding game may start with, and their probabilities.
+
+Start tiles are placed uniformly, whatever the placer of the tiles that appear later.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.placer import RANDOM
 
 Boards = NDArray[np.uint8]
 Mass = NDArray[np.float64]
@@ -18,7 +22,9 @@ def start_boards(game: SlidingGame) -> tuple[Boards, Mass]:
     boards, mass = np.zeros((1, *game.shape), np.uint8), np.ones(1)
     for fixed in game.start.tiles:
         spawn = ((game.rules.faces[fixed], 1.0),) if fixed else game.spawn
-        parents, boards, probabilities = dataclasses.replace(game, spawn=spawn).replies(boards)
+        parents, boards, probabilities = dataclasses.replace(
+            game, spawn=spawn, placer=RANDOM
+        ).replies(boards)
         boards, mass = merged(boards, mass[parents] * probabilities)
     return boards, mass
 

@@ -59,6 +59,9 @@ class Expectimax(ValueAgent):
             weighting all, by random numbers that are the same in each run; the search is not
             compiled then.  Only for new tiles that are placed uniformly.
 
+    Attributes:
+        depends_on: What decides on its moves beside the board; "" if nothing does.
+
     Raises:
         ValueError: If a number is outside its range, the game is not a sliding game, or tiles
             cannot be drawn because a placer chooses their cells.
@@ -109,6 +112,8 @@ class Expectimax(ValueAgent):
             for rng in np.random.default_rng(0).spawn(checked_count(threads, "threads"))
         ]
         self._pool = ThreadPoolExecutor(threads)
+        timed = "" if milliseconds is None else "the time that it has"
+        self.depends_on = timed if weights_all else "new tiles that it draws"
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the value of each action, reward included, `(n, 4)`; minus infinity if illegal.
