@@ -21,6 +21,7 @@ from baselines.play import play_against
 from baselines.recording import record as record_games
 from baselines.registry import AGENTS, Player, player, searching
 from baselines.rows import block, checked_path, write_rows
+from baselines.search.placing import ValuePlacer
 from baselines.task import Task
 from tile_envs.checks import checked_count, checked_seed
 from tile_envs.modules import import_named
@@ -50,6 +51,8 @@ def evaluate(
     side: str | None = None,
     exact: bool = False,
     search: int | None = None,
+    placer_agent: str | None = None,
+    placer_depth: int = 1,
     preset: str | None = None,
     bins: int | None = None,
     unfinished: bool = False,
@@ -77,6 +80,9 @@ def evaluate(
             shares against random play, and the worst outcome against every opponent.
         search: The depth of a search with the values of a trained agent, in moves; 1 is no search,
             2 looks at the next tile and the move after it.
+        placer_agent: The name or folder of an agent of a sliding game. An adversary then places
+            each new tile on the cell that is worth least to that agent.
+        placer_depth: The number of moves that this adversary looks ahead.
         preset: A preset of hyperparams.yml; options given beside it come first.
         bins: Also count the games by score, in bins of this width.
         unfinished: Evaluate a run before its budget is used up; the agent's name says so.
@@ -94,21 +100,51 @@ def evaluate(
     found = player(agent, env, options, seed, {} if search is not None else of_agent)
     if not found.finished:
         found = _unfinished(found, agent, unfinished)
+    placer = None
+    if placer_agent is not None:
+        if exact:
+            raise ValueError("exact evaluation knows named placers only: leave out --placer-agent.")
+        placer = _placer(found, placer_agent, placer_agent == agent, placer_depth, unfinished)
     if search is not None:
         found = searching(found, search, of_agent)
     rows = []
     for played in found.sides_to_evaluate(side, exact):
-        known = found.agent, found.task.env, {**found.task.env_kwargs, **_given(side=played)}
+        options = {**found.task.env_kwargs, **_given(side=played, placer=placer)}
+        known = found.agent, found.task.env, options
         if exact:
             row = evaluate_exactly(*known, name=found.name)
         else:
             row = evaluate_sampled(
                 *known, settings["episodes"], seed, name=found.name, bins=settings.get("bins")
             )
+        if placer is not None:
+            row["env_kwargs"]["placer"] = str(placer)
         print(block(row))
         rows.append(row)
     if out is not None:
         write_rows(rows, out)
+
+
+def _placer(found: Player, name: str, is_same: bool, depth: int, allowed: bool) -> ValuePlacer:
+    """Return the placer that minimises the values of an agent.
+
+    Args:
+        found: The player that it places tiles against.
+        name: The agent's name or folder.
+        is_same: Whether that is the player itself.
+        depth: The number of moves that the placer looks ahead.
+        allowed: Whether an unfinished run will do.
+
+    Raises:
+        ValueError: If there is no such agent, or it has no values of this game.
+    """
+    whose = found
+    if not is_same:
+        options = {k: v for k, v in found.task.env_kwargs.items() if k != "placer"}
+        whose = player(name, found.task.env, options)
+        if not whose.finished:
+            whose = _unfinished(whose, name, allowed)
+    return ValuePlacer(whose.agent, found.task.game, depth, whose.name)
 
 
 def _unfinished(found: Player, folder: str, allowed: bool) -> Player:

@@ -51,7 +51,7 @@ from baselines.learner import Learner, Metrics, State, checked_sides
 from baselines.ntuple.entries import Net, net_of
 from baselines.ntuple.learning import Played, Rule, play
 from baselines.ntuple.moves import action_values
-from baselines.ntuple.network import Network, new_weights
+from baselines.ntuple.network import Network, Weights, new_weights
 from baselines.ntuple.settings import NTupleSettings
 from baselines.seeds import game_seeds, training_generator, training_seeds
 from tile_envs.game import Game
@@ -119,6 +119,20 @@ class NTuple(ValueAgent, Learner):
         if self.games >= self._settings.stage_games:
             return self._staged
         return self._staged._replace(stages=np.zeros_like(self._staged.stages))
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of the entries, `(entries,)`, without what else an entry holds."""
+        return self.net.weights[:: self._settings.width]
+
+    def check_plays(self, game: SlidingGame) -> None:
+        """Check that the network is for a game, whatever appears in that and where.
+
+        Raises:
+            ValueError: If it is for another.
+        """
+        if (self.game.rules, self.game.shape) != (game.rules, game.shape):
+            raise ValueError(f"the network is for {self.network}, not for {game}.")
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones.
@@ -236,7 +250,7 @@ class NTuple(ValueAgent, Learner):
         Raises:
             ValueError: If a weight is too large for half precision.
         """
-        weights = self.net.weights[:: self._settings.width]
+        weights = self.weights
         if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
             raise ValueError("a weight is too large for half precision: the network cannot shrink.")
         return self.state_dict() | {"weights": weights.astype(np.float16)}

@@ -50,8 +50,7 @@ class CompiledSearch:
     """
 
     def __init__(self, learner: NTuple, game: SlidingGame, table_bits: int) -> None:
-        if (learner.game.rules, learner.game.shape) != (game.rules, game.shape):
-            raise ValueError(f"the network is for {learner.network}, not for {game}.")
+        learner.check_plays(game)
         self._game, self._tables, self._net = game, game_tables(game), learner.net
         size = 1 << table_bits
         self._table = TranspositionTable(np.zeros((size, 2), np.uint64), np.zeros(size, np.float32))

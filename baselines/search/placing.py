@@ -1,0 +1,123 @@
+"""A placer of new tiles that minimises the values of an agent.
+
+The tile has been drawn; the placer chooses its cell.  With V(s') the value of an afterstate, and p
+moves of the player to look at, the value of a state s is
+
+    W(s, 1) = max over a (r + V(s')),
+    W(s, p) = max over a (r + Σ over tiles  P(tile) · min over empty cells  W(s'', p - 1)),
+
+where action a leads from s to s' with reward r, and the tile on the cell from s' to s''; the max is
+0 where no action is legal.  The placer takes the empty cell with the lowest W, of equals the first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.agents import ValueAgent
+from baselines.ntuple.ntuple import NTuple
+from baselines.search.compiled_placing import CompiledPlacing
+from tile_envs.checks import checked_count
+from tile_envs.game import Game
+from tile_envs.sliding.game import SlidingGame
+
+Boards = NDArray[np.uint8]
+Tiles = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+BATCH = 1 << 16
+"""States that an agent is asked for at once, about."""
+
+
+class ValuePlacer:
+    """Places tiles where an agent's values are lowest, as the environments' option `placer`.
+
+        placer = ValuePlacer(agent, game, depth=2)
+        envs = gym.make_vec("Tiles2048-v0", 64, placer=placer)
+
+    Args:
+        agent: The agent whose values are minimised.  For an n-tuple network the search is compiled,
+            and pruned.
+        game: The game; its own placer does not matter.
+        depth: The number of the player's moves that are looked at, at least 1.
+        name: What it is called in results.
+
+    Raises:
+        ValueError: If the agent has no values or those of another game, the game is not a sliding
+            game, or depth is not positive.
+    """
+
+    def __init__(self, agent: Any, game: Game, depth: int = 1, name: str = "") -> None:
+        if not isinstance(game, SlidingGame):
+            raise ValueError(f"tiles are placed in the sliding games, not in {game}.")
+        if not hasattr(agent, "action_values"):
+            raise ValueError(
+                f"a placer minimises the values of an agent, and {type(agent).__name__} has no "
+                "action_values."
+            )
+        checked_count(depth, "depth")
+        self._name = f"{name or type(agent).__name__} {depth}-ply"
+        kind = CompiledPlacing if isinstance(agent, NTuple) else BatchedPlacing
+        self._search = kind(agent, game, depth)
+
+    def __str__(self) -> str:
+        return self._name
+
+    def place(self, boards: Boards, tiles: Tiles) -> Tiles:
+        """Return the cells of tiles `(n,)` on afterstates; see `tile_envs.sliding.placer`."""
+        return self._search(boards, tiles)
+
+
+class BatchedPlacing:
+    """Searches all boards together: the agent is asked for many values at once.
+
+    Args:
+        agent: The agent whose values are minimised.
+        game: The game.
+        depth: The number of the player's moves that are looked at.
+    """
+
+    def __init__(self, agent: ValueAgent, game: SlidingGame, depth: int) -> None:
+        self._agent, self._game, self._depth = agent, game, depth
+
+    def __call__(self, boards: Boards, tiles: Tiles) -> Tiles:
+        """Return the worst cells `(n,)` for tiles `(n,)` on afterstates `(n, R, C)`."""
+        cells: Tiles = self.values(boards, tiles, self._depth).argmin(axis=1)
+        return cells
+
+    def values(self, boards: Boards, tiles: Tiles, depth: int) -> Values:
+        """Return W of the states with a tile on each cell, `(n, R * C)`; infinity if occupied."""
+        flat = boards.reshape(len(boards), -1)
+        values = np.full(flat.shape, np.inf)
+        parents, cells = np.nonzero(flat == 0)
+        states = flat[parents]
+        states[np.arange(len(parents)), cells] = tiles[parents]
+        shaped = states.reshape(-1, *self._game.shape)
+        parts = range(0, len(shaped), BATCH)
+        found = [self._state_values(shaped[i : i + BATCH], depth) for i in parts]
+        values[parents, cells] = np.concatenate(found) if found else ()
+        return values
+
+    def _state_values(self, states: Boards, depth: int) -> Values:
+        """Return W(s, depth), `(n,)`."""
+        if depth == 1:
+            values = self._agent.action_values(states)
+        else:
+            after, rewards, masks = self._game.afterstates(states)
+            legal = masks > 0
+            values = np.where(legal, rewards, -np.inf)
+            values[legal] += self._expected(after[legal], depth - 1)
+        best: Values = values.max(axis=1)
+        return np.where(best > -np.inf, best, 0.0)
+
+    def _expected(self, after: Boards, depth: int) -> Values:
+        """Return the values of afterstates: the mean over tiles of their worst cells, `(n,)`."""
+        known = self._game.distribution
+        total = np.zeros(len(after))
+        for tile, probability in zip(known.tiles, known.probabilities, strict=True):
+            tiles = np.full(len(after), tile)
+            total += probability * self.values(after, tiles, depth).min(axis=1)
+        return total
