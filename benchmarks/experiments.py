@@ -9,7 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.kinds import Exact, Experiment, Games, Measure, Pairings, Sampled
+from benchmarks.kinds import (
+    OWN_VALUES,
+    Exact,
+    Experiment,
+    Games,
+    Measure,
+    Pairings,
+    Sampled,
+)
 
 SIDES = ("X", "O")
 
@@ -69,6 +77,9 @@ def _learning(table: str, label: str, agent: str, env: str = GAME_2048, **how: A
 ALONE = (Sampled(1_000),)
 SEARCHES = (Sampled(1_000), Sampled(300, depth=2), Sampled(100, depth=3))
 TWO_CORES = {"threads": 2}
+ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
+STRONGEST = "two cores, 1 and 3 appear"
+"""The strongest player of 2584 in which the tiles 1 and 3 appear."""
 NTUPLE = (
     _learning(
         *("ntuple", "one core", "ntuple"),
@@ -100,8 +111,8 @@ NTUPLE = (
         *("ntuple", "one core", "ntuple", GAME_2584), minutes=(1, 5), evaluations=ALONE, cost=1
     ),
     _learning(
-        *("ntuple", "two cores, 1 and 3 appear", "ntuple", GAME_2584),
-        env_kwargs={"spawn": {"1": 0.75, "3": 0.25}},
+        *("ntuple", STRONGEST, "ntuple", GAME_2584),
+        env_kwargs=ONE_AND_THREE,
         settings=TWO_CORES,
         minutes=(1, 10),
         evaluations=SEARCHES,
@@ -175,7 +186,64 @@ RECIPE = (
     ),
 )
 
+# Small boards, on which everything is exact.
+
+SMALL = ([2, 2], [2, 3])
+
+
+def _exact(agent: str, env: str, shape: list[int], **how: Any) -> Experiment:
+    return Experiment("exact", agent, agent, env, {"shape": shape}, evaluations=Exact(), **how)
+
+
+EXACT = (
+    *(
+        _exact(agent, env, shape, cost=0.1)
+        for agent in ("random", "greedy", "optimal")
+        for env in (GAME_2048, GAME_2584)
+        for shape in SMALL
+    ),
+    *(
+        _exact(agent, env, SMALL[-1], preset="small", trained=True, seeds=seeds, cost=seeds * cost)
+        for agent, seeds, cost in (("qtable", 3, 2), ("ntuple", 3, 2), ("dqn", 1, 10))
+        for env in (GAME_2048, GAME_2584)
+    ),
+)
+
+# Tiles placed at random and by an adversary: players trained with each, and evaluated with both.
+
+BOTH_PLACERS = (Sampled(1_000, placer="random"), Sampled(1_000, placer="adversary"))
+OWN = (Sampled(100, placer="random"), Sampled(100, placer=OWN_VALUES))
+ADVERSARY = (
+    *(
+        _learning(
+            *("adversary", f"one core, {placer} tiles", "ntuple", env),
+            env_kwargs={**options, "placer": placer},
+            minutes=(5,),
+            evaluations=BOTH_PLACERS,
+            cost=0.5,
+        )
+        for env, options in ((GAME_2048, {}), (GAME_2584, ONE_AND_THREE))
+        for placer in ("random", "adversary")
+    ),
+    *(
+        replace(each, table="adversary", minutes=each.minutes[-1:], evaluations=OWN, cost=1)
+        for each in NTUPLE
+        if each.label == STRONGEST
+    ),
+)
+
 MEASURES = (
+    Measure(
+        *("solved", "small boards", "benchmarks.solutions"),
+        measures=("solution",),
+        options={
+            "boards": (
+                *((GAME_2048, shape) for shape in ((2, 2), (2, 3), (2, 4), (3, 3))),
+                *((GAME_2584, shape) for shape in ((2, 2), (2, 3))),
+            )
+        },
+        cost=2,
+    ),
     Measure(
         *("kernels", "n-tuple networks", "benchmarks.speed.ntuple"),
         measures=(
@@ -225,6 +293,8 @@ EXPERIMENTS: tuple[Experiment | Measure, ...] = (
     *NTUPLE,
     *DEEP,
     *RECIPE,
+    *EXACT,
+    *ADVERSARY,
     *MEASURES,
 )
 

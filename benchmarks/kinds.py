@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+OWN_VALUES = "own values"
+"""A placer of tiles that minimises the values of the agent that it plays against."""
+
 
 @dataclass(frozen=True)
 class Sampled:
@@ -15,16 +18,18 @@ class Sampled:
         episodes: Number of games.
         depth: Moves that a search looks ahead; 1 is the agent alone.
         samples: New tiles that the search draws for each afterstate; 0 weighs all of them.
+        placer: Who places the new tiles, if not as in training: random, adversary, or `OWN_VALUES`.
     """
 
     episodes: int
     depth: int = 1
     samples: int = 0
+    placer: str = ""
 
 
 @dataclass(frozen=True)
 class Exact:
-    """Evaluation on the whole tree of tic-tac-toe, for each side."""
+    """Exact evaluation: in tic-tac-toe for each side, in the sliding games of the score."""
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from baselines.evaluation import evaluate
-from baselines.exact.tictactoe import Policy, against_random, outcome, policy_of, worst_case
+from baselines.exact.evaluation import evaluate_exactly
+from baselines.exact.tictactoe import Policy, outcome, policy_of
 from baselines.hyperparams import tuned
 from baselines.registry import Player, make_agent, searching
+from baselines.search.placing import ValuePlacer
 from baselines.task import Task
 from benchmarks.experiments import SIDES
-from benchmarks.kinds import Exact, Experiment, Measure, Pairings, Sampled
+from benchmarks.kinds import OWN_VALUES, Exact, Experiment, Measure, Pairings, Sampled
 from benchmarks.results import Key, Row, key_of
 from benchmarks.speed.turns import machine
 from benchmarks.trained import LearnedLonger, folder_of, learned, settings_of, trained
 from benchmarks.wanted import exact_names, learning_name, occasions, pairs, played_name
 from tile_envs.agents import Agent
 
+NAMING = ("agent", "env", "env_kwargs", "side")
+"""Columns of an exact evaluation that name what is evaluated."""
 SEED = 0
 """Seed of the games that are evaluated, and of agents that are not trained."""
 
@@ -81,10 +85,11 @@ class Maker:
         for seed in range(each.seeds):
             names = [name for name in exact_names(each) if name["seed"] == seed]
             if any(key_of(each.table, name) in missing for name in names):
-                agent = trained(each, seed, None, self._runs).agent
-                seconds = round(learned(folder_of(each, seed, self._runs)), 1)
+                agent = self._agent(each, seed)
+                seconds = learned(folder_of(each, seed, self._runs)) if each.trained else 0.0
                 yield [
-                    name | _exactly(agent, name["side"]) | {"seconds": seconds} for name in names
+                    name | _exactly(agent, each, name["side"]) | {"seconds": round(seconds, 1)}
+                    for name in names
                 ]
 
     def _pairing_rows(self, each: Experiment, missing: Collection[Key]) -> Iterator[list[Row]]:
@@ -101,11 +106,11 @@ class Maker:
                 self._policies[each.label, its] = policy_of(agent, its)
         return self._policies[each.label, side]
 
-    def _agent(self, each: Experiment) -> Agent:
+    def _agent(self, each: Experiment, seed: int = SEED) -> Agent:
         if each.trained:
-            return trained(each, SEED, None, self._runs).agent
+            return trained(each, seed, None, self._runs).agent
         game = Task.of(each.env, each.env_kwargs or {}).game
-        return make_agent(each.agent, game, seed=SEED, **each.agent_kwargs)
+        return make_agent(each.agent, game, seed=seed, **each.agent_kwargs)
 
 
 def _played_row(each: Experiment) -> Row:
@@ -129,11 +134,17 @@ def _learning_row(each: Experiment, player: Player, way: Sampled) -> Row:
     if way.depth > 1:
         options = {"threads": 1 if way.samples else threads, "samples": way.samples}
         agent = searching(player, way.depth, options).agent
-    row = evaluate(agent, task.env, task.env_kwargs, way.episodes, SEED, name=each.agent)
+    options = dict(task.env_kwargs)
+    if way.placer:
+        own = ValuePlacer(learner, task.game) if way.placer == OWN_VALUES else way.placer
+        options["placer"] = own
+    row = evaluate(agent, task.env, options, way.episodes, SEED, name=each.agent)
+    row["env_kwargs"] = task.env_kwargs
     return {"threads": threads, "games_learned": learner.games} | row | {"machine": machine()}
 
 
-def _exactly(agent: Agent, side: str) -> Row:
-    """Return the shares of outcomes against random play, and the worst against any opponent."""
-    policy = policy_of(agent, side)
-    return against_random(policy, side)._asdict() | {"worst": worst_case(policy, side)}
+def _exactly(agent: Agent, each: Experiment, side: str | None) -> Row:
+    """Return what exact evaluation says of an agent beside what names its row."""
+    options = {**(each.env_kwargs or {}), **({"side": side} if side else {})}
+    row = evaluate_exactly(agent, each.env, options)
+    return {key: value for key, value in row.items() if key not in NAMING}

@@ -11,7 +11,16 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.tables import commands, headline, others, speeds, strength, tictactoe
+from benchmarks.tables import (
+    adversary,
+    commands,
+    headline,
+    others,
+    small_boards,
+    speeds,
+    strength,
+    tictactoe,
+)
 from benchmarks.tables.committed import Committed
 from tile_envs.files import write_file
 
@@ -35,6 +44,9 @@ TABLES: dict[str, Callable[[Committed], str]] = {
     "tic-tac-toe": tictactoe.sampled,
     "seeds": tictactoe.seeds,
     "crosstable": tictactoe.crosstable,
+    "solved": small_boards.solved,
+    "exact": small_boards.exact,
+    "adversary": adversary.adversary,
     "person": others.person,
     "published-ntuple": partial(others.published, name="ntuple"),
     "published-deep": partial(others.published, name="deep"),

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from baselines.hyperparams import tuned
-from benchmarks.experiments import SIDES
+from baselines.task import Task
 from benchmarks.kinds import Exact, Experiment, Measure, Pairings, Sampled
 from benchmarks.results import Key, Row, key_of
 from benchmarks.versions import SEARCH, makers_of, version_of
@@ -47,10 +47,12 @@ def wanted(each: Experiment | Measure, experiments: Sequence[Experiment | Measur
 
 def exact_names(each: Experiment) -> list[Row]:
     """Return the columns that name the rows of an exact evaluation."""
+    sides = Task.of(each.env).game.sides or (None,)
+    options = {"env": each.env, "env_kwargs": each.env_kwargs or {}}
     return [
-        {"label": each.label, "seed": seed, "side": side}
+        {"label": each.label, "seed": seed, "side": side} | ({} if side else options)
         for seed in range(each.seeds)
-        for side in SIDES
+        for side in sides
     ]
 
 
@@ -92,6 +94,7 @@ def learning_name(each: Experiment, seed: int, minutes: float | None, way: Sampl
     """Return the columns that name the row of a learner."""
     name: Row = {"label": each.label, "train_seed": seed, "minutes": minutes}
     name |= {"depth": way.depth, "samples": way.samples}
+    name |= {"placer": way.placer} if way.placer else {}
     return name | {"agent": each.agent, "env": each.env}
 
 

@@ -87,7 +87,7 @@ def solved(game: Game, folder: Path | None = None) -> tuple[Solution, float]:
     boards = check_size(game)
     size = boards * BYTES_PER_BOARD / 2**30
     print(f"{game}: {boards:,} boards at most, {size:,.2f} GiB", file=sys.stderr)
-    _compile_steps(game)
+    compile_steps(game)
     began = time.perf_counter()
     solution = solve(game)
     seconds = time.perf_counter() - began
@@ -96,7 +96,7 @@ def solved(game: Game, folder: Path | None = None) -> tuple[Solution, float]:
     return solution, seconds
 
 
-def _compile_steps(game: SlidingGame) -> None:
+def compile_steps(game: SlidingGame) -> None:
     """Compile what the solver needs, if that is not on disk yet, by a solution of no boards."""
     tables, nothing = game_tables(game), np.zeros(0, np.uint64)
     keys_of(tables, np.zeros((0, 4), np.uint64))
