@@ -120,31 +120,31 @@ def worst_cells(tables: Tables, lines: Lines, tiles: NDArray[np.int64]) -> Cells
     # empty than a legal one and pays nothing.  So may a board without a legal move: it is full, and
     # had a single empty cell.
     n_rows, n_columns = tables.shape
-    rows, columns = lines[0, :n_rows], lines[1, :n_columns]
+    rows, columns = lines[0, :n_rows, None], lines[1, None, :n_columns]
     in_place = tiles << _PLACES
-    in_rows = rows[:, None] | in_place[:n_columns]
-    in_columns = columns | in_place[:n_rows, None]
-    values = np.maximum(
-        np.maximum(
-            _values(tables, LEFT, rows, in_rows, 0), _values(tables, RIGHT, rows, in_rows, 0)
-        ),
-        np.maximum(
-            _values(tables, UP, columns, in_columns, 1),
-            _values(tables, DOWN, columns, in_columns, 1),
-        ),
-    )
-    empty = (rows[:, None] & _ANY_TILE[:n_columns]) == 0
+    in_rows, in_columns = rows | in_place[:n_columns], columns | in_place[:n_rows, None]
+    values = _values(tables, LEFT, rows, in_rows)
+    np.maximum(values, _values(tables, RIGHT, rows, in_rows), out=values)
+    np.maximum(values, _values(tables, UP, columns, in_columns), out=values)
+    np.maximum(values, _values(tables, DOWN, columns, in_columns), out=values)
+    empty = (rows & _ANY_TILE[:n_columns]) == 0
     np.copyto(values, np.iinfo(values.dtype).max, where=~empty)
     worst: Cells = (values == values.min(axis=(0, 1))) & empty
     return worst.reshape(n_rows * n_columns, len(tiles))
 
 
-def _values(tables: Tables, action: int, lines: Lines, changed: Lines, axis: int) -> NDArray[Any]:
-    """Return the values of a push, `(R, C, n)`, by the cell of the new tile."""
+def _values(tables: Tables, action: int, lines: Lines, with_tile: Lines) -> NDArray[Any]:
+    """Return the values of a push by the cell of the new tile, `(R, C, n)`.
+
+    Args:
+        tables: The tables of the game.
+        action: The direction of the push.
+        lines: The lines that it pushes, `(R, 1, n)` rows or `(1, C, n)` columns.
+        with_tile: The line of each cell, the new tile on that cell, `(R, C, n)`.
+    """
     gains = tables.gains[tables.offsets[action] :]
-    before = gains.take(lines)
-    values = gains.take(changed)
-    values += np.expand_dims(before.sum(axis=0) - before, 1 - axis)
+    before, values = gains.take(lines), gains.take(with_tile)
+    values += before.sum(axis=(0, 1), dtype=gains.dtype) - before
     return values
 
 
