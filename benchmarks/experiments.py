@@ -211,18 +211,22 @@ EXACT = (
 
 # Tiles placed at random and by an adversary: players trained with each, and evaluated with both.
 
+PLACED = {"random": "tiles placed at random", "adversary": "tiles placed by the adversary"}
 BOTH_PLACERS = (Sampled(1_000, placer="random"), Sampled(1_000, placer="adversary"))
 OWN = (Sampled(100, placer="random"), Sampled(100, placer=OWN_VALUES))
 ADVERSARY = (
     *(
         _learning(
-            *("adversary", f"one core, {placer} tiles", "ntuple", env),
+            *("adversary", f"{games:,} games, {PLACED[placer]}", "ntuple", env),
             env_kwargs={**options, "placer": placer},
-            minutes=(5,),
+            games=games,
             evaluations=BOTH_PLACERS,
-            cost=0.5,
+            cost=3,
         )
-        for env, options in ((GAME_2048, {}), (GAME_2584, ONE_AND_THREE))
+        for env, options, games in (
+            (GAME_2048, {}, 10_000),
+            (GAME_2584, ONE_AND_THREE, 5_000),
+        )
         for placer in ("random", "adversary")
     ),
     *(

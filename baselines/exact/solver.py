@@ -50,6 +50,7 @@ def solve(game: SlidingGame) -> Solution:
             object.
     """
     check_size(game)
+    compile_steps(game)
     tables = game_tables(game)
     states, afterstates = _boards(game, tables)
     state_values, afterstate_values = _values(game, tables, states, afterstates)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from baselines.task import Task
-from benchmarks.published import figures
+from benchmarks.published import Figure, figures
 from benchmarks.tables.committed import Committed, Row
 from benchmarks.tables.markdown import Line, marked, number, table
 
@@ -15,13 +15,12 @@ def solved(committed: Committed) -> str:
     published = {(figure["game"], figure["shape"]): figure for figure in figures("solved")}
     lines = []
     for row in committed.rows("solved"):
-        figure = published.get((row["game"], row["shape"]), {})
-        theirs = ", ".join(f"{figure[key]:,}" for key in _PUBLISHED if key in figure)
+        figure = published.get((row["game"], row["shape"]))
         line = (
             *(f"{row['game']}, {row['shape']}", number(row["states"]), number(row["afterstates"])),
             *(number(row["states_merged"]), number(row["afterstates_merged"])),
             *(f"{float(row['value']):,.6f}", f"{float(row['seconds']):.3g}"),
-            *(f"{float(row['bytes']) / 2**20:,.3g}", theirs),
+            *(f"{float(row['bytes']) / 2**20:,.3g}", _cited(figure) if figure else ""),
         )
         lines.append(marked(line, row))
     head = (
@@ -31,7 +30,9 @@ def solved(committed: Committed) -> str:
     return table(head, lines)
 
 
-_PUBLISHED = ("states_merged", "afterstates_merged", "value")
+def _cited(figure: Figure) -> str:
+    columns = ("states_merged", "afterstates_merged", "value")
+    return f"{', '.join(number(figure[column]) for column in columns)} ({figure['source']})"
 
 
 def exact(committed: Committed) -> str:

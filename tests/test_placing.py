@@ -1,0 +1,168 @@
+"""The placer that minimises an agent's values: against its definition, and as an opponent."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from baselines.__main__ import main
+from baselines.agents import GreedyAgent, RandomAgent, ValueAgent
+from baselines.evaluation import evaluate
+from baselines.exact.optimal import OptimalAgent
+from baselines.exact.sliding import expected
+from baselines.ntuple.ntuple import NTuple
+from baselines.ntuple.settings import NTupleSettings
+from baselines.rows import read_rows
+from baselines.search.placing import BatchedPlacing, ValuePlacer
+from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
+from tile_envs.tictactoe import TicTacToe
+
+GAMES = [
+    (SlidingGame(RULES_2048), "0123 4567"),
+    (SlidingGame(RULES_2584, (3, 4), {1: 0.75, 3: 0.25}), "0123 4567"),
+    (SlidingGame(RULES_2584, (4, 3), {1: 0.5, 2: 0.3, 5: 0.2}), "012 345"),
+    (SlidingGame(RULES_2048, (2, 3)), "012 345"),
+]
+
+
+def trained(game, network, iterations=4):
+    settings = NTupleSettings(network=network, method="tc", learning_rate=1.0)
+    agent = NTuple(game, 0, settings)
+    for _ in range(iterations):
+        agent.learn()
+    return agent
+
+
+def afterstates(game, n, seed=0):
+    """Return afterstates of random play, and new tiles for them."""
+    options = {"shape": game.shape, "spawn": dict(game.spawn)}
+    envs = gym.make_vec(f"Tiles{game.name}-v0", num_envs=n, **options)
+    envs.action_space.seed(seed)
+    boards, _ = envs.reset(seed=seed)
+    for _ in range(30):
+        boards, *_ = envs.step(envs.sample_legal_actions())
+    after, _, masks = game.afterstates(boards)
+    chosen = after[masks > 0]
+    tiles = np.random.default_rng(seed).choice(game.distribution.tiles, len(chosen))
+    return chosen, tiles
+
+
+def by_definition(agent, game, board, depth):
+    """Return W(s, depth) of one state, node by node."""
+    (after,), (rewards,), (masks,) = game.afterstates(board[None])
+    if depth == 1:
+        values = agent.action_values(board[None])[0]
+    else:
+        values = np.full(4, -np.inf)
+        for action in np.flatnonzero(masks):
+            values[action] = rewards[action] + sum(
+                p * min(cell_values(agent, game, after[action], tile, depth - 1).values())
+                for tile, p in zip(
+                    game.distribution.tiles, game.distribution.probabilities, strict=True
+                )
+            )
+    return values.max() if masks.any() else 0.0
+
+
+def cell_values(agent, game, after, tile, depth):
+    values = {}
+    for cell in np.flatnonzero(after == 0):
+        state = after.copy()
+        state.reshape(-1)[cell] = tile
+        values[int(cell)] = by_definition(agent, game, state, depth)
+    return values
+
+
+@pytest.mark.parametrize(("game", "network"), GAMES, ids=lambda value: str(value))
+@pytest.mark.parametrize("depth", [1, 2])
+def test_the_worst_cell_is_that_of_the_definition(game, network, depth):
+    agent = trained(game, network)
+    boards, tiles = afterstates(game, 12)
+    compiled = ValuePlacer(agent, game, depth).place(boards, tiles)
+    batched = BatchedPlacing(agent, game, depth)
+    assert np.array_equal(batched(boards, tiles), compiled)
+    values = batched.values(boards, tiles, depth)
+    for board, tile, cell, row in list(zip(boards, tiles, compiled, values, strict=True))[:8]:
+        known = cell_values(agent, game, board, tile, depth)
+        assert {c: v for c, v in enumerate(row) if v < np.inf} == pytest.approx(known)
+        assert cell == min(known, key=lambda c: (known[c], c))
+
+
+@pytest.mark.parametrize(("game", "network"), GAMES, ids=lambda value: str(value))
+def test_pruning_changes_no_choice(game, network):
+    agent = trained(game, network)
+    boards, tiles = afterstates(game, 4, seed=3)
+    for depth in (2, 3):
+        placer, plain = ValuePlacer(agent, game, depth), BatchedPlacing(agent, game, depth)
+        assert np.array_equal(placer.place(boards, tiles), plain(boards, tiles))
+
+
+class Reward(ValueAgent):
+    """Values nothing but the next reward."""
+
+    def __init__(self, game):
+        self.game = game
+
+    def action_values(self, boards):
+        """Return the rewards of legal actions."""
+        _, rewards, masks = self.game.afterstates(boards)
+        return np.where(masks > 0, rewards, -np.inf)
+
+
+def test_a_strictly_worse_cell_is_preferred():
+    # 4 . 4    only a 2 between the two 4s keeps them from merging
+    # . . .
+    game = SlidingGame(RULES_2048, (2, 3))
+    board, tiles = np.array([[[2, 0, 2], [0, 0, 0]]], np.uint8), np.array([1])
+    assert ValuePlacer(Reward(game), game).place(board, tiles) == 1
+    values = BatchedPlacing(Reward(game), game, 1).values(board, tiles, 1)
+    assert values.tolist() == [[np.inf, 0, np.inf, 8, 8, 8]]
+
+
+def test_it_is_worse_for_the_player_than_chance():
+    game = SlidingGame(RULES_2048, (2, 3))
+    agent = OptimalAgent(game)
+    against = SlidingGame(RULES_2048, (2, 3), placer=ValuePlacer(agent, game))
+    assert expected(agent, against).score < 0.8 * expected(agent, game).score
+
+
+def test_vector_environments_play_against_it():
+    game, network = GAMES[0]
+    placer = ValuePlacer(trained(game, network), game)
+    options = {"placer": placer}
+    row = evaluate(RandomAgent(game), "Tiles2048-v0", options, episodes=20)
+    free = evaluate(RandomAgent(game), "Tiles2048-v0", episodes=20)
+    assert row["mean"] < free["mean"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ValuePlacer(GreedyAgent(GAMES[0][0]), GAMES[0][0]), "has no action_values"),
+        (lambda: ValuePlacer(trained(*GAMES[0], 0), TicTacToe()), "in the sliding games"),
+        (lambda: ValuePlacer(trained(*GAMES[0], 0), GAMES[1][0]), "the network is for"),
+        (lambda: ValuePlacer(trained(*GAMES[0], 0), GAMES[0][0], 0), "depth must be a positive"),
+    ],
+)
+def test_what_cannot_be_minimised_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_the_command_evaluates_against_an_agents_values(monkeypatch, capsys, tmp_path):
+    folder = tmp_path / "n"
+    options = ("--env-kwargs", '{"shape": [2, 3]}', "--out", str(folder))
+    run(monkeypatch, "train", "ntuple", "--games", "300", *options)
+    out = tmp_path / "rows.csv"
+    for placed in ((), ("--placer-agent", str(folder)), ("--placer-agent", "optimal")):
+        asked = ("evaluate", str(folder), "--episodes", "50", "--out", str(out), *placed)
+        run(monkeypatch, *asked)
+    assert "placer=ntuple 1-ply" in capsys.readouterr().out
+    assert '"placer": "optimal 1-ply"' in read_rows(out)[0]["env_kwargs"]
+    with pytest.raises(SystemExit):
+        run(monkeypatch, "evaluate", str(folder), "--exact", "--placer-agent", str(folder))
+    assert "leave out --placer-agent" in capsys.readouterr().err
+
+
+def run(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["baselines", *arguments])
+    main()
