@@ -191,19 +191,25 @@ RECIPE = (
 SMALL = ([2, 2], [2, 3])
 
 
-def _exact(agent: str, env: str, shape: list[int], **how: Any) -> Experiment:
-    return Experiment("exact", agent, agent, env, {"shape": shape}, evaluations=Exact(), **how)
+def _exact(label: str, agent: str, env: str, shape: list[int], **how: Any) -> Experiment:
+    return Experiment("exact", label, agent, env, {"shape": shape}, evaluations=Exact(), **how)
 
 
 EXACT = (
     *(
-        _exact(agent, env, shape, cost=0.1)
+        _exact(agent, agent, env, shape, cost=0.1)
         for agent in ("random", "greedy", "optimal")
         for env in (GAME_2048, GAME_2584)
         for shape in SMALL
     ),
     *(
-        _exact(agent, env, SMALL[-1], preset="small", trained=True, seeds=seeds, cost=seeds * cost)
+        _exact(
+            *(f"{agent}, small", agent, env, SMALL[-1]),
+            preset="small",
+            trained=True,
+            seeds=seeds,
+            cost=seeds * cost,
+        )
         for agent, seeds, cost in (("qtable", 3, 2), ("ntuple", 3, 2), ("dqn", 1, 10))
         for env in (GAME_2048, GAME_2584)
     ),

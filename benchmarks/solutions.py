@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from baselines.exact.evaluation import DIGITS
 from baselines.exact.solver import compile_steps, solve
 from baselines.task import Task
 from benchmarks.speed.turns import machine
@@ -48,7 +49,7 @@ def rows(boards: Sequence[Board]) -> list[Row]:
                 "afterstates": afterstates,
                 "states_merged": len(solution.states),
                 "afterstates_merged": len(solution.afterstates),
-                "value": solution.start_value,
+                "value": round(solution.start_value, DIGITS),
                 "seconds": float(f"{seconds:.3g}"),
                 "bytes": 16 * (len(solution.states) + len(solution.afterstates)),
                 "machine": machine(),

@@ -16,7 +16,15 @@ from baselines.tabular.value_table import ValueTable
 from benchmarks import __main__ as command
 from benchmarks import report
 from benchmarks.experiments import EXPERIMENTS, selected
-from benchmarks.kinds import Exact, Experiment, Games, Measure, Pairings, Sampled
+from benchmarks.kinds import (
+    OWN_VALUES,
+    Exact,
+    Experiment,
+    Games,
+    Measure,
+    Pairings,
+    Sampled,
+)
 from benchmarks.making import Maker
 from benchmarks.published import figures, lists, sources
 from benchmarks.results import FOLDER, KEYS, add, key_of, read
@@ -90,7 +98,30 @@ RECIPE = Experiment(
     games=2,
     evaluations=(Sampled(2), Sampled(2, depth=2, samples=1)),
 )
+SMALL_BOARD = {"shape": [2, 2]}
+GREEDY_EXACTLY = Experiment(
+    *("exact", "greedy", "greedy", GAME_2048, SMALL_BOARD), evaluations=Exact()
+)
+LEARNER_EXACTLY = Experiment(
+    *("exact", "ntuple, small", "ntuple", GAME_2048, SMALL_BOARD),
+    trained=True,
+    games=100,
+    seeds=2,
+    evaluations=Exact(),
+)
+ADVERSARY = Experiment(
+    *("adversary", "small, adversary", "ntuple", GAME_2048, {"placer": "adversary"}),
+    trained=True,
+    settings=NETWORK,
+    games=10,
+    evaluations=tuple(Sampled(5, placer=placer) for placer in ("random", "adversary", OWN_VALUES)),
+)
 SPEEDS = (
+    Measure(
+        *("solved", "small boards", "benchmarks.solutions"),
+        measures=(),
+        options={"boards": ((GAME_2048, (2, 2)),)},
+    ),
     Measure(
         *("kernels", "n-tuple networks", "benchmarks.speed.ntuple"),
         measures=(),
@@ -130,7 +161,8 @@ SPEEDS = (
         },
     ),
 )
-SMALL = (PLAYED, EXACT, *PAIRINGS, NTUPLE, DEEP, RECIPE, *SPEEDS)
+EXACTLY = (GREEDY_EXACTLY, LEARNER_EXACTLY, ADVERSARY)
+SMALL = (PLAYED, EXACT, *PAIRINGS, NTUPLE, DEEP, RECIPE, *EXACTLY, *SPEEDS)
 
 
 @pytest.fixture(autouse=True)
@@ -264,8 +296,8 @@ def test_an_experiment_makes_its_rows_once(each, tmp_path, monkeypatch):
 
 
 def test_small_rows_have_the_columns_of_the_committed_ones(tmp_path):
-    run_small(tmp_path, PLAYED, EXACT, *PAIRINGS, NTUPLE)
-    for table in ("agents", "seeds", "crosstable", "ntuple"):
+    run_small(tmp_path, PLAYED, EXACT, *PAIRINGS, NTUPLE, *EXACTLY)
+    for table in ("agents", "seeds", "crosstable", "ntuple", "exact", "adversary"):
         (first, *_), (known, *_) = (
             read_rows(folder / f"{table}.csv") for folder in (tmp_path / "results", FOLDER)
         )
@@ -279,9 +311,10 @@ def test_committed_rows_are_made_again_to_the_last_digit(tmp_path):
         for each in EXPERIMENTS
         if (each.table, each.label) == ("seeds", "value_table published")
         or (each.table == "agents" and (each.env == TICTACTOE or each.preset == "article"))
+        or (each.table == "exact" and not each.trained)
     ]
     run(again, EXPERIMENTS, tmp_path / "results", tmp_path / "runs")
-    for table in ("agents", "seeds"):
+    for table in ("agents", "seeds", "exact"):
         known = read(FOLDER, table)
         for key, row in read(tmp_path / "results", table).items():
             for column, value in row.items():

@@ -19,6 +19,9 @@ from baselines.task import Task
 from tile_envs.agents import Agent
 from tile_envs.sliding.game import SlidingGame
 
+DIGITS = 9
+"""Decimals of results: further ones depend on the order of additions, and so on the machine."""
+
 
 def evaluate_exactly(
     agent: Agent,
@@ -64,9 +67,10 @@ def _sliding_columns(agent: Agent, game: SlidingGame) -> Row:
     result = expected(agent, game)
     reached = np.cumsum(result.ended[::-1])[::-1]
     faces = enumerate(game.rules.faces[: len(reached)])
+    shares = {face: round(float(reached[tile]), DIGITS) for tile, face in faces if tile}
     return {
-        "mean": result.score,
-        "share": result.score / optimum if optimum else 1.0,
-        "moves": result.moves,
-        "reach": {face: float(reached[tile]) for tile, face in faces if tile and reached[tile] > 0},
+        "mean": round(result.score, DIGITS),
+        "share": round(result.score / optimum, DIGITS) if optimum else 1.0,
+        "moves": round(result.moves, DIGITS),
+        "reach": {face: share for face, share in shares.items() if share > 0},
     }

@@ -50,9 +50,7 @@ def exact(committed: Committed) -> str:
     ]
     for label, found in by_agent.items():
         cells = (_shares(found.get(board, [])) for board in boards)
-        lines.append(
-            marked((f"`{label}`", *cells), *(row for each in found.values() for row in each))
-        )
+        lines.append(marked((label, *cells), *(row for each in found.values() for row in each)))
     return table(("agent", *boards), lines)
 
 
