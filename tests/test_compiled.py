@@ -22,13 +22,23 @@ FROZEN = {
         "tile_envs/sliding/kernels.py",
         "tile_envs/sliding/rules.py",
         "tile_envs/sliding/spawn.py",
+        "tile_envs/sliding/spawn_kernels.py",
         "tile_envs/sliding/tables.py",
+    ),
+    "baselines/exact/layers.py": (
+        "baselines/exact/keys.py",
+        "tile_envs/sliding/kernels.py",
+        "tile_envs/sliding/spawn_kernels.py",
     ),
     "baselines/ntuple/moves.py": ("baselines/ntuple/entries.py", "tile_envs/sliding/spawn.py"),
     "baselines/ntuple/vectors.py": ("tile_envs/compiled.py",),
     "baselines/search/compiled_expectimax.py": (
         "baselines/ntuple/moves.py",
         "tile_envs/sliding/tables.py",
+    ),
+    "baselines/search/compiled_placing.py": (
+        "baselines/ntuple/moves.py",
+        "tile_envs/sliding/kernels.py",
     ),
     "baselines/search/mcts.py": ("tile_envs/tictactoe/positions.py",),
 }

@@ -23,8 +23,9 @@ from tile_envs.sliding import (
     SlidingGame,
     SlidingVectorEnv,
 )
-from tile_envs.sliding.kernels import game_tables, rows_of, worst_cells
+from tile_envs.sliding.kernels import game_tables, rows_of
 from tile_envs.sliding.placer import possible_cells
+from tile_envs.sliding.spawn_kernels import worst_cells
 
 RULES = [RULES_2048, RULES_2584, powers3.RULES]
 SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (4, 3), (4, 4)]

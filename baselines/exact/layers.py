@@ -21,10 +21,10 @@ from tile_envs.sliding.kernels import (
     Word,
     is_vertical,
     placed,
-    possible_cells,
     push,
     transposed,
 )
+from tile_envs.sliding.spawn_kernels import possible_cells
 
 Values = NDArray[np.float64]
 

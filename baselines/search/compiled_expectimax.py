@@ -24,14 +24,13 @@ from tile_envs.sliding.kernels import (
     ONE,
     GameTables,
     Word,
-    count,
     game_tables,
     mixed,
     placed,
-    possible_cells,
     rows_of,
     transposed,
 )
+from tile_envs.sliding.spawn_kernels import count, possible_cells
 from tile_envs.sliding.tables import LINE_BITS
 
 LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
