@@ -30,6 +30,7 @@ FROZEN = {
         "tile_envs/sliding/kernels.py",
         "tile_envs/sliding/spawn_kernels.py",
     ),
+    "baselines/exact/keys.py": ("tile_envs/sliding/kernels.py",),
     "baselines/ntuple/moves.py": ("baselines/ntuple/entries.py", "tile_envs/sliding/spawn.py"),
     "baselines/ntuple/vectors.py": ("tile_envs/compiled.py",),
     "baselines/search/compiled_expectimax.py": (
