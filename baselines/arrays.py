@@ -63,7 +63,7 @@ def read_arrays(path: Path, most: int) -> Arrays:
     except FileNotFoundError:
         raise
     except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds on damaged files
-        raise ValueError(f"{path} is damaged, or no checkpoint: {_line(error)}.") from None
+        raise ValueError(f"{path} is damaged, or no file of arrays: {_line(error)}.") from None
     raise ValueError(
         f"{path} holds {size:,} bytes of arrays, expected at most {most:,}: "
         "is it one of another game?"

@@ -19,13 +19,17 @@ import pytest
 
 from baselines import load, runs
 from baselines.deep.dqn import DQNSettings
+from baselines.exact.solution import FILE, Solution
+from baselines.exact.solver import solution_of
 from baselines.registry import load_player
 from baselines.tabular.qtable import QTableSettings
 from baselines.training import Options, run
 from tile_envs import replay
+from tile_envs.sliding import RULES_2584, SlidingGame
 
 SMALL = {"width": 4, "hidden": (8,), "n_envs": 2, "batch_size": 16, "learning_starts": 32}
 BOARD = {"shape": [2, 2]}
+SOLVED = SlidingGame(RULES_2584, (2, 2))
 MOST_BYTES = 150 << 20
 
 
@@ -150,27 +154,34 @@ def that_is_a_pickle(path):
     path.write_bytes(pickle.dumps(Evil()))
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        of_a_huge_shape,
-        that_unpacks_to_much,
-        that_claims_less_than_it_unpacks,
-        of_damaged_compression,
-        of_an_unknown_compression,
-        that_is_encrypted,
-        of_objects,
-        of_no_arrays,
-        that_is_a_pickle,
-        lambda path: path.write_bytes(b""),
-    ],
-)
+HOSTILE_ARRAYS = [
+    of_a_huge_shape,
+    that_unpacks_to_much,
+    that_claims_less_than_it_unpacks,
+    of_damaged_compression,
+    of_an_unknown_compression,
+    that_is_encrypted,
+    of_objects,
+    of_no_arrays,
+    that_is_a_pickle,
+    lambda path: path.write_bytes(b""),
+]
+
+
+@pytest.mark.parametrize("spoil", HOSTILE_ARRAYS)
 def test_a_hostile_checkpoint_is_refused_in_one_line(spoil, table, copied):
     folder = copied(table)
     spoil(folder / runs.CHECKPOINT)
     with pytest.raises(ValueError, match=r"checkpoint\.npz (is damaged, or no|holds 209,715,200)"):
         load(folder)
     assert refused(load, folder)
+
+
+@pytest.mark.parametrize("spoil", HOSTILE_ARRAYS)
+def test_a_hostile_solution_is_refused_in_one_line(spoil, tmp_path):
+    solution_of(SOLVED).save(tmp_path)
+    spoil(tmp_path / FILE)
+    assert refused(Solution.load, tmp_path, SOLVED)
 
 
 def model_with(path, entries, compression=zipfile.ZIP_STORED):
@@ -319,6 +330,19 @@ def test_a_thousand_spoiled_models(deep, copied):
         (folder / runs.BEST).write_bytes(spoiled(content, rng))
         if not refused(player.load_model, folder / runs.BEST):
             assert np.array_equal(player.action_values(boards), expected)
+
+
+@pytest.mark.slow
+def test_a_thousand_spoiled_solutions(tmp_path):
+    solution, rng = solution_of(SOLVED), random.Random(0)
+    solution.save(tmp_path)
+    content = (tmp_path / FILE).read_bytes()
+    for _ in range(1000):
+        (tmp_path / FILE).write_bytes(spoiled(content, rng))
+        if not refused(Solution.load, tmp_path, SOLVED):
+            loaded = Solution.load(tmp_path, SOLVED)
+            assert np.array_equal(loaded.states.values, solution.states.values)
+            assert loaded.start_value == solution.start_value
 
 
 @pytest.mark.slow
