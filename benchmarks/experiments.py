@@ -276,6 +276,12 @@ MEASURES = (
         cost=5,
     ),
     Measure(
+        *("placers", "placers of tiles", "benchmarks.speed.placers"),
+        measures=("steps per second",),
+        options={"turns": 7},
+        cost=1,
+    ),
+    Measure(
         *("speed", "start-up", "benchmarks.speed.start_up"),
         measures=(
             "import tile_envs, ms",

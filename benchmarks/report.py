@@ -33,6 +33,7 @@ TABLES: dict[str, Callable[[Committed], str]] = {
     "commands": commands.commands,
     "machine": speeds.machine,
     "speed": speeds.environments,
+    "placers": speeds.placers,
     "start-up": speeds.start_up,
     "kernels": speeds.ntuple,
     "bridge": speeds.sb3,

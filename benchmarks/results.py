@@ -29,6 +29,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "recipe": _LEARNING,
     "kernels": ("measure", "package"),
     "bridge": _SPEED,
+    "placers": _SPEED,
     "speed": _SPEED,
 }
 """By table, the columns that name a row."""

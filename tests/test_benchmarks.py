@@ -148,6 +148,11 @@ SPEEDS = (
             "peers": False,
         },
     ),
+    Measure(
+        *("placers", "placers of tiles", "benchmarks.speed.placers"),
+        measures=(),
+        options={"turns": 1, "seconds": 0.01, "network": "0123 4567", "num_envs": 4},
+    ),
     Measure(*("speed", "start-up", "benchmarks.speed.start_up"), measures=(), options={"turns": 1}),
     Measure(
         *("speed", "environments", "benchmarks.speed.environments"),

@@ -64,6 +64,17 @@ def machine(committed: Committed) -> str:
     return f"Measured with {row['machine']}; the median of {row['turns']} turns."
 
 
+def placers(committed: Committed) -> str:
+    """Return our speeds with each placer of new tiles."""
+    lines = [
+        marked((row["kind"], number(row["num_envs"]), ranged(row)), row)
+        for row in committed.rows("placers")
+    ]
+    return table(
+        ("tiles are placed by", "games at once", "steps / s (lowest to highest turn)"), lines
+    )
+
+
 def start_up(committed: Committed) -> str:
     """Return what the first use costs."""
     rows = [row for row in committed.rows("speed") if row["measure"] != STEPS]
