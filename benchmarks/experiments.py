@@ -219,7 +219,9 @@ EXACT = (
 
 PLACED = {"random": "tiles placed at random", "adversary": "tiles placed by the adversary"}
 BOTH_PLACERS = (Sampled(1_000, placer="random"), Sampled(1_000, placer="adversary"))
-OWN = (Sampled(100, placer="random"), Sampled(100, placer=OWN_VALUES))
+OWN = tuple(
+    Sampled(100, depth, placer=placer) for depth in (1, 3) for placer in ("random", OWN_VALUES)
+)
 ADVERSARY = (
     *(
         _learning(
@@ -231,12 +233,12 @@ ADVERSARY = (
         )
         for env, options, games in (
             (GAME_2048, {}, 10_000),
-            (GAME_2584, ONE_AND_THREE, 5_000),
+            (GAME_2584, ONE_AND_THREE, 100_000),
         )
         for placer in ("random", "adversary")
     ),
     *(
-        replace(each, table="adversary", minutes=each.minutes[-1:], evaluations=OWN, cost=1)
+        replace(each, table="adversary", minutes=each.minutes[-1:], evaluations=OWN, cost=3)
         for each in NTUPLE
         if each.label == STRONGEST
     ),
