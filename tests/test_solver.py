@@ -10,6 +10,7 @@ from powers3 import RULES as POWERS3
 
 from baselines.__main__ import main
 from baselines.agents import GreedyAgent, RandomAgent
+from baselines.evaluation import play
 from baselines.exact.keys import tile_ages
 from baselines.exact.optimal import OptimalAgent
 from baselines.exact.queries import answers
@@ -288,8 +289,6 @@ def test_rules_whose_merges_do_not_add_up_are_refused():
 
 @pytest.mark.parametrize("make", [RandomAgent, GreedyAgent])
 def test_the_expected_score_is_that_of_sampled_games(make):
-    from baselines.evaluation import play
-
     exact = expected(make(GAME_2584), GAME_2584)
     record = play(make(GAME_2584, seed=1), "Tiles2584-v0", {"shape": (2, 3)}, 100_000, seed=2)
     error = record.returns.std() / math.sqrt(len(record.returns))

@@ -1,1 +1,1 @@
-"""Exact evaluation: small games, solved completely."""
+"""Exact results: tic-tac-toe and small sliding games, walked through completely."""

@@ -12,13 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from baselines.exact.keys import tile_ages
-from baselines.exact.policy import probabilities_of
-from baselines.exact.size import check_size
+from baselines.exact.policy import Policy, probabilities_of
+from baselines.exact.size import SILENT_SECONDS, check_size
 from baselines.exact.start import Boards, Mass, merged, start_boards
 from tile_envs.agents import Agent
 from tile_envs.sliding.game import SlidingGame
+
+BATCH = 1 << 15
+"""Boards that an agent is asked for at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,24 +64,32 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
     _check_function_of_board(agent, game)
     score, moves, ended = 0.0, 0.0, np.zeros(game.n_values)
     add(*start_boards(game))
-    while waiting:
-        parts = waiting.pop(min(waiting))
-        boards, mass = merged(*map(np.concatenate, zip(*parts, strict=True)))
-        after, rewards, masks = game.afterstates(boards)
-        going_on = masks.any(axis=1)
-        largest = boards[~going_on].max(axis=(1, 2), initial=0)
-        ended += np.bincount(largest, mass[~going_on], len(ended))
-        if not going_on.any():
-            continue
-        policy = probabilities_of(agent, boards[going_on], masks[going_on])
-        weights = policy * mass[going_on, None]
-        score += float((weights * rewards[going_on]).sum())
-        moves += float(weights.sum())
-        played = weights > 0
-        afterstates, mass = merged(after[going_on][played], weights[played])
-        parents, states, probabilities = game.replies(afterstates)
-        add(states, mass[parents] * probabilities)
+    with tqdm(desc=f"games on {game}", unit=" boards", delay=SILENT_SECONDS, leave=False) as bar:
+        while waiting:
+            parts = waiting.pop(min(waiting))
+            boards, mass = merged(*map(np.concatenate, zip(*parts, strict=True)))
+            bar.update(len(boards))
+            after, rewards, masks = game.afterstates(boards)
+            going_on = masks.any(axis=1)
+            largest = boards[~going_on].max(axis=(1, 2), initial=0)
+            ended += np.bincount(largest, mass[~going_on], len(ended))
+            if not going_on.any():
+                continue
+            weights = _policy(agent, boards[going_on], masks[going_on]) * mass[going_on, None]
+            score += float((weights * rewards[going_on]).sum())
+            moves += float(weights.sum())
+            played = weights > 0
+            afterstates, mass = merged(after[going_on][played], weights[played])
+            parents, states, probabilities = game.replies(afterstates)
+            add(states, mass[parents] * probabilities)
     return Expected(score, moves, ended)
+
+
+def _policy(agent: Agent, boards: Boards, masks: NDArray[np.int8]) -> Policy:
+    """Ask an agent for its probabilities of actions, a batch of boards at a time."""
+    parts = range(0, len(boards), BATCH)
+    asked = (probabilities_of(agent, boards[i : i + BATCH], masks[i : i + BATCH]) for i in parts)
+    return np.concatenate(list(asked))
 
 
 def _check_function_of_board(agent: Agent, game: SlidingGame) -> None:

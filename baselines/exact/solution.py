@@ -107,7 +107,7 @@ class Solution:
     def counts(self) -> tuple[int, int]:
         """Return the numbers of reachable states and afterstates, symmetric ones counted singly."""
         tables = game_tables(self.game)
-        return tuple(count_boards(tables, part.keys) for part in (self.states, self.afterstates))  # type: ignore[return-value]
+        return count_boards(tables, self.states.keys), count_boards(tables, self.afterstates.keys)
 
     def save(self, folder: Path) -> None:
         """Write the solution to a folder, which is made if it is missing.

@@ -15,6 +15,7 @@ import sys
 import time
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from tqdm import tqdm
@@ -27,16 +28,13 @@ from baselines.exact.layers import (
     best_values,
     states_after,
 )
-from baselines.exact.size import BYTES_PER_BOARD, check_size
+from baselines.exact.size import BYTES_PER_BOARD, SILENT_SECONDS, check_size
 from baselines.exact.solution import FILE, Layers, Solution
 from baselines.exact.start import start_boards
 from tile_envs.game import Game
 from tile_envs.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import GameTables, Word, game_tables, rows_of
-
-SILENT_SECONDS = 3
-"""A solver that takes longer shows a progress bar."""
 
 
 def solve(game: SlidingGame) -> Solution:
@@ -106,17 +104,26 @@ def compile_steps(game: SlidingGame) -> None:
     best_values(tables, nothing, nothing, np.zeros(0))
 
 
-class _New:
-    """A new tile: its index, its probability, and by how much it raises the age."""
+class _NewTile(NamedTuple):
+    """A tile that appears.
 
-    def __init__(self, game: SlidingGame, tile: int, probability: float) -> None:
-        self.tile, self.probability = Word(tile), probability
-        self.age = int(tile_ages(game.rules)[tile])
+    Attributes:
+        tile: Its index.
+        probability: Its probability.
+        age: Its age, by which it raises that of a board.
+    """
+
+    tile: Word
+    probability: float
+    age: int
 
 
-def _new_tiles(game: SlidingGame) -> list[_New]:
-    known = game.distribution
-    return [_New(game, *each) for each in zip(known.tiles, known.probabilities, strict=True)]
+def _new_tiles(game: SlidingGame) -> list[_NewTile]:
+    known, ages = game.distribution, tile_ages(game.rules)
+    return [
+        _NewTile(Word(tile), probability, int(ages[tile]))
+        for tile, probability in zip(known.tiles, known.probabilities, strict=True)
+    ]
 
 
 def _boards(game: SlidingGame, tables: GameTables) -> tuple[list[Words], list[Words]]:
