@@ -117,8 +117,6 @@ def evaluate(
             row = evaluate_sampled(
                 *known, settings["episodes"], seed, name=found.name, bins=settings.get("bins")
             )
-        if placer is not None:
-            row["env_kwargs"]["placer"] = str(placer)
         print(block(row))
         rows.append(row)
     if out is not None:

@@ -95,22 +95,27 @@ def checked_path(path: Path) -> Path:
 def write_rows(rows: Sequence[Row], path: Path) -> None:
     """Write rows to a file, which is replaced when all is written.
 
-    A `.json` file is a list of rows; in a `.csv` file, dictionaries are JSON cells.
+    A `.json` file is a list of rows; in a `.csv` file, dictionaries are JSON cells.  An object, such
+    as an opponent or a placer of tiles, is written as its `str`.
 
     Raises:
         OSError: If the file cannot be written; the one before is still there then.
     """
     text = io.StringIO()
     if path.suffix == ".json":
-        json.dump(list(rows), text, indent=2)
+        json.dump(list(rows), text, indent=2, default=str)
         text.write("\n")
     else:
         writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)))
         writer.writeheader()
         for row in rows:
-            cells = {k: json.dumps(v) if isinstance(v, dict) else v for k, v in row.items()}
+            cells = {k: _cell(v) for k, v in row.items()}
             writer.writerow(cells)
     write_file(path, text.getvalue().encode())
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, default=str) if isinstance(value, dict) else value
 
 
 def read_rows(path: Path) -> list[Row]:
