@@ -8,6 +8,7 @@ import pytest
 
 from baselines.episodes import Episodes
 from baselines.evaluation import play
+from baselines.exact.evaluation import evaluate_exactly
 from baselines.exact.tictactoe import against_random, policy_of, worst_case
 from baselines.tabular.boards import BoardCodes
 from baselines.tabular.qtable import QTable, QTableSettings
@@ -93,6 +94,17 @@ def test_a_q_table_learns_small_sliding_games(env_id):
     ours = play(made, env_id, {"shape": (2, 2)}, episodes=500)
     theirs = play(untrained, env_id, {"shape": (2, 2)}, episodes=500)
     assert ours.returns.mean() > 1.5 * theirs.returns.mean()
+
+
+def test_a_q_table_that_starts_high_tries_every_move():
+    game = SlidingGame(RULES_2048, shape=(2, 2))
+    shares = []
+    for initial in (0.0, 100.0):
+        settings = tuned(QTable, learning_rate_decay=0.6, epsilon=0.0, n_envs=100, initial=initial)
+        made = trained(QTable, settings, 40, sides=(), game=game)
+        shares.append(evaluate_exactly(made, "Tiles2048-v0", {"shape": (2, 2)})["share"])
+    assert shares[0] < 0.9
+    assert shares[1] > 0.98
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -199,6 +211,7 @@ def test_tables_that_are_too_large_say_how_large():
         ("epsilon_every", 0),
         ("gamma", 1.1),
         ("loss_weight", -1),
+        ("initial", float("inf")),
     ],
 )
 def test_q_table_settings_out_of_range_are_named(setting, value):

@@ -42,9 +42,13 @@ class BoardCodes:
                 f"takes {needed / 2**30:,.0f} GiB, and {LARGEST_TABLE >> 30} GiB are allowed: "
                 "use a smaller shape, such as (2, 3)."
             )
-        self._weights = self._n_values ** np.arange(n_cells)
         n = len(game.symmetries.cells) if merge_symmetric else 1
-        self._images, self._actions = game.symmetries.cells[:n], game.symmetries.actions[:n]
+        self._actions = game.symmetries.actions[:n]
+        # What each cell counts in the number of each image.  The numbers are below 2^53, so that
+        # they are exact in floats, whose matrix products are fast.
+        self._weights = np.zeros((n_cells, n))
+        for image, cells in enumerate(game.symmetries.cells[:n]):
+            self._weights[cells, image] = self._n_values ** np.arange(n_cells)
 
     def of(self, boards: Boards) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of boards.
@@ -61,11 +65,11 @@ class BoardCodes:
         """
         if boards.shape[1:] != self._shape:
             raise ValueError(f"boards must have shape {self._shape}, got {boards.shape[1:]}.")
-        cells = boards.reshape(len(boards), len(self._weights)).astype(np.int64)
+        cells = boards.reshape(len(boards), len(self._weights))
         cells = np.minimum(cells, self._n_values - 1) % self._n_values  # the other's mark is -1
-        numbers = cells[:, self._images] @ self._weights
+        numbers = cells.astype(np.float64) @ self._weights
         first = numbers.argmin(axis=1)
-        return numbers[np.arange(len(cells)), first], self._actions[first]
+        return numbers[np.arange(len(cells)), first].astype(np.int64), self._actions[first]
 
 
 def grouped(
