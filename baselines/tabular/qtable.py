@@ -27,8 +27,12 @@ from baselines.agents import Observations
 from baselines.checks import check, check_least, check_shares
 from baselines.episodes import Episodes, EpisodicLearner
 from baselines.exploration import epsilon_greedy, stepwise
+from baselines.learner import Metrics
+from baselines.seeds import training_generator, training_seeds
 from baselines.tabular.boards import BoardCodes, grouped
 from tile_envs.game import Game
+from tile_envs.random_stream import Words, starts
+from tile_envs.sliding import SlidingGame
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,9 @@ class QTableSettings:
 
     Attributes:
         opponent: In tic-tac-toe: random, minimax, minimax_first or self.
-        n_envs: Games played side by side and then learned from.
+        n_envs: Games played side by side and then learned from; the games of an iteration.
+        sequential: Play the games of an iteration one after the other instead, and learn from each
+            at its end, in compiled code; sliding games only.
         learning_rate: α of an entry's first visit, above 0 and at most 1.
         learning_rate_decay: After v visits, α is divided by v to this power.
         backwards: Learn from the last action of a game to the first; else from the first on.
@@ -52,6 +58,7 @@ class QTableSettings:
 
     opponent: str = "random"
     n_envs: int = 1
+    sequential: bool = False
     learning_rate: float = 0.9
     learning_rate_decay: float = 0.0
     backwards: bool = True
@@ -106,6 +113,8 @@ class QTable(EpisodicLearner):
     ) -> None:
         settings = settings or QTableSettings()
         settings.check()
+        if settings.sequential and not isinstance(game, SlidingGame):
+            raise ValueError("sequential is for the sliding games, not for tic-tac-toe.")
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
         self._settings = settings
         # An entry is a value and the number of its visits.
@@ -122,12 +131,51 @@ class QTable(EpisodicLearner):
         self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """Return epsilon-greedy actions."""
+        values = self._values(self._entries(observations), masks)
+        return epsilon_greedy(values, masks, self._epsilon, rng)
+
+    @property
+    def _epsilon(self) -> float:
         settings = self._settings
-        epsilon = stepwise(
+        return stepwise(
             settings.epsilon, settings.epsilon_decrease, settings.epsilon_every, self.games
         )
-        values = self._values(self._entries(observations), masks)
-        return epsilon_greedy(values, masks, epsilon, rng)
+
+    def learn(self) -> Metrics:
+        """Play the games of an iteration, and learn from them; see `EpisodicLearner.learn`."""
+        if not self._settings.sequential:
+            return super().learn()
+        rng = training_generator(self._seed, self.iterations, 0)
+        scores = self._play_in_turn(training_seeds(rng, self._n_envs), rng)
+        self.iterations += 1
+        return {"return": float(scores.mean())}
+
+    def _play_in_turn(self, seeds: Words, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Play the games of seeds one after the other, learn from each, and return the scores."""
+        from baselines.tabular.sequential import Rule, Table, learn_games  # imports numba
+        from tile_envs.sliding.kernels import game_tables, rows_of
+
+        game, settings, codes = self._game, self._settings, self._codes
+        assert isinstance(game, SlidingGame)
+        table = Table(
+            self.q.reshape(-1),
+            self.visits.reshape(-1),
+            codes.weights.astype(np.uint64),
+            codes.actions.astype(np.uint64),
+            np.uint64(codes.n_values - 1),
+        )
+        rule = Rule(
+            settings.learning_rate,
+            settings.learning_rate_decay,
+            settings.backwards,
+            self._epsilon,
+            settings.gamma,
+        )
+        boards, positions = game.start.boards(starts(seeds))
+        explorers = rng.integers(1 << 64, size=len(seeds), dtype=np.uint64)
+        return learn_games(
+            game_tables(game), table, rule, rows_of(game, boards), positions, explorers
+        )
 
     def update(self, episodes: Episodes) -> None:
         """Move Q(s, a) of every action towards its target."""
