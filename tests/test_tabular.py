@@ -8,6 +8,7 @@ import pytest
 
 from baselines.episodes import Episodes
 from baselines.evaluation import play
+from baselines.exact.evaluation import evaluate_exactly
 from baselines.exact.tictactoe import against_random, policy_of, worst_case
 from baselines.tabular.boards import BoardCodes
 from baselines.tabular.qtable import QTable, QTableSettings
@@ -93,6 +94,44 @@ def test_a_q_table_learns_small_sliding_games(env_id):
     ours = play(made, env_id, {"shape": (2, 2)}, episodes=500)
     theirs = play(untrained, env_id, {"shape": (2, 2)}, episodes=500)
     assert ours.returns.mean() > 1.5 * theirs.returns.mean()
+
+
+def test_a_q_table_that_starts_high_tries_every_move():
+    game = SlidingGame(RULES_2048, shape=(2, 2))
+    shares = []
+    for initial in (0.0, 100.0):
+        settings = tuned(QTable, learning_rate_decay=0.6, epsilon=0.0, n_envs=100, initial=initial)
+        made = trained(QTable, settings, 40, sides=(), game=game)
+        shares.append(evaluate_exactly(made, "Tiles2048-v0", {"shape": (2, 2)})["share"])
+    assert shares[0] < 0.9
+    assert shares[1] > 0.98
+
+
+@pytest.mark.parametrize("backwards", [True, False])
+@pytest.mark.parametrize(("rules", "shape"), [(RULES_2048, (2, 3)), (RULES_2584, (2, 2))])
+def test_games_in_turn_teach_what_games_of_a_batch_of_one_do(rules, shape, backwards):
+    game = SlidingGame(rules, shape)
+    settings = tuned(QTable, n_envs=1, epsilon=0.0, initial=100.0, backwards=backwards)
+    batch = QTable(game, 0, settings)
+    in_turn = QTable(game, 0, replace(settings, sequential=True))
+    for _ in range(50):
+        assert batch.learn() == in_turn.learn()
+    assert np.array_equal(batch.visits, in_turn.visits)
+    assert in_turn.q == pytest.approx(batch.q, abs=1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "shares"), [(0.0, [1, 0, 0]), (0.6, [0.6, 0.2, 0.2])])
+def test_games_in_turn_explore_legal_actions_uniformly(epsilon, shares):
+    """Up is illegal on the board, and right the best action on it."""
+    game, board = SlidingGame(RULES_2048, (2, 2)), np.array([[[1, 1], [0, 0]]], np.uint8)
+    settings = tuned(QTable, sequential=True, merge_symmetric=False, n_envs=50_000)
+    made = QTable(game, 0, replace(settings, epsilon=epsilon, learning_rate=1e-9))
+    (number,), _ = made._codes.of(board)
+    made.q[number, 1] = 1.0
+    made.learn()
+    visits = made.visits[number]
+    assert visits[0] == 0
+    assert visits[1:] / visits.sum() == pytest.approx(shares, abs=0.02)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -199,6 +238,7 @@ def test_tables_that_are_too_large_say_how_large():
         ("epsilon_every", 0),
         ("gamma", 1.1),
         ("loss_weight", -1),
+        ("initial", float("inf")),
     ],
 )
 def test_q_table_settings_out_of_range_are_named(setting, value):
@@ -220,6 +260,8 @@ def test_unusable_games_and_opponents_are_named():
         ValueTable(SlidingGame(RULES_2584, (2, 2)))
     with pytest.raises(ValueError, match="n_envs must be at least 1, got 0"):
         QTable(GAME, 0, QTableSettings(n_envs=0))
+    with pytest.raises(ValueError, match="sequential is for the sliding games"):
+        QTable(GAME, 0, QTableSettings(sequential=True))
     with pytest.raises(ValueError, match=r"opponent must be .* got 'maximin'"):
         QTable(GAME, 0, QTableSettings(opponent="maximin"))
     with pytest.raises(ValueError, match=r"tic-tac-toe has no side 'Z', only X, O"):

@@ -25,26 +25,32 @@ class BoardCodes:
 
     Attributes:
         size: The number of boards.
+        n_values: The number of values of a cell.
+        weights: `(cells, images) float64`, what a tile on each cell counts in the number of an
+            image.  Numbers are below 2^53: floats hold them exactly, and multiply faster.
+        actions: `(images, n_actions) int64`, what each action is called on an image.
 
     Raises:
         ValueError: If a table with an entry for each board and action would be too large.
     """
 
     def __init__(self, game: Game, merge_symmetric: bool, bytes_per_entry: int) -> None:
-        shape, self._n_values = game.shape, game.n_values
+        shape, self.n_values = game.shape, game.n_values
         self._shape = shape
         n_cells = math.prod(shape)
-        self.size = self._n_values**n_cells
+        self.size = self.n_values**n_cells
         needed = self.size * game.n_actions * bytes_per_entry
         if needed > LARGEST_TABLE:
             raise ValueError(
-                f"a table for boards of {shape[0]}×{shape[1]} with {self._n_values} values a cell "
+                f"a table for boards of {shape[0]}×{shape[1]} with {self.n_values} values a cell "
                 f"takes {needed / 2**30:,.0f} GiB, and {LARGEST_TABLE >> 30} GiB are allowed: "
                 "use a smaller shape, such as (2, 3)."
             )
-        self._weights = self._n_values ** np.arange(n_cells)
         n = len(game.symmetries.cells) if merge_symmetric else 1
-        self._images, self._actions = game.symmetries.cells[:n], game.symmetries.actions[:n]
+        self.actions = game.symmetries.actions[:n]
+        self.weights = np.zeros((n_cells, n))
+        for image, cells in enumerate(game.symmetries.cells[:n]):
+            self.weights[cells, image] = self.n_values ** np.arange(n_cells)
 
     def of(self, boards: Boards) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of boards.
@@ -61,11 +67,11 @@ class BoardCodes:
         """
         if boards.shape[1:] != self._shape:
             raise ValueError(f"boards must have shape {self._shape}, got {boards.shape[1:]}.")
-        cells = boards.reshape(len(boards), len(self._weights)).astype(np.int64)
-        cells = np.minimum(cells, self._n_values - 1) % self._n_values  # the other's mark is -1
-        numbers = cells[:, self._images] @ self._weights
+        cells = boards.reshape(len(boards), len(self.weights))
+        cells = np.minimum(cells, self.n_values - 1) % self.n_values  # the other's mark is -1
+        numbers = cells.astype(np.float64) @ self.weights
         first = numbers.argmin(axis=1)
-        return numbers[np.arange(len(cells)), first], self._actions[first]
+        return numbers[np.arange(len(cells)), first].astype(np.int64), self.actions[first]
 
 
 def grouped(

@@ -17,6 +17,7 @@ The defaults are those of a published Q-table for tic-tac-toe, whose learning ra
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +27,12 @@ from baselines.agents import Observations
 from baselines.checks import check, check_least, check_shares
 from baselines.episodes import Episodes, EpisodicLearner
 from baselines.exploration import epsilon_greedy, stepwise
+from baselines.learner import Metrics
+from baselines.seeds import training_generator, training_seeds
 from baselines.tabular.boards import BoardCodes, grouped
 from tile_envs.game import Game
+from tile_envs.random_stream import Words, starts
+from tile_envs.sliding import SlidingGame
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,9 @@ class QTableSettings:
 
     Attributes:
         opponent: In tic-tac-toe: random, minimax, minimax_first or self.
-        n_envs: Games played side by side and then learned from.
+        n_envs: Games played side by side and then learned from; the games of an iteration.
+        sequential: Play the games of an iteration one after the other instead, and learn from each
+            at its end, in compiled code; sliding games only.
         learning_rate: α of an entry's first visit, above 0 and at most 1.
         learning_rate_decay: After v visits, α is divided by v to this power.
         backwards: Learn from the last action of a game to the first; else from the first on.
@@ -45,11 +52,13 @@ class QTableSettings:
         epsilon_every: Games per step of epsilon.
         gamma: The discount factor γ.
         loss_weight: The cost of a loss, when a win brings 1.
+        initial: Initial value of every action; optimistic values make all actions be tried.
         merge_symmetric: Whether boards that are images of each other share their entries.
     """
 
     opponent: str = "random"
     n_envs: int = 1
+    sequential: bool = False
     learning_rate: float = 0.9
     learning_rate_decay: float = 0.0
     backwards: bool = True
@@ -58,6 +67,7 @@ class QTableSettings:
     epsilon_every: int = 700
     gamma: float = 0.9
     loss_weight: float = 1.0
+    initial: float = 0.0
     merge_symmetric: bool = True
 
     def check(self) -> None:
@@ -71,6 +81,7 @@ class QTableSettings:
         check_shares(self, "learning_rate_decay", "epsilon", "epsilon_decrease", "gamma")
         check_least(self, 1, "epsilon_every")
         check_least(self, 0, "loss_weight")
+        check("initial", self.initial, math.isfinite(self.initial), "a finite number")
 
 
 class QTable(EpisodicLearner):
@@ -102,52 +113,100 @@ class QTable(EpisodicLearner):
     ) -> None:
         settings = settings or QTableSettings()
         settings.check()
+        if settings.sequential and not isinstance(game, SlidingGame):
+            raise ValueError("sequential is for the sliding games, not for tic-tac-toe.")
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
         self._settings = settings
         # An entry is a value and the number of its visits.
         self._codes = BoardCodes(game, settings.merge_symmetric, bytes_per_entry=16)
-        self.q = np.zeros((self._codes.size, game.n_actions))
+        self.q = np.full((self._codes.size, game.n_actions), settings.initial, np.float64)
         self.visits = np.zeros((self._codes.size, game.n_actions), np.int64)
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return Q of each action, `(n, actions)`; minus infinity for illegal ones."""
-        codes, actions = self._codes.of(observations)
         legal = self._game.legal_actions(observations) > 0
-        q: NDArray[np.float64] = self.q[codes[:, None], actions]
-        return np.where(legal, q, -np.inf)
+        return self._values(self._entries(observations), legal)
 
     def explore(
         self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """Return epsilon-greedy actions."""
+        values = self._values(self._entries(observations), masks)
+        return epsilon_greedy(values, masks, self._epsilon, rng)
+
+    @property
+    def _epsilon(self) -> float:
         settings = self._settings
-        epsilon = stepwise(
+        return stepwise(
             settings.epsilon, settings.epsilon_decrease, settings.epsilon_every, self.games
         )
-        return epsilon_greedy(self.action_values(observations), masks, epsilon, rng)
+
+    def learn(self) -> Metrics:
+        """Play the games of an iteration, and learn from them; see `EpisodicLearner.learn`."""
+        if not self._settings.sequential:
+            return super().learn()
+        rng = training_generator(self._seed, self.iterations, 0)
+        scores = self._play_in_turn(training_seeds(rng, self._n_envs), rng)
+        self.iterations += 1
+        return {"return": float(scores.mean())}
+
+    def _play_in_turn(self, seeds: Words, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Play the games of seeds one after the other, learn from each, and return the scores."""
+        from baselines.tabular.sequential import Rule, Table, learn_games  # imports numba
+        from tile_envs.sliding.kernels import game_tables, rows_of
+
+        game, settings, codes = self._game, self._settings, self._codes
+        assert isinstance(game, SlidingGame)
+        table = Table(
+            self.q.reshape(-1),
+            self.visits.reshape(-1),
+            codes.weights.astype(np.uint64),
+            codes.actions.astype(np.uint64),
+            np.uint64(codes.n_values - 1),
+        )
+        rule = Rule(
+            settings.learning_rate,
+            settings.learning_rate_decay,
+            settings.backwards,
+            self._epsilon,
+            settings.gamma,
+        )
+        boards, positions = game.start.boards(starts(seeds))
+        explorers = rng.integers(1 << 64, size=len(seeds), dtype=np.uint64)
+        return learn_games(
+            game_tables(game), table, rule, rows_of(game, boards), positions, explorers
+        )
 
     def update(self, episodes: Episodes) -> None:
         """Move Q(s, a) of every action towards its target."""
-        last = len(episodes.actions) - 1
+        playing = episodes.playing
+        boards = episodes.observations[playing]
+        entries, legal = self._entries(boards), self._game.legal_actions(boards) > 0
+        begins = np.cumsum([0, *playing.sum(axis=1)])
+        last = len(playing) - 1
         for t in range(last, -1, -1) if self._settings.backwards else range(last + 1):
-            playing = episodes.playing[t]
-            codes, actions = self._codes.of(episodes.observations[t][playing])
-            taken = actions[np.arange(len(codes)), episodes.actions[t][playing]]
-            self._move(codes * self._game.n_actions + taken, self._targets(episodes, t))
+            targets = self._weighted(episodes.rewards[t][playing[t]])
+            if t < last:
+                following = slice(begins[t + 1], begins[t + 2])
+                best = self._values(entries[following], legal[following]).max(axis=1)
+                sign = -1 if self.self_play else 1
+                targets[playing[t + 1][playing[t]]] += self._settings.gamma * best * sign
+            acting = entries[begins[t] : begins[t + 1]]
+            taken = episodes.actions[t][playing[t]]
+            self._move(acting[np.arange(len(acting)), taken], targets)
 
-    def _targets(self, episodes: Episodes, t: int) -> NDArray[np.float64]:
-        """Return `r + γ max_a' Q(s', a')` of step t, for the games that are on."""
-        playing, rewards = episodes.playing[t], episodes.rewards[t][episodes.playing[t]]
-        targets: NDArray[np.float64] = np.where(
-            rewards < 0, rewards * self._settings.loss_weight, rewards
-        )
-        if t + 1 < len(episodes.actions):
-            continues = episodes.playing[t + 1][playing]
-            following = episodes.observations[t + 1][playing][continues]
-            sign = -1 if self.self_play else 1
-            best = self.action_values(following).max(axis=1)
-            targets[continues] += self._settings.gamma * best * sign
-        return targets
+    def _entries(self, observations: Observations) -> NDArray[np.int64]:
+        """Return where each action's entry is in the flat table, `(n, actions)`."""
+        codes, actions = self._codes.of(observations)
+        return codes[:, None] * self._game.n_actions + actions
+
+    def _values(self, entries: NDArray[np.int64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return Q of actions by their entries; minus infinity for illegal ones."""
+        return np.where(legal, self.q.reshape(-1)[entries], -np.inf)
+
+    def _weighted(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return rewards, with losses weighted."""
+        return np.where(rewards < 0, rewards * self._settings.loss_weight, rewards)
 
     def _move(self, entries: NDArray[np.int64], targets: NDArray[np.float64]) -> None:
         """Move entries towards targets: Q ← Q + α (target - Q); several targets as their mean."""

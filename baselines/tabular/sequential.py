@@ -1,0 +1,163 @@
+"""Q-learning in sliding games, compiled: one game after the other, each learned from at its end.
+
+It is what `qtable` does with one game at a time, without waiting for numpy at every move.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.ntuple.moves import following, pushed_to
+from tile_envs.compiled import compiled, compiled_loop
+from tile_envs.random_stream import Words
+from tile_envs.sliding.kernels import (
+    ACTIONS_END,
+    CELL,
+    CELL_IN_LINE,
+    HALF,
+    NEXT,
+    ONE,
+    GameTables,
+    Word,
+    mixed,
+    transposed,
+)
+
+
+class Table(NamedTuple):
+    """A Q-table as compiled loops take it; see `QTable` and `BoardCodes`.
+
+    Attributes:
+        q: `(entries,)`, the values, changed in place.
+        visits: `(entries,)`, how often each has been updated, changed in place.
+        weights: `(cells, images)`, what a tile on each cell counts in the number of an image.
+        actions: `(images, 4)`, what each action is called on an image.
+        largest: The largest tile that has a number of its own.
+    """
+
+    q: NDArray[np.float64]
+    visits: NDArray[np.int64]
+    weights: Words
+    actions: Words
+    largest: Word
+
+
+class Rule(NamedTuple):
+    """How games are played and learned from; see `QTableSettings`."""
+
+    learning_rate: float
+    learning_rate_decay: float
+    backwards: bool
+    epsilon: float
+    gamma: float
+
+
+@compiled
+def numbered(
+    game: GameTables, table: Table, a: Word, b: Word, c: Word, d: Word
+) -> tuple[Word, Word]:
+    """Return the number of a board, and the image that has it; see `BoardCodes.of`."""
+    number, image = Word(0), Word(0)
+    for candidate in range(Word(len(table.actions))):
+        found, cell = Word(0), Word(0)
+        for row in range(game.rows):
+            line = a if row == 0 else b if row == 1 else c if row == 2 else d
+            for _ in range(game.columns):
+                found += min(line & CELL_IN_LINE, table.largest) * table.weights[cell, candidate]
+                line >>= CELL
+                cell += ONE
+        if candidate == Word(0) or found < number:
+            number, image = found, Word(candidate)
+    return number, image
+
+
+@compiled
+def best_of(table: Table, number: Word, image: Word, legal: Word) -> tuple[Word, float]:
+    """Return the legal action with the highest Q, of equals the first, and its Q."""
+    best, highest = ACTIONS_END, -np.inf
+    action = Word(0)
+    while action < ACTIONS_END:
+        if legal >> action & ONE:
+            value = table.q[number * ACTIONS_END + table.actions[image, action]]
+            if value > highest:
+                best, highest = action, value
+        action += ONE
+    return best, highest
+
+
+@compiled
+def drawn(legal: Word, word: Word) -> Word:
+    """Return one of the legal actions, as a random word says."""
+    count, action = Word(0), Word(0)
+    while action < ACTIONS_END:
+        count += legal >> action & ONE
+        action += ONE
+    k = (word >> HALF) * count >> HALF
+    action = Word(0)
+    while not legal >> action & ONE or k > Word(0):
+        k -= legal >> action & ONE
+        action += ONE
+    return action
+
+
+@compiled_loop
+def learn_games(
+    game: GameTables, table: Table, rule: Rule, boards: Words, positions: Words, explorers: Words
+) -> NDArray[np.float64]:
+    """Play games ε-greedily, and learn from each at its end.
+
+    Args:
+        game: The game.
+        table: The table.
+        rule: How to play and learn.
+        boards: The rows of the start boards, `(n, 4)`.
+        positions: The positions of the games' random streams, `(n,)`.
+        explorers: Those of the streams that say where the games explore, `(n,)`.
+
+    Returns:
+        The scores, `(n,)`.
+    """
+    scores = np.zeros(len(boards))
+    path = np.zeros((1 << 10, 5), np.uint64)  # number, image, legal actions, entry, reward
+    below = Word(rule.epsilon * 2.0**32)
+    for n in range(len(boards)):
+        a, b, c, d = boards[n, 0], boards[n, 1], boards[n, 2], boards[n, 3]
+        position, explorer, length = positions[n], explorers[n], 0
+        while True:
+            columns, legal, action = transposed(a, b, c, d), Word(0), Word(0)
+            while action < ACTIONS_END:
+                if pushed_to(game, action, a, b, c, d, columns).changed:
+                    legal |= ONE << action
+                action += ONE
+            if legal == Word(0):
+                break
+            number, image = numbered(game, table, a, b, c, d)
+            action, _ = best_of(table, number, image, legal)
+            explorer += NEXT
+            if mixed(explorer) >> HALF < below:
+                explorer += NEXT
+                action = drawn(legal, mixed(explorer))
+            after = pushed_to(game, action, a, b, c, d, columns)
+            if length == len(path):
+                path = np.concatenate((path, np.zeros_like(path)))
+            path[length, 0], path[length, 1], path[length, 2] = number, image, legal
+            path[length, 3] = number * ACTIONS_END + table.actions[image, action]
+            path[length, 4] = after.reward
+            length += 1
+            scores[n] += after.reward
+            position += NEXT
+            a, b, c, d = following(game, action, after, mixed(position))
+        for step in range(length):
+            i = length - 1 - step if rule.backwards else step
+            target = float(path[i, 4])
+            if i + 1 < length:
+                _, best = best_of(table, path[i + 1, 0], path[i + 1, 1], path[i + 1, 2])
+                target += rule.gamma * best
+            entry = path[i, 3]
+            table.visits[entry] += 1
+            alpha = rule.learning_rate / table.visits[entry] ** rule.learning_rate_decay
+            table.q[entry] += alpha * (target - table.q[entry])
+    return scores
