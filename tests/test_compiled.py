@@ -41,6 +41,10 @@ FROZEN = {
         "baselines/ntuple/moves.py",
         "tile_envs/sliding/kernels.py",
     ),
+    "baselines/tabular/sequential.py": (
+        "tile_envs/sliding/kernels.py",
+        "tile_envs/sliding/spawn_kernels.py",
+    ),
     "baselines/search/mcts.py": ("tile_envs/tictactoe/positions.py",),
 }
 """The files with loops that Python calls, and the files whose code or numbers are part of them."""

@@ -19,19 +19,8 @@ from tile_envs.sliding.kernels import (
     Pushed,
     Word,
     is_vertical,
-    push,
     transposed,
 )
-
-
-@compiled
-def pushed_to(
-    game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word, columns: Lines
-) -> Pushed:
-    """Push a board, given as its rows and its columns."""
-    if is_vertical(action):
-        return push(game, action, columns[0], columns[1], columns[2], columns[3])
-    return push(game, action, a, b, c, d)
 
 
 @compiled

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.ntuple.entries import Indices, Net
-from baselines.ntuple.moves import best_move, pushed_to, room_for, rows_after, value_of
+from baselines.ntuple.moves import best_move, room_for, rows_after, value_of
 from baselines.ntuple.ntuple import NTuple
 from tile_envs.compiled import compiled_loop
 from tile_envs.random_stream import Words
@@ -27,6 +27,7 @@ from tile_envs.sliding.kernels import (
     game_tables,
     mixed,
     placed,
+    pushed_to,
     rows_of,
     transposed,
 )

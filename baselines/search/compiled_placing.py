@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.ntuple.entries import Indices, Net
-from baselines.ntuple.moves import pushed_to, room_for, rows_after, value_of
+from baselines.ntuple.moves import room_for, rows_after, value_of
 from baselines.ntuple.ntuple import NTuple
 from tile_envs.compiled import compiled, compiled_loop
 from tile_envs.random_stream import Words
@@ -31,6 +31,7 @@ from tile_envs.sliding.kernels import (
     game_tables,
     line_of,
     placed,
+    pushed_to,
     rows_of,
     transposed,
 )

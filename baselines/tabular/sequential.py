@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.ntuple.moves import following, pushed_to
 from tile_envs.compiled import compiled, compiled_loop
 from tile_envs.random_stream import Words
 from tile_envs.sliding.kernels import (
@@ -22,9 +21,12 @@ from tile_envs.sliding.kernels import (
     ONE,
     GameTables,
     Word,
+    line_of,
     mixed,
+    pushed_to,
     transposed,
 )
+from tile_envs.sliding.spawn_kernels import following
 
 
 class Table(NamedTuple):
@@ -64,7 +66,7 @@ def numbered(
     for candidate in range(Word(len(table.actions))):
         found, cell = Word(0), Word(0)
         for row in range(game.rows):
-            line = a if row == 0 else b if row == 1 else c if row == 2 else d
+            line = line_of(a, b, c, d, row)
             for _ in range(game.columns):
                 found += min(line & CELL_IN_LINE, table.largest) * table.weights[cell, candidate]
                 line >>= CELL

@@ -189,6 +189,16 @@ def push(game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word) -> 
 
 
 @compiled
+def pushed_to(
+    game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word, columns: Lines
+) -> Pushed:
+    """Push a board, given as its rows and its columns."""
+    if is_vertical(action):
+        return push(game, action, columns[0], columns[1], columns[2], columns[3])
+    return push(game, action, a, b, c, d)
+
+
+@compiled
 def line_of(a: Word, b: Word, c: Word, d: Word, i: int) -> Word:
     """Return the i-th of four lines."""
     return a if i == 0 else b if i == 1 else c if i == 2 else d
