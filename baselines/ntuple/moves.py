@@ -19,6 +19,7 @@ from tile_envs.sliding.kernels import (
     Pushed,
     Word,
     is_vertical,
+    pushed_to,
     transposed,
 )
 
