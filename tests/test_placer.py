@@ -1,8 +1,6 @@
 """Who places the new tiles: the named adversary, and objects that users bring."""
 
 import pickle
-import subprocess
-import sys
 
 import gymnasium as gym
 import numpy as np
@@ -273,12 +271,14 @@ def test_a_specification_keeps_the_adversary():
     assert again.unwrapped.game.placer == "adversary"
 
 
-def test_the_command_trains_against_the_adversary(tmp_path):
-    options = '{"placer": "adversary", "shape": [3, 3]}'
-    arguments = ["--env", "Tiles2048-v0", "--env-kwargs", options, "--games", "200"]
-    train = ["train", "ntuple", *arguments, "--out", str(tmp_path / "run")]
-    for command in (train, ["evaluate", str(tmp_path / "run"), "--episodes", "20"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "baselines", *command], capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
+def test_the_commands_train_and_evaluate_against_the_adversary(tmp_path, monkeypatch, capsys):
+    options = ("--env", "Tiles2048-v0", "--env-kwargs", '{"placer": "adversary", "shape": [3, 3]}')
+    folder = str(tmp_path / "run")
+    budget = ("--network", "0123 4567", "--games", "200", "--out", folder)
+    for command in (
+        ("train", "ntuple", *options, *budget),
+        ("evaluate", folder, "--episodes", "20"),
+    ):
+        monkeypatch.setattr("sys.argv", ["baselines", *command])
+        main()
+    assert "placer=adversary" in capsys.readouterr().out
