@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from placers import LastCell, worst_by_force
 from scipy.stats import chisquare
 
+from baselines.__main__ import main
 from tile_envs.compiled import compiled_loop
 from tile_envs.games import vector_env
 from tile_envs.sliding import (
