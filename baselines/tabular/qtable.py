@@ -12,6 +12,9 @@ value counts negative.
 Against a random opponent, the best O accepts a few losses.  `loss_weight` makes a loss cost more
 than a win brings; the best O is then one that never loses.
 
+On small boards of the sliding games, millions of games can be learned from: `sequential` plays them
+one after the other in compiled code.  High initial values make all actions be tried.
+
 The defaults are those of a published Q-table for tic-tac-toe, whose learning rate is not known.
 """
 
