@@ -46,10 +46,6 @@ FROZEN = {
         "tile_envs/sliding/spawn_kernels.py",
     ),
     "baselines/search/mcts.py": ("tile_envs/tictactoe/positions.py",),
-    "baselines/tabular/sequential.py": (
-        "baselines/ntuple/moves.py",
-        "tile_envs/sliding/kernels.py",
-    ),
 }
 """The files with loops that Python calls, and the files whose code or numbers are part of them."""
 
