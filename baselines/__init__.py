@@ -1,6 +1,6 @@
 """Baseline agents for the environments of `tile_envs`: training, playing, evaluation.
 
->>> from baselines import Learner, evaluate, evaluate_exactly, load
+>>> from baselines import Learner, evaluate, evaluate_exactly, load, solve
 """
 
 from importlib import import_module
@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from baselines.evaluation import evaluate
     from baselines.exact.evaluation import evaluate_exactly
+    from baselines.exact.solver import solve
     from baselines.learner import Learner
     from baselines.registry import load
 
-__all__ = ["Learner", "evaluate", "evaluate_exactly", "load"]
+__all__ = ["Learner", "evaluate", "evaluate_exactly", "load", "solve"]
 
 _HOMES = {
     "Learner": "baselines.learner",
     "evaluate": "baselines.evaluation",
     "evaluate_exactly": "baselines.exact.evaluation",
     "load": "baselines.registry",
+    "solve": "baselines.exact.solver",
 }
 
 

@@ -52,7 +52,7 @@ def evaluate(
     exact: bool = False,
     search: int | None = None,
     placer_agent: str | None = None,
-    placer_depth: int = 1,
+    placer_depth: int | None = None,
     preset: str | None = None,
     bins: int | None = None,
     unfinished: bool = False,
@@ -61,9 +61,9 @@ def evaluate(
     """Let an agent play a fixed list of games, and print the results.
 
     Args:
-        agent: The agent's name (random, greedy; in tic-tac-toe also minimax, minimax_first, mcts),
-            the folder of a trained one, a model in it, such as runs/d/best.zip, or a class of your
-            own, my_module:MyAgent.
+        agent: The agent's name (random, greedy; on small boards of the sliding games optimal; in
+            tic-tac-toe minimax, minimax_first, mcts), the folder of a trained one, a model in it,
+            such as runs/d/best.zip, or a class of your own, my_module:MyAgent.
         env: The environment's id (Tiles2048-v0, or the one that the agent was trained in);
             my_module:Id imports the module that registers it.
         episodes: The number of games (1000, unless a preset says otherwise).
@@ -75,14 +75,15 @@ def evaluate(
             '{"samples": 1}' (one drawn new tile instead of all).
         side: The side played in tic-tac-toe: X, O, random or both (self-play). If not given, X for
             a named agent, and all sides that a trained one has learned; all sides if exact.
-        exact: Compute the results over all boards instead of playing games. On small boards of the
-            sliding games, the expected score and its share of the optimum; in tic-tac-toe, exact
-            shares against random play, and the worst outcome against every opponent.
+        exact: Compute the results exactly, over all reachable boards, instead of playing games. On
+            small boards of the sliding games, the expected score and its share of the optimum; in
+            tic-tac-toe, shares against random play, and the worst outcome against every opponent.
         search: The depth of a search with the values of a trained agent, in moves; 1 is no search,
             2 looks at the next tile and the move after it.
-        placer_agent: The name or folder of an agent of a sliding game. An adversary then places
-            each new tile on the cell that is worth least to that agent.
-        placer_depth: The number of moves that this adversary looks ahead.
+        placer_agent: The folder or name of an agent that has values of actions (a trained one, or
+            optimal). A placer that minimises these values then chooses the cell of each new tile,
+            instead of the environment's placer.
+        placer_depth: The depth of that placer's search, in moves of the player; 1 if not given.
         preset: A preset of hyperparams.yml; options given beside it come first.
         bins: Also count the games by score, in bins of this width.
         unfinished: Evaluate a run before its budget is used up; the agent's name says so.
@@ -101,10 +102,15 @@ def evaluate(
     if not found.finished:
         found = _unfinished(found, agent, unfinished)
     placer = None
+    depth = checked_count(1 if placer_depth is None else placer_depth, "placer_depth")
+    if placer_agent is None and placer_depth is not None:
+        raise ValueError("--placer-depth is that of a --placer-agent, which is not given.")
     if placer_agent is not None:
         if exact:
             raise ValueError("exact evaluation knows named placers only: leave out --placer-agent.")
-        placer = _placer(found, placer_agent, placer_agent == agent, placer_depth, unfinished)
+        if "placer" in (env_kwargs or {}):
+            raise ValueError("give either --placer-agent or a placer in --env-kwargs, not both.")
+        placer = _placer(found, placer_agent, placer_agent == agent, depth, unfinished)
     if search is not None:
         found = searching(found, search, of_agent)
     rows = []
@@ -172,19 +178,22 @@ def solve(
         env: The environment's id; my_module:Id imports the module that registers it.
         shape: Rows and columns of the board.
         env_kwargs: The environment's options, such as '{"spawn": {"1": 0.75, "3": 0.25}}'.
-        query: A file with a question on each line, - for standard input: b (before a move) or a
-            (after it), and tile indices row by row, such as "b 2 2 0 0 0 0". Each is printed with
-            its value, or -1 if play cannot reach it, and nothing else is.
-        out: A folder for the solution, for `evaluate optimal --agent-kwargs '{"solution": "DIR"}'`;
-            one that is there already is read instead of solving the game again.
+        query: A file with a query on each line, or - for standard input: b (a state, before the
+            move) or a (an afterstate), and tile indices row by row, such as "b 1 1 0 0 0 0". Prints
+            each query with its value, -1 if it is unreachable, and nothing else.
+        out: The folder of the solution; if it holds one, that is loaded. `evaluate optimal` takes
+            it with --agent-kwargs '{"solution": "DIR"}'.
     """
     options = {**(env_kwargs or {}), **_given(shape=shape)}
+    if shape is not None and "shape" in (env_kwargs or {}):
+        raise ValueError("give the shape once: by --shape, or in --env-kwargs.")
     lines = None if query is None else read_lines(query)
     solution, seconds = solved(Task.of(env, options).game, out)
     if lines is None:
         print(description(solution, seconds))
     else:
-        print("\n".join(answers(solution, lines)))
+        for answer in answers(solution, lines):
+            print(answer)
 
 
 def play(

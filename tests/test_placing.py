@@ -158,9 +158,24 @@ def test_the_command_evaluates_against_an_agents_values(monkeypatch, capsys, tmp
         run(monkeypatch, *asked)
     assert "placer=ntuple 1-ply" in capsys.readouterr().out
     assert '"placer": "optimal 1-ply"' in read_rows(out)[0]["env_kwargs"]
-    with pytest.raises(SystemExit):
-        run(monkeypatch, "evaluate", str(folder), "--exact", "--placer-agent", str(folder))
-    assert "leave out --placer-agent" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--placer-agent", "optimal", "--exact"), "leave out --placer-agent"),
+        (("--placer-agent", "optimal", "--placer-depth", "0"), "placer_depth must be a positive"),
+        (("--placer-depth", "2"), "which is not given"),
+        (("--placer-agent", "greedy"), "has no action_values"),
+        (("--placer-agent", "nobody"), "there is no agent 'nobody'"),
+        (("--placer-agent", "optimal", "--env-kwargs", '{"placer": "random"}'), "not both"),
+    ],
+)
+def test_placers_that_cannot_be_are_one_line(monkeypatch, capsys, options, message):
+    with pytest.raises(SystemExit) as error:
+        run(monkeypatch, "evaluate", "random", *options)
+    assert error.value.code == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
 
 
 def run(monkeypatch, *arguments):

@@ -20,7 +20,8 @@ def probabilities_of(
 
     Args:
         agent: One with `action_probabilities(observations) -> (n, actions)`, or else with a
-            `predict` that depends on nothing but the observation.
+            `predict` that depends on nothing but the observation.  It may say itself what else its
+            play `depends_on`.
         observations: `(n, ...)`.
         masks: `(n, actions)`, the legal actions, at least one each.
         note: What is added to an error after the agent's name, such as " as X".
@@ -30,25 +31,27 @@ def probabilities_of(
 
     Raises:
         ValueError: If the agent plays illegal actions, its probabilities do not add up to 1, or it
-            keeps a state of its own.
+            plays by more than the board.
     """
     name = type(agent).__name__
-    n, n_actions = masks.shape
-    if hasattr(agent, "action_probabilities"):
-        chosen = np.asarray(agent.action_probabilities(observations), np.float64)
-        if chosen.shape != masks.shape:
+    legal = masks.astype(np.bool_)
+    if not hasattr(agent, "action_probabilities"):
+        actions = _actions_of(agent, observations, legal, name)
+        illegal = np.flatnonzero(~legal[np.arange(len(legal)), actions])
+        if len(illegal):
+            at = illegal[0]
+            possible = np.flatnonzero(legal[at]).tolist()
             raise ValueError(
-                f"{name}.action_probabilities must return shape {masks.shape}, got {chosen.shape}."
+                f"{name} plays the illegal action {actions[at]}{note} on "
+                f"{observations[at].tolist()}: expected one of {possible}."
             )
-    else:
-        actions, state = ask(agent, observations, masks)
-        if state is not None:
-            raise ValueError(
-                f"{name} keeps a state from move to move: exact evaluation is for agents whose "
-                "play depends on the board alone; leave out --exact."
-            )
-        chosen = np.eye(n_actions)[checked_actions(actions, n, n_actions)]
-    wrong = (chosen * ~masks.astype(np.bool_)).any(axis=1) | ~np.isclose(chosen.sum(axis=1), 1)
+        return np.eye(legal.shape[1])[actions]
+    chosen = np.asarray(agent.action_probabilities(observations), np.float64)
+    if chosen.shape != legal.shape:
+        raise ValueError(
+            f"{name}.action_probabilities must return shape {legal.shape}, got {chosen.shape}."
+        )
+    wrong = (chosen * ~legal).any(axis=1) | ~np.isclose(chosen.sum(axis=1), 1)
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
         raise ValueError(
@@ -57,3 +60,24 @@ def probabilities_of(
             "to 1."
         )
     return chosen
+
+
+def _actions_of(
+    agent: Agent, observations: NDArray[Any], legal: NDArray[np.bool_], name: str
+) -> NDArray[np.int64]:
+    """Ask an agent for its actions `(n,)`, twice, as chance would show.
+
+    Raises:
+        ValueError: If they are none, or differ, or the agent keeps a state of its own.
+    """
+    reason = getattr(agent, "depends_on", "")
+    if not reason:
+        (first, state), (again, _) = (ask(agent, observations, legal) for _ in range(2))
+        actions = checked_actions(first, *legal.shape)
+        if state is None and (actions == checked_actions(again, *legal.shape)).all():
+            return actions
+        reason = "chance or memory"
+    raise ValueError(
+        f"{name} plays by more than the board ({reason}): exact evaluation needs a function of the "
+        "board, or action_probabilities. Leave out --exact."
+    )

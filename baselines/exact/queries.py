@@ -1,7 +1,7 @@
-"""Questions about a solved game, as lines of text, such as `b 2 2 0 0 0 0`.
+"""Queries of a solved game, as lines of text, such as `b 1 1 0 0 0 0`.
 
-A line is `b`, a state (the board before a move), or `a`, an afterstate, and the tile indices row by
-row.  Its answer is its value, or -1 for a board that play cannot reach as that kind.
+A query is `b`, a state (the board before a move), or `a`, an afterstate, and the tile indices row
+by row.  Its answer is its value, or -1 for a board that is unreachable as that kind.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ def read_lines(path: Path) -> list[str]:
     """Return the lines of a file, `-` for standard input.
 
     Raises:
-        ValueError: If it is no text.
-        OSError: If it cannot be read.
+        ValueError: If it is no text, or cannot be read.
     """
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no text: {error}.") from None
     return text.splitlines()
@@ -58,14 +59,21 @@ def answers(solution: Solution, lines: Sequence[str]) -> Iterator[str]:
     """Yield each line that is not blank, followed by ` = ` and its value with 9 decimals.
 
     Raises:
-        ValueError: If a line is no question, with its number; nothing has been yielded then.
+        ValueError: If a line is no query, with its number; nothing has been yielded then.
     """
     asked = [(line.strip(), number) for number, line in enumerate(lines, 1) if line.strip()]
-    questions = [_question(line, number, solution.game) for line, number in asked]
-    kinds = np.array([kind for kind, _ in questions])
-    boards = np.array([cells for _, cells in questions]).reshape(-1, *solution.game.shape)
+    queries = [_query(line, number, solution.game) for line, number in asked]
+    kinds = np.array([kind for kind, _ in queries])
+    boards = np.array([cells for _, cells in queries]).reshape(-1, *solution.game.shape)
     values = np.full(len(asked), np.nan)
     possible = (boards <= solution.game.largest_tile).all(axis=(1, 2))
+    largest = solution.game.rules.largest
+    if (boards > largest).any():
+        print(
+            f"note: some tiles are beyond {largest}, the largest index of {solution.game.name}: "
+            "queries hold tile indices, not faces.",
+            file=sys.stderr,
+        )
     for kind, looked_up in zip(
         KINDS, (solution.state_values, solution.afterstate_values), strict=True
     ):
@@ -75,8 +83,8 @@ def answers(solution: Solution, lines: Sequence[str]) -> Iterator[str]:
         yield f"{line} = {UNREACHABLE if math.isnan(value) else f'{value:.9f}'}"
 
 
-def _question(line: str, number: int, game: SlidingGame) -> tuple[str, list[int]]:
-    """Return the kind of a question and its tiles.
+def _query(line: str, number: int, game: SlidingGame) -> tuple[str, list[int]]:
+    """Return the kind of a query and its tiles.
 
     Raises:
         ValueError: If it is none.
@@ -85,7 +93,7 @@ def _question(line: str, number: int, game: SlidingGame) -> tuple[str, list[int]
     expected = math.prod(game.shape)
     if kind not in KINDS or len(cells) != expected or not all(map(_is_tile, cells)):
         raise ValueError(
-            f"line {number} is no question, {brief(line)}: expected b (before a move) or a (after "
+            f"line {number} is no query, {brief(line)}: expected b (before a move) or a (after "
             f"it) and {expected} tile indices from 0 on, row by row, such as "
             f"b {' '.join(['1', '1', *['0'] * (expected - 2)])}."
         )

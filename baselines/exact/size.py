@@ -25,7 +25,7 @@ SILENT_SECONDS = 3
 
 
 def most_boards(game: SlidingGame) -> int:
-    """Return an upper bound of the number of reachable boards, symmetric ones merged."""
+    """Return an upper bound of the number of reachable boards, up to symmetry."""
     cells = math.prod(game.shape)
     tiles = Counter(game.cells_needed.values())  # by the number of cells that they need
     ways = {0: 1}  # of filling so many cells with the tiles that need more cells than `needed`
@@ -39,17 +39,14 @@ def most_boards(game: SlidingGame) -> int:
     return math.ceil(sum(ways.values()) / len(game.symmetries.cells))
 
 
-def check_size(game: SlidingGame) -> int:
+def check_size(game: SlidingGame) -> None:
     """Check that the boards of a game can be listed, and fit into memory.
-
-    Returns:
-        The number of boards at most, symmetric ones merged.
 
     Raises:
         ValueError: If they cannot, or do not fit.
     """
     boards = most_boards(game)
-    what = f"solving {game} ({boards:,} boards at most, symmetric ones merged)"
+    what = f"solving {game} (at most {_count(boards)} boards up to symmetry)"
 
     def advice(available: int) -> str:
         smaller = [
@@ -57,12 +54,23 @@ def check_size(game: SlidingGame) -> int:
             for shape in combinations_with_replacement(range(2, MAX_SIDE + 1), 2)
             if _bytes(game, shape) <= available
         ]
-        return f"{', '.join(smaller)} would fit" if smaller else "no board of this game would fit"
+        fitting = f"of a smaller shape, {', '.join(smaller)} would fit"
+        return fitting if smaller else "no board of this game would fit"
 
     check_memory(boards * BYTES_PER_BOARD, what, advice)
     if math.prod(game.shape) > MOST_CELLS:
         raise ValueError(f"{what} is for boards of at most {MOST_CELLS} cells.")
-    return boards
+
+
+def described(game: SlidingGame) -> str:
+    """Return how large a game is at most, as text."""
+    boards = most_boards(game)
+    size = boards * BYTES_PER_BOARD / 2**20
+    return f"{game}: at most {_count(boards)} boards up to symmetry, {size:,.1f} MiB"
+
+
+def _count(boards: int) -> str:
+    return f"{boards:,}" if boards < 10**12 else f"{boards:.1e}"
 
 
 def _bytes(game: SlidingGame, shape: tuple[int, int]) -> float:

@@ -45,7 +45,7 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
 
     Args:
         agent: One with `action_probabilities`, or else with a `predict` that is a function of the
-            board.  It is asked once for each board that its games can reach.
+            board.  It is asked for each board that its games can reach.
         game: A game that is small enough for its boards to be listed.
 
     Raises:
@@ -61,7 +61,6 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
         for each in np.unique(age):
             waiting[each].append((boards[age == each], mass[age == each]))
 
-    _check_function_of_board(agent, game)
     score, moves, ended = 0.0, 0.0, np.zeros(game.n_values)
     add(*start_boards(game))
     with tqdm(desc=f"games on {game}", unit=" boards", delay=SILENT_SECONDS, leave=False) as bar:
@@ -90,25 +89,3 @@ def _policy(agent: Agent, boards: Boards, masks: NDArray[np.int8]) -> Policy:
     parts = range(0, len(boards), BATCH)
     asked = (probabilities_of(agent, boards[i : i + BATCH], masks[i : i + BATCH]) for i in parts)
     return np.concatenate(list(asked))
-
-
-def _check_function_of_board(agent: Agent, game: SlidingGame) -> None:
-    """Check that an agent plays the same on the start boards when it is asked again.
-
-    An agent may also say itself what else its play `depends_on`.
-
-    Raises:
-        ValueError: If it does not.
-    """
-    boards, _ = start_boards(game)
-    masks = game.legal_actions(boards)
-    boards, masks = boards[masks.any(axis=1)], masks[masks.any(axis=1)]
-    reason = getattr(agent, "depends_on", "")
-    if not reason and len(boards):
-        first, again = (probabilities_of(agent, boards, masks) for _ in range(2))
-        reason = "" if np.array_equal(first, again) else "chance or memory"
-    if reason:
-        raise ValueError(
-            f"{type(agent).__name__} plays by more than the board ({reason}): exact evaluation "
-            "needs a function of the board, or action_probabilities. Leave out --exact."
-        )

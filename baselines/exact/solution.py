@@ -88,15 +88,17 @@ class Solution:
         """Return r + V(s') of each action in states `(n, R, C)`.
 
         Returns:
-            `(n, 4)`, minus infinity for illegal actions, NaN for states that cannot be reached.
+            `(n, 4)`, minus infinity for illegal actions; NaN in states that cannot be reached.
 
         Raises:
             ValueError: If these are not boards of the game and shape.
         """
+        unreachable = np.isnan(self.state_values(boards))
         after, rewards, masks = self.game.afterstates(boards)
         values = self.afterstate_values(after.reshape(-1, *self.game.shape)).reshape(rewards.shape)
-        reachable = ~np.isnan(self.state_values(boards))[:, None]
-        return np.where(masks > 0, np.where(reachable, rewards + values, np.nan), -np.inf)
+        values = np.where(masks > 0, rewards + values, -np.inf)
+        values[unreachable] = np.nan
+        return values
 
     @cached_property
     def start_value(self) -> float:
@@ -134,15 +136,7 @@ class Solution:
         names = [f"{part}_{name}" for part in ("states", "afterstates") for name in _DTYPES]
         if arrays.keys() != {"game", *names}:
             raise ValueError(f"{path} holds {sorted(arrays)}: it is no solution of a game.")
-        if (theirs := arrays["game"].tobytes()) != game.to_json().encode():
-            try:
-                named = str(SlidingGame.from_json(theirs.decode()))
-            except ValueError:
-                named = "none that is known"
-            raise ValueError(
-                f"{path} is the solution of another game ({named}), or of other options: expected "
-                f"{game}, {game.to_json()}."
-            )
+        _check_game(arrays["game"], game, path)
         parts = [
             Layers(*(arrays[f"{part}_{name}"] for name in _DTYPES))
             for part in ("states", "afterstates")
@@ -163,6 +157,27 @@ class Solution:
 
 
 _DTYPES = {"keys": np.uint64, "values": np.float64, "begins": np.int64}
+
+
+def _check_game(text: NDArray[np.uint8], game: SlidingGame, path: Path) -> None:
+    """Check that the game in a file is the expected one.
+
+    Raises:
+        ValueError: If it is none, or another.
+    """
+    try:
+        known = SlidingGame.from_json(text.tobytes().decode())
+    except ValueError:
+        raise ValueError(f"{path} is damaged: it names no game.") from None
+    if known != game:
+        options = ("spawn", "start_tiles", "placer")
+        differing = [
+            f"{name} {getattr(known, name)} instead of {getattr(game, name)}"
+            for name in options
+            if getattr(known, name) != getattr(game, name)
+        ]
+        held = str(known) if not differing else f"{known} with {', '.join(differing)}"
+        raise ValueError(f"{path} is the solution of {held}, not of {game}: give another folder.")
 
 
 def _check_layers(layers: Layers, path: Path) -> None:

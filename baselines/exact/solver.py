@@ -28,9 +28,10 @@ from baselines.exact.layers import (
     best_values,
     states_after,
 )
-from baselines.exact.size import BYTES_PER_BOARD, SILENT_SECONDS, check_size
+from baselines.exact.size import SILENT_SECONDS, check_size, described
 from baselines.exact.solution import FILE, Layers, Solution
 from baselines.exact.start import start_boards
+from tile_envs.checks import brief
 from tile_envs.game import Game
 from tile_envs.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
@@ -47,6 +48,8 @@ def solve(game: SlidingGame) -> Solution:
         ValueError: If its boards do not fit into memory or cannot be listed, or its placer is an
             object.
     """
+    if not isinstance(game.placer, str):
+        raise ValueError(f"a game is solved with a named placer, got {brief(game.placer)}.")
     check_size(game)
     compile_steps(game)
     tables = game_tables(game)
@@ -83,9 +86,8 @@ def solved(game: Game, folder: Path | None = None) -> tuple[Solution, float]:
     if folder is not None and (folder / FILE).exists():
         began = time.perf_counter()
         return Solution.load(folder, game), time.perf_counter() - began
-    boards = check_size(game)
-    size = boards * BYTES_PER_BOARD / 2**30
-    print(f"{game}: {boards:,} boards at most, {size:,.2f} GiB", file=sys.stderr)
+    check_size(game)
+    print(described(game), file=sys.stderr)
     compile_steps(game)
     began = time.perf_counter()
     solution = solve(game)

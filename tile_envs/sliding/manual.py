@@ -73,14 +73,15 @@ gym.make(
 - `placer`: who chooses the cell of the new tile, once its face is drawn: `"random"`, uniformly;
   `"adversary"`, against the player (see below); or any object with a method
   `place(boards, tiles) -> cells`, batched: afterstates `(n, R, C) uint8` and tile indices `(n,)`
-  lead to cells `(n,)` in reading order, `row * C + column`. If an object fails, or returns a cell
-  that is not empty, nothing has changed.
+  lead to cells `(n,)` in reading order, `row * C + column`. If an object raises an error,
+  which is passed on, or returns a cell that is not empty, nothing has changed.
 - `max_illegal`: the number of consecutive illegal actions that truncates an episode.
 
 The adversary places the tile on each empty cell in turn, and looks at the legal move with the
 highest value: its reward plus the number of empty cells after it, before another tile appears; if
 no move is legal, the value is -1. It keeps the cell with the lowest value. Ties are broken
-uniformly, by the game's random stream.
+uniformly, by the game's random stream. This is a heuristic that looks one move ahead: it does not
+minimise the score, and a player who knows it can do better than with tiles placed at random.
 
 {spawn_note}
 
