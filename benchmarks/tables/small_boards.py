@@ -20,14 +20,19 @@ def solved(committed: Committed) -> str:
             *(f"{row['game']}, {row['shape']}", number(row["states"]), number(row["afterstates"])),
             *(number(row["states_merged"]), number(row["afterstates_merged"])),
             *(f"{float(row['value']):,.6f}", f"{float(row['seconds']):.3g}"),
-            *(f"{float(row['bytes']) / 2**20:,.3g}", _cited(figure) if figure else ""),
+            *(_mebibytes(float(row["bytes"])), _cited(figure) if figure else ""),
         )
         lines.append(marked(line, row))
     head = (
-        *("game", "states", "afterstates", "merged", "merged"),
-        *("expected score", "seconds", "MiB", "published"),
+        *("game", "states", "afterstates", "states up to symmetry", "afterstates"),
+        *("expected score", "seconds", "MiB", "published (up to symmetry)"),
     )
     return table(head, lines)
+
+
+def _mebibytes(size: float) -> str:
+    size /= 2**20
+    return f"{size:,.0f}" if size >= 10 else f"{size:.1g}"
 
 
 def _cited(figure: Figure) -> str:
