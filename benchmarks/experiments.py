@@ -219,9 +219,7 @@ EXACT = (
 
 PLACED = {"random": "tiles placed at random", "adversary": "tiles placed by the adversary"}
 BOTH_PLACERS = (Sampled(1_000, placer="random"), Sampled(1_000, placer="adversary"))
-OWN = tuple(
-    Sampled(100, depth, placer=placer) for depth in (1, 3) for placer in ("random", OWN_VALUES)
-)
+OWN = (Sampled(100, placer="random"), Sampled(100, placer=OWN_VALUES))
 ADVERSARY = (
     *(
         _learning(
@@ -238,7 +236,7 @@ ADVERSARY = (
         for placer in ("random", "adversary")
     ),
     *(
-        replace(each, table="adversary", minutes=each.minutes[-1:], evaluations=OWN, cost=3)
+        replace(each, table="adversary", minutes=each.minutes[-1:], evaluations=OWN, cost=1)
         for each in NTUPLE
         if each.label == STRONGEST
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.kinds import OWN_VALUES
 from benchmarks.tables.committed import Committed, Row
-from benchmarks.tables.markdown import Line, marked, mean, minutes, number, ply, reached, table
+from benchmarks.tables.markdown import Line, marked, mean, minutes, number, reached, table
 from benchmarks.tables.strength import goal_of
 
 PLACERS = {
@@ -19,12 +19,12 @@ def adversary(committed: Committed) -> str:
     lines: list[Line] = []
     for row in committed.rows("adversary"):
         line = (
-            *(row["env"], row["label"], minutes(row["minutes"]), ply(row), PLACERS[row["placer"]]),
+            *(row["env"], row["label"], minutes(row["minutes"]), PLACERS[row["placer"]]),
             *(number(row["episodes"]), mean(row), f"{_won(row):.1%}"),
         )
         lines.append(marked(line, row))
     head = (
-        *("environment", "training", "minutes", "ply", "tiles placed"),
+        *("environment", "training", "minutes", "tiles placed"),
         *("games", "mean (95 % interval)", "won"),
     )
     return table(head, lines)
