@@ -220,6 +220,14 @@ def test_boards_that_cannot_be_reached_have_no_value():
         OptimalAgent(GAME_2048).action_values(np.full((1, 2, 3), 5))
 
 
+def test_tiles_that_no_game_has_are_unreachable_however_large():
+    asked = [f"b {tile} 1 0 0 0 0" for tile in (32, 100, 256, 10**30, "9" * 5000)]
+    assert all(line.endswith(" = -1") for line in answers(solution_of(GAME_2584), asked))
+    assert list(answers(solution_of(GAME_2584), ["", "  "])) == []
+    (padded,) = answers(solution_of(GAME_2584), ["a 002 0002 0 0 0 0 "])
+    assert padded == "a 002 0002 0 0 0 0 = 1422.339260970"
+
+
 def test_a_solution_is_saved_and_loaded(tmp_path):
     solution = solution_of(GAME_2048)
     solution.save(tmp_path)

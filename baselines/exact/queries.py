@@ -19,6 +19,8 @@ from tile_envs.sliding.game import SlidingGame
 
 KINDS = ("b", "a")
 UNREACHABLE = "-1"
+BEYOND = 100
+"""Stands for all tile indices that no game has."""
 
 
 def read_lines(path: Path) -> list[str]:
@@ -33,7 +35,7 @@ def read_lines(path: Path) -> list[str]:
         raise ValueError(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no text: {error}.") from None
-    return text.splitlines()
+    return text.split("\n")
 
 
 def description(solution: Solution, seconds: float) -> str:
@@ -97,12 +99,13 @@ def _query(line: str, number: int, game: SlidingGame) -> tuple[str, list[int]]:
             f"it) and {expected} tile indices from 0 on, row by row, such as "
             f"b {' '.join(['1', '1', *['0'] * (expected - 2)])}."
         )
-    return kind, [min(int(cell), _BEYOND) for cell in cells]
-
-
-_BEYOND = 255
-"""Stands for all tiles that no game has."""
+    return kind, [_tile(cell) for cell in cells]
 
 
 def _is_tile(text: str) -> bool:
     return text.isascii() and text.isdecimal()
+
+
+def _tile(text: str) -> int:
+    digits = text.lstrip("0") or "0"
+    return int(digits) if len(digits) <= 2 else BEYOND
