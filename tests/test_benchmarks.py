@@ -118,11 +118,6 @@ ADVERSARY = Experiment(
 )
 SPEEDS = (
     Measure(
-        *("solved", "small boards", "benchmarks.solutions"),
-        measures=(),
-        options={"boards": ((GAME_2048, (2, 2)),)},
-    ),
-    Measure(
         *("kernels", "n-tuple networks", "benchmarks.speed.ntuple"),
         measures=(),
         options={
@@ -136,6 +131,11 @@ SPEEDS = (
             "threaded_iterations": 2,
             "peer": False,
         },
+    ),
+    Measure(
+        *("solved", "small boards", "benchmarks.solutions"),
+        measures=(),
+        options={"boards": ((GAME_2048, (2, 2)),)},
     ),
     Measure(
         *("bridge", "Stable-Baselines3", "benchmarks.speed.sb3"),
