@@ -280,6 +280,16 @@ def test_wrappers_in_the_wrong_order_are_refused(make, kinds):
             kinds.PenalizeIllegal(make(), penalty)
 
 
+def test_wrappers_of_the_other_kind_are_refused():
+    env, envs = gym.make("Tiles2048-v0"), gym.make_vec("Tiles2048-v0", 2)
+    for name in ("OneHotPlanes", "ReplaceIllegal"):
+        with pytest.raises(ValueError, match=f"of Env, got .*: tile_envs.wrappers.vector.{name}"):
+            getattr(wrappers, name)(envs)
+    for name in ("FlatObservation", "Log2Reward"):
+        with pytest.raises(ValueError, match=f"of VectorEnv, got .*: tile_envs.wrappers.{name}"):
+            getattr(vector, name)(env)
+
+
 def test_wrappers_refuse_what_they_cannot_wrap():
     env = gym.make("Tiles2048-v0")
     for wrap in (wrappers.ReplaceIllegal, wrappers.Log2Reward):

@@ -13,12 +13,14 @@ from tile_envs.checks import checked_action
 from tile_envs.wrappers.transforms import (
     COUNT,
     Flat,
+    MakeTransform,
     MaskBeside,
     Planes,
-    Transform,
     check_has_score,
     check_inside,
     check_is_game,
+    check_kind,
+    checked_mask_dtype,
     checked_penalty,
     legal_choices,
     log2,
@@ -27,6 +29,10 @@ from tile_envs.wrappers.transforms import (
 
 class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """The base of all wrappers: passes on what the environments offer beyond Gymnasium's API."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        check_kind(env, gym.Env, type(self).__name__, "tile_envs.wrappers.vector")
+        super().__init__(env)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions, `(actions,) bool`."""
@@ -37,10 +43,10 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 class _TransformObservation(_Wrapper):
     """Passes every observation, with its info, through a transform."""
 
-    def __init__(self, env: gym.Env[Any, Any], transform: Transform) -> None:
+    def __init__(self, env: gym.Env[Any, Any], make: MakeTransform) -> None:
         super().__init__(env)
-        self.observation_space = transform.space
-        self._transform = transform
+        self._transform = make(env.observation_space, env.action_space)
+        self.observation_space = self._transform.space
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(**kwargs)
@@ -68,7 +74,7 @@ class OneHotPlanes(_TransformObservation):
 
     def __init__(self, env: gym.Env[Any, Any], dtype: DTypeLike = np.uint8) -> None:
         RecordConstructorArgs.__init__(self, dtype=np.dtype(dtype).name)
-        super().__init__(env, Planes(env.observation_space, dtype))
+        super().__init__(env, lambda space, _: Planes(space, dtype))
 
 
 class FlatObservation(_TransformObservation):
@@ -86,7 +92,7 @@ class FlatObservation(_TransformObservation):
 
     def __init__(self, env: gym.Env[Any, Any], dtype: DTypeLike = np.float32) -> None:
         RecordConstructorArgs.__init__(self, dtype=np.dtype(dtype).name)
-        super().__init__(env, Flat(env.observation_space, dtype))
+        super().__init__(env, lambda space, _: Flat(space, dtype))
 
 
 class MaskInObservation(_TransformObservation):
@@ -119,16 +125,16 @@ class MaskInObservation(_TransformObservation):
         mask_dtype: DTypeLike = np.int8,
         mask_space: str = "Box",
     ) -> None:
-        space, actions = env.observation_space, env.action_space
-        transform = MaskBeside(space, actions, observation_key, mask_key, mask_dtype, mask_space)
+        dtype = checked_mask_dtype(mask_dtype)
+        arguments = (observation_key, mask_key, dtype, mask_space)
+        super().__init__(env, lambda space, actions: MaskBeside(space, actions, *arguments))
         RecordConstructorArgs.__init__(
             self,
             observation_key=observation_key,
             mask_key=mask_key,
-            mask_dtype=np.dtype(mask_dtype).name,
+            mask_dtype=dtype.name,
             mask_space=mask_space,
         )
-        super().__init__(env, transform)
 
 
 class Log2Reward(_Wrapper):
@@ -144,10 +150,10 @@ class Log2Reward(_Wrapper):
     """
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
-        check_has_score(env)
-        check_inside(env, "Log2Reward", "PenalizeIllegal")
         RecordConstructorArgs.__init__(self)
         super().__init__(env)
+        check_has_score(env)
+        check_inside(env, "Log2Reward", "PenalizeIllegal")
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Play a step; its reward is a logarithm."""
@@ -159,8 +165,8 @@ class _CountIllegal(_Wrapper):
     """Counts the illegal actions of each game in `info["illegal_actions"]`."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
-        check_is_game(env, type(self).__name__)
         super().__init__(env)
+        check_is_game(env, type(self).__name__)
         self._count = 0
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -226,9 +232,9 @@ class ReplaceIllegal(_CountIllegal):
     """
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
-        check_inside(env, "ReplaceIllegal", "PenalizeIllegal")
         RecordConstructorArgs.__init__(self)
         super().__init__(env)
+        check_inside(env, "ReplaceIllegal", "PenalizeIllegal")
         self._rng = np.random.default_rng()
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ class MaskBeside:
         action_space: spaces.Space[Any],
         observation_key: str,
         mask_key: str,
-        mask_dtype: DTypeLike,
+        mask_dtype: np.dtype[Any],
         mask_space: str,
     ) -> None:
         if not isinstance(action_space, spaces.Discrete):
@@ -84,7 +85,7 @@ class MaskBeside:
             raise ValueError(
                 f"observation_key and mask_key must differ, got {mask_key!r} for both."
             )
-        self._dtype = _checked_mask_dtype(mask_dtype)
+        self._dtype = mask_dtype
         actions = int(action_space.n)
         mask: spaces.Space[Any]
         if checked_choice(mask_space, "mask_space", MASK_SPACES) == "Box":
@@ -107,9 +108,11 @@ class MaskBeside:
 
 
 Transform = Planes | Flat | MaskBeside
+MakeTransform = Callable[[spaces.Space[Any], spaces.Space[Any]], Transform]
+"""Makes a transform for an observation space and an action space, both of one game."""
 
 
-def _checked_mask_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+def checked_mask_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """Return the dtype of masks.
 
     Raises:
@@ -134,6 +137,25 @@ def legal_choices(rng: np.random.Generator, masks: NDArray[np.bool_]) -> NDArray
 def log2(rewards: Any) -> Any:
     """Return the logarithm to the base 2 of rewards; 0 stays 0."""
     return np.log2(np.maximum(rewards, 1))
+
+
+def check_kind(env: Any, kind: type, wrapper: str, other: str) -> None:
+    """Check that a wrapper is used on one game, or on many, as it is meant to be.
+
+    Args:
+        env: What is wrapped.
+        kind: What it must be.
+        wrapper: The name of the wrapper.
+        other: The module whose wrapper of that name is for the other kind.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    if not isinstance(env, kind):
+        raise ValueError(
+            f"{wrapper} wraps an instance of {kind.__name__}, got {type(env).__name__}: "
+            f"{other}.{wrapper} is for the other kind."
+        )
 
 
 def check_is_game(env: Any, wrapper: str) -> None:

@@ -19,12 +19,14 @@ from tile_envs.game_vector_env import SINGLE
 from tile_envs.wrappers.transforms import (
     COUNT,
     Flat,
+    MakeTransform,
     MaskBeside,
     Planes,
-    Transform,
     check_has_score,
     check_inside,
     check_is_game,
+    check_kind,
+    checked_mask_dtype,
     checked_penalty,
     legal_choices,
     log2,
@@ -51,6 +53,10 @@ else:
 
 class _Wrapper(Base):
     """The base of all wrappers: passes on what the environments offer beyond Gymnasium's API."""
+
+    def __init__(self, env: AnyVectorEnv) -> None:
+        check_kind(env, VectorEnv, type(self).__name__, "tile_envs.wrappers")
+        super().__init__(env)
 
     @property
     def autoreset_mode(self) -> AutoresetMode:
@@ -97,11 +103,11 @@ class _Wrapper(Base):
 class _TransformObservation(_Wrapper):
     """Passes all observations, final ones too, with their infos through a transform."""
 
-    def __init__(self, env: AnyVectorEnv, transform: Transform) -> None:
+    def __init__(self, env: AnyVectorEnv, make: MakeTransform) -> None:
         super().__init__(env)
-        self.single_observation_space = transform.space
-        self.observation_space = batch_space(transform.space, env.num_envs)
-        self._transform = transform
+        self._transform = make(env.single_observation_space, env.single_action_space)
+        self.single_observation_space = self._transform.space
+        self.observation_space = batch_space(self._transform.space, env.num_envs)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         observations, infos = self.env.reset(**kwargs)
@@ -122,14 +128,14 @@ class OneHotPlanes(_TransformObservation):
     """The boards as one-hot planes `(n, P, R, C)`; see `tile_envs.wrappers.OneHotPlanes`."""
 
     def __init__(self, env: AnyVectorEnv, dtype: DTypeLike = np.uint8) -> None:
-        super().__init__(env, Planes(env.single_observation_space, dtype))
+        super().__init__(env, lambda space, _: Planes(space, dtype))
 
 
 class FlatObservation(_TransformObservation):
     """Each observation as a row `(n, size)`; see `tile_envs.wrappers.FlatObservation`."""
 
     def __init__(self, env: AnyVectorEnv, dtype: DTypeLike = np.float32) -> None:
-        super().__init__(env, Flat(env.single_observation_space, dtype))
+        super().__init__(env, lambda space, _: Flat(space, dtype))
 
 
 class MaskInObservation(_TransformObservation):
@@ -143,18 +149,17 @@ class MaskInObservation(_TransformObservation):
         mask_dtype: DTypeLike = np.int8,
         mask_space: str = "Box",
     ) -> None:
-        space, actions = env.single_observation_space, env.single_action_space
-        transform = MaskBeside(space, actions, observation_key, mask_key, mask_dtype, mask_space)
-        super().__init__(env, transform)
+        arguments = (observation_key, mask_key, checked_mask_dtype(mask_dtype), mask_space)
+        super().__init__(env, lambda space, actions: MaskBeside(space, actions, *arguments))
 
 
 class Log2Reward(_Wrapper):
     """The logarithms to the base 2 of the rewards; see `tile_envs.wrappers.Log2Reward`."""
 
     def __init__(self, env: AnyVectorEnv) -> None:
+        super().__init__(env)
         check_has_score(env)
         check_inside(env, "Log2Reward", "PenalizeIllegal")
-        super().__init__(env)
 
     def step(self, actions: Any) -> Step:
         """Play a step; its rewards are logarithms."""
@@ -166,8 +171,8 @@ class _CountIllegal(_Wrapper):
     """Counts the illegal actions of each game in `infos["illegal_actions"]`."""
 
     def __init__(self, env: AnyVectorEnv) -> None:
-        check_is_game(env, type(self).__name__)
         super().__init__(env)
+        check_is_game(env, type(self).__name__)
         self._games = np.arange(self.num_envs)
         self._counts = np.zeros(self.num_envs, np.int64)
         self._over = np.zeros(self.num_envs, np.bool_)
@@ -231,8 +236,8 @@ class ReplaceIllegal(_CountIllegal):
     """
 
     def __init__(self, env: AnyVectorEnv) -> None:
-        check_inside(env, "ReplaceIllegal", "PenalizeIllegal")
         super().__init__(env)
+        check_inside(env, "ReplaceIllegal", "PenalizeIllegal")
         self._rng = np.random.default_rng()
 
     def reset(
