@@ -51,7 +51,7 @@ class Client:
     @property
     def key(self) -> Row:
         """The columns that name its row."""
-        names = {"library": self.library, "algorithm": self.algorithm}
+        names = {"measure": self.library, "algorithm": self.algorithm}
         return names | {"env": self.env, "games": self.games}
 
 
