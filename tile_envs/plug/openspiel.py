@@ -3,25 +3,7 @@
 An agent is anything with `predict`: an agent of `baselines`, a model of Stable-Baselines3, or a
 class of your own.  It meets OpenSpiel's bots, or plays OpenSpiel's 2048.
 
-## OpenSpiel
-
-```python
-import pyspiel
-
-from baselines.registry import make_agent
-from tile_envs.plug.openspiel import AgentBot
-from tile_envs.tictactoe import TicTacToe
-
-game = pyspiel.load_game("tic_tac_toe")
-ours = AgentBot(make_agent("minimax", TicTacToe()))
-evaluator = pyspiel.RandomRolloutEvaluator(1, 0)
-theirs = pyspiel.MCTSBot(game, evaluator, 2.0, 100, 10, True, 0, False)
-returns = pyspiel.evaluate_bots(game.new_initial_state(), [ours, theirs], 0)
-```
-
-## Differences in the rules
-
-In tic-tac-toe there are none.  OpenSpiel 2.0.2 plays 2048 on 4×4 boards, and deviates twice:
+The rules of tic-tac-toe are the same.  OpenSpiel 2.0.2 plays 2048 on 4×4 boards and deviates twice:
 
 1. Its game ends when a tile shows `max_tile`, 2048 by default, or after `4 * max_tile` moves, new
    tiles included.  `pyspiel.load_game("2048", {"max_tile": 262144})` ends as ours does.
@@ -31,6 +13,20 @@ In tic-tac-toe there are none.  OpenSpiel 2.0.2 plays 2048 on 4×4 boards, and d
    `apply_action_with_legality_check` refuses it.
 
 An illegal action changes nothing in both.
+
+## OpenSpiel
+
+    import pyspiel
+
+    from baselines.registry import make_agent
+    from tile_envs.plug.openspiel import AgentBot
+    from tile_envs.tictactoe import TicTacToe
+
+    game = pyspiel.load_game("tic_tac_toe")
+    ours = AgentBot(make_agent("minimax", TicTacToe()))
+    evaluator = pyspiel.RandomRolloutEvaluator(1, 0)
+    theirs = pyspiel.MCTSBot(game, evaluator, 2.0, 100, 10, True, 0, False)
+    returns = pyspiel.evaluate_bots(game.new_initial_state(), [ours, theirs], 0)
 """
 
 from __future__ import annotations

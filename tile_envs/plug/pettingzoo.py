@@ -1,26 +1,23 @@
 """Tic-tac-toe for two agents, as an AEC environment of PettingZoo.
 
-Importing this module registers `tile_envs/tictactoe-v0` for `pettingzoo.make` (PettingZoo 1.27).
-It also has what a module of PettingZoo's own games has: `env()` is the game in PettingZoo's
+The module has what those of PettingZoo's own games have: `env()` is the game in PettingZoo's
 wrappers, `raw_env()` the game alone.  There is no parallel environment, as the agents take turns.
+Importing it also registers `tile_envs/tictactoe-v0` for `pettingzoo.make` of PettingZoo 1.27.
 
 ## PettingZoo
 
-```python
-import pettingzoo
-import tile_envs.plug.pettingzoo
+    from tile_envs.plug import pettingzoo as tictactoe
 
-env = pettingzoo.make("aec", "tile_envs/tictactoe-v0")
-env.reset(seed=0)
-for agent in env.agent_iter():
-    observation, reward, terminated, truncated, info = env.last()
-    if terminated or truncated:
-        action = None
-    else:
-        action = env.action_space(agent).sample(observation["action_mask"])
-    env.step(action)
-env.close()
-```
+    env = tictactoe.env()
+    env.reset(seed=0)
+    for agent in env.agent_iter():
+        observation, reward, terminated, truncated, info = env.last()
+        if terminated or truncated:
+            action = None
+        else:
+            action = env.action_space(agent).sample(observation["action_mask"])
+        env.step(action)
+    env.close()
 """
 
 from __future__ import annotations

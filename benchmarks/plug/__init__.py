@@ -1,0 +1,1 @@
+"""Clients in other libraries: one module for each library, with `keys` and `rows`."""
