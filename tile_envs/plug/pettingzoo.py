@@ -183,12 +183,11 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
             self._was_dead_step(action)
             return
         observation, _, _, truncated, info = self._env.step(action)  # type: ignore[arg-type]
-        self._cumulative_rewards[agent] = 0.0
         self.rewards = {name: float(info["winner"] * mark) for name, mark in MARKS.items()}
         self.truncations = dict.fromkeys(self.agents, truncated)
         self._look(observation, info)
         self.infos[agent]["illegal"] = info["illegal"]
-        self._accumulate_rewards()
+        self._accumulate_rewards()  # nothing to clear before: only the last step has rewards
 
     def observe(self, agent: str) -> Observation:
         """Return a fresh observation of an agent, at any time."""
