@@ -1,1 +1,1 @@
-"""Clients in other libraries: one module for each library, with `keys` and `rows`."""
+"""Libraries that the environments plug into, each with clients that are trained and evaluated."""
