@@ -192,7 +192,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         """Return the keys that `gymnasium.utils.play.play` asks for; see `tile_envs.keys`.
 
         Raises:
-            DependencyNotInstalled: If pygame is missing.
+            ExtraNotInstalled: If pygame is missing.
         """
         return keys_to_action(self.action_keys)
 

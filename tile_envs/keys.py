@@ -30,7 +30,7 @@ def keys_to_action(names: Sequence[str]) -> dict[str | tuple[int, ...], int]:
         refused) and for several at once.
 
     Raises:
-        DependencyNotInstalled: If pygame is missing.
+        ExtraNotInstalled: If pygame is missing.
     """
     codes = {name: code for code, name in named_keys(import_pygame()).items()}
     actions: dict[str | tuple[int, ...], int] = {"": IDLE}
