@@ -152,6 +152,19 @@ def test_a_rest_does_not_interrupt_a_run_of_illegal_actions():
         env.step(IDLE)
 
 
+@pytest.mark.parametrize(
+    "wrapper", [ours.ReplaceIllegal, lambda env: ours.PenalizeIllegal(env, 1.0)]
+)
+def test_a_rest_is_no_illegal_action(wrapper):
+    env = wrapper(gym.make("Tiles2048-v0"))
+    start = [[1, 0, 0, 0], [0] * 4, [0] * 4, [0] * 4]
+    _, info = env.reset(seed=0, options={"board": start})
+    assert not info["action_mask"][IDLE]  # as "up" it would be one
+    observation, reward, _, _, info = env.step(IDLE)
+    assert observation.tolist() == start
+    assert (reward, info["illegal_actions"]) == (0, 0)
+
+
 def test_the_keys_are_those_of_the_command():
     from tile_envs.play.player import controls_of
     from tile_envs.window import WASD
