@@ -1,0 +1,1 @@
+"""Other libraries as clients of the environments."""
