@@ -28,4 +28,7 @@ def __getattr__(name: str) -> Any:
     # On first use: every module of the package would wait for scipy otherwise.
     if name not in _HOMES:
         raise AttributeError(f"module 'baselines' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    from tile_envs.extras import extra  # late: it takes a third of a second
+
+    with extra("baselines"):
+        return getattr(import_module(_HOMES[name]), name)

@@ -6,7 +6,11 @@ from baselines.command_line import answering
 def main() -> None:
     """Run the command that was typed."""
     with answering():
-        from baselines.commands import run_typed  # a signal may come while this is imported
+        # A signal may come while these are imported.
+        from tile_envs.extras import extra
+
+        with extra("baselines"):
+            from baselines.commands import run_typed
 
         run_typed()
 

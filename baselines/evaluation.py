@@ -22,6 +22,7 @@ from baselines.rows import Row, histogram
 from baselines.seeds import Use, game_seeds
 from tile_envs.agents import Agent, ask
 from tile_envs.checks import checked_actions, checked_count
+from tile_envs.extras import extra
 
 N_ENVS = 512
 """Games that are played side by side."""
@@ -207,7 +208,8 @@ def interval(values: NDArray[np.float64], seed: int) -> tuple[float | None, floa
     """Return the 95 % interval of a mean by the percentile bootstrap; None for a single value."""
     if len(values) < 2:
         return None, None
-    from scipy.stats import bootstrap  # takes a second, which only those who ask should wait
+    with extra("baselines"):  # late: scipy takes a second, which only those who ask should wait
+        from scipy.stats import bootstrap
 
     bounds = bootstrap(
         (values,),

@@ -24,6 +24,7 @@ from baselines.runs import (
 )
 from baselines.task import BOTH, Task
 from tile_envs.agents import Agent
+from tile_envs.extras import extra
 from tile_envs.game import Game
 from tile_envs.modules import import_named
 
@@ -137,9 +138,12 @@ def agent_class(name: str) -> type[Any]:
             "or a class of your own, my_module:MyAgent."
         )
     module, _, qualified = (AGENTS[name].path if name in AGENTS else name).partition(":")
-    if name not in AGENTS:
+    if name in AGENTS:
+        with extra("baselines"):
+            importlib.import_module(module)
+    else:
         import_named(module)
-    found = getattr(importlib.import_module(module), qualified, None)
+    found = getattr(sys.modules[module], qualified, None)
     if found is None:
         raise ValueError(f"{name}: the module {module} has no class {qualified!r}.")
     if not isinstance(found, type) or not hasattr(found, "predict"):

@@ -40,6 +40,14 @@ Positions = TypeVar("Positions")
 
 EVERY_GAME = slice(None)
 
+PER_GAME = ("action_masks", "render")
+"""The methods whose answers hold one for each game."""
+SINGLE = {
+    "observation_space": "single_observation_space",
+    "action_space": "single_action_space",
+}
+"""What attributes of one game are called here."""
+
 MOST_STEPS = 1 << 53
 """The most steps of a game without a time limit, which are not counted in fact."""
 
@@ -137,8 +145,12 @@ class GameVectorEnv(
         """Return fresh observations."""
 
     @abstractmethod
+    def _masks(self, games: Games) -> NDArray[np.int8]:
+        """Return fresh action masks."""
+
+    @abstractmethod
     def _infos(self, games: Games) -> Info:
-        """Return fresh infos, all but `illegal`."""
+        """Return fresh infos, all but `action_mask` and `illegal`."""
 
     @abstractmethod
     def _choose_legal(self, words: Words) -> NDArray[np.int64]:
@@ -257,8 +269,39 @@ class GameVectorEnv(
         """
         if not self._started:
             self._refuse()
-        masks: NDArray[np.int8] = self._infos(EVERY_GAME)["action_mask"]
-        return masks.astype(np.bool_)
+        return self._masks(EVERY_GAME).view(np.bool_)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return an attribute of every game, or what its method returns, as `SyncVectorEnv` does.
+
+        The games share everything but their boards, so that attributes are the same for all.
+        Methods are those that answer for every game: `action_masks` and `render`.
+
+        Raises:
+            AttributeError: If it is another method, or there is no such attribute.
+        """
+        if name in PER_GAME:
+            answers = getattr(self, name)(*args, **kwargs)
+            return (None,) * self.num_envs if answers is None else tuple(answers)
+        value = getattr(self, SINGLE.get(name, name))
+        if callable(value):
+            raise AttributeError(
+                f"the methods of each game are {' and '.join(PER_GAME)}, got {name!r}: "
+                "call it on the vector environment."
+            )
+        return (value,) * self.num_envs
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every game; see `call`."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Refuse: the games share everything but their boards.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise AttributeError(f"make games with another {name} by gym.make_vec instead.")
 
     def get_state(self) -> dict[str, Any]:
         """Return the complete state of all games, random streams included.
@@ -334,7 +377,7 @@ class GameVectorEnv(
 
     def _keyed_infos(self, keyed: Bools) -> Info:
         """Return the infos of all games, each with a `_key` that says whose were asked for."""
-        infos = self._infos(EVERY_GAME)
+        infos = {"action_mask": self._masks(EVERY_GAME), **self._infos(EVERY_GAME)}
         infos["illegal"] = self._illegal.copy()
         return infos | {f"_{name}": keyed.copy() for name in infos}
 
@@ -344,8 +387,10 @@ class GameVectorEnv(
         final_obs = np.full(self.num_envs, None, dtype=object)
         for game, observation in zip(games, self._observations(games), strict=True):
             final_obs[game] = observation
+        found = {"action_mask": self._masks(games), **self._infos(games)}
+        found["illegal"] = self._illegal[games]
         final_info: Info = {}
-        for name, values in (self._infos(games) | {"illegal": self._illegal[games]}).items():
+        for name, values in found.items():
             spread = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
             spread[games] = values
             final_info[name], final_info[f"_{name}"] = spread, ended.copy()

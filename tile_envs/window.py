@@ -7,9 +7,8 @@ import os
 import time
 from typing import Any, NamedTuple, Protocol
 
-from gymnasium.error import DependencyNotInstalled
-
 from tile_envs.drawing import Picture
+from tile_envs.extras import extra
 
 POLL = 0.05
 """Seconds after which waiting for a person looks up, so that Ctrl-C in the terminal is noticed."""
@@ -45,18 +44,14 @@ class Window:
         closed: Whether the window has been closed, by a person or by `close`.
 
     Raises:
-        DependencyNotInstalled: If pygame is missing.
+        ExtraNotInstalled: If pygame is missing.
         RuntimeError: If there is no screen to open a window on.
     """
 
     def __init__(self, fps: int, title: str = "tile-envs") -> None:
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-        try:
+        with extra("render"):
             import pygame
-        except ImportError:
-            raise DependencyNotInstalled(
-                "a window needs pygame-ce: pip install 'tile-envs[render]'"
-            ) from None
         self.fps = fps
         self.closed = False
         self._title = title

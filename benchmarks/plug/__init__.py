@@ -1,1 +1,1 @@
-"""Other libraries as clients of the environments."""
+"""Libraries that the environments plug into, each with clients that are trained and evaluated."""

@@ -93,7 +93,7 @@ def _window(title: str) -> Window:
     """Open a window.
 
     Raises:
-        DependencyNotInstalled: If pygame is missing.
+        ExtraNotInstalled: If pygame is missing.
         RuntimeError: If nobody would see it.
     """
     window = Window(fps=60, title=title)

@@ -1,0 +1,110 @@
+"""What is said when a library of an extra is missing."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gymnasium.error import DependencyNotInstalled
+
+from tile_envs.extras import extra
+
+ROOT = Path(__file__).parent.parent
+
+# Runs a module as a command, as if a library had not been installed.
+COMMAND = """
+import runpy, sys
+
+class Missing:
+    name = sys.argv[1]
+
+    def find_spec(self, name, path, target=None):
+        if name == self.name:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+del sys.argv[:2]
+sys.path.insert(0, "")
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+
+
+def run(missing, *command):
+    return subprocess.run(
+        [sys.executable, "-c", COMMAND, missing, *command],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_a_missing_library_is_named_with_its_extra():
+    said = r"^no_such_library is not installed: pip install 'tile-envs\[sb3\]'$"
+    with pytest.raises(ModuleNotFoundError, match=said) as raised, extra("sb3"):
+        import no_such_library  # noqa: F401
+    assert raised.value.name == "no_such_library"
+    assert isinstance(raised.value, DependencyNotInstalled)
+
+
+def test_a_missing_part_of_a_library_is_named():
+    said = r"^json\.no_such_part is not installed: pip install 'tile-envs\[sb3\]'$"
+    with pytest.raises(ModuleNotFoundError, match=said), extra("sb3"):
+        import json.no_such_part  # noqa: F401
+
+
+def test_other_errors_are_left_alone():
+    with pytest.raises(ImportError, match="cannot import name 'nothing'") as raised, extra("sb3"):
+        from json import nothing  # noqa: F401
+    assert raised.type is ImportError
+
+
+def test_libraries_that_are_there_are_imported():
+    with extra("sb3"):
+        import json
+    assert json.loads("1") == 1
+
+
+@pytest.mark.parametrize(
+    ("missing", "name", "command"),
+    [
+        ("tyro", "baselines", ["baselines"]),
+        ("tyro", "baselines", ["baselines", "train", "ntuple"]),
+        ("numba", "baselines", ["baselines", "evaluate", "random"]),
+        ("torch", "baselines", ["baselines", "train", "dqn", "--help"]),
+        ("scipy", "baselines", ["baselines", "evaluate", "random", "--episodes", "2"]),
+        ("tyro", "baselines", ["benchmarks", "run", "--list"]),
+        ("pygame", "render", ["tile_envs.play", "Tiles2048-v0", "--window"]),
+    ],
+)
+def test_commands_say_what_to_install(missing, name, command):
+    done = run(missing, *command)
+    said = f"error: {missing} is not installed: pip install 'tile-envs[{name}]'\n"
+    assert done.returncode == 2
+    assert done.stderr.splitlines(keepends=True)[-1].endswith(said)
+    assert "Traceback" not in done.stderr
+
+
+def test_functions_of_the_baselines_say_what_to_install():
+    code = "import sys; sys.modules['tqdm'] = None; from baselines import evaluate"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    last = done.stderr.splitlines()[-1]
+    assert last.endswith("tqdm is not installed: pip install 'tile-envs[baselines]'")
+
+
+def test_the_extras_that_errors_name_exist():
+    known = set(pyproject()["project"]["optional-dependencies"])
+    named = {
+        node.args[0].value
+        for package in ("tile_envs", "baselines", "benchmarks")
+        for path in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "extra"
+    }
+    assert {"baselines", "render"} <= named <= known
+
+
+def pyproject():
+    tomllib = pytest.importorskip("tomllib", reason="Python 3.10 reads no TOML")
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
