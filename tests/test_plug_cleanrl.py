@@ -9,7 +9,7 @@ import torch
 from torch.distributions import Categorical
 
 from baselines.evaluation import play
-from benchmarks.plug import cleanrl_ppo
+from benchmarks.plug import cleanrl, cleanrl_ppo
 from benchmarks.plug.cleanrl_ppo import Agent, Args, rollouts, train
 
 SMALL = {"num_envs": 32, "num_steps": 64, "width": 16, "minutes": float("inf")}
@@ -136,3 +136,14 @@ def test_five_minutes_of_one_core_learn_2048():
     assert figures["mean score"] > 3_000
     assert figures["illegal"] == 0
     assert play(agent, "Tiles2048-v0", episodes=300).returns.mean() > 3_000
+
+
+@pytest.mark.slow
+def test_the_benchmark_makes_the_rows_that_it_names(monkeypatch):
+    monkeypatch.setattr(cleanrl, "MINUTES", dict.fromkeys(cleanrl.MINUTES, 0.1))
+    named, made = cleanrl.keys(50), cleanrl.rows(50)
+    assert [row["env"] for row in named] == GAMES
+    for key, row in zip(named, made, strict=True):
+        assert key.items() <= row.items()
+        assert row["mean"] > row["random"]
+        assert row["illegal_training"] == row["illegal_play"] == 0
