@@ -1,0 +1,152 @@
+"""`masked`: games as RLlib's module with action masks takes them, alone or many at once."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from tile_envs import wrappers
+from tile_envs.plug.rllib import masked
+from tile_envs.wrappers import vector
+
+pytestmark = pytest.mark.filterwarnings(
+    # RLlib registers each environment under the same id.
+    "ignore:.*Overriding environment rllib-single-agent-env-v0:UserWarning"
+)
+
+N = 4
+NATIVE = "vector_entry_point"
+
+
+def single_game(config):
+    return masked(wrappers.OneHotPlanes(gym.make(config["id"], **config["options"])))
+
+
+def many_games(config):
+    envs = gym.make_vec(config["id"], config["num_envs"], **config["options"])
+    return masked(vector.OneHotPlanes(envs))
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+def test_observations_are_flat_and_beside_float_masks(env_id):
+    one, many = masked(gym.make(env_id)), masked(gym.make_vec(env_id, N))
+    assert one.observation_space == many.single_observation_space
+    spaces, actions = one.observation_space, int(one.action_space.n)
+    assert spaces["observations"].dtype == spaces["action_mask"].dtype == np.float32
+    assert spaces["action_mask"].shape == (actions,)
+    observation, info = one.reset(seed=3)
+    observations, infos = many.reset(seed=3)
+    assert many.observation_space.contains(observations)
+    assert np.array_equal(observation["action_mask"], info["action_mask"])
+    assert np.array_equal(observations["action_mask"], infos["action_mask"])
+    for name in observation:
+        assert np.array_equal(observation[name], observations[name][0])
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
+def test_other_autoreset_modes_are_refused(mode):
+    envs = gym.make_vec("Tiles2048-v0", N, autoreset_mode=mode)
+    with pytest.raises(ValueError, match=f"got '{mode}': pass autoreset_mode=.NextStep. to"):
+        masked(vector.OneHotPlanes(envs))
+
+
+# What follows needs RLlib.
+
+
+@pytest.fixture(scope="module")
+def rllib():
+    """RLlib's algorithms and environment runners in this process, and its workers in others."""
+    ray = pytest.importorskip("ray", reason="needs tile-envs[rllib]")
+    pytest.importorskip("ray.rllib", reason="needs tile-envs[rllib]")
+    from ray.tune.registry import register_env
+
+    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=200e6)
+    register_env("single", single_game)
+    register_env("native", many_games)
+    yield ray.rllib
+    ray.shutdown()
+
+
+def config_of(kind, env_id="Tiles2048-v0", **options):
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+
+    config = PPOConfig().environment(kind, env_config={"id": env_id, "options": options})
+    mode = NATIVE if kind == "native" else "sync"
+    config.env_runners(
+        num_env_runners=0, num_envs_per_env_runner=N, gym_env_vectorize_mode=mode
+    )
+    config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
+    return config.debugging(seed=5)
+
+
+def runner_of(kind, env_id="Tiles2048-v0", **options):
+    """An environment runner in this process; its module and its games have the same seed."""
+    from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+
+    return SingleAgentEnvRunner(config=config_of(kind, env_id, **options), worker_index=0)
+
+
+def steps_of(episodes):
+    for episode in episodes:
+        assert len(episode) > 0
+        infos = episode.get_infos()[1:]
+        yield from zip(infos, episode.get_actions(), episode.get_rewards(), strict=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("env_id", "options"),
+    [("Tiles2048-v0", {"shape": (2, 3)}), ("TicTacToe-v0", {"side": "random"})],
+)
+def test_rllib_plays_the_same_episodes_in_native_and_in_single_environments(rllib, env_id, options):
+    sampled = [
+        runner_of(kind, env_id, **options).sample(num_timesteps=400) for kind in ("native", "single")
+    ]
+    assert sum(episode.is_done for episode in sampled[0]) > 5
+    for ours, theirs in zip(*sampled, strict=True):
+        assert (len(ours), ours.is_terminated) == (len(theirs), theirs.is_terminated)
+        assert np.array_equal(ours.get_actions(), theirs.get_actions())
+        assert np.array_equal(ours.get_rewards(), theirs.get_rewards())
+        for name, observations in ours.get_observations().items():
+            assert np.array_equal(observations, theirs.get_observations()[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["native", "single"])
+def test_only_random_actions_of_rllib_are_illegal(rllib, kind):
+    runner = runner_of(kind, shape=(2, 3))
+    played = list(steps_of(runner.sample(num_timesteps=400)))
+    assert len(played) >= 400
+    assert not any(info["illegal"] for info, _, _ in played)
+    assert len({int(action) for _, action, _ in played}) == 4
+    assert any(info["illegal"] for info, _, _ in steps_of(runner.sample(num_timesteps=400, random_actions=True)))
+
+
+@pytest.mark.slow
+def test_episodes_begin_with_new_games_and_end_with_their_last_boards(rllib):
+    episodes = runner_of("native", "TicTacToe-v0").sample(num_timesteps=200)
+    ended = [episode for episode in episodes if episode.is_done]
+    assert len(ended) > 10
+    empty = np.s_[:9]  # the first plane
+    for episode in ended:
+        assert episode.get_observations(0)["observations"][empty].sum() == 9
+        assert episode.get_observations(-1)["action_mask"].sum() == 0
+        assert episode.get_return() in (-1, 0, 1)
+
+
+@pytest.mark.slow
+def test_an_unusable_autoreset_mode_fails_while_rllib_builds(rllib):
+    with pytest.raises(ValueError, match="RLlib expects ended games to be reset in the next step"):
+        runner_of("native", autoreset_mode="SameStep")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+def test_boards_as_they_are_have_too_many_axes_for_rllib(rllib, env_id):
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+
+    config = PPOConfig().environment(f"tile_envs:{env_id}").env_runners(num_env_runners=0)
+    with pytest.raises(ValueError, match="2D Box spaces are not supported"):
+        SingleAgentEnvRunner(config=config, worker_index=0)
