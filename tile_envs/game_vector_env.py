@@ -278,12 +278,13 @@ class GameVectorEnv(
             AttributeError: If it is another method, or there is no such attribute.
         """
         if name in PER_GAME:
-            return tuple(getattr(self, name)(*args, **kwargs))
+            answers = getattr(self, name)(*args, **kwargs)
+            return (None,) * self.num_envs if answers is None else tuple(answers)
         value = getattr(self, SINGLE.get(name, name))
         if callable(value):
             raise AttributeError(
-                f"call({name!r}) is not known for each game, only {' and '.join(PER_GAME)}: "
-                "call the vector environment itself."
+                f"the methods of each game are {' and '.join(PER_GAME)}, got {name!r}: "
+                "call it on the vector environment."
             )
         return (value,) * self.num_envs
 
