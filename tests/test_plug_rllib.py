@@ -3,6 +3,7 @@
 import gymnasium as gym
 import numpy as np
 import pytest
+from snippets import run_snippet, snippets
 
 from tile_envs import wrappers
 from tile_envs.plug.rllib import masked
@@ -57,8 +58,10 @@ def rllib():
     """RLlib's algorithms and environment runners in this process, and its workers in others."""
     ray = pytest.importorskip("ray", reason="needs tile-envs[rllib]")
     pytest.importorskip("ray.rllib", reason="needs tile-envs[rllib]")
+    import torch
     from ray.tune.registry import register_env
 
+    torch.set_num_threads(1)  # more only wait for each other with networks as small as these
     ray.init(num_cpus=2, include_dashboard=False, object_store_memory=200e6)
     register_env("single", single_game)
     register_env("native", many_games)
@@ -73,9 +76,7 @@ def config_of(kind, env_id="Tiles2048-v0", **options):
 
     config = PPOConfig().environment(kind, env_config={"id": env_id, "options": options})
     mode = NATIVE if kind == "native" else "sync"
-    config.env_runners(
-        num_env_runners=0, num_envs_per_env_runner=N, gym_env_vectorize_mode=mode
-    )
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=N, gym_env_vectorize_mode=mode)
     config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
     return config.debugging(seed=5)
 
@@ -101,7 +102,8 @@ def steps_of(episodes):
 )
 def test_rllib_plays_the_same_episodes_in_native_and_in_single_environments(rllib, env_id, options):
     sampled = [
-        runner_of(kind, env_id, **options).sample(num_timesteps=400) for kind in ("native", "single")
+        runner_of(kind, env_id, **options).sample(num_timesteps=400)
+        for kind in ("native", "single")
     ]
     assert sum(episode.is_done for episode in sampled[0]) > 5
     for ours, theirs in zip(*sampled, strict=True):
@@ -120,7 +122,8 @@ def test_only_random_actions_of_rllib_are_illegal(rllib, kind):
     assert len(played) >= 400
     assert not any(info["illegal"] for info, _, _ in played)
     assert len({int(action) for _, action, _ in played}) == 4
-    assert any(info["illegal"] for info, _, _ in steps_of(runner.sample(num_timesteps=400, random_actions=True)))
+    at_random = runner_of(kind, shape=(2, 3)).sample(num_timesteps=400, random_actions=True)
+    assert any(info["illegal"] for info, _, _ in steps_of(at_random))
 
 
 @pytest.mark.slow
@@ -133,6 +136,34 @@ def test_episodes_begin_with_new_games_and_end_with_their_last_boards(rllib):
         assert episode.get_observations(0)["observations"][empty].sum() == 9
         assert episode.get_observations(-1)["action_mask"].sum() == 0
         assert episode.get_return() in (-1, 0, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("heading", [name for name in snippets() if name.startswith("RLlib")])
+def test_the_snippets_train_in_worker_processes(rllib, heading):
+    """The module that a snippet leaves has learned; the workers have no illegal action to tell."""
+    from ray.rllib.utils.test_utils import check_train_results_new_api_stack
+
+    names = run_snippet(heading)
+    algorithm = names["algorithm"]
+    try:
+        before = {name: values.copy() for name, values in names["module"].get_state().items()}
+        check_train_results_new_api_stack(algorithm.train())
+        after = names["module"].get_state()
+        assert not all(np.array_equal(before[name], after[name]) for name in before)
+        played = algorithm.env_runner_group.foreach_env_runner(
+            lambda runner: [
+                [bool(info["illegal"]) for info in episode.get_infos()[1:]]
+                for episode in runner.sample(num_timesteps=200)
+            ],
+            local_env_runner=False,
+        )
+        assert len(played) == 2
+        illegal = [each for episodes in played for episode in episodes for each in episode]
+        assert len(illegal) >= 400
+        assert not any(illegal)
+    finally:
+        algorithm.stop()
 
 
 @pytest.mark.slow

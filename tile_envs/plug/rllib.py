@@ -1,10 +1,48 @@
 """Single and native vector environments as RLlib takes them with action masks.
 
-RLlib asks a function that `register_env` gets for single environments, or, in the mode
-`"vector_entry_point"`, for a vector environment of `config["num_envs"]` games:
+`ActionMaskingTorchRLModule`, for PPO, finds the masks in the observations.  RLlib's own vector
+environments are made of single ones, by a function that RLlib calls in its worker processes:
 
-    def games(config):
-        return masked(OneHotPlanes(gym.make_vec("Tiles2048-v0", config["num_envs"])))
+## RLlib, single environments
+
+    import gymnasium as gym
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+    from ray.tune.registry import register_env
+
+    from tile_envs.plug.rllib import masked
+    from tile_envs.wrappers import Log2Reward, OneHotPlanes
+
+    register_env("2048", lambda _: masked(OneHotPlanes(Log2Reward(gym.make("Tiles2048-v0")))))
+    config = PPOConfig().environment("2048").training(num_epochs=4, minibatch_size=500)
+    config.training(lr=1e-3, vf_clip_param=float("inf"))  # returns are in the hundreds
+    config.env_runners(num_env_runners=2, num_envs_per_env_runner=8)
+    config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
+    algorithm = config.build_algo()
+    algorithm.train()
+    module = algorithm.get_module()
+
+In the mode `vector_entry_point` RLlib asks the same function for a vector environment:
+
+## RLlib, native vector environments
+
+    import gymnasium as gym
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+    from ray.tune.registry import register_env
+
+    from tile_envs.plug.rllib import masked
+
+    register_env("oxo", lambda config: masked(gym.make_vec("TicTacToe-v0", config["num_envs"])))
+    config = PPOConfig().environment("oxo").training(lr=1e-3, num_epochs=4, minibatch_size=500)
+    config.env_runners(gym_env_vectorize_mode="vector_entry_point")
+    config.env_runners(num_env_runners=2, num_envs_per_env_runner=64)
+    config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
+    algorithm = config.build_algo()
+    algorithm.train()
+    module = algorithm.get_module()
 """
 
 from __future__ import annotations
