@@ -228,8 +228,8 @@ class SB3VecEnv(VecEnv):
         Raises:
             AttributeError: If it is another.
         """
-        answers = self.games.call(method_name, *method_args, **method_kwargs)
-        return [answers[game] for game in self._get_indices(indices)]
+        answers = list(self.games.call(method_name, *method_args, **method_kwargs))
+        return answers if indices is None else [answers[i] for i in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return an attribute of one game, once for each index.
