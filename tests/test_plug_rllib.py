@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from snippets import run_snippet, snippets
 
-from tile_envs import wrappers
-from tile_envs.plug.rllib import masked
+from tile_envs.plug.rllib import games, masked
 from tile_envs.wrappers import vector
 
 pytestmark = pytest.mark.filterwarnings(
@@ -15,16 +14,6 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 N = 4
-NATIVE = "vector_entry_point"
-
-
-def single_game(config):
-    return masked(wrappers.OneHotPlanes(gym.make(config["id"], **config["options"])))
-
-
-def many_games(config):
-    envs = gym.make_vec(config["id"], config["num_envs"], **config["options"])
-    return masked(vector.OneHotPlanes(envs))
 
 
 @pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
@@ -46,8 +35,48 @@ def test_observations_are_flat_and_beside_float_masks(env_id):
 @pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
 def test_other_autoreset_modes_are_refused(mode):
     envs = gym.make_vec("Tiles2048-v0", N, autoreset_mode=mode)
-    with pytest.raises(ValueError, match=f"got '{mode}': pass autoreset_mode=.NextStep. to"):
+    message = f"got '{mode}': pass autoreset_mode=.NextStep. to gym.make_vec"
+    with pytest.raises(ValueError, match=message):
         masked(vector.OneHotPlanes(envs))
+    with pytest.raises(ValueError, match=message):
+        games("Tiles2048-v0", wrappers=["OneHotPlanes"], autoreset_mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("wrappers", "message"),
+    [
+        (["Planes"], "a wrapper must be one of 'Log2Reward', 'OneHotPlanes', got 'Planes'"),
+        ("OneHotPlanes", "wrappers must be a list of names, got 'OneHotPlanes'"),
+    ],
+)
+def test_unknown_wrappers_are_refused(wrappers, message):
+    with pytest.raises(ValueError, match=message):
+        games("Tiles2048-v0", wrappers=wrappers)
+
+
+def test_wrong_options_are_refused_before_there_are_workers():
+    with pytest.raises(ValueError, match="opponent must be 'random'.*got 'nobody'"):
+        games("TicTacToe-v0", opponent="nobody")
+    with pytest.raises(ValueError, match="log2 rewards are for the sliding games"):
+        games("TicTacToe-v0", wrappers=["Log2Reward"])
+
+
+def test_games_are_single_unless_a_number_is_asked_for():
+    creator = games("Tiles2048-v0", wrappers=["Log2Reward", "OneHotPlanes"], shape=(2, 3))
+    one, many = creator({}), creator({"num_envs": N})
+    assert isinstance(one, gym.Env)
+    assert isinstance(many, gym.vector.VectorEnv)
+    assert many.num_envs == N
+    assert one.observation_space == many.single_observation_space
+    assert one.observation_space["observations"].shape == (18 * 2 * 3,)
+    assert creator({"shape": (2, 2)}).observation_space["observations"].shape == (18 * 2 * 2,)
+    one.reset(seed=0), many.reset(seed=0)
+    for _ in range(20):
+        action = int(np.flatnonzero(one.action_masks())[0])
+        _, reward, terminated, *_ = one.step(action)
+        assert reward == many.step(np.full(N, action))[1][0]
+        if terminated:
+            break
 
 
 # What follows needs RLlib.
@@ -59,33 +88,30 @@ def rllib():
     ray = pytest.importorskip("ray", reason="needs tile-envs[rllib]")
     pytest.importorskip("ray.rllib", reason="needs tile-envs[rllib]")
     import torch
-    from ray.tune.registry import register_env
 
     torch.set_num_threads(1)  # more only wait for each other with networks as small as these
     ray.init(num_cpus=2, include_dashboard=False, object_store_memory=200e6)
-    register_env("single", single_game)
-    register_env("native", many_games)
     yield ray.rllib
     ray.shutdown()
 
 
-def config_of(kind, env_id="Tiles2048-v0", **options):
-    from ray.rllib.algorithms.ppo import PPOConfig
-    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
-    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
-
-    config = PPOConfig().environment(kind, env_config={"id": env_id, "options": options})
-    mode = NATIVE if kind == "native" else "sync"
-    config.env_runners(num_env_runners=0, num_envs_per_env_runner=N, gym_env_vectorize_mode=mode)
-    config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
-    return config.debugging(seed=5)
-
-
 def runner_of(kind, env_id="Tiles2048-v0", **options):
     """An environment runner in this process; its module and its games have the same seed."""
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
     from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+    from ray.tune.registry import register_env
 
-    return SingleAgentEnvRunner(config=config_of(kind, env_id, **options), worker_index=0)
+    register_env("games", games(env_id, wrappers=["OneHotPlanes"], **options))
+    config = PPOConfig().environment("games").debugging(seed=5)
+    config.env_runners(
+        num_env_runners=0,
+        num_envs_per_env_runner=N,
+        gym_env_vectorize_mode="vector_entry_point" if kind == "native" else "sync",
+    )
+    config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
+    return SingleAgentEnvRunner(config=config, worker_index=0)
 
 
 def steps_of(episodes):
@@ -164,12 +190,6 @@ def test_the_snippets_train_in_worker_processes(rllib, heading):
         assert not any(illegal)
     finally:
         algorithm.stop()
-
-
-@pytest.mark.slow
-def test_an_unusable_autoreset_mode_fails_while_rllib_builds(rllib):
-    with pytest.raises(ValueError, match="RLlib expects ended games to be reset in the next step"):
-        runner_of("native", autoreset_mode="SameStep")
 
 
 @pytest.mark.slow
