@@ -1,1 +1,1 @@
-"""Measures of the libraries that the environments plug into: training for real, then playing."""
+"""Libraries that the environments plug into, each with clients that are trained and evaluated."""
