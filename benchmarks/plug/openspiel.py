@@ -6,25 +6,32 @@ No agent is trained.  Random play in the same seat is the comparison.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import version
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.evaluation import interval
 from baselines.registry import make_agent
-from benchmarks.speed.turns import machine
-
-Row = dict[str, Any]
+from benchmarks.plug.clients import SEED, Client, Row, client_row, installed
 
 SEATS = (0, 1)
-SEED = 0
 SIMULATIONS, EXPLORATION, MEGABYTES = 100, 2.0, 10
 """Of OpenSpiel's MCTS."""
 ENDLESS = {"max_tile": 262144}
 """Makes OpenSpiel's 2048 end only when no move is left."""
+
+
+AGAINST_MCTS = [
+    Client(
+        "OpenSpiel",
+        "open_spiel",
+        "pyspiel",
+        f"minimax against its MCTS, player {seat}",
+        *("TicTacToe-v0", "its own", ""),
+    )
+    for seat in SEATS
+]
+IN_2048 = Client(*("OpenSpiel", "open_spiel", "pyspiel", "greedy", "Tiles2048-v0", "its own", ""))
 
 
 def keys(episodes: int) -> list[Row]:
@@ -33,9 +40,7 @@ def keys(episodes: int) -> list[Row]:
     Args:
         episodes: The number of games of each evaluation.
     """
-    if find_spec("pyspiel") is None:
-        return []
-    return [*map(_against_mcts, SEATS), _in_2048()]
+    return [client.key for client in (*AGAINST_MCTS, IN_2048) if installed(client)]
 
 
 def rows(episodes: int) -> list[Row]:
@@ -48,45 +53,13 @@ def rows(episodes: int) -> list[Row]:
         A row for each seat of tic-tac-toe, and one for 2048.
     """
     made = []
-    for seat in SEATS:
-        found = [_tictactoe(agent, seat, episodes) for agent in ("minimax", "random")]
-        made.append(_against_mcts(seat) | _columns(*found))
-    found = [
-        _results("2048", agent, 0, episodes, lambda seed: []) for agent in ("greedy", "random")
-    ]
-    return [*made, _in_2048() | _columns(*found)]
-
-
-def _against_mcts(seat: int) -> Row:
-    return {
-        "library": "OpenSpiel",
-        "algorithm": f"minimax against its MCTS, player {seat}",
-        "env": "TicTacToe-v0",
-    }
-
-
-def _in_2048() -> Row:
-    return {"library": "OpenSpiel", "algorithm": "greedy in its 2048", "env": "Tiles2048-v0"}
-
-
-def _columns(ours: tuple[NDArray[np.float64], int], random: tuple[NDArray[np.float64], int]) -> Row:
-    results, illegal = ours
-    low, high = interval(results, SEED)
-    return {
-        "library_version": version("open_spiel"),
-        "gymnasium": version("gymnasium"),
-        "autoreset": None,
-        "episodes": len(results),
-        "steps": 0,
-        "minutes": 0.0,
-        "illegal_training": 0,
-        "mean": float(results.mean()),
-        "low": low,
-        "high": high,
-        "random": float(random[0].mean()),
-        "illegal_play": illegal,
-        "machine": machine(),
-    }
+    for seat, client in zip(SEATS, AGAINST_MCTS, strict=True):
+        results, illegal = _tictactoe("minimax", seat, episodes)
+        at_random, _ = _tictactoe("random", seat, episodes)
+        made.append(client_row(client, results, at_random, illegal))
+    results, illegal = _results("2048", "greedy", 0, episodes, lambda seed: [])
+    at_random, _ = _results("2048", "random", 0, episodes, lambda seed: [])
+    return [*made, client_row(IN_2048, results, at_random, illegal)]
 
 
 def _tictactoe(agent: str, seat: int, episodes: int) -> tuple[NDArray[np.float64], int]:

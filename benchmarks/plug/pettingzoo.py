@@ -9,27 +9,35 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
-from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.evaluation import interval
 from baselines.registry import make_agent
-from benchmarks.speed.turns import machine
+from benchmarks.plug.clients import SEED, Client, Row, Training, client_row, installed
 from tile_envs.tictactoe import TicTacToe
 
-Row = dict[str, Any]
 Policy = Callable[[NDArray[np.int8], NDArray[np.int8]], int]
 """Chooses an action from a board `(3, 3)` and a mask `(9,)`."""
 
 SEATS = ("player_1", "player_2")
 LEARNED, PERFECT = "tabular Q-learning", "minimax, not trained"
-SEED, EVALUATION_SEED = 0, 1
+EVALUATION_SEED = 1
 GAMES = 100_000
 EPSILON, LEARNING_RATE = 0.3, 0.1
+
+
+CLIENTS = {
+    (seat, algorithm): Client(
+        "PettingZoo",
+        "pettingzoo",
+        "pettingzoo",
+        f"{algorithm}, {seat}",
+        *("TicTacToe-v0", "AEC", ""),
+    )
+    for seat in SEATS
+    for algorithm in (LEARNED, PERFECT)
+}
 
 
 def keys(episodes: int) -> list[Row]:
@@ -38,9 +46,7 @@ def keys(episodes: int) -> list[Row]:
     Args:
         episodes: The number of games of each evaluation.
     """
-    if find_spec("pettingzoo") is None:
-        return []
-    return [_name(algorithm, seat) for seat in SEATS for algorithm in (LEARNED, PERFECT)]
+    return [client.key for client in CLIENTS.values() if installed(client)]
 
 
 def rows(episodes: int) -> list[Row]:
@@ -54,36 +60,17 @@ def rows(episodes: int) -> list[Row]:
     """
     began = time.perf_counter()
     learners, steps, illegal = _trained(GAMES)
-    minutes = (time.perf_counter() - began) / 60
+    learning = Training(steps, (time.perf_counter() - began) / 60, illegal)
     minimax = make_agent("minimax", TicTacToe(side="both"), SEED)
     perfect: Policy = lambda board, mask: int(minimax.predict(board)[0])  # noqa: E731
     made = []
-    for seat in SEATS:
-        random, _ = _results({}, seat, episodes)
-        for algorithm, policy, training in (
-            (LEARNED, learners[seat].best, (steps, round(minutes, 2), illegal)),
-            (PERFECT, perfect, (0, 0.0, 0)),
-        ):
-            results, illegal_play = _results({seat: policy}, seat, episodes)
-            low, high = interval(results, EVALUATION_SEED)
-            made.append(
-                _name(algorithm, seat)
-                | {"library_version": version("pettingzoo"), "gymnasium": version("gymnasium")}
-                | {"autoreset": None, "episodes": episodes}
-                | dict(zip(("steps", "minutes", "illegal_training"), training, strict=True))
-                | {"mean": float(results.mean()), "low": low, "high": high}
-                | {"random": float(random.mean()), "illegal_play": illegal_play}
-                | {"machine": machine()}
-            )
+    for (seat, algorithm), client in CLIENTS.items():
+        policy = learners[seat].best if algorithm == LEARNED else perfect
+        results, illegal = _results({seat: policy}, seat, episodes)
+        at_random, _ = _results({}, seat, episodes)
+        training = learning if algorithm == LEARNED else Training()
+        made.append(client_row(client, results, at_random, illegal, training))
     return made
-
-
-def _name(algorithm: str, seat: str) -> Row:
-    return {
-        "library": "PettingZoo",
-        "algorithm": f"{algorithm}, {seat}",
-        "env": "TicTacToe-v0",
-    }
 
 
 class _QLearner:
