@@ -55,7 +55,7 @@ def test_unknown_wrappers_are_refused(wrappers, message):
 
 
 def test_wrong_options_are_refused_before_there_are_workers():
-    with pytest.raises(ValueError, match="opponent must be 'random'.*got 'nobody'"):
+    with pytest.raises(ValueError, match=r"opponent must be 'random'.*got 'nobody'"):
         games("TicTacToe-v0", opponent="nobody")
     with pytest.raises(ValueError, match="log2 rewards are for the sliding games"):
         games("TicTacToe-v0", wrappers=["Log2Reward"])
