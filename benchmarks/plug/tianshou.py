@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 ENV = "Tiles2048-v0"
 N_ENVS = 32
-REWARD_SCALE = 0.1
-"""Of the logarithms of rewards, so that values stay small."""
+REWARD_SCALES = {"PPO": 0.01, "DQN": 0.1}
+"""Of the logarithms of rewards, so that values stay small: PPO squares the errors of its critic."""
 SEED = 0
 
 STEPS = {"PPO": 60_000, "DQN": 60_000}
@@ -80,24 +80,22 @@ def _trained(algorithm: str) -> tuple[Any, Training | None]:
     return Preferring(network), None
 
 
-def make_game() -> gym.Env[Any, Any]:
+def make_game(reward_scale: float) -> gym.Env[Any, Any]:
     """Return a game whose observations are as Tianshou takes masks."""
-    scaled = gym.wrappers.TransformReward(Log2Reward(gym.make(ENV)), _scale)
+    scaled = gym.wrappers.TransformReward(
+        Log2Reward(gym.make(ENV)), lambda reward: reward_scale * float(reward)
+    )
     return MaskInObservation(scaled, observation_key="obs", mask_key="mask", mask_dtype=bool)
 
 
-def _scale(reward: Any) -> float:
-    return REWARD_SCALE * float(reward)
-
-
-def make_games() -> BaseVectorEnv:
+def make_games(reward_scale: float) -> BaseVectorEnv:
     """Return single games that are played side by side, in this process."""
     from tianshou.env import DummyVectorEnv
 
-    return DummyVectorEnv([make_game] * N_ENVS)
+    return DummyVectorEnv([partial(make_game, reward_scale)] * N_ENVS)
 
 
-def train_ppo(steps: int, per_update: int = 4096) -> nn.Module:
+def train_ppo(steps: int, per_update: int = 2048) -> nn.Module:
     """Train a masked policy with PPO.
 
     Args:
@@ -115,7 +113,7 @@ def train_ppo(steps: int, per_update: int = 4096) -> nn.Module:
 
     from benchmarks.plug.networks import BoardNetwork, Critic, MaskedActor
 
-    games = make_games()
+    games = make_games(REWARD_SCALES["PPO"])
     network = BoardNetwork(4)
     policy = DiscreteActorPolicy(actor=MaskedActor(network), action_space=games.action_space[0])
     algorithm = PPO(
@@ -133,7 +131,7 @@ def train_ppo(steps: int, per_update: int = 4096) -> nn.Module:
             epoch_num_steps=steps,
             collection_step_num_env_steps=per_update,
             update_step_num_repetitions=4,
-            batch_size=1024,
+            batch_size=512,
             show_progress=False,
             verbose=False,
         )
@@ -158,7 +156,7 @@ def train_dqn(steps: int, per_update: int = 4 * N_ENVS) -> nn.Module:
 
     from benchmarks.plug.networks import ActionValues, BoardNetwork
 
-    games = make_games()
+    games = make_games(REWARD_SCALES["DQN"])
     network = BoardNetwork(4)
     policy = DiscreteQLearningPolicy(
         model=ActionValues(network), action_space=games.action_space[0]
