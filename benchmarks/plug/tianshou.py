@@ -119,7 +119,7 @@ def train_ppo(steps: int, per_update: int = 2048) -> nn.Module:
     algorithm = PPO(
         policy=policy,
         critic=Critic(BoardNetwork(1)),
-        optim=AdamOptimizerFactory(lr=1e-3),
+        optim=AdamOptimizerFactory(lr=3e-4),
         max_batchsize=4096,
         max_grad_norm=0.5,
     )
