@@ -24,7 +24,7 @@ REWARD_SCALES = {"PPO": 0.01, "DQN": 0.1}
 """Of the logarithms of rewards, so that values stay small: PPO squares the errors of its critic."""
 SEED = 0
 
-STEPS = {"PPO": 60_000, "DQN": 60_000}
+STEPS = {"PPO": 120_000, "DQN": 60_000}
 
 CLIENTS = [
     Client(
