@@ -1,0 +1,177 @@
+"""TorchRL: its checks of environments, its collectors, and training with masks."""
+
+from functools import partial
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from snippets import run_snippet
+
+from benchmarks.plug.counting import counted
+from tile_envs import wrappers
+from tile_envs.wrappers import vector
+
+pytest.importorskip("torchrl.collectors", reason="needs tile-envs[torchrl]")
+
+import torch
+from torchrl.collectors import Collector
+from torchrl.data import Unbounded
+from torchrl.envs import (
+    ActionMask,
+    GymEnv,
+    GymWrapper,
+    TransformedEnv,
+    check_env_specs,
+    default_info_dict_reader,
+)
+from torchrl.modules import MaskedCategorical, ProbabilisticActor, SafeModule
+
+from benchmarks.plug import torchrl as benchmark
+
+pytestmark = [
+    pytest.mark.slow,
+    # A promise of TorchRL about its next version, made to every program that uses a collector.
+    pytest.mark.filterwarnings("ignore:The env passed to Collector:FutureWarning"),
+]
+
+GAMES = ("Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0")
+N = 3
+
+torch.set_num_threads(1)
+
+
+def single(env_id):
+    env = wrappers.MaskInObservation(gym.make(env_id), mask_dtype=bool)
+    return GymWrapper(env, categorical_action_encoding=True)
+
+
+def native(env_id):
+    envs = gym.make_vec(env_id, N, autoreset_mode="Disabled")
+    envs = vector.MaskInObservation(envs, mask_dtype=bool)
+    return GymWrapper(envs, categorical_action_encoding=True)
+
+
+def uniform(env):
+    """Return a masked policy that prefers nothing."""
+    zeros = partial(torch.zeros_like, dtype=torch.float32)
+    indifferent = SafeModule(zeros, ["action_mask"], ["logits"])
+    keys = {"logits": "logits", "mask": "action_mask"}
+    return ProbabilisticActor(indifferent, keys, distribution_class=MaskedCategorical)
+
+
+def assert_whole_games(batch):
+    """Check that a batch of trajectories `(..., time)` holds games from beginning to end."""
+    batch = batch.reshape(-1, batch.shape[-1])
+    done = batch["next", "done"].squeeze(-1)
+    assert done.any()
+    # Nothing is legal in the last observation of a game, and the next one begins anew.
+    assert not batch["next", "action_mask"][done].any()
+    tiles = (batch["observation"] != 0).sum(dim=(-2, -1))
+    assert (tiles[:, 1:][done[:, :-1]] <= 2).all()
+    # Within a game, each observation is the one that the step before has led to.
+    on = ~done[:, :-1]
+    assert torch.equal(batch["observation"][:, 1:][on], batch["next", "observation"][:, :-1][on])
+
+
+@pytest.mark.parametrize("env_id", GAMES)
+@pytest.mark.parametrize("make", [GymEnv, single, native])
+def test_the_checker_of_specs_has_no_complaint(make, env_id):
+    check_env_specs(make(env_id))
+
+
+@pytest.mark.parametrize("make", [single, native])
+def test_masks_are_bool(make):
+    env = make("Tiles2048-v0")
+    assert env.full_observation_spec["action_mask"].dtype == torch.bool
+    assert env.reset()["action_mask"].dtype == torch.bool
+
+
+@pytest.mark.parametrize("env_id", GAMES)
+@pytest.mark.parametrize("make", [single, native])
+def test_collectors_play_whole_games_with_legal_actions(make, env_id):
+    env = make(env_id)
+    env.set_seed(0), torch.manual_seed(0)
+    with counted() as seen:
+        (batch,) = Collector(env, uniform(env), frames_per_batch=2100, total_frames=2100)
+    assert seen.illegal == 0
+    assert seen.steps >= 2100
+    assert_whole_games(batch)
+
+
+@pytest.mark.parametrize("make", [single, native])
+def test_random_actions_are_legal_with_the_transform_of_masks(make):
+    env = TransformedEnv(make("Tiles2048-v0"), ActionMask())
+    env.set_seed(0), torch.manual_seed(0)
+    with counted() as seen:
+        played = env.rollout(800, break_when_any_done=False)
+    assert seen.illegal == 0
+    assert seen.steps >= 800
+    assert_whole_games(played)
+
+
+def test_random_actions_of_collectors_ignore_masks():
+    """A collector without a policy plays any action, even with the transform."""
+    env = TransformedEnv(single("Tiles2048-v0"), ActionMask())
+    with counted() as seen:
+        list(Collector(env, None, frames_per_batch=500, total_frames=500))
+    assert seen.illegal > 0
+
+
+def test_rewards_are_those_of_the_games():
+    """A game of TorchRL equals one that is played with the same actions without it."""
+    env = TransformedEnv(single("Tiles2048-v0"), ActionMask())
+    env.set_seed(0)
+    played = env.rollout(10_000)
+    plain = gym.make("Tiles2048-v0")
+    plain.reset(seed=0)  # by which TorchRL sets the seed
+    board, _ = plain.reset()
+    for step in played:
+        assert np.array_equal(board, step["observation"])
+        board, reward, terminated, *_ = plain.step(int(step["action"]))
+        assert step["next", "reward"].item() == reward
+        assert step["next", "terminated"].item() == terminated
+    assert terminated
+
+
+def test_the_mode_next_step_is_refused():
+    with pytest.raises(RuntimeError, match="auto-reset mode must be one of SAME_STEP or DISABLED"):
+        GymWrapper(gym.make_vec("Tiles2048-v0", N, autoreset_mode="NextStep"))
+
+
+def test_infos_can_be_read():
+    """All of a vector environment's; of a single one the mask, as Python numbers are refused."""
+    envs = GymWrapper(gym.make_vec("Tiles2048-v0", N, autoreset_mode="Disabled"))
+    played = envs.auto_register_info_dict().rollout(20, break_when_any_done=False)
+    assert torch.equal(played["next", "score"][:, -1], played["next", "reward"].sum((1, 2)).long())
+
+    spec = {"action_mask": Unbounded((4,), dtype=torch.int8)}
+    reader = default_info_dict_reader(["action_mask"], spec)
+    env = GymEnv("Tiles2048-v0").set_info_dict_reader(reader)
+    check_env_specs(env)
+    assert env.reset()["action_mask"].any()
+
+
+def test_the_snippet_trains_without_illegal_actions():
+    with counted() as seen:
+        names = run_snippet("TorchRL")
+    assert seen.illegal == 0
+    assert seen.steps >= 8192
+    assert names["loss"]["loss_critic"].isfinite()
+
+
+@pytest.mark.parametrize("make", [lambda: benchmark.native_games(8), benchmark.single_game])
+def test_ppo_plays_no_illegal_action(make):
+    with counted() as seen:
+        network = benchmark.train_ppo(make, 600, frames_per_batch=200, minibatch=100)
+    assert seen.illegal == 0
+    assert seen.steps >= 600
+    assert all(weight.isfinite().all() for weight in network.parameters())
+
+
+@pytest.mark.parametrize("make", [lambda: benchmark.native_games(8), benchmark.single_game])
+def test_dqn_plays_no_illegal_action(make):
+    with counted() as seen:
+        network = benchmark.train_dqn(make, 600, frames_per_batch=40, gradients_per_batch=2)
+    assert seen.illegal == 0
+    assert seen.steps >= 600
+    assert all(weight.isfinite().all() for weight in network.parameters())
