@@ -3,8 +3,9 @@
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from tile_envs import wrappers
 from tile_envs.wrappers import vector
@@ -81,9 +82,10 @@ def test_the_mask_goes_into_the_observation_under_the_chosen_names(env_id):
     [
         wrappers.OneHotPlanes,
         wrappers.MaskInObservation,
-        lambda env: wrappers.MaskInObservation(wrappers.OneHotPlanes(env)),
+        wrappers.FlatObservation,
+        lambda env: wrappers.MaskInObservation(wrappers.OneHotPlanes(env), mask_dtype=bool),
     ],
-    ids=["planes", "mask", "both"],
+    ids=["planes", "mask", "flat", "both"],
 )
 def test_wrapped_environments_pass_the_checker_and_their_specs_survive_json(env_id, wrap):
     env = wrap(gym.make(env_id, disable_env_checker=True))
@@ -108,8 +110,191 @@ def test_log_rewards_are_logarithms(env_id):
         assert many.step([action, action])[1][0] == expected
 
 
+@every_id
+@pytest.mark.parametrize("mode", list(AutoresetMode)[:2])
+@pytest.mark.parametrize("wrap", ["FlatObservation", "PenalizeIllegal"])
+def test_vector_wrappers_equal_single_ones(env_id, mode, wrap):
+    """Every action is drawn, so that many are illegal."""
+    arguments = {"PenalizeIllegal": (2.0,)}.get(wrap, ())
+    ours = getattr(vector, wrap)(
+        gym.make_vec(env_id, num_envs=4, autoreset_mode=mode, max_illegal=9), *arguments
+    )
+    single = getattr(wrappers, wrap)
+    theirs = SyncVectorEnv(
+        [lambda: single(gym.make(env_id, max_illegal=9), *arguments)] * 4, autoreset_mode=mode
+    )
+    assert ours.observation_space == theirs.observation_space
+    rng, counted = np.random.default_rng(0), 0
+    got, wanted = ours.reset(seed=5), theirs.reset(seed=5)
+    for _ in range(300):
+        assert np.array_equal(got[0], wanted[0])
+        assert got[0].dtype == wanted[0].dtype
+        assert all(np.array_equal(*pair) for pair in zip(got[1:-1], wanted[1:-1], strict=True))
+        pairs = [(got[-1], wanted[-1])]
+        if "final_info" in wanted[-1]:
+            pairs.append((got[-1]["final_info"], wanted[-1]["final_info"]))
+        for mine, other in pairs if wrap == "PenalizeIllegal" else ():
+            at = other["_illegal_actions"]
+            assert np.array_equal(mine["illegal_actions"][at], other["illegal_actions"][at])
+            counted += int(mine["illegal_actions"][at].max())
+        actions = rng.integers(ours.single_action_space.n, size=4)
+        got, wanted = ours.step(actions), theirs.step(actions)
+    assert (counted > 0) == (wrap == "PenalizeIllegal")
+
+
+@every_id
+def test_replaced_actions_are_legal_counted_and_seeded(env_id):
+    """No illegal action reaches the game; every legal one is drawn sometimes."""
+    env = wrappers.ReplaceIllegal(gym.make(env_id))
+    rng, games = np.random.default_rng(0), []
+    for seed in (3, 3, 4):
+        rng = np.random.default_rng(0)
+        observation, info = env.reset(seed=seed)
+        counted, boards, over = 0, [observation], False
+        while not over:
+            action = int(rng.integers(env.action_space.n))
+            counted += not env.action_masks()[action]
+            observation, _, over, truncated, info = env.step(action)
+            assert not info["illegal"]
+            assert not truncated
+            assert info["illegal_actions"] == counted
+            boards.append(observation)
+        games.append(np.stack(boards))
+    assert env.reset()[1]["illegal_actions"] == 0
+    assert np.array_equal(games[0], games[1])
+    assert not np.array_equal(games[0], games[2])
+
+
+@every_id
+@pytest.mark.parametrize("mode", list(AutoresetMode)[:2])
+def test_many_games_have_illegal_actions_replaced(env_id, mode):
+    runs = []
+    for _ in range(2):
+        envs = vector.ReplaceIllegal(gym.make_vec(env_id, num_envs=6, autoreset_mode=mode))
+        rng, run, replaced = np.random.default_rng(1), [envs.reset(seed=2)[0]], 0
+        over = np.zeros(6, np.bool_)
+        for _ in range(200):
+            actions, masks = rng.integers(envs.single_action_space.n, size=6), envs.action_masks()
+            given, before = actions.copy(), envs.call("action_masks")
+            observations, _, terminations, truncations, infos = envs.step(actions)
+            assert np.array_equal(actions, given)
+            assert np.array_equal(before, masks)
+            assert not infos["illegal"][~over].any()
+            replaced += int((~masks[np.arange(6), actions] & ~over).sum())
+            over = terminations | truncations
+            over &= mode is AutoresetMode.NEXT_STEP
+            run.append(observations)
+        assert replaced > 50
+        runs.append(np.stack(run))
+    assert np.array_equal(*runs)
+
+
+def test_illegal_actions_are_counted_from_each_reset_of_a_game():
+    envs = vector.PenalizeIllegal(
+        gym.make_vec("Tiles2048-v0", 2, autoreset_mode="Disabled", max_illegal=3), 1.0
+    )
+    board = np.array([[1, 2, 1, 2], [2, 1, 2, 1], [1, 2, 1, 2], [0, 1, 2, 1]], np.uint8)
+    envs.reset(options={"board": board})
+    up = np.zeros(2, np.int64)  # illegal: the empty cell is below all others
+    stay = envs.action_masks()[:, 0]
+    assert not stay.any()
+    for count in (1, 2, 3):
+        *_, rewards, _, truncations, infos = envs.step(up)
+        assert infos["illegal_actions"].tolist() == [count, count]
+        assert rewards.tolist() == [-1.0, -1.0]
+    assert truncations.all()
+    first = np.array([True, False])
+    _, infos = envs.reset(options={"board": board, "reset_mask": first})
+    assert infos["illegal_actions"].tolist() == [0, 3]
+    assert infos["_illegal_actions"].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, bool, np.float32])
+def test_masks_have_the_dtype_that_is_asked_for(dtype):
+    env = wrappers.MaskInObservation(gym.make("TicTacToe-v0"), mask_dtype=dtype)
+    envs = vector.MaskInObservation(gym.make_vec("TicTacToe-v0", 2), mask_dtype=dtype)
+    for each, masks in ((env, env.reset()[0]), (envs, envs.reset()[0])):
+        assert masks["action_mask"].dtype == dtype
+        assert masks in each.observation_space
+        assert masks["action_mask"].all()
+    assert env.observation_space["action_mask"].dtype == dtype
+    binary = wrappers.MaskInObservation(gym.make("TicTacToe-v0"), mask_space="MultiBinary")
+    assert binary.observation_space["action_mask"] == gym.spaces.MultiBinary(9)
+    assert binary.reset()[0] in binary.observation_space
+    with pytest.raises(ValueError, match='got mask_dtype bool: pass mask_space="Box"'):
+        wrappers.MaskInObservation(env.env, mask_dtype=bool, mask_space="MultiBinary")
+    with pytest.raises(ValueError, match="'Box', 'MultiBinary', got 'Discrete'"):
+        wrappers.MaskInObservation(env.env, mask_space="Discrete")
+
+
+@pytest.mark.parametrize("dtype", ["float64", int, "mask", None])
+def test_masks_of_other_dtypes_are_refused(dtype):
+    with pytest.raises(ValueError, match="mask_dtype must be one of int8, bool, float32, got"):
+        wrappers.MaskInObservation(gym.make("Tiles2048-v0"), mask_dtype=dtype)
+    with pytest.raises(ValueError, match="mask_dtype must be one of int8, bool, float32, got"):
+        vector.MaskInObservation(gym.make_vec("Tiles2048-v0", 2), mask_dtype=dtype)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_vector_wrappers_pass_on_what_the_environments_offer(mode):
+    inner = gym.make_vec("TicTacToe-v0", 3, autoreset_mode=mode)
+    envs = vector.MaskInObservation(vector.FlatObservation(vector.OneHotPlanes(inner)))
+    with pytest.raises(ResetNeeded):
+        envs.action_masks()
+    envs.reset(seed=0)
+    assert envs.autoreset_mode is mode
+    assert envs.game is inner.game
+    assert envs.action_masks().shape == (3, 9)
+    inner.action_space.seed(1)
+    drawn = envs.sample_legal_actions()
+    inner.action_space.seed(1)
+    assert np.array_equal(drawn, inner.sample_legal_actions())
+    assert envs.get_attr("observation_space") == (envs.single_observation_space,) * 3
+    assert inner.get_attr("action_space") == (inner.single_action_space,) * 3
+    assert envs.get_attr("max_illegal") == (100,) * 3
+    assert [masks.shape for masks in envs.call("action_masks")] == [(9,)] * 3
+    with pytest.raises(AttributeError, match="nothing"):
+        envs.get_attr("nothing")
+    with pytest.raises(AttributeError, match="only action_masks and render"):
+        envs.call("get_state")
+    with pytest.raises(AttributeError, match="make games with another max_illegal"):
+        inner.set_attr("max_illegal", 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "kinds"),
+    [(lambda: gym.make("Tiles2048-v0"), wrappers), (lambda: gym.make_vec("Tiles2048-v0"), vector)],
+    ids=["single", "vector"],
+)
+def test_wrappers_in_the_wrong_order_are_refused(make, kinds):
+    with pytest.raises(ValueError, match="wrap the environment before MaskInObservation"):
+        kinds.FlatObservation(kinds.MaskInObservation(make()))
+    with pytest.raises(ValueError, match="wrap the environment before other observation"):
+        kinds.OneHotPlanes(kinds.FlatObservation(make()))
+    with pytest.raises(ValueError, match=r"make it PenalizeIllegal\(Log2Reward\(env\)\)"):
+        kinds.Log2Reward(kinds.OneHotPlanes(kinds.PenalizeIllegal(make(), 1)))
+    with pytest.raises(ValueError, match=r"make it PenalizeIllegal\(ReplaceIllegal\(env\)\)"):
+        kinds.ReplaceIllegal(kinds.PenalizeIllegal(make(), 1))
+    for penalty in (-1, np.nan, np.inf, "1", True):
+        with pytest.raises(ValueError, match="penalty must be a finite number of at least 0"):
+            kinds.PenalizeIllegal(make(), penalty)
+
+
+def test_wrappers_of_the_other_kind_are_refused():
+    env, envs = gym.make("Tiles2048-v0"), gym.make_vec("Tiles2048-v0", 2)
+    for name in ("OneHotPlanes", "ReplaceIllegal"):
+        with pytest.raises(ValueError, match=f"of Env, got .*: tile_envs.wrappers.vector.{name}"):
+            getattr(wrappers, name)(envs)
+    for name in ("FlatObservation", "Log2Reward"):
+        with pytest.raises(ValueError, match=f"of VectorEnv, got .*: tile_envs.wrappers.{name}"):
+            getattr(vector, name)(env)
+
+
 def test_wrappers_refuse_what_they_cannot_wrap():
     env = gym.make("Tiles2048-v0")
+    for wrap in (wrappers.ReplaceIllegal, wrappers.Log2Reward):
+        with pytest.raises(ValueError, match=f"{wrap.__name__} wraps environments of tile_envs"):
+            wrap(gym.make("CartPole-v1"))
     with pytest.raises(ValueError, match="one-hot planes are made of boards"):
         wrappers.OneHotPlanes(wrappers.OneHotPlanes(env))
     with pytest.raises(ValueError, match="must differ"):

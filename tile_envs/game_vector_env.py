@@ -40,6 +40,14 @@ Positions = TypeVar("Positions")
 
 EVERY_GAME = slice(None)
 
+PER_GAME = ("action_masks", "render")
+"""The methods whose answers hold one for each game."""
+SINGLE = {
+    "observation_space": "single_observation_space",
+    "action_space": "single_action_space",
+}
+"""What attributes of one game are called here."""
+
 MOST_STEPS = 1 << 53
 """The most steps of a game without a time limit, which are not counted in fact."""
 
@@ -259,6 +267,37 @@ class GameVectorEnv(
             self._refuse()
         masks: NDArray[np.int8] = self._infos(EVERY_GAME)["action_mask"]
         return masks.astype(np.bool_)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return an attribute of every game, or what its method returns, as `SyncVectorEnv` does.
+
+        The games share everything but their boards, so that attributes are the same for all.
+        Methods are those that answer for every game: `action_masks` and `render`.
+
+        Raises:
+            AttributeError: If it is another method, or there is no such attribute.
+        """
+        if name in PER_GAME:
+            return tuple(getattr(self, name)(*args, **kwargs))
+        value = getattr(self, SINGLE.get(name, name))
+        if callable(value):
+            raise AttributeError(
+                f"call({name!r}) is not known for each game, only {' and '.join(PER_GAME)}: "
+                "call the vector environment itself."
+            )
+        return (value,) * self.num_envs
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every game; see `call`."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Refuse: the games share everything but their boards.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise AttributeError(f"make games with another {name} by gym.make_vec instead.")
 
     def get_state(self) -> dict[str, Any]:
         """Return the complete state of all games, random streams included.

@@ -41,6 +41,8 @@ KEY = re.compile(r"\x1b+(?:\[\[.|\[[0-?]*[ -/]*[@-~]|O.|[^\x1b[O])?|.", re.DOTAL
 UNFINISHED = re.compile(r"\x1b+(?:\[\[?|\[[0-?]+[ -/]*|O)?")
 REST_OF_KEY = 0.05
 """Seconds within which the rest of an unfinished key arrives, if it is not the escape key."""
+POLL = 0.5
+"""Seconds after which waiting looks up: a signal that comes just before it does not end it."""
 
 
 class Block(NamedTuple):
@@ -180,8 +182,9 @@ else:
 
         def read(self, timeout: float | None) -> str | None:
             """Return what has been typed, "" at the end of input, None when the time is over."""
-            if not select.select([STDIN], [], [], timeout)[0]:
-                return None
+            while not select.select([STDIN], [], [], POLL if timeout is None else timeout)[0]:
+                if timeout is not None:
+                    return None
             try:
                 return os.read(STDIN, 1024).decode(errors="replace")
             except OSError:  # the other end of the terminal has gone

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
+
+from tile_envs.checks import checked_choice
+
+MASK_DTYPES = ("int8", "bool", "float32")
+MASK_SPACES = ("Box", "MultiBinary")
+
+COUNT = "illegal_actions"
+"""The key of an info that holds the number of illegal actions in the present game."""
 
 
 class Planes:
@@ -37,6 +47,26 @@ class Planes:
         return planes.astype(self.space.dtype)
 
 
+class Flat:
+    """All entries of an observation in a row, of a given dtype."""
+
+    def __init__(self, space: spaces.Space[Any], dtype: DTypeLike) -> None:
+        if not isinstance(space, spaces.Box):
+            raise ValueError(
+                f"flat observations are made of arrays, got {space}: wrap the environment before "
+                "MaskInObservation."
+            )
+        self._axes, self._size = len(space.shape), math.prod(space.shape)
+        kind = np.dtype(dtype)
+        low, high = (bound.ravel().astype(kind) for bound in (space.low, space.high))
+        self.space = spaces.Box(low, high, dtype=kind.type)
+
+    def __call__(self, observations: NDArray[Any], infos: dict[str, Any]) -> NDArray[Any]:
+        """Turn arrays `(..., *shape)` into `(..., size)`."""
+        games = observations.shape[: observations.ndim - self._axes]
+        return observations.reshape(*games, self._size).astype(self.space.dtype)
+
+
 class MaskBeside:
     """The action mask beside the observation, in a dictionary."""
 
@@ -46,6 +76,8 @@ class MaskBeside:
         action_space: spaces.Space[Any],
         observation_key: str,
         mask_key: str,
+        mask_dtype: np.dtype[Any],
+        mask_space: str,
     ) -> None:
         if not isinstance(action_space, spaces.Discrete):
             raise ValueError(f"action masks belong to a Discrete action space, got {action_space}.")
@@ -53,14 +85,53 @@ class MaskBeside:
             raise ValueError(
                 f"observation_key and mask_key must differ, got {mask_key!r} for both."
             )
-        mask = spaces.Box(0, 1, (int(action_space.n),), np.int8)
+        self._dtype = mask_dtype
+        actions = int(action_space.n)
+        mask: spaces.Space[Any]
+        if checked_choice(mask_space, "mask_space", MASK_SPACES) == "Box":
+            mask = spaces.Box(0, 1, (actions,), self._dtype.type)
+        elif self._dtype == np.int8:
+            mask = spaces.MultiBinary(actions)
+        else:
+            raise ValueError(
+                f"Gymnasium's MultiBinary holds int8, got mask_dtype {self._dtype.name}: pass "
+                'mask_space="Box".'
+            )
         self.space = spaces.Dict({observation_key: space, mask_key: mask})
         self._keys = observation_key, mask_key
 
     def __call__(self, observations: Any, infos: dict[str, Any]) -> dict[str, Any]:
         """Put observations and `infos["action_mask"]` together."""
         observation_key, mask_key = self._keys
-        return {observation_key: observations, mask_key: infos["action_mask"].copy()}
+        mask = infos["action_mask"].astype(self._dtype)
+        return {observation_key: observations, mask_key: mask}
+
+
+Transform = Planes | Flat | MaskBeside
+MakeTransform = Callable[[spaces.Space[Any], spaces.Space[Any]], Transform]
+"""Makes a transform for an observation space and an action space, both of one game."""
+
+
+def checked_mask_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """Return the dtype of masks.
+
+    Raises:
+        ValueError: If it is another than those that libraries take.
+    """
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    if name not in MASK_DTYPES:
+        raise ValueError(f"mask_dtype must be one of {', '.join(MASK_DTYPES)}, got {name}.")
+    return np.dtype(name)
+
+
+def legal_choices(rng: np.random.Generator, masks: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Draw a legal action for each mask `(n, actions)`, uniformly."""
+    preferences = rng.random(masks.shape)
+    choices: NDArray[np.int64] = np.where(masks, preferences, -1.0).argmax(axis=1)
+    return choices
 
 
 def log2(rewards: Any) -> Any:
@@ -68,11 +139,66 @@ def log2(rewards: Any) -> Any:
     return np.log2(np.maximum(rewards, 1))
 
 
+def check_kind(env: Any, kind: type, wrapper: str, other: str) -> None:
+    """Check that a wrapper is used on one game, or on many, as it is meant to be.
+
+    Args:
+        env: What is wrapped.
+        kind: What it must be.
+        wrapper: The name of the wrapper.
+        other: The module whose wrapper of that name is for the other kind.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    if not isinstance(env, kind):
+        raise ValueError(
+            f"{wrapper} wraps an instance of {kind.__name__}, got {type(env).__name__}: "
+            f"{other}.{wrapper} is for the other kind."
+        )
+
+
+def check_is_game(env: Any, wrapper: str) -> None:
+    """Check that an environment is one of this package.
+
+    Raises:
+        ValueError: If it is another.
+    """
+    if not hasattr(env.unwrapped, "game"):
+        raise ValueError(f"{wrapper} wraps environments of tile_envs, got {env}.")
+
+
 def check_has_score(env: Any) -> None:
     """Check that a game's rewards have logarithms.
 
     Raises:
-        ValueError: If it has sides, as tic-tac-toe, where rewards are 1, 0 and -1.
+        ValueError: If it is no game of this package, or one with sides, as tic-tac-toe, where
+            rewards are 1, 0 and -1.
     """
-    if env.game.sides:
+    check_is_game(env, "Log2Reward")
+    if env.unwrapped.game.sides:
         raise ValueError(f"log2 rewards are for the sliding games, got {env}.")
+
+
+def check_inside(env: Any, wrapper: str, outer: str) -> None:
+    """Check that an environment is not wrapped by what belongs outside of a wrapper.
+
+    Raises:
+        ValueError: If it is.
+    """
+    while env is not env.unwrapped:
+        if type(env).__name__ == outer:
+            raise ValueError(f"{wrapper} belongs inside {outer}: make it {outer}({wrapper}(env)).")
+        env = env.env
+
+
+def checked_penalty(penalty: object) -> float:
+    """Return what an illegal action costs.
+
+    Raises:
+        ValueError: If it is not a finite number of at least 0.
+    """
+    is_number = isinstance(penalty, (int, float, np.number)) and not isinstance(penalty, bool)
+    if not is_number or not 0 <= float(penalty) < math.inf:  # type: ignore[arg-type]
+        raise ValueError(f"penalty must be a finite number of at least 0, got {penalty!r}.")
+    return float(penalty)  # type: ignore[arg-type]

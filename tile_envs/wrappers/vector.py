@@ -1,37 +1,119 @@
-"""Wrappers for vector environments, in every autoreset mode."""
+"""Wrappers for vector environments, in every autoreset mode.
+
+Each does to every game what its namesake in `tile_envs.wrappers` does to one.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium.vector import VectorEnv, VectorRewardWrapper, VectorWrapper
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
-from tile_envs.wrappers.transforms import MaskBeside, Planes, check_has_score, log2
+from tile_envs.checks import checked_actions
+from tile_envs.game import Game
+from tile_envs.game_vector_env import SINGLE
+from tile_envs.wrappers.transforms import (
+    COUNT,
+    Flat,
+    MakeTransform,
+    MaskBeside,
+    Planes,
+    check_has_score,
+    check_inside,
+    check_is_game,
+    check_kind,
+    checked_mask_dtype,
+    checked_penalty,
+    legal_choices,
+    log2,
+)
 
-__all__ = ["Log2Reward", "MaskInObservation", "OneHotPlanes"]
+__all__ = [
+    "FlatObservation",
+    "Log2Reward",
+    "MaskInObservation",
+    "OneHotPlanes",
+    "PenalizeIllegal",
+    "ReplaceIllegal",
+]
 
 AnyVectorEnv = VectorEnv[Any, Any, Any]
+Step = tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]
+Bools = NDArray[np.bool_]
+
+if TYPE_CHECKING:
+    Base = VectorWrapper[Any, Any, Any, Any, Any]
+else:
+    Base = VectorWrapper  # takes no type parameters before Gymnasium 1.4
 
 
-class _TransformObservation(VectorWrapper[Any, Any, Any, Any, Any]):
+class _Wrapper(Base):
+    """The base of all wrappers: passes on what the environments offer beyond Gymnasium's API."""
+
+    def __init__(self, env: AnyVectorEnv) -> None:
+        check_kind(env, VectorEnv, type(self).__name__, "tile_envs.wrappers")
+        super().__init__(env)
+
+    @property
+    def autoreset_mode(self) -> AutoresetMode:
+        """When ended games are reset."""
+        mode: AutoresetMode = self._inner.autoreset_mode
+        return mode
+
+    @property
+    def game(self) -> Game:
+        """The game that is played."""
+        game: Game = self._inner.game
+        return game
+
+    def sample_legal_actions(self) -> NDArray[np.int64]:
+        """Draw a legal action for every game, `(num_envs,)`."""
+        actions: NDArray[np.int64] = self._inner.sample_legal_actions()
+        return actions
+
+    def action_masks(self) -> Bools:
+        """Return the legal actions, `(num_envs, actions) bool`."""
+        masks: Bools = self._inner.action_masks()
+        return masks
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return an attribute of every game, or what its method returns.
+
+        Raises:
+            AttributeError: If there is none.
+        """
+        if name in SINGLE:
+            return (getattr(self, SINGLE[name]),) * self.num_envs
+        answers: tuple[Any, ...] = self._inner.call(name, *args, **kwargs)
+        return answers
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every game; see `call`."""
+        return self.call(name)
+
+    @property
+    def _inner(self) -> Any:
+        return self.unwrapped
+
+
+class _TransformObservation(_Wrapper):
     """Passes all observations, final ones too, with their infos through a transform."""
 
-    def __init__(self, env: AnyVectorEnv, transform: Planes | MaskBeside) -> None:
+    def __init__(self, env: AnyVectorEnv, make: MakeTransform) -> None:
         super().__init__(env)
-        self.single_observation_space = transform.space
-        self.observation_space = batch_space(transform.space, env.num_envs)
-        self._transform = transform
+        self._transform = make(env.single_observation_space, env.single_action_space)
+        self.single_observation_space = self._transform.space
+        self.observation_space = batch_space(self._transform.space, env.num_envs)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         observations, infos = self.env.reset(**kwargs)
         return self._transform(observations, infos), infos
 
-    def step(
-        self, actions: Any
-    ) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+    def step(self, actions: Any) -> Step:
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         if "final_obs" in infos:
             final_obs, final_info = infos["final_obs"], infos["final_info"]
@@ -46,7 +128,14 @@ class OneHotPlanes(_TransformObservation):
     """The boards as one-hot planes `(n, P, R, C)`; see `tile_envs.wrappers.OneHotPlanes`."""
 
     def __init__(self, env: AnyVectorEnv, dtype: DTypeLike = np.uint8) -> None:
-        super().__init__(env, Planes(env.single_observation_space, dtype))
+        super().__init__(env, lambda space, _: Planes(space, dtype))
+
+
+class FlatObservation(_TransformObservation):
+    """Each observation as a row `(n, size)`; see `tile_envs.wrappers.FlatObservation`."""
+
+    def __init__(self, env: AnyVectorEnv, dtype: DTypeLike = np.float32) -> None:
+        super().__init__(env, lambda space, _: Flat(space, dtype))
 
 
 class MaskInObservation(_TransformObservation):
@@ -57,19 +146,113 @@ class MaskInObservation(_TransformObservation):
         env: AnyVectorEnv,
         observation_key: str = "observation",
         mask_key: str = "action_mask",
+        mask_dtype: DTypeLike = np.int8,
+        mask_space: str = "Box",
     ) -> None:
-        space, actions = env.single_observation_space, env.single_action_space
-        super().__init__(env, MaskBeside(space, actions, observation_key, mask_key))
+        arguments = (observation_key, mask_key, checked_mask_dtype(mask_dtype), mask_space)
+        super().__init__(env, lambda space, actions: MaskBeside(space, actions, *arguments))
 
 
-class Log2Reward(VectorRewardWrapper[Any, Any, Any]):
+class Log2Reward(_Wrapper):
     """The logarithms to the base 2 of the rewards; see `tile_envs.wrappers.Log2Reward`."""
 
     def __init__(self, env: AnyVectorEnv) -> None:
-        check_has_score(env.unwrapped)
         super().__init__(env)
+        check_has_score(env)
+        check_inside(env, "Log2Reward", "PenalizeIllegal")
 
-    def rewards(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logarithms of rewards."""
-        logarithms: NDArray[np.float64] = log2(rewards)
-        return logarithms
+    def step(self, actions: Any) -> Step:
+        """Play a step; its rewards are logarithms."""
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        return observations, log2(rewards), terminations, truncations, infos
+
+
+class _CountIllegal(_Wrapper):
+    """Counts the illegal actions of each game in `infos["illegal_actions"]`."""
+
+    def __init__(self, env: AnyVectorEnv) -> None:
+        super().__init__(env)
+        check_is_game(env, type(self).__name__)
+        self._games = np.arange(self.num_envs)
+        self._counts = np.zeros(self.num_envs, np.int64)
+        self._over = np.zeros(self.num_envs, np.bool_)
+
+    def reset(
+        self, *, seed: Any = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        observations, infos = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
+        begun = (options or {}).get("reset_mask", slice(None))
+        self._counts[begun], self._over[begun] = 0, False
+        self._tell(infos)
+        return observations, infos
+
+    def step(self, actions: Any) -> Step:
+        masks = self.action_masks()
+        actions = checked_actions(actions, *masks.shape)
+        # The actions of games that this step resets are ignored.
+        illegal = ~masks[self._games, actions] & ~self._over
+        played = self._played(actions, illegal, masks) if illegal.any() else actions
+        observations, rewards, terminations, truncations, infos = self.env.step(played)
+        self._counts[self._over] = 0
+        self._counts += illegal
+        self._over = terminations | truncations
+        if "final_info" in infos:
+            ended = infos["_final_info"]
+            infos["final_info"] |= {COUNT: self._counts * ended, f"_{COUNT}": ended.copy()}
+            self._counts[ended], self._over = 0, np.zeros_like(ended)
+        self._tell(infos)
+        return observations, self._rewarded(rewards, illegal), terminations, truncations, infos
+
+    def _tell(self, infos: dict[str, Any]) -> None:
+        infos[COUNT], infos[f"_{COUNT}"] = self._counts.copy(), infos["_illegal"].copy()
+
+    def _played(
+        self, actions: NDArray[np.int64], illegal: Bools, masks: Bools
+    ) -> NDArray[np.int64]:
+        """Return what is played, where some actions are illegal."""
+        return actions
+
+    def _rewarded(self, rewards: NDArray[Any], illegal: Bools) -> NDArray[Any]:
+        """Return the rewards, where some actions may be illegal."""
+        return rewards
+
+
+class PenalizeIllegal(_CountIllegal):
+    """Subtracts a penalty for illegal actions; see `tile_envs.wrappers.PenalizeIllegal`."""
+
+    def __init__(self, env: AnyVectorEnv, penalty: float) -> None:
+        super().__init__(env)
+        self._penalty = checked_penalty(penalty)
+
+    def _rewarded(self, rewards: NDArray[Any], illegal: Bools) -> NDArray[Any]:
+        reduced: NDArray[Any] = rewards - self._penalty * illegal
+        return reduced
+
+
+class ReplaceIllegal(_CountIllegal):
+    """Plays random legal actions in place of illegal ones; see `tile_envs.wrappers.ReplaceIllegal`.
+
+    A game whose seed is None continues the choices, as it continues its random stream.
+    """
+
+    def __init__(self, env: AnyVectorEnv) -> None:
+        super().__init__(env)
+        check_inside(env, "ReplaceIllegal", "PenalizeIllegal")
+        self._rng = np.random.default_rng()
+
+    def reset(
+        self, *, seed: Any = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start new games; seeds also seed the choice of legal actions."""
+        result = super().reset(seed=seed, options=options)  # checks the seeds
+        seeds = [int(each) for each in np.ravel(seed) if each is not None]
+        if seeds:
+            self._rng = np.random.default_rng(seeds)
+        return result
+
+    def _played(
+        self, actions: NDArray[np.int64], illegal: Bools, masks: Bools
+    ) -> NDArray[np.int64]:
+        played = actions.copy()
+        played[illegal] = legal_choices(self._rng, masks[illegal])
+        return played
