@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba  # noqa: F401 # the programs that run here need it
 import pytest
 
 ROOT = Path(__file__).parent.parent
