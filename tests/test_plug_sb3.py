@@ -1,17 +1,26 @@
 """`SB3VecEnv`: equal to Stable-Baselines3's own vector environment of single games."""
 
+import subprocess
+import sys
+from functools import partial
+
 import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from sb3_contrib import MaskablePPO
+from sb3_contrib import QRDQN, MaskablePPO
+from sb3_contrib.common.maskable.evaluation import evaluate_policy as masked_evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
-from stable_baselines3 import DQN, PPO
+from snippets import run_snippet, snippets
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
-from tile_envs.plug.sb3 import SB3VecEnv
+from tile_envs import wrappers
+from tile_envs.plug.sb3 import BoardFeatures, SB3VecEnv, make_sb3
+from tile_envs.wrappers import vector
 
 torch.set_num_threads(1)  # more only wait for each other with networks as small as these
 
@@ -175,6 +184,145 @@ def test_other_environments_are_refused(make, message):
         SB3VecEnv(make())
 
 
+def wrapped(env, kinds):
+    for kind in ("Log2Reward", "OneHotPlanes", "MaskInObservation"):
+        env = getattr(kinds, kind)(env)
+    return env
+
+
+def test_wrapped_games_are_those_of_wrapped_single_environments():
+    envs = wrapped(gym.make_vec("Tiles2048-v0", N, autoreset_mode="SameStep", shape=(2, 2)), vector)
+    ours = SB3VecEnv(envs)
+    theirs = DummyVecEnv(
+        [lambda: Monitor(wrapped(gym.make("Tiles2048-v0", shape=(2, 2)), wrappers))] * N
+    )
+    assert ours.observation_space == theirs.observation_space
+    assert ours.get_attr("observation_space") == theirs.get_attr("observation_space")
+    assert ours.get_attr("action_space") == theirs.get_attr("action_space")
+    ours.seed(2), theirs.seed(2)
+    rng, ended = np.random.default_rng(0), 0
+    got, wanted = (ours.reset(),), (theirs.reset(),)
+    for _ in range(200):
+        for name in ("observation", "action_mask"):
+            assert np.array_equal(got[0][name], wanted[0][name])
+        actions = drawn(ours, rng)
+        got, wanted = ours.step(actions), theirs.step(actions)
+        assert np.array_equal(got[1], wanted[1])
+        for game in np.flatnonzero(got[2]):
+            last, other = (infos[game]["terminal_observation"] for infos in (got[3], wanted[3]))
+            assert np.array_equal(last["observation"], other["observation"])
+            assert not last["action_mask"].any()
+            assert got[3][game]["episode"]["r"] == pytest.approx(wanted[3][game]["episode"]["r"])
+            ended += 1
+    assert ended > 10
+
+
+def test_every_info_holds_the_mask_and_whether_the_action_was_illegal():
+    envs = games("TicTacToe-v0")
+    envs.seed(0)
+    envs.reset()
+    rng, illegal = np.random.default_rng(0), 0
+    for _ in range(100):
+        *_, dones, infos = envs.step(drawn(envs, rng))
+        masks = envs.env_method("action_masks")
+        for info, mask, over in zip(infos, masks, dones, strict=True):
+            assert np.array_equal(info["action_mask"], np.zeros(9) if over else mask)
+            illegal += info["illegal"]
+    assert illegal > 0
+
+
+@pytest.mark.parametrize("algorithm", [A2C, DQN, PPO, QRDQN])
+def test_algorithms_without_masks_play_no_illegal_action(algorithm):
+    options = {"learning_starts": 100} if algorithm in (DQN, QRDQN) else {"n_steps": 16}
+    options |= {"batch_size": 16} if algorithm is PPO else {}
+    kinds = [vector.ReplaceIllegal, partial(vector.PenalizeIllegal, penalty=1.0)]
+    envs = make_sb3("Tiles2048-v0", N, seed=0, wrappers=[vector.Log2Reward, *kinds], shape=(3, 3))
+    policy_kwargs = {"features_extractor_class": BoardFeatures}
+    model = algorithm("MlpPolicy", envs, seed=0, policy_kwargs=policy_kwargs, **options)
+    seen = Seen()
+    model.learn(400, callback=seen)
+    assert seen.steps >= 400
+    assert seen.illegal == 0
+    assert seen.replaced > 5
+
+
+class Seen(BaseCallback):
+    """Counts the steps, the illegal actions of the games, and the replaced ones."""
+
+    steps = illegal = replaced = 0
+
+    def _on_step(self):
+        self.steps += len(self.locals["infos"])
+        self.illegal += sum(info["illegal"] for info in self.locals["infos"])
+        self.replaced = max(self.replaced, *(i["illegal_actions"] for i in self.locals["infos"]))
+        return True
+
+
+@pytest.mark.filterwarnings("ignore:The environment is already wrapped with a `Monitor`")
+@pytest.mark.parametrize(
+    "wrap", [VecMonitor, VecNormalize, lambda envs: VecFrameStack(envs, 3)], ids=repr
+)
+def test_sb3_wraps_it_and_finds_masks_through_its_wrappers(wrap):
+    envs = wrap(make_sb3("Tiles2048-v0", N, seed=0, shape=(2, 2)))
+    model = MaskablePPO("MlpPolicy", envs, n_steps=16, batch_size=16, seed=0)
+    seen = Seen()
+    seen._on_step = lambda: seen.locals["infos"][0]["illegal"] is False
+    model.learn(200, callback=seen)
+    assert model.num_timesteps >= 200  # a callback that is false ends learning
+    mean, _ = masked_evaluate_policy(model, envs, 7, warn=False)
+    assert mean > 0
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (2, 3), (2, 2)])
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
+def test_board_features_fit_every_board(env_id, shape):
+    space = gym.make(env_id, shape=shape).observation_space
+    features = BoardFeatures(space, width=8)
+    boards = torch.tensor(np.stack([space.sample() for _ in range(6)]))
+    found = features(boards.float())
+    assert found.shape == (6, features.features_dim)
+    assert torch.equal(found, features(boards.float()))
+    changed = boards.clone()
+    changed[:, 0, 0] = (changed[:, 0, 0] + 1) % 18
+    assert not torch.isclose(features(changed.float()), found).all(dim=1).any()
+
+
+def test_board_features_are_of_boards_only():
+    planes = wrappers.OneHotPlanes(gym.make("Tiles2048-v0")).observation_space
+    with pytest.raises(ValueError, match="one-hot planes are made of boards"):
+        BoardFeatures(planes)
+
+
+def test_games_are_made_with_seed_options_and_wrappers():
+    kinds = [vector.OneHotPlanes, partial(vector.FlatObservation, dtype=np.float64)]
+    envs = make_sb3("Tiles2584-v0", 3, seed=5, wrappers=kinds, shape=(2, 3), max_illegal=7)
+    assert envs.observation_space.shape == (32 * 6,)
+    assert envs.games.max_illegal == 7
+    first = envs.reset()
+    envs.seed(5)
+    assert np.array_equal(envs.reset(), first)
+    assert not np.array_equal(envs.reset(), first)
+    with pytest.raises(ValueError, match=r"tile_envs\.wrappers\.vector\.OneHotPlanes is for"):
+        make_sb3("Tiles2048-v0", 3, wrappers=[wrappers.OneHotPlanes])
+
+
+def test_processes_that_have_imported_nothing_make_games_by_a_longer_id():
+    """As from a notebook: the main program is no file that they could import."""
+    program = snippets()["Stable-Baselines3, in subprocesses"]
+    assert 'make_vec_env("tile_envs:Tiles2048-v0"' in program
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("masks", ["with masks", "without masks"])
+def test_snippets_train_beyond_random_play(masks):
+    model = run_snippet(f"Stable-Baselines3, {masks}")["model"]
+    returns = [episode["r"] for episode in model.ep_info_buffer]
+    assert model.num_timesteps >= 150_000
+    assert np.mean(returns) > 250  # the sum of logarithms; random play has about 150
+
+
 def test_what_games_share_cannot_be_set_for_one():
     envs = games()
     assert envs.get_attr("max_illegal") == [100] * N
@@ -183,5 +331,7 @@ def test_what_games_share_cannot_be_set_for_one():
         envs.get_attr("nothing")
     with pytest.raises(AttributeError, match="make games with another max_illegal"):
         envs.set_attr("max_illegal", 3)
-    with pytest.raises(AttributeError, match="calls action_masks and render for each game"):
+    with pytest.raises(
+        AttributeError, match="methods of each game are action_masks and render, got 'step'"
+    ):
         envs.env_method("step", 0)

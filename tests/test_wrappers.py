@@ -255,7 +255,7 @@ def test_vector_wrappers_pass_on_what_the_environments_offer(mode):
     assert [masks.shape for masks in envs.call("action_masks")] == [(9,)] * 3
     with pytest.raises(AttributeError, match="nothing"):
         envs.get_attr("nothing")
-    with pytest.raises(AttributeError, match="only action_masks and render"):
+    with pytest.raises(AttributeError, match="are action_masks and render, got 'get_state'"):
         envs.call("get_state")
     with pytest.raises(AttributeError, match="make games with another max_illegal"):
         inner.set_attr("max_illegal", 3)

@@ -145,8 +145,12 @@ class GameVectorEnv(
         """Return fresh observations."""
 
     @abstractmethod
+    def _masks(self, games: Games) -> NDArray[np.int8]:
+        """Return fresh action masks."""
+
+    @abstractmethod
     def _infos(self, games: Games) -> Info:
-        """Return fresh infos, all but `illegal`."""
+        """Return fresh infos, all but `action_mask` and `illegal`."""
 
     @abstractmethod
     def _choose_legal(self, words: Words) -> NDArray[np.int64]:
@@ -265,8 +269,7 @@ class GameVectorEnv(
         """
         if not self._started:
             self._refuse()
-        masks: NDArray[np.int8] = self._infos(EVERY_GAME)["action_mask"]
-        return masks.astype(np.bool_)
+        return self._masks(EVERY_GAME).view(np.bool_)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of every game, or what its method returns, as `SyncVectorEnv` does.
@@ -278,12 +281,13 @@ class GameVectorEnv(
             AttributeError: If it is another method, or there is no such attribute.
         """
         if name in PER_GAME:
-            return tuple(getattr(self, name)(*args, **kwargs))
+            answers = getattr(self, name)(*args, **kwargs)
+            return (None,) * self.num_envs if answers is None else tuple(answers)
         value = getattr(self, SINGLE.get(name, name))
         if callable(value):
             raise AttributeError(
-                f"call({name!r}) is not known for each game, only {' and '.join(PER_GAME)}: "
-                "call the vector environment itself."
+                f"the methods of each game are {' and '.join(PER_GAME)}, got {name!r}: "
+                "call it on the vector environment."
             )
         return (value,) * self.num_envs
 
@@ -373,7 +377,7 @@ class GameVectorEnv(
 
     def _keyed_infos(self, keyed: Bools) -> Info:
         """Return the infos of all games, each with a `_key` that says whose were asked for."""
-        infos = self._infos(EVERY_GAME)
+        infos = {"action_mask": self._masks(EVERY_GAME), **self._infos(EVERY_GAME)}
         infos["illegal"] = self._illegal.copy()
         return infos | {f"_{name}": keyed.copy() for name in infos}
 
@@ -383,8 +387,10 @@ class GameVectorEnv(
         final_obs = np.full(self.num_envs, None, dtype=object)
         for game, observation in zip(games, self._observations(games), strict=True):
             final_obs[game] = observation
+        found = {"action_mask": self._masks(games), **self._infos(games)}
+        found["illegal"] = self._illegal[games]
         final_info: Info = {}
-        for name, values in (self._infos(games) | {"illegal": self._illegal[games]}).items():
+        for name, values in found.items():
             spread = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
             spread[games] = values
             final_info[name], final_info[f"_{name}"] = spread, ended.copy()

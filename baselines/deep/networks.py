@@ -15,72 +15,8 @@ from torch import Tensor, nn
 
 from baselines.deep.moves import Moves, SlidingMoves
 from baselines.deep.torch_setup import half_precision
+from tile_envs.plug.features import Branches
 from tile_envs.sliding import SlidingGame
-
-
-class Pairs(nn.Linear):
-    """A convolution of 1×2 or 2×1, as one matrix product: twice as fast here as `Conv2d`.
-
-    Args:
-        channels: Channels of the input.
-        width: Channels of the output.
-        dim: Dimension along which the pairs lie: 1 for a cell and the one below it, 2 for a cell
-            and the one to its right.
-    """
-
-    def __init__(self, channels: int, width: int, dim: int) -> None:
-        super().__init__(2 * channels, width)
-        self.dim = dim
-
-    def forward(self, cells: Tensor) -> Tensor:
-        """Return `(n, …, width)` for cells `(n, R, C, channels)`, one fewer along `dim`."""
-        n = cells.shape[self.dim] - 1
-        pairs = cells.narrow(self.dim, 0, n), cells.narrow(self.dim, 1, n)
-        return super().forward(torch.cat(pairs, -1))
-
-
-class Branches(nn.Module):
-    """Two layers of convolutions over pairs of neighbouring cells.
-
-    Kernels of 1×2 and 2×1 cover exactly the cells that may merge.  Both kernels of the second layer
-    follow each branch of the first; the outputs of both layers are features.
-
-    Args:
-        planes: Planes of the input.
-        shape: Rows and columns.
-        width: Channels of each branch.
-
-    Attributes:
-        features: Number of features.
-    """
-
-    def __init__(self, planes: int, shape: tuple[int, int], width: int) -> None:
-        super().__init__()
-        self.first, self.second = nn.ModuleList(), nn.ModuleList()
-        self.features = 0
-        for dim, seen in _fitting(shape):
-            self.first.append(Pairs(planes, width, dim))
-            self.features += width * seen[0] * seen[1]
-            branch = nn.ModuleList()
-            for then, seen_then in _fitting(seen):
-                branch.append(Pairs(width, width, then))
-                self.features += width * seen_then[0] * seen_then[1]
-            self.second.append(branch)
-
-    def forward(self, planes: Tensor) -> Tensor:
-        """Return features `(n, features)` of planes `(n, R, C, planes)`."""
-        seen = []
-        for convolution, branch in zip(self.first, self.second, strict=True):
-            near = torch.relu(convolution(planes))
-            seen.append(near.flatten(1))
-            seen += [torch.relu(then(near)).flatten(1) for then in branch.children()]
-        return torch.cat(seen, 1)
-
-
-def _fitting(shape: tuple[int, int]) -> list[tuple[int, tuple[int, int]]]:
-    """Return the dimensions along which a board has pairs, each with the shape of the output."""
-    left = ((1, (shape[0] - 1, shape[1])), (2, (shape[0], shape[1] - 1)))
-    return [(dim, seen) for dim, seen in left if min(seen) > 0]
 
 
 class BoardNetwork(nn.Module):

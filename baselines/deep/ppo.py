@@ -20,17 +20,14 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from torch import Tensor
 
 from baselines.agents import BOARD_AXES, Observations
 from baselines.checks import check_least, check_shares
-from baselines.deep.moves import moves_of, rules_of
-from baselines.deep.networks import Branches, check_boards
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import half_precision
-from tile_envs.games import game_from_json
+from tile_envs.plug.features import BoardFeatures
 
 
 @dataclass(frozen=True)
@@ -64,33 +61,28 @@ class PPOSettings(SB3Settings):
         check_shares(self, "ent_coef", "gae_lambda")
 
 
-class BoardFeatures(BaseFeaturesExtractor):
-    """Convolutions over boards, for any policy of SB3.
+class PreciseFeatures(BoardFeatures):
+    """`BoardFeatures` in a given precision.
 
     Args:
         observation_space: Boards.
-        game: The game as JSON text (see `rules_of`).
         width: Channels of each branch of convolutions.
         bfloat16: Whether they compute in bfloat16.
 
     Raises:
-        ValueError: If the observation space is not that of the game's boards.
+        ValueError: If the observations are not boards.
     """
 
     def __init__(
-        self, observation_space: spaces.Box, game: str, width: int, bfloat16: bool = False
+        self, observation_space: spaces.Box, width: int = 64, bfloat16: bool = False
     ) -> None:
-        moves = moves_of(game_from_json(game))
-        check_boards(observation_space, moves.shape)
-        branches = Branches(moves.planes, moves.shape, width)
-        super().__init__(observation_space, branches.features)
-        self.branches, self._bfloat16 = branches, bfloat16
-        self._moves = [moves]  # in a list, so that it is not registered
+        super().__init__(observation_space, width)
+        self._bfloat16 = bfloat16
 
     def forward(self, observations: Tensor) -> Tensor:
         """Return features `(n, features_dim)` of boards `(n, R, C)`."""
         with half_precision(observations.device, self._bfloat16):
-            features: Tensor = self.branches(self._moves[0].planes_of(observations))
+            features = super().forward(observations)
         return features.float()
 
 
@@ -129,7 +121,7 @@ class PPOLearner(SB3Learner):
     """
 
     Settings = PPOSettings
-    version = 2
+    version = 3
     model: MaskablePPO
     _settings: PPOSettings
 
@@ -146,9 +138,8 @@ class PPOLearner(SB3Learner):
             gae_lambda=settings.gae_lambda,
             ent_coef=settings.ent_coef,
             policy_kwargs={
-                "features_extractor_class": BoardFeatures,
+                "features_extractor_class": PreciseFeatures,
                 "features_extractor_kwargs": {
-                    "game": rules_of(self._game),
                     "width": settings.width,
                     "bfloat16": settings.uses_bfloat16,
                 },

@@ -3,27 +3,99 @@
 SB3 takes single environments or its own kind of vector environment, but none of Gymnasium's.  With
 this adapter its algorithms, and those of sb3-contrib, train on hundreds of games at once:
 
-    envs = SB3VecEnv(gym.make_vec("Tiles2048-v0", 256, autoreset_mode="SameStep"))
-    MaskablePPO("MlpPolicy", envs).learn(1_000_000)
+## Stable-Baselines3, with masks
+
+    from sb3_contrib import MaskablePPO
+
+    from tile_envs.plug.sb3 import BoardFeatures, make_sb3
+    from tile_envs.wrappers.vector import Log2Reward
+
+    envs = make_sb3("Tiles2048-v0", 64, seed=0, wrappers=[Log2Reward])
+    policy_kwargs = {"features_extractor_class": BoardFeatures}
+    model = MaskablePPO("MlpPolicy", envs, n_steps=64, batch_size=512, policy_kwargs=policy_kwargs)
+    model.learn(150_000)
+
+## Stable-Baselines3, without masks
+
+    from stable_baselines3 import PPO
+
+    from tile_envs.plug.sb3 import BoardFeatures, make_sb3
+    from tile_envs.wrappers.vector import Log2Reward, ReplaceIllegal
+
+    envs = make_sb3("Tiles2048-v0", 64, seed=0, wrappers=[Log2Reward, ReplaceIllegal])
+    policy_kwargs = {"features_extractor_class": BoardFeatures}
+    model = PPO("MlpPolicy", envs, n_steps=64, batch_size=512, policy_kwargs=policy_kwargs)
+    model.learn(150_000)
+
+SB3's own vector environments take single environments.  `SubprocVecEnv` starts processes that have
+imported nothing, hence the package before the id:
+
+## Stable-Baselines3, in subprocesses
+
+    from sb3_contrib import MaskablePPO
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import SubprocVecEnv
+
+    if __name__ == "__main__":
+        envs = make_vec_env("tile_envs:Tiles2048-v0", 2, seed=0, vec_env_cls=SubprocVecEnv)
+        model = MaskablePPO("MlpPolicy", envs, n_steps=64).learn(256)
+        envs.close()
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
-from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import VecEnv
 
-from tile_envs.game_vector_env import GameVectorEnv
+from tile_envs.extras import extra
+from tile_envs.game_vector_env import SINGLE, GameVectorEnv
+from tile_envs.wrappers.transforms import COUNT
+
+with extra("sb3"):
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import VecEnv
+
+    from tile_envs.plug.features import BoardFeatures
+
+__all__ = ["BoardFeatures", "SB3VecEnv", "make_sb3"]
 
 Indices = None | int | Iterable[int]
+AnyVectorEnv = VectorEnv[Any, Any, Any]
 
-PER_GAME = ("action_masks", "render")
+
+def make_sb3(
+    env_id: str,
+    n_envs: int = 1,
+    *,
+    seed: int | None = None,
+    wrappers: Iterable[Callable[[Any], AnyVectorEnv]] = (),
+    **options: Any,
+) -> SB3VecEnv:
+    """Make many games as one vector environment of Stable-Baselines3.
+
+    Args:
+        env_id: The id of an environment of this package.
+        n_envs: The number of games.
+        seed: The seed of the first `reset`; game i is seeded by `seed + i`.
+        wrappers: Wrappers of `tile_envs.wrappers.vector`, the first one around the environment;
+            with arguments as `functools.partial(PenalizeIllegal, penalty=1.0)`.
+        **options: The environment's options.
+
+    Raises:
+        ValueError: If an argument is not as described.
+    """
+    envs: Any = gym.make_vec(env_id, n_envs, autoreset_mode="SameStep", **options)
+    for wrap in wrappers:
+        envs = wrap(envs)
+    made = SB3VecEnv(envs)
+    made.seed(seed)
+    return made
 
 
 class SB3VecEnv(VecEnv):
@@ -32,15 +104,18 @@ class SB3VecEnv(VecEnv):
     A step returns observations `(n, …)`, rewards `(n,) float32`, dones `(n,) bool` and a list of n
     infos.  A game that has ended is reset in the same step.  Its info is then the last one of the
     ended game, with `terminal_observation`, and with `episode`, which holds the return `r`, the
-    length `l` and the seconds `t` as in SB3's `Monitor`.  All other infos hold only
-    `TimeLimit.truncated`, which saves time.  Masks come from `env_method("action_masks")`, which
-    sb3-contrib's MaskablePPO calls.
+    length `l` and the seconds `t` as in SB3's `Monitor`.  All other infos hold `action_mask`,
+    `illegal` and `TimeLimit.truncated`, and what `ReplaceIllegal` and `PenalizeIllegal` count; to
+    leave out the rest saves time.  Masks of the present boards come from
+    `env_method("action_masks")`, which sb3-contrib's MaskablePPO calls.
 
     Args:
-        envs: A vector environment from `gym.make_vec`, with `autoreset_mode="SameStep"`.
+        envs: A vector environment from `gym.make_vec`, with `autoreset_mode="SameStep"`, and with
+            wrappers of `tile_envs.wrappers.vector` around it if there are any.
 
     Attributes:
-        envs: The native vector environment.
+        envs: The vector environment.
+        games: The native one inside of its wrappers.
         episodes: The number of games that have ended.
         seconds: The wall-clock time of all steps.
 
@@ -48,18 +123,19 @@ class SB3VecEnv(VecEnv):
         ValueError: If it is another environment, or another autoreset mode.
     """
 
-    def __init__(self, envs: GameVectorEnv[Any, Any]) -> None:
-        if not isinstance(envs, GameVectorEnv):
+    def __init__(self, envs: AnyVectorEnv) -> None:
+        games = envs.unwrapped if isinstance(envs, VectorEnv) else envs
+        if not isinstance(games, GameVectorEnv):
             raise ValueError(
                 f"SB3VecEnv takes vector environments of tile_envs, got {type(envs).__name__}: "
-                'make them by gym.make_vec(id, n, autoreset_mode="SameStep"), unwrapped.'
+                'make them by gym.make_vec(id, n, autoreset_mode="SameStep").'
             )
-        if envs.autoreset_mode is not AutoresetMode.SAME_STEP:
+        if games.autoreset_mode is not AutoresetMode.SAME_STEP:
             raise ValueError(
                 f"Stable-Baselines3 expects ended games to be reset in the same step, got "
-                f'{envs.autoreset_mode}: pass autoreset_mode="SameStep" to gym.make_vec.'
+                f'{games.autoreset_mode}: pass autoreset_mode="SameStep" to gym.make_vec.'
             )
-        self.envs = envs
+        self.envs, self.games = envs, games
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
         self._actions = np.zeros(self.num_envs, np.int64)
         self._returns, self._lengths = np.zeros(self.num_envs), np.zeros(self.num_envs, np.int64)
@@ -74,6 +150,7 @@ class SB3VecEnv(VecEnv):
         if any(options != self._options[0] for options in self._options):
             raise ValueError("all games start alike: pass set_options one dictionary, not a list.")
         seeds: Any = None if None in self._seeds else self._seeds
+        observations: NDArray[Any]
         observations, _ = self.envs.reset(seed=seeds, options=self._options[0] or None)
         self._returns[:], self._lengths[:] = 0, 0
         self._reset_seeds()
@@ -92,7 +169,13 @@ class SB3VecEnv(VecEnv):
         """
         began = time.perf_counter()
         observations, rewards, terminations, truncations, found = self.envs.step(self._actions)
-        infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
+        infos: list[dict[str, Any]] = [
+            {"TimeLimit.truncated": False, "action_mask": mask, "illegal": illegal}
+            for mask, illegal in zip(found["action_mask"], found["illegal"].tolist(), strict=True)
+        ]
+        if COUNT in found:
+            for info, count in zip(infos, found[COUNT].tolist(), strict=True):
+                info[COUNT] = count
         ends = terminations | truncations
         self._returns += rewards
         self._lengths += 1
@@ -103,7 +186,7 @@ class SB3VecEnv(VecEnv):
             for game in np.flatnonzero(ends):
                 info = infos[game]
                 for name, values in last.items():
-                    info[name] = values[game]
+                    info[name] = values[game] if values.ndim > 1 else values[game].item()
                 info["terminal_observation"] = found["final_obs"][game]
                 info["TimeLimit.truncated"] = bool(truncated[game])
                 info["episode"] = {
@@ -111,15 +194,15 @@ class SB3VecEnv(VecEnv):
                     "l": int(self._lengths[game]),
                     "t": since,
                 }
-        self._returns[ends], self._lengths[ends] = 0, 0
-        self.episodes += int(ends.sum())
+            self._returns[ends], self._lengths[ends] = 0, 0
+            self.episodes += int(ends.sum())
         self.seconds += time.perf_counter() - began
         return observations, rewards.astype(np.float32), ends, infos
 
     def get_state(self) -> dict[str, Any]:
-        """Return the complete state of the games, for `set_state`."""
+        """Return the complete state of the games, for `set_state`; wrappers keep their own."""
         episodes = {"returns": self._returns.copy(), "lengths": self._lengths.copy()}
-        return self.envs.get_state() | episodes | {"ended_games": self.episodes}
+        return self.games.get_state() | episodes | {"ended_games": self.episodes}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned.
@@ -130,7 +213,7 @@ class SB3VecEnv(VecEnv):
         games = dict(state)
         returns, lengths = games.pop("returns"), games.pop("lengths")
         ended = int(games.pop("ended_games"))
-        self.envs.set_state(games)
+        self.games.set_state(games)
         self._returns[:], self._lengths[:], self.episodes = returns, lengths, ended
 
     def close(self) -> None:
@@ -145,23 +228,20 @@ class SB3VecEnv(VecEnv):
         Raises:
             AttributeError: If it is another.
         """
-        if method_name not in PER_GAME:
-            raise AttributeError(
-                f"SB3VecEnv calls {' and '.join(PER_GAME)} for each game, not {method_name!r}: "
-                "the games live together in its attribute `envs`."
-            )
-        answers = getattr(self.envs, method_name)(*method_args, **method_kwargs)
-        if indices is None:
-            return list(answers)
-        return [answers[game] for game in self._get_indices(indices)]
+        answers = list(self.games.call(method_name, *method_args, **method_kwargs))
+        return answers if indices is None else [answers[i] for i in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """Return an attribute, once for each index.
+        """Return an attribute of one game, once for each index.
 
         Raises:
             AttributeError: If the games have no such attribute.
         """
-        return [getattr(self.envs, attr_name) for _ in self._get_indices(indices)]
+        if attr_name in SINGLE:  # a space, which wrappers change
+            value = getattr(self.envs, SINGLE[attr_name])
+        else:
+            value = getattr(self.games, attr_name)
+        return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
         """Refuse: the games share everything but their boards.
@@ -169,7 +249,7 @@ class SB3VecEnv(VecEnv):
         Raises:
             AttributeError: Always.
         """
-        raise AttributeError(f"make games with another {attr_name} by gym.make_vec instead.")
+        self.games.set_attr(attr_name, value)
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Indices = None) -> list[bool]:
         """Return that no game is wrapped, but that episodes are reported as by `Monitor`."""
@@ -177,4 +257,5 @@ class SB3VecEnv(VecEnv):
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
         """Return a picture of each game, as `render` puts them together."""
-        return self.envs.render() or [None] * self.num_envs
+        pictures: Any = self.envs.render()
+        return pictures or [None] * self.num_envs

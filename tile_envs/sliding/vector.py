@@ -181,9 +181,11 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
     def _observations(self, games: Games) -> NDArray[np.uint8]:
         return batch.unpack(self._tables, self._lines[0][:, games])
 
+    def _masks(self, games: Games) -> NDArray[np.int8]:
+        return batch.MASKS.take(self._legal[games], axis=0)
+
     def _infos(self, games: Games) -> Info:
         return {
-            "action_mask": batch.MASKS.take(self._legal[games], axis=0),
             "score": self._scores[games].copy(),
             "max_tile": self._faces.take(self._largest[games]),
         }

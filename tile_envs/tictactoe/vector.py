@@ -146,12 +146,13 @@ class TicTacToeVectorEnv(GameVectorEnv[MarksPositions, TicTacToe]):
     def _observations(self, games: Games) -> NDArray[np.int8]:
         return self._known.views[self._marks[games], self._codes[games]]
 
+    def _masks(self, games: Games) -> NDArray[np.int8]:
+        return self._known.masks.take(self._codes[games], axis=0)
+
     def _infos(self, games: Games) -> Info:
-        codes = self._codes[games]
         return {
-            "action_mask": self._known.masks.take(codes, axis=0),
             "to_play": self._marks[games].copy(),
-            "winner": self._known.winner.take(codes),
+            "winner": self._known.winner.take(self._codes[games]),
         }
 
     def _choose_legal(self, words: Words) -> NDArray[np.int64]:

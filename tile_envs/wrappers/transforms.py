@@ -24,6 +24,10 @@ class Planes:
 
     Plane 0 marks the empty cells.  In the sliding games plane t marks the tiles of index t; in
     tic-tac-toe plane 1 marks one's own cells and plane 2 the other's.
+
+    Attributes:
+        space: The space of the planes.
+        values: `(P,)`, the content of the cells that each plane marks.
     """
 
     def __init__(self, space: spaces.Space[Any], dtype: DTypeLike) -> None:
@@ -37,13 +41,12 @@ class Planes:
                 "wrap the environment before other observation wrappers."
             )
         low, high = int(space.low.min()), int(space.high.max())
-        values = [*range(high + 1), *range(low, 0)]
-        self.space = spaces.Box(0, 1, (len(values), *space.shape), np.dtype(dtype).type)
-        self._values = np.array(values, space.dtype)[:, None, None]
+        self.values = np.array([*range(high + 1), *range(low, 0)], space.dtype)
+        self.space = spaces.Box(0, 1, (len(self.values), *space.shape), np.dtype(dtype).type)
 
     def __call__(self, observations: NDArray[Any], infos: dict[str, Any]) -> NDArray[Any]:
         """Turn boards `(..., R, C)` into planes `(..., P, R, C)`."""
-        planes: NDArray[Any] = observations[..., None, :, :] == self._values
+        planes: NDArray[Any] = observations[..., None, :, :] == self.values[:, None, None]
         return planes.astype(self.space.dtype)
 
 

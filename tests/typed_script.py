@@ -1,0 +1,34 @@
+"""A user's script, which type checkers accept without a cast (see `test_typing.py`)."""
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.sliding import Tiles2048Env, Tiles2048VectorEnv
+from tile_envs.tictactoe import TicTacToeVectorEnv
+from tile_envs.wrappers import MaskInObservation, vector
+
+env = gym.make("Tiles2048-v0", shape=(3, 3))
+observation, info = env.reset(seed=0)
+mask: NDArray[np.int8] = info["action_mask"]
+observation, reward, terminated, truncated, info = env.step(env.action_space.sample(mask))
+wrapped = MaskInObservation(env, mask_dtype=np.float32)
+legal: NDArray[np.bool_] = wrapped.action_masks()
+
+game = env.unwrapped
+assert isinstance(game, Tiles2048Env)
+game.set_state(game.get_state())
+afterstates, rewards, masks = game.game.afterstates(observation[None])
+
+envs = gym.make_vec("Tiles2048-v0", 64)
+assert isinstance(envs, Tiles2048VectorEnv)
+observations, infos = envs.reset(seed=0)
+observations, gains, ends, cuts, infos = envs.step(envs.sample_legal_actions())
+envs.set_state(envs.get_state())
+planes = vector.OneHotPlanes(envs)
+planes.reset(seed=0)
+planes.step(planes.sample_legal_actions())
+
+one = Tiles2048Env(shape=(3, 3), render_mode="ansi")
+many = TicTacToeVectorEnv(64, opponent="minimax", autoreset_mode="SameStep")
+print(planes.autoreset_mode, many.game.sides, one.reset()[1]["score"], legal.all())
