@@ -302,6 +302,28 @@ MEASURES = (
     ),
 )
 
+# Libraries that train on the environments: name, module, extra, and the minutes that it takes.
+
+PLUGS = tuple(
+    Measure(
+        *("plug", library, f"benchmarks.plug.{module}"),
+        measures=(library,),
+        options={"episodes": 1_000},
+        extra=extra,
+        cost=cost,
+    )
+    for library, module, extra, cost in (
+        ("Stable-Baselines3", "sb3", "sb3", 30),
+        ("rl-zoo3", "rl_zoo3", "rl-zoo3", 5),
+        ("RLlib", "rllib", "rllib", 20),
+        ("TorchRL", "torchrl", "torchrl", 20),
+        ("Tianshou", "tianshou", "tianshou", 10),
+        ("CleanRL style", "cleanrl", "baselines", 11),
+        ("PettingZoo", "pettingzoo", "pettingzoo", 2),
+        ("OpenSpiel", "openspiel", "openspiel", 2),
+    )
+)
+
 EXPERIMENTS: tuple[Experiment | Measure, ...] = (
     *AGENTS,
     *CROSSTABLE,
@@ -312,6 +334,7 @@ EXPERIMENTS: tuple[Experiment | Measure, ...] = (
     *EXACT,
     *ADVERSARY,
     *MEASURES,
+    *PLUGS,
 )
 
 

@@ -100,6 +100,7 @@ class Measure:
             `rows(**options)`, which makes them.
         measures: What its rows have in their column `measure`.
         options: The arguments of both functions.
+        extra: The extra of the package without which it has no rows.
         version: Raised when its results change.
         cost: Minutes that it takes.
     """
@@ -109,6 +110,7 @@ class Measure:
     path: str
     measures: tuple[str, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
+    extra: str = ""
     version: int = 1
     cost: float = 0.0
 

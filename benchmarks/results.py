@@ -30,6 +30,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "kernels": ("measure", "package"),
     "bridge": _SPEED,
     "placers": _SPEED,
+    "plug": ("measure", "algorithm", "env", "games"),
     "speed": _SPEED,
 }
 """By table, the columns that name a row."""

@@ -43,6 +43,8 @@ def _make(chosen: Experiments, experiments: Experiments, results: Path, runs: Pa
     for each in chosen:
         versions = wanted(each, experiments)
         missing = missing_of(each, versions, results)
+        if not versions:
+            print(f"{each.table}, {each.label}: left out, {_needs(each)}")
         if not missing:
             continue
         print(f"{each.table}, {each.label}: {len(missing)} of {len(versions)} rows to make")
@@ -74,7 +76,7 @@ def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iter
         made = len(versions) - len(missing_of(each, versions, results))
         line = (
             f"{each.table:<11}{each.label:<34}{made:>3} of {len(versions):>2} rows"
-            f"{minutes_of(each):>6.1f} min  {_task(each)}"
+            f"{minutes_of(each):>6.1f} min  {_task(each) if versions else _needs(each)}"
         )
         yield line.rstrip()
 
@@ -84,6 +86,11 @@ def _result(row: Row) -> str:
     columns = ("error", "value", "x_wins", "win", "mean")
     column = next(column for column in columns if row.get(column) is not None)
     return f"{column} {row[column]}" if column == "error" else f"{column} {row[column]:,.4g}"
+
+
+def _needs(each: Experiment | Measure) -> str:
+    """Return what an experiment without rows needs."""
+    return f"needs pip install 'tile-envs[{each.extra}]'" if isinstance(each, Measure) else ""
 
 
 def _task(each: Experiment | Measure) -> str:

@@ -1,0 +1,53 @@
+"""Counts steps and illegal actions, whichever library plays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tile_envs.game_env import GameEnv
+from tile_envs.game_vector_env import GameVectorEnv
+
+
+@dataclass
+class Count:
+    """What has been counted so far.
+
+    Attributes:
+        steps: Steps of all games.
+        illegal: Illegal actions that reached a game.
+    """
+
+    steps: int = 0
+    illegal: int = 0
+
+
+@contextmanager
+def counted() -> Iterator[Count]:
+    """Count the steps of every environment of this process while the body of `with` runs."""
+    count = Count()
+    finish_step, vector_step = GameEnv._finish_step, GameVectorEnv.step
+
+    def finishing(env: Any, legal: int, terminated: bool) -> bool:
+        count.steps += 1
+        count.illegal += not legal
+        return finish_step(env, legal, terminated)
+
+    def stepping(envs: Any, actions: Any) -> Any:
+        result = vector_step(envs, actions)
+        infos = result[-1]
+        count.steps += envs.num_envs
+        count.illegal += int(infos["illegal"].sum())
+        if "final_info" in infos:
+            count.illegal += int(infos["final_info"]["illegal"].sum())
+        return result
+
+    GameEnv._finish_step = finishing  # type: ignore[method-assign]
+    GameVectorEnv.step = stepping  # type: ignore[method-assign]
+    try:
+        yield count
+    finally:
+        GameEnv._finish_step = finish_step  # type: ignore[method-assign]
+        GameVectorEnv.step = vector_step  # type: ignore[method-assign]

@@ -1,0 +1,131 @@
+"""Trains algorithms of Stable-Baselines3 and sb3-contrib over one `SB3VecEnv`.
+
+`MaskablePPO` is given masks.  The other algorithms have none: illegal actions are replaced by
+random legal ones before they reach the game, in training and in play.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.plug.clients import Client, Row, Training, installed, trained_row
+from tile_envs.wrappers.transforms import legal_choices
+
+N_ENVS = 64
+STEPS = {"MaskablePPO": 400_000, "PPO": 400_000, "A2C": 400_000, "DQN": 200_000, "QRDQN": 200_000}
+ROLLOUTS = {"n_steps": 64, "batch_size": 1024, "n_epochs": 4, "learning_rate": 1e-3}
+REPLAYS = {
+    "learning_starts": 2_000,
+    "buffer_size": 100_000,
+    "train_freq": 1,
+    "gradient_steps": 2,
+    "batch_size": 256,
+    "learning_rate": 5e-4,
+    "exploration_fraction": 0.5,
+    "target_update_interval": 10_000,
+}
+SETTINGS: dict[str, Row] = {
+    "MaskablePPO": ROLLOUTS,
+    "PPO": ROLLOUTS,
+    "A2C": {"n_steps": 16, "learning_rate": 1e-3},
+    "DQN": REPLAYS,
+    "QRDQN": REPLAYS,
+}
+CONTRIB = ("MaskablePPO", "QRDQN")
+SEED = 0
+
+CLIENTS = [
+    Client(
+        library="Stable-Baselines3",
+        package="sb3-contrib" if name in CONTRIB else "stable-baselines3",
+        module="sb3_contrib" if name in CONTRIB else "stable_baselines3",
+        algorithm=name,
+        env=env,
+        games="SB3VecEnv",
+        autoreset="SameStep",
+    )
+    for name in SETTINGS
+    for env in ("Tiles2048-v0", "TicTacToe-v0")
+]
+
+
+def keys(episodes: int) -> list[Row]:
+    """Return the columns that name each row; none without the library.
+
+    Args:
+        episodes: The number of games of each evaluation.
+    """
+    return [client.key for client in CLIENTS if installed(client)]
+
+
+def rows(episodes: int) -> list[Row]:
+    """Train each algorithm on each game, and evaluate it.
+
+    Args:
+        episodes: The number of games of each evaluation.
+
+    Returns:
+        A row for each.
+    """
+    return [
+        trained_row(client, partial(_trained, client.algorithm, client.env), episodes)
+        for client in CLIENTS
+        if installed(client)
+    ]
+
+
+def _trained(algorithm: str, env: str) -> tuple[Any, Training | None]:
+    import sb3_contrib
+    import stable_baselines3
+    import torch
+
+    from tile_envs.plug.sb3 import BoardFeatures, make_sb3
+    from tile_envs.wrappers import vector
+
+    torch.set_num_threads(1)  # more only wait for each other with networks as small as these
+    kinds: list[Any] = [] if env == "TicTacToe-v0" else [vector.Log2Reward]
+    has_masks = algorithm == "MaskablePPO"
+    envs = make_sb3(
+        env, N_ENVS, seed=SEED, wrappers=kinds if has_masks else [*kinds, vector.ReplaceIllegal]
+    )
+    make = getattr(sb3_contrib if algorithm in CONTRIB else stable_baselines3, algorithm)
+    model = make(
+        "MlpPolicy",
+        envs,
+        seed=SEED,
+        policy_kwargs={"features_extractor_class": BoardFeatures},
+        **SETTINGS[algorithm],
+    )
+    with warnings.catch_warnings(action="ignore"):
+        model.learn(STEPS[algorithm])
+    return model if has_masks else Replacing(model), None
+
+
+class Replacing:
+    """A model without masks, whose illegal actions are replaced by random legal ones.
+
+    Args:
+        model: The model.
+
+    Attributes:
+        replaced: The number of actions that were replaced.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model, self._rng, self.replaced = model, np.random.default_rng(SEED), 0
+
+    def predict(
+        self, observation: NDArray[Any], action_masks: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return an action for each observation `(n, R, C)`."""
+        actions = self._model.predict(observation, deterministic=True)[0].copy()
+        illegal = ~action_masks[np.arange(len(actions)), actions]
+        actions[illegal] = legal_choices(self._rng, action_masks[illegal])
+        self.replaced += int(illegal.sum())
+        chosen: NDArray[np.int64] = actions
+        return chosen

@@ -1,0 +1,239 @@
+"""Tic-tac-toe in PettingZoo: its own checkers, its own game, and the Gymnasium environment."""
+
+import copy
+import pickle
+import sys
+import warnings
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+pytest.importorskip("pettingzoo", reason="needs tile-envs[pettingzoo]")
+
+import pettingzoo
+from pettingzoo.utils.env_logger import EnvLogger
+from snippets import run_snippet
+
+from tile_envs.plug import pettingzoo as tictactoe
+from tile_envs.plug.pettingzoo import MARKS
+from tile_envs.tictactoe.positions import solve
+
+with warnings.catch_warnings():  # PettingZoo imports a game of its own in the old way
+    warnings.filterwarnings("ignore", "The old environment creation API", DeprecationWarning)
+    from pettingzoo import test as checks
+from pettingzoo.classic.tictactoe import tictactoe as their_own
+
+AGENTS = list(MARKS)
+WON = [[1, 1, 1], [-1, -1, 0], [0, 0, 0]]
+
+# What PettingZoo's checker finds unusual in any board game; it exempts its own by their names.
+unusual = pytest.mark.filterwarnings(
+    "ignore:Observation is not a NumPy array",
+    "ignore:Observation numpy array is all zeros",
+    r"ignore:Action mask numpy array is all zeros \(no legal actions\)",
+    "ignore:Observation space for each agent probably should be",
+    "ignore:The observation contains negative numbers and is in the shape",
+)
+
+
+def started(made, **options):
+    made.reset(seed=0, options=options)
+    return made
+
+
+def seen(env, agent):
+    observation = env.observe(agent)
+    return observation["observation"].tolist(), observation["action_mask"].tolist()
+
+
+@unusual
+@pytest.mark.parametrize("make", [tictactoe.env, tictactoe.raw_env])
+def test_pettingzoo_finds_the_api_complete(make):
+    checks.api_test(make(), num_cycles=100)
+
+
+@unusual
+def test_pettingzoo_finds_no_more_to_warn_of_than_in_its_own_game(recwarn):
+    checks.api_test(their_own.env(), num_cycles=20)
+    known = {str(each.message) for each in recwarn}
+    recwarn.clear()
+    checks.api_test(tictactoe.env(), num_cycles=20)
+    ours = {str(each.message) for each in recwarn} - known
+    assert {text.split(".")[0] for text in ours} <= {
+        "Observation is not a NumPy array",
+        "Observation space for each agent probably should be gymnasium",
+        "The observation contains negative numbers and is in the shape of a graphical observation",
+    }
+
+
+@pytest.mark.parametrize("make", [tictactoe.env, tictactoe.raw_env])
+def test_pettingzoo_finds_games_of_one_seed_alike(make):
+    checks.seed_test(make)
+
+
+def test_pettingzoo_finds_all_render_modes():
+    checks.render_test(tictactoe.env)
+
+
+def test_observations_are_no_pictures_to_be_saved(capsys):
+    """`test_save_obs` only takes observations that are pictures, and says so."""
+    checks.test_save_obs(tictactoe.env())
+    assert "did not save the observations:  Observations must be Box" in capsys.readouterr().out
+
+
+def test_games_are_those_of_pettingzoos_own():
+    """The same agents, boards, masks, rewards and ends, until all agents are gone."""
+    rng, results = np.random.default_rng(0), set()
+    ours, theirs = tictactoe.env(), their_own.env()
+    for _ in range(300):
+        ours.reset(), theirs.reset()
+        for agent in ours.agent_iter():
+            assert agent == theirs.agent_selection
+            (board, *one), (planes, *other) = ours.last(), theirs.last()
+            assert one[:3] == other[:3]
+            planes, own = planes["observation"], board["observation"]
+            assert np.array_equal(own, planes[..., 0].astype(int) - planes[..., 1])
+            over = one[1] or one[2]
+            action = None
+            if not over:
+                mask = board["action_mask"]
+                assert np.array_equal(mask, theirs.observe(agent)["action_mask"])
+                action = int(rng.choice(np.flatnonzero(mask)))
+            ours.step(action), theirs.step(action)
+            assert ours.rewards == theirs.rewards
+            assert (ours.terminations, ours.truncations) == (
+                theirs.terminations,
+                theirs.truncations,
+            )
+            results.update(ours.rewards.items())
+        assert theirs.agents == ours.agents == []
+    assert results == {(agent, reward) for agent in AGENTS for reward in (-1, 0, 1)}
+
+
+def test_games_are_those_of_the_gymnasium_environment():
+    """With side "both": boards, masks, illegal actions, and the reward of the one who moves."""
+    rng, results = np.random.default_rng(1), set()
+    ours, theirs = tictactoe.raw_env(), gym.make("TicTacToe-v0", side="both")
+    for _ in range(300):
+        ours.reset()
+        observation, info = theirs.reset()
+        over = False
+        while not over:
+            agent = ours.agent_selection
+            (other,) = {*AGENTS} - {agent}
+            assert MARKS[agent] == info["to_play"]
+            assert seen(ours, agent) == (observation.tolist(), info["action_mask"].tolist())
+            assert seen(ours, other) == ((-observation).tolist(), [0] * 9)
+            action = int(rng.integers(9))
+            ours.step(action)
+            observation, reward, over, _, info = theirs.step(action)
+            assert ours.rewards == {agent: reward, other: -reward}
+            assert ours.terminations == {agent: over, other: over}
+            assert ours.infos[agent] == {"winner": info["winner"], "illegal": info["illegal"]}
+            assert ours.infos[other] == {"winner": info["winner"], "illegal": False}
+            results.add((agent, reward, info["illegal"]))
+        assert all(not ours.observe(name)["action_mask"].any() for name in AGENTS)
+    assert results == {(a, *end) for a in AGENTS for end in ((0, False), (0, True), (1, False))}
+
+
+def test_an_illegal_action_loses_in_pettingzoos_wrappers(monkeypatch):
+    monkeypatch.setattr(EnvLogger, "_output", False)
+    env = started(tictactoe.env())
+    env.step(4), env.step(4)
+    assert env.rewards == {"player_1": 0, "player_2": -1}
+    assert all(env.terminations.values())
+    seen = {}
+    for agent in env.agent_iter():
+        seen[agent] = env.last()[1]
+        env.step(None)
+    assert seen == {"player_1": 0, "player_2": -1}
+    with pytest.raises(AssertionError, match="action is not in action space"):
+        started(env).step(9)
+    with pytest.raises(AssertionError, match="reset"):
+        tictactoe.env().step(0)
+
+
+def test_illegal_actions_change_nothing_in_the_raw_game_and_truncate_it_at_last():
+    env = started(tictactoe.raw_env(max_illegal=3))
+    env.step(4)
+    before = seen(env, "player_2")
+    for _ in range(2):
+        env.step(4)
+        assert env.agent_selection == "player_2"
+        assert seen(env, "player_2") == before
+        assert env.infos["player_2"]["illegal"]
+        assert not any(env.truncations.values())
+    env.step(4)
+    assert env.truncations == {"player_1": True, "player_2": True}
+    assert not any(env.terminations.values())
+    assert not any(env.rewards.values())
+    with pytest.raises(ValueError, match="from 0 to 8"):
+        started(env).step(9)
+
+
+def test_a_game_starts_from_a_board():
+    env = started(tictactoe.env(), board=[[1, 1, 0], [-1, 0, 0], [0, 0, 0]])
+    assert env.agent_selection == "player_2"
+    assert seen(env, "player_2") == ([[-1, -1, 0], [1, 0, 0], [0, 0, 0]], [0, 0, 1, 0, *[1] * 5])
+    env.step(8)
+    env.step(2)
+    assert env.rewards == {"player_1": 1, "player_2": -1}
+    env = started(env, board=WON)
+    assert all(env.terminations.values())
+    assert not any(env.rewards.values())
+    for _ in env.agent_iter():
+        assert env.last()[1] == 0
+        env.step(None)
+    with pytest.raises(ValueError, match="one that play can lead to"):
+        env.reset(options={"board": [[1, 1, 0], [0, 0, 0], [0, 0, 0]]})
+
+
+def test_observations_are_the_users_own():
+    env = started(tictactoe.env())
+    for agent in AGENTS:
+        for array in env.observe(agent).values():
+            array += 1
+    assert seen(env, "player_1") == ([[0] * 3] * 3, [1] * 9)
+    env.step(0)
+    assert solve().masks[0].all()
+    assert seen(env, "player_2")[1] == [0, *[1] * 8]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_plays_the_same_game_by_itself(copied):
+    env = started(tictactoe.env())
+    env.step(4)
+    other = copied(env)
+    other.step(0)
+    assert seen(env, "player_2") == ([[0] * 3, [0, -1, 0], [0] * 3], [*[1] * 4, 0, *[1] * 4])
+    env.step(0)
+    assert all(seen(env, agent) == seen(other, agent) for agent in AGENTS)
+
+
+def test_pictures_are_those_of_the_game():
+    env = started(tictactoe.env(render_mode="ansi"), board=WON)
+    assert env.render() == gym.make("TicTacToe-v0").unwrapped.game.draw(np.array(WON), "ansi")
+    with pytest.raises(ValueError, match="render_mode must be one of"):
+        tictactoe.env(render_mode="svg")
+
+
+def test_the_snippet_plays_a_game():
+    played = run_snippet("PettingZoo")
+    assert played["env"].agents == []
+    assert played["terminated"]
+
+
+@pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="needs PettingZoo 1.27")
+def test_pettingzoo_makes_it():
+    env = pettingzoo.make("aec", "tile_envs/tictactoe-v0", render_mode="ansi")
+    assert isinstance(env.unwrapped, tictactoe.raw_env)
+    assert env.render_mode == "ansi"
+    assert str(env) == "tictactoe_v0"
+
+
+def test_a_missing_pettingzoo_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pettingzoo", None)
+    monkeypatch.delitem(sys.modules, "tile_envs.plug.pettingzoo")
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'tile-envs\[pettingzoo\]'"):
+        import tile_envs.plug.pettingzoo  # noqa: F401

@@ -1,0 +1,115 @@
+"""Agents as bots of OpenSpiel, in its games `tic_tac_toe` and `2048`.
+
+An agent is anything with `predict`: an agent of `baselines`, a model of Stable-Baselines3, or a
+class of your own.  It meets OpenSpiel's bots, or plays OpenSpiel's 2048.
+
+The rules of tic-tac-toe are the same.  OpenSpiel 2.0.2 plays 2048 on 4×4 boards and deviates twice:
+
+1. Its game ends when a tile shows `max_tile`, 2048 by default, or after `4 * max_tile` moves, new
+   tiles included.  `pyspiel.load_game("2048", {"max_tile": 262144})` ends as ours does.
+2. Its `legal_actions` leaves out a move whose only effect is to merge tiles into tiles that the
+   previous move has merged, which concerns one position in 17 in random play.  `apply_action` plays
+   such a move as the rules demand, and `AgentBot` chooses it if its agent does, but
+   `apply_action_with_legality_check` refuses it.
+
+An illegal action changes nothing in both.
+
+## OpenSpiel
+
+    import pyspiel
+
+    from baselines.registry import make_agent
+    from tile_envs.plug.openspiel import AgentBot
+    from tile_envs.tictactoe import TicTacToe
+
+    game = pyspiel.load_game("tic_tac_toe")
+    ours = AgentBot(make_agent("minimax", TicTacToe()))
+    evaluator = pyspiel.RandomRolloutEvaluator(1, 0)
+    theirs = pyspiel.MCTSBot(game, evaluator, 2.0, 100, 10, True, 0, False)
+    returns = pyspiel.evaluate_bots(game.new_initial_state(), [ours, theirs], 0)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.agents import Agent, ask
+from tile_envs.checks import brief, checked_actions, checked_choice
+from tile_envs.extras import extra
+from tile_envs.game import Game
+from tile_envs.sliding import RULES_2048, SlidingGame
+from tile_envs.tictactoe import TicTacToe
+from tile_envs.tictactoe.positions import SIDE, encode, solve
+
+with extra("openspiel"):
+    import pyspiel
+
+GAMES: dict[str, Game] = {"tic_tac_toe": TicTacToe(side="both"), "2048": SlidingGame(RULES_2048)}
+"""Our games by OpenSpiel's names for them; actions have the same numbers."""
+
+
+def game_of(state: pyspiel.State) -> Game:
+    """Return our game of a state of OpenSpiel.
+
+    Raises:
+        ValueError: If it is the state of another game.
+    """
+    name = state.get_game().get_type().short_name
+    return GAMES[checked_choice(name, "the game of an OpenSpiel state", tuple(GAMES))]
+
+
+def observation(state: pyspiel.State) -> NDArray[Any]:
+    """Return a state of OpenSpiel as our environments observe it.
+
+    Returns:
+        In tic-tac-toe `(3, 3) int8`, as the player to move sees it; in 2048 tile indices,
+        `(4, 4) uint8`.
+
+    Raises:
+        ValueError: If it is the state of another game.
+    """
+    game, tensor = game_of(state), np.array(state.observation_tensor(0), np.int64)
+    if isinstance(game, SlidingGame):
+        return np.searchsorted(game.rules.faces, tensor.reshape(game.shape)).astype(np.uint8)
+    _, noughts, crosses = tensor.reshape(3, SIDE, SIDE)
+    code, known = encode(crosses - noughts), solve()
+    view: NDArray[np.int8] = known.views[known.to_move[code], code]
+    return view.copy()
+
+
+class AgentBot(pyspiel.Bot):  # type: ignore[misc]
+    """An agent as a bot, for every player of `tic_tac_toe` and `2048`.
+
+    Args:
+        agent: An agent, which keeps no memory of the game.
+
+    Attributes:
+        agent: The agent.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        super().__init__()
+        self.agent = agent
+
+    def step(self, state: pyspiel.State) -> int:
+        """Return the agent's action in a state.
+
+        Raises:
+            ValueError: If it is illegal, or the state is one of another game.
+        """
+        board, game = observation(state)[None], game_of(state)
+        masks = game.legal_actions(board)
+        actions, _ = ask(self.agent, board, masks)
+        (action,) = checked_actions(actions, 1, game.n_actions).tolist()
+        if not masks[0, action]:
+            raise ValueError(
+                f"the agent {type(self.agent).__name__} played {action}, which is illegal on "
+                f"{brief(board[0].tolist())}: let its predict() take action_masks."
+            )
+        return int(action)
+
+    def restart_at(self, state: pyspiel.State) -> None:
+        """Continue from a state: nothing is remembered."""

@@ -1,0 +1,219 @@
+"""Tic-tac-toe for two agents, as an AEC environment of PettingZoo.
+
+The module has what those of PettingZoo's own games have: `env()` is the game in PettingZoo's
+wrappers, `raw_env()` the game alone.  There is no parallel environment, as the agents take turns.
+Importing it also registers `tile_envs/tictactoe-v0` for `pettingzoo.make` of PettingZoo 1.27.
+
+## PettingZoo
+
+    from tile_envs.plug import pettingzoo as tictactoe
+
+    env = tictactoe.env()
+    env.reset(seed=0)
+    for agent in env.agent_iter():
+        observation, reward, terminated, truncated, info = env.last()
+        if terminated or truncated:
+            action = None
+        else:
+            action = env.action_space(agent).sample(observation["action_mask"])
+        env.step(action)
+    env.close()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from tile_envs.extras import extra
+from tile_envs.tictactoe.env import TicTacToeEnv
+from tile_envs.tictactoe.positions import CELLS, SIDE, O, X
+
+with extra("pettingzoo"):
+    import pettingzoo
+    from pettingzoo import AECEnv
+    from pettingzoo.utils import wrappers
+
+Observation = dict[str, NDArray[np.int8]]
+
+MARKS = {"player_1": X, "player_2": O}
+"""The mark that each agent sets."""
+
+ILLEGAL_REWARD = -1
+"""What an illegal action costs in `env`, as in PettingZoo's own classic games."""
+
+
+def env(render_mode: str | None = None) -> AECEnv[str, Observation, int]:
+    """Return tic-tac-toe in the wrappers of PettingZoo's classic games.
+
+    An illegal action ends the game with the reward -1 for the agent that has chosen it and 0 for
+    the other (`TerminateIllegalWrapper`).  An action that is no cell fails
+    (`AssertOutOfBoundsWrapper`), and so does one before `reset` (`OrderEnforcingWrapper`).
+
+    Args:
+        render_mode: "human", "ansi", "rgb_array" or None.
+
+    Raises:
+        ValueError: If there is no such render mode.
+    """
+    wrapped: Any = raw_env(render_mode)
+    wrapped = wrappers.TerminateIllegalWrapper(wrapped, illegal_reward=ILLEGAL_REWARD)
+    wrapped = wrappers.AssertOutOfBoundsWrapper(wrapped)
+    return wrappers.OrderEnforcingWrapper(wrapped)
+
+
+class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
+    r"""Tic-tac-toe as `TicTacToe-v0` plays it with `side="both"`, for two agents.
+
+    ## Agents
+
+    `player_1` sets X and moves first, `player_2` sets O.
+
+    ## Action Space
+
+    `Discrete(9)`: the cell, row by row.  An illegal action changes nothing: the reward is 0,
+    `infos[agent]["illegal"]` is true, and the same agent moves again.  (In `env` it ends the game.)
+
+    ## Observation Space
+
+    A dictionary for each agent:
+
+    | key | space | meaning |
+    |---|---|---|
+    | `observation` | `Box(-1, 1, (3, 3), int8)` | the agent's marks 1, the other's -1, empty 0 |
+    | `action_mask` | `Box(0, 1, (9,), int8)` | 1 for a free cell |
+
+    The mask is all zero for the agent that is not to move, and for both once the game is over.
+
+    ## Starting State
+
+    An empty board.  `reset` takes the option `board` as `TicTacToe-v0` does; it decides who is to
+    move.  Other options are ignored, as in PettingZoo's own games.  The seed changes nothing, as
+    nothing is random.
+
+    ## Rewards
+
+    1 for the agent that wins, -1 for the other; else 0.
+
+    ## Episode End
+
+    Both agents are terminated when somebody has won or the board is full, and truncated after
+    `max_illegal` illegal actions in a row.
+
+    ## Information
+
+    | key | meaning |
+    |---|---|
+    | `winner` | 1 X, -1 O, 0 nobody (yet) |
+    | `illegal` | whether the agent's action in the last step was illegal |
+
+    Args:
+        render_mode: "human", "ansi", "rgb_array" or None.
+        max_illegal: The number of consecutive illegal actions that truncates an episode.
+
+    Raises:
+        ValueError: If an argument is not as described.
+    """
+
+    metadata = {
+        "name": "tictactoe_v0",
+        "is_parallelizable": False,
+        **TicTacToeEnv.metadata,
+    }
+
+    def __init__(self, render_mode: str | None = None, max_illegal: int = 100) -> None:
+        super().__init__()
+        self._env = TicTacToeEnv(side="both", max_illegal=max_illegal, render_mode=render_mode)
+        self.render_mode = self._env.render_mode
+        self.possible_agents = list(MARKS)
+        self.action_spaces = {agent: spaces.Discrete(CELLS) for agent in MARKS}
+        self.observation_spaces = {
+            agent: spaces.Dict(
+                {
+                    "observation": spaces.Box(-1, 1, (SIDE, SIDE), np.int8),
+                    "action_mask": spaces.Box(0, 1, (CELLS,), np.int8),
+                }
+            )
+            for agent in MARKS
+        }
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """Return the action space of an agent, always the same object."""
+        return self.action_spaces[agent]
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """Return the observation space of an agent, always the same object."""
+        return self.observation_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+        """Start a new game.
+
+        Args:
+            seed: A non-negative integer or None.
+            options: See "Starting State" above.
+
+        Raises:
+            ValueError: If the seed or the board is unusable; nothing has changed then.
+        """
+        # PettingZoo's `api_test` passes an unknown option, and expects it to be ignored.
+        given = options or {}
+        known = {name: given[name] for name in TicTacToeEnv.reset_options if name in given}
+        observation, info = self._env.reset(seed=seed, options=known)
+        self.agents = self.possible_agents[:]
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._look(observation, info)
+
+    def step(self, action: int | None) -> None:
+        """Set a mark for the agent to move, `agent_selection`.
+
+        Args:
+            action: The cell, 0 to 8, row by row; None once the game is over.
+
+        Raises:
+            ValueError: If the action is none of these.
+        """
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        observation, _, _, truncated, info = self._env.step(action)  # type: ignore[arg-type]
+        self.rewards = {name: float(info["winner"] * mark) for name, mark in MARKS.items()}
+        self.truncations = dict.fromkeys(self.agents, truncated)
+        self._look(observation, info)
+        self.infos[agent]["illegal"] = info["illegal"]
+        self._accumulate_rewards()  # nothing to clear before: only the last step has rewards
+
+    def observe(self, agent: str) -> Observation:
+        """Return a fresh observation of an agent, at any time."""
+        mask = self._mask if agent == self.agent_selection else np.zeros_like(self._mask)
+        return {"observation": self._marks * MARKS[agent], "action_mask": mask.copy()}
+
+    def render(self) -> Any:
+        """Draw the board as the render mode says.
+
+        Returns:
+            A string (`ansi`), a picture `(H, W, 3) uint8` (`rgb_array`), or None (`human`).
+        """
+        return self._env.render()
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._env.close()
+
+    def _look(self, observation: NDArray[np.int8], info: Mapping[str, Any]) -> None:
+        """Take over the position, as the mark to play observes it."""
+        self._marks = observation * np.int8(info["to_play"])
+        self._mask = info["action_mask"]
+        self.agent_selection = next(a for a, mark in MARKS.items() if mark == info["to_play"])
+        self.terminations = dict.fromkeys(self.agents, not self._mask.any())
+        self.infos = {a: {"winner": info["winner"], "illegal": False} for a in self.agents}
+
+
+if hasattr(pettingzoo, "register"):  # since PettingZoo 1.27
+    pettingzoo.register("aec", "tile_envs/tictactoe-v0", f"{__name__}:env")

@@ -1,0 +1,34 @@
+r"""Hyperparameters for rl-zoo3, which trains by one command.
+
+    pip install 'tile-envs[rl-zoo3]'
+    python -m rl_zoo3.train --algo ppo --env Tiles2048-v0 --gym-packages tile_envs \
+        --conf-file tile_envs.plug.rl_zoo3 --log-folder runs/zoo
+
+rl-zoo3 makes single environments.  Its PPO has no masks: `ReplaceIllegal` keeps illegal actions
+from the games, and counts them in the infos.
+"""
+
+from typing import Any
+
+_SHARED: dict[str, Any] = {
+    "policy": "MlpPolicy",
+    "n_envs": 16,
+    "n_steps": 128,
+    "batch_size": 512,
+    "n_epochs": 4,
+    "learning_rate": 1e-3,
+    "ent_coef": 0.01,
+    "policy_kwargs": {"net_arch": [128, 128]},
+}
+_WRAPPERS = ["tile_envs.wrappers.ReplaceIllegal", "tile_envs.wrappers.OneHotPlanes"]
+_SLIDING = _SHARED | {
+    "n_timesteps": 300_000,
+    "env_wrapper": ["tile_envs.wrappers.Log2Reward", *_WRAPPERS],
+}
+
+hyperparams: dict[str, dict[str, Any]] = {
+    "Tiles2048-v0": _SLIDING,
+    "Tiles2584-v0": _SLIDING,
+    "TicTacToe-v0": _SHARED | {"n_timesteps": 100_000, "env_wrapper": _WRAPPERS},
+}
+"""By id of the environment, as rl-zoo3 reads it."""
