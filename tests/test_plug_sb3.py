@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from gymnasium.error import ResetNeeded
 from sb3_contrib import QRDQN, MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy as masked_evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -99,6 +100,9 @@ def test_algorithms_learn_from_it_what_they_learn_from_single_environments(
 
 def test_masks_are_found():
     envs = games()
+    assert is_masking_supported(envs)
+    with pytest.raises(ResetNeeded):
+        envs.env_method("action_masks")
     envs.reset()
     assert is_masking_supported(envs)
     assert np.array_equal(get_action_masks(envs), envs.envs.action_masks())
@@ -155,6 +159,9 @@ def test_a_restored_state_continues_in_the_middle_of_games(env_id, env_kwargs):
         actions = drawn(one, rng)
         assert_same_step(one.step(actions), other.step(actions))
     assert one.episodes == other.episodes > before + 3
+    other.set_state(one.get_state())
+    masks = np.stack(other.env_method("action_masks"))
+    assert np.array_equal(masks, other.games.action_masks())
     one, other = one.get_state(), other.get_state()
     assert one.keys() == other.keys()
     assert all(np.array_equal(one[name], other[name]) for name in one)

@@ -22,6 +22,7 @@ from tile_envs.checks import (
     checked_seed,
 )
 from tile_envs.game import Game
+from tile_envs.keys import keys_to_action
 from tile_envs.random_stream import WORD_MASK, Stream, start
 
 Observation = NDArray[Any]
@@ -39,6 +40,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         game: The game that is played, for agents and search: its rules without its random stream.
         max_illegal: Consecutive illegal actions that truncate an episode.
         reset_options: The names of the options that `reset` takes.
+        action_keys: The key of each action, as `tile_envs.window.Key` names it.
     """
 
     metadata = {
@@ -46,6 +48,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         "render_fps": 8,
     }
     reset_options: ClassVar[tuple[str, ...]]
+    action_keys: ClassVar[tuple[str, ...]]
 
     def __init__(self, game: AGame, max_illegal: int, render_mode: str | None) -> None:
         self.game = game
@@ -185,6 +188,14 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         masks: NDArray[np.int8] = self._info()["action_mask"]
         return masks.astype(np.bool_)
 
+    def get_keys_to_action(self) -> dict[str | tuple[int, ...], int]:
+        """Return the keys that `gymnasium.utils.play.play` asks for; see `tile_envs.keys`.
+
+        Raises:
+            ExtraNotInstalled: If pygame is missing.
+        """
+        return keys_to_action(self.action_keys)
+
     def render(self) -> Any:
         """Draw the game as the render mode says.
 
@@ -230,6 +241,11 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._open_tables()
+
+    def _idle(self) -> tuple[Observation, float, bool, bool, Info]:
+        """Return what a step brings in which a person presses nothing."""
+        self._illegal = False
+        return self._observation(), 0.0, False, False, self._info()
 
     def _finish_step(self, legal: int, terminated: bool) -> bool:
         """Keep account of a step.

@@ -387,17 +387,10 @@ class GameVectorEnv(
         final_obs = np.full(self.num_envs, None, dtype=object)
         for game, observation in zip(games, self._observations(games), strict=True):
             final_obs[game] = observation
-        found = {"action_mask": self._masks(games), **self._infos(games)}
-        found["illegal"] = self._illegal[games]
-        final_info: Info = {}
-        for name, values in found.items():
-            spread = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
-            spread[games] = values
-            final_info[name], final_info[f"_{name}"] = spread, ended.copy()
         return {
             "final_obs": final_obs,
             "_final_obs": ended.copy(),
-            "final_info": final_info,
+            "final_info": self._keyed_infos(ended),
             "_final_info": ended,
         }
 

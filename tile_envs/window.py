@@ -25,12 +25,40 @@ Key = str | Click
 """A character in lower case; `up`, `right`, `down`, `left`, `enter`, `space`; `closed` when no more
 can come; or a click."""
 
+WASD = {"w": "up", "a": "left", "s": "down", "d": "right"}
+"""The letters that stand for arrows."""
+
 
 class Drawable(Protocol):
     """Anything that can be shown as a picture."""
 
     def picture(self) -> Picture:
         """Return the picture."""
+
+
+def import_pygame() -> Any:
+    """Return the module pygame.
+
+    Raises:
+        ExtraNotInstalled: If it is missing.
+    """
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    with extra("render"):
+        import pygame
+    return pygame
+
+
+def named_keys(pygame: Any) -> dict[int, str]:
+    """Return the names of the keys that are not called by their character, by pygame's code."""
+    return {
+        pygame.K_UP: "up",
+        pygame.K_RIGHT: "right",
+        pygame.K_DOWN: "down",
+        pygame.K_LEFT: "left",
+        pygame.K_RETURN: "enter",
+        pygame.K_KP_ENTER: "enter",
+        pygame.K_SPACE: "space",
+    }
 
 
 class Window:
@@ -49,23 +77,13 @@ class Window:
     """
 
     def __init__(self, fps: int, title: str = "tile-envs") -> None:
-        os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-        with extra("render"):
-            import pygame
+        pygame = import_pygame()
         self.fps = fps
         self.closed = False
         self._title = title
-        self._pygame: Any = pygame
+        self._pygame = pygame
         self._clock = pygame.time.Clock()
-        self._key_names: dict[int, str] = {
-            pygame.K_UP: "up",
-            pygame.K_RIGHT: "right",
-            pygame.K_DOWN: "down",
-            pygame.K_LEFT: "left",
-            pygame.K_RETURN: "enter",
-            pygame.K_KP_ENTER: "enter",
-            pygame.K_SPACE: "space",
-        }
+        self._key_names = named_keys(pygame)
         try:
             pygame.display.init()
         except pygame.error as error:

@@ -16,6 +16,7 @@ from tile_envs.playthrough import Playthrough, ids
 from tile_envs.replay import Replay, begin, replay_of, write
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.tictactoe.game import TicTacToe
+from tile_envs.window import WASD
 
 CONTROLS: dict[type, Callable[[Any], Controls]] = {
     SlidingGame: SlidingControls,
@@ -23,7 +24,6 @@ CONTROLS: dict[type, Callable[[Any], Controls]] = {
 }
 """The kinds of games that can be played.  A new one is added here."""
 
-WASD = {"w": "up", "a": "left", "s": "down", "d": "right"}
 LEAVE = ("q", "closed")
 
 

@@ -8,7 +8,7 @@ from tile_envs.play.view import Controls
 from tile_envs.playthrough import Position
 from tile_envs.tictactoe import render
 from tile_envs.tictactoe.game import TicTacToe
-from tile_envs.tictactoe.positions import CELLS, SIDE
+from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, SIDE
 from tile_envs.window import Click, Key
 
 MIDDLE = CELLS // 2
@@ -38,7 +38,7 @@ class TicTacToeControls(Controls):
             return None
         if key in ("enter", "space"):
             return self._cursor
-        return int(key) if key in map(str, range(CELLS)) else None
+        return CELL_NAMES.index(key) if key in CELL_NAMES else None
 
     def words(self, position: Position) -> str:
         """Return whose turn it is, or who has won."""
@@ -58,7 +58,9 @@ class TicTacToeControls(Controls):
             return render.text(marks, cursor)
         cells = [
             Block(
-                render.LETTERS.get(mark, str(cell)), render.INKS.get(mark, render.PALE_INK), ground
+                render.LETTERS.get(mark, CELL_NAMES[cell]),
+                render.INKS.get(mark, render.PALE_INK),
+                ground,
             )
             for cell, (mark, ground) in enumerate(
                 zip(marks.ravel().tolist(), render.grounds(marks, cursor), strict=True)

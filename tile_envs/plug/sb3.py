@@ -106,8 +106,8 @@ class SB3VecEnv(VecEnv):
     ended game, with `terminal_observation`, and with `episode`, which holds the return `r`, the
     length `l` and the seconds `t` as in SB3's `Monitor`.  All other infos hold `action_mask`,
     `illegal` and `TimeLimit.truncated`, and what `ReplaceIllegal` and `PenalizeIllegal` count; to
-    leave out the rest saves time.  Masks of the present boards come from
-    `env_method("action_masks")`, which sb3-contrib's MaskablePPO calls.
+    leave out the rest saves time.  `env_method("action_masks")`, which sb3-contrib's MaskablePPO
+    calls, returns the masks of the present boards, `(actions,) bool`, which the infos share.
 
     Args:
         envs: A vector environment from `gym.make_vec`, with `autoreset_mode="SameStep"`, and with
@@ -139,6 +139,7 @@ class SB3VecEnv(VecEnv):
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
         self._actions = np.zeros(self.num_envs, np.int64)
         self._returns, self._lengths = np.zeros(self.num_envs), np.zeros(self.num_envs, np.int64)
+        self._masks: list[NDArray[np.bool_]] = []
         self._built, self.seconds, self.episodes = time.time(), 0.0, 0
 
     def reset(self) -> NDArray[Any]:
@@ -151,7 +152,8 @@ class SB3VecEnv(VecEnv):
             raise ValueError("all games start alike: pass set_options one dictionary, not a list.")
         seeds: Any = None if None in self._seeds else self._seeds
         observations: NDArray[Any]
-        observations, _ = self.envs.reset(seed=seeds, options=self._options[0] or None)
+        observations, infos = self.envs.reset(seed=seeds, options=self._options[0] or None)
+        self._masks = list(infos["action_mask"].view(np.bool_))
         self._returns[:], self._lengths[:] = 0, 0
         self._reset_seeds()
         self._reset_options()
@@ -169,9 +171,10 @@ class SB3VecEnv(VecEnv):
         """
         began = time.perf_counter()
         observations, rewards, terminations, truncations, found = self.envs.step(self._actions)
+        self._masks = list(found["action_mask"].view(np.bool_))
         infos: list[dict[str, Any]] = [
             {"TimeLimit.truncated": False, "action_mask": mask, "illegal": illegal}
-            for mask, illegal in zip(found["action_mask"], found["illegal"].tolist(), strict=True)
+            for mask, illegal in zip(self._masks, found["illegal"].tolist(), strict=True)
         ]
         if COUNT in found:
             for info, count in zip(infos, found[COUNT].tolist(), strict=True):
@@ -214,6 +217,7 @@ class SB3VecEnv(VecEnv):
         returns, lengths = games.pop("returns"), games.pop("lengths")
         ended = int(games.pop("ended_games"))
         self.games.set_state(games)
+        self._masks = list(self.games.action_masks())
         self._returns[:], self._lengths[:], self.episodes = returns, lengths, ended
 
     def close(self) -> None:
@@ -228,7 +232,10 @@ class SB3VecEnv(VecEnv):
         Raises:
             AttributeError: If it is another.
         """
-        answers = list(self.games.call(method_name, *method_args, **method_kwargs))
+        if method_name == "action_masks" and self._masks:
+            answers: list[Any] = self._masks.copy()
+        else:
+            answers = list(self.games.call(method_name, *method_args, **method_kwargs))
         return answers if indices is None else [answers[i] for i in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from tile_envs.checks import checked_action, checked_board_shape, checked_score
 from tile_envs.game_env import GameEnv, Info
+from tile_envs.keys import Idle
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM, Placer, place
-from tile_envs.sliding.rules import DOWN, LEFT, MAX_SIDE, UP, Rules
+from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, UP, Rules
 from tile_envs.sliding.tables import (
     CELL_BITS,
     CELL_MASK,
@@ -52,6 +53,7 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
     """The rules of a class that has a game of its own."""
 
     reset_options = ("board", "score")
+    action_keys = ACTIONS
 
     def __init__(
         self,
@@ -111,6 +113,8 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
         if self._ended is not False:
             self._refuse()
         if type(action) is not int or not 0 <= action <= LEFT:
+            if type(action) is Idle:
+                return self._idle()
             action = checked_action(action, self.game.n_actions)
         legal = self._legal >> action & 1
         reward = self._move(action) if legal else 0

@@ -101,15 +101,19 @@ class Start:
         n, n_cells = len(positions), math.prod(self.shape)
         places = ahead(positions, len(self.tiles))
         words = mix(places)
-        drawn = self.distribution.tiles_of(words)
-        taken = np.empty(words.shape, np.uint64)
-        boards = np.zeros((n, n_cells), np.uint8)
-        games = np.arange(n)
-        for i, (fixed, word) in enumerate(zip(self.tiles, words, strict=True)):
+        tiles, cells = self.distribution.tiles_of(words), choose(words, self._empty)
+        for i, fixed in enumerate(self.tiles):
+            if fixed:
+                tiles[i] = fixed
             # Counted among the empty cells only, so it moves on by one for each taken before it.
-            cell = choose(word, np.array(n_cells - i, np.uint64))
-            for other in np.sort(taken[:i], axis=0) if i > 1 else taken[:i]:
-                cell += cell >= other
-            taken[i] = cell
-            boards[games, cell.view(np.int64)] = fixed or drawn[i]
+            for taken in np.sort(cells[:i], axis=0) if i > 1 else cells[:i]:
+                cells[i] += cells[i] >= taken
+        boards = np.zeros((n, n_cells), np.uint8)
+        boards[np.arange(n), cells.view(np.int64)] = tiles
         return boards.reshape(n, *self.shape), places[-1]
+
+    @cached_property
+    def _empty(self) -> Words:
+        """The number of empty cells before each tile, `(tiles, 1)`."""
+        n_cells = math.prod(self.shape)
+        return np.arange(n_cells, n_cells - len(self.tiles), -1, dtype=np.uint64)[:, None]

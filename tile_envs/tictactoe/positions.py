@@ -24,6 +24,8 @@ from tile_envs.checks import brief
 Ints = NDArray[np.int64]
 
 SIDE, CELLS = 3, 9
+CELL_NAMES = tuple(map(str, range(CELLS)))
+"""What free cells show, and the keys that play them."""
 X, O = 1, -1  # noqa: E741
 WINNING_LINES = (
     (0, 1, 2),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.drawing import Canvas, Picture, grid
-from tile_envs.tictactoe.positions import CELLS, SIDE, WINNING_LINES, O, X
+from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, SIDE, WINNING_LINES, O, X
 
 SQUARE, GAP, MARGIN, INSET, STROKE = 120, 10, 22, 30, 13
 PICTURE_SIDE = 2 * MARGIN + SIDE * (SQUARE + GAP) - GAP
@@ -32,7 +32,7 @@ def text(marks: NDArray[np.int8], cursor: int | None = None) -> str:
     cells = []
     for cell, mark in enumerate(marks.ravel().tolist()):
         before, after = "[]" if cell in won else "><" if cell == cursor else "  "
-        cells.append(before + LETTERS.get(mark, str(cell)) + after)
+        cells.append(before + LETTERS.get(mark, CELL_NAMES[cell]) + after)
     return grid([cells[first : first + SIDE] for first in range(0, CELLS, SIDE)])
 
 

@@ -10,6 +10,7 @@ from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import DTypeLike, NDArray
 
 from tile_envs.checks import checked_action
+from tile_envs.keys import Idle
 from tile_envs.wrappers.transforms import (
     COUNT,
     Flat,
@@ -177,8 +178,9 @@ class _CountIllegal(_Wrapper):
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         masks = self.action_masks()
-        action = checked_action(action, len(masks))
-        is_illegal = not masks[action]
+        is_idle = type(action) is Idle
+        action = action if is_idle else checked_action(action, len(masks))
+        is_illegal = not (is_idle or masks[action])
         played = self._played(action, masks) if is_illegal else action
         observation, reward, terminated, truncated, info = self.env.step(played)
         self._count += is_illegal

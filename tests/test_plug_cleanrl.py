@@ -1,0 +1,149 @@
+"""`cleanrl_ppo`: one file of PPO that leaves out the steps that reset games, and learns."""
+
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from torch.distributions import Categorical
+
+from baselines.evaluation import play
+from benchmarks.plug import cleanrl, cleanrl_ppo
+from benchmarks.plug.cleanrl_ppo import Agent, Args, rollouts, train
+
+SMALL = {"num_envs": 32, "num_steps": 64, "width": 16, "minutes": float("inf")}
+GAMES = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
+
+
+class Scripted:
+    """Games of which reset and step return what is written here, in NextStep mode.
+
+    Boards are their own values.  Game 0 terminates at its second step, game 1 is truncated there;
+    the third step resets both.  Game 2 goes on.
+    """
+
+    boards = [[[1], [2], [3]], [[4], [5], [6]], [[7], [8], [9]], [[10], [11], [12]]]
+    rewards = [[0.5, 1.0, 2.0], [3.0, 4.0, 5.0], [0.0, 0.0, 6.0]]
+
+    def reset(self, seed):
+        """Show the first boards."""
+        self.step_number = 0
+        return np.array(self.boards[0]), self._infos()
+
+    def step(self, actions):
+        """Show the next boards."""
+        rewards = np.array(self.rewards[self.step_number])
+        self.step_number += 1
+        ends = np.array([1, 2, 0]) * (self.step_number == 2)
+        boards = np.array(self.boards[self.step_number])
+        return boards, rewards, ends == 1, ends == 2, self._infos()
+
+    def _infos(self):
+        return {"action_mask": np.ones((3, 2), np.int8), "illegal": np.zeros(3, np.bool_)}
+
+
+def values_of_boards(boards, masks):
+    return Categorical(logits=torch.zeros(len(boards), 2)), boards[:, 0].float()
+
+
+def test_it_is_one_short_file():
+    assert len(Path(cleanrl_ppo.__file__).read_text().splitlines()) <= 150
+
+
+def test_advantages_are_those_made_by_hand():
+    args = Args(num_envs=3, num_steps=3, gamma=0.5, gae_lambda=0.5)
+    (boards, *_, advantages, returns), illegal = next(rollouts(values_of_boards, Scripted(), args))
+    assert illegal == 0
+    # The steps that reset games 0 and 1 would have come from boards 7 and 8.
+    assert boards[:, 0].tolist() == [1, 2, 3, 4, 5, 6, 9]
+    terminated = 3 - 4  # nothing follows
+    truncated = 4 + 0.5 * 8 - 5  # the last board, 8, has its value
+    third = 6 + 0.5 * 12 - 9
+    second = 5 + 0.5 * 9 - 6 + 0.25 * third
+    first = [
+        0.5 + 0.5 * 4 - 1 + 0.25 * terminated,
+        1 + 0.5 * 5 - 2 + 0.25 * truncated,
+        2 + 0.5 * 6 - 3 + 0.25 * second,
+    ]
+    assert advantages.tolist() == [*first, terminated, truncated, second, third]
+    assert returns.tolist() == (advantages + boards[:, 0]).tolist()
+
+
+@pytest.mark.parametrize("env_id", GAMES)
+def test_steps_that_reset_games_are_left_out(env_id):
+    options = {} if env_id == "TicTacToe-v0" else {"shape": (2, 2)}  # games of a few steps
+    args = Args(**SMALL)
+    games = gym.make_vec(env_id, num_envs=args.num_envs, **options)
+    torch.manual_seed(0)
+    played, resets, ended = rollouts(Agent(games, args.width), games, args), 0, 0
+    step = games.step
+
+    def counting(actions):
+        nonlocal resets, ended
+        resets += ended
+        outcome = step(actions)
+        ended = int((outcome[2] | outcome[3]).sum())
+        return outcome
+
+    games.step = counting
+    total = args.num_envs * args.num_steps
+    for _ in range(3):
+        resets = 0
+        batch, illegal = next(played)
+        assert illegal == 0
+        assert resets > 0
+        assert {len(tensor) for tensor in batch} == {total - resets}
+        assert batch[1].any(dim=1).all()  # no transition comes from a game that has ended
+
+
+def test_a_finished_game_without_the_guard_gives_nan():
+    games = gym.make_vec("Tiles2048-v0", num_envs=2)
+    agent = Agent(games, 8)
+    over = torch.tensor([[[1, 2, 1, 2], [2, 1, 2, 1]] * 2])
+    masks = torch.zeros(1, 4, dtype=torch.int8)
+    policy, values = agent(over, masks)
+    assert policy.probs.isfinite().all()
+    assert values.isfinite().all()
+    with pytest.raises(ValueError, match="nan"):
+        Categorical(logits=torch.zeros(1, 4).masked_fill(masks == 0, -torch.inf))
+
+
+@pytest.mark.parametrize("env_id", GAMES)
+def test_it_trains_on_every_game(env_id, capsys):
+    agent, figures = train(Args(env_id, total_timesteps=6_000, **SMALL))
+    assert figures["steps"] == 6_144
+    assert figures["games"] > 0
+    assert figures["illegal"] == 0
+    assert np.isfinite(figures["loss"])
+    assert all(weights.isfinite().all() for weights in agent.parameters())
+    assert "illegal 0" in capsys.readouterr().out
+    play(agent, env_id, episodes=10)  # raises if it plays anything but actions
+
+
+def test_the_seed_fixes_the_weights():
+    def weights(seed):
+        agent, _ = train(Args(seed=seed, total_timesteps=4_000, **SMALL))
+        return torch.nn.utils.parameters_to_vector(agent.parameters())
+
+    assert torch.equal(weights(1), weights(1))
+    assert not torch.equal(weights(1), weights(2))
+
+
+@pytest.mark.slow
+def test_five_minutes_of_one_core_learn_2048():
+    agent, figures = train(Args())
+    assert figures["mean score"] > 3_000
+    assert figures["illegal"] == 0
+    assert play(agent, "Tiles2048-v0", episodes=300).returns.mean() > 3_000
+
+
+@pytest.mark.slow
+def test_the_benchmark_makes_the_rows_that_it_names(monkeypatch):
+    monkeypatch.setattr(cleanrl, "MINUTES", dict.fromkeys(cleanrl.MINUTES, 0.1))
+    named, made = cleanrl.keys(50), cleanrl.rows(50)
+    assert [row["env"] for row in named] == GAMES
+    for key, row in zip(named, made, strict=True):
+        assert key.items() <= row.items()
+        assert row["mean"] > row["random"]
+        assert row["illegal_training"] == row["illegal_play"] == 0

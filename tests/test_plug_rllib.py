@@ -1,0 +1,203 @@
+"""`masked`: games as RLlib's module with action masks takes them, alone or many at once."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from snippets import run_snippet, snippets
+
+from tile_envs.plug.rllib import games, masked
+from tile_envs.wrappers import vector
+
+pytestmark = pytest.mark.filterwarnings(
+    # RLlib registers each environment under the same id.
+    "ignore:.*Overriding environment rllib-single-agent-env-v0:UserWarning"
+)
+
+N = 4
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+def test_observations_are_flat_and_beside_float_masks(env_id):
+    one, many = masked(gym.make(env_id)), masked(gym.make_vec(env_id, N))
+    assert one.observation_space == many.single_observation_space
+    spaces, actions = one.observation_space, int(one.action_space.n)
+    assert spaces["observations"].dtype == spaces["action_mask"].dtype == np.float32
+    assert spaces["action_mask"].shape == (actions,)
+    observation, info = one.reset(seed=3)
+    observations, infos = many.reset(seed=3)
+    assert many.observation_space.contains(observations)
+    assert np.array_equal(observation["action_mask"], info["action_mask"])
+    assert np.array_equal(observations["action_mask"], infos["action_mask"])
+    for name in observation:
+        assert np.array_equal(observation[name], observations[name][0])
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
+def test_other_autoreset_modes_are_refused(mode):
+    envs = gym.make_vec("Tiles2048-v0", N, autoreset_mode=mode)
+    message = f"got '{mode}': pass autoreset_mode=.NextStep. to gym.make_vec"
+    with pytest.raises(ValueError, match=message):
+        masked(vector.OneHotPlanes(envs))
+    with pytest.raises(ValueError, match=message):
+        games("Tiles2048-v0", wrappers=["OneHotPlanes"], autoreset_mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("wrappers", "message"),
+    [
+        (["Planes"], "a wrapper must be one of 'Log2Reward', 'OneHotPlanes', got 'Planes'"),
+        ("OneHotPlanes", "wrappers must be a list of names, got 'OneHotPlanes'"),
+    ],
+)
+def test_unknown_wrappers_are_refused(wrappers, message):
+    with pytest.raises(ValueError, match=message):
+        games("Tiles2048-v0", wrappers=wrappers)
+
+
+def test_wrong_options_are_refused_before_there_are_workers():
+    with pytest.raises(ValueError, match=r"opponent must be 'random'.*got 'nobody'"):
+        games("TicTacToe-v0", opponent="nobody")
+    with pytest.raises(ValueError, match="log2 rewards are for the sliding games"):
+        games("TicTacToe-v0", wrappers=["Log2Reward"])
+
+
+def test_games_are_single_unless_a_number_is_asked_for():
+    creator = games("Tiles2048-v0", wrappers=["Log2Reward", "OneHotPlanes"], shape=(2, 3))
+    one, many = creator({}), creator({"num_envs": N})
+    assert isinstance(one, gym.Env)
+    assert isinstance(many, gym.vector.VectorEnv)
+    assert many.num_envs == N
+    assert one.observation_space == many.single_observation_space
+    assert one.observation_space["observations"].shape == (18 * 2 * 3,)
+    assert creator({"shape": (2, 2)}).observation_space["observations"].shape == (18 * 2 * 2,)
+    one.reset(seed=0), many.reset(seed=0)
+    for _ in range(20):
+        action = int(np.flatnonzero(one.action_masks())[0])
+        _, reward, terminated, *_ = one.step(action)
+        assert reward == many.step(np.full(N, action))[1][0]
+        if terminated:
+            break
+
+
+# What follows needs RLlib.
+
+
+@pytest.fixture(scope="module")
+def rllib():
+    """RLlib's algorithms and environment runners in this process, and its workers in others."""
+    ray = pytest.importorskip("ray", reason="needs tile-envs[rllib]")
+    pytest.importorskip("ray.rllib", reason="needs tile-envs[rllib]")
+    import torch
+
+    torch.set_num_threads(1)  # more only wait for each other with networks as small as these
+    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=200e6)
+    yield ray.rllib
+    ray.shutdown()
+
+
+def runner_of(kind, env_id="Tiles2048-v0", **options):
+    """An environment runner in this process; its module and its games have the same seed."""
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+    from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+    from ray.tune.registry import register_env
+
+    register_env("games", games(env_id, wrappers=["OneHotPlanes"], **options))
+    config = PPOConfig().environment("games").debugging(seed=5)
+    config.env_runners(
+        num_env_runners=0,
+        num_envs_per_env_runner=N,
+        gym_env_vectorize_mode="vector_entry_point" if kind == "native" else "sync",
+    )
+    config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
+    return SingleAgentEnvRunner(config=config, worker_index=0)
+
+
+def steps_of(episodes):
+    for episode in episodes:
+        assert len(episode) > 0
+        infos = episode.get_infos()[1:]
+        yield from zip(infos, episode.get_actions(), episode.get_rewards(), strict=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("env_id", "options"),
+    [("Tiles2048-v0", {"shape": (2, 3)}), ("TicTacToe-v0", {"side": "random"})],
+)
+def test_rllib_plays_the_same_episodes_in_native_and_in_single_environments(rllib, env_id, options):
+    sampled = [
+        runner_of(kind, env_id, **options).sample(num_timesteps=400)
+        for kind in ("native", "single")
+    ]
+    assert sum(episode.is_done for episode in sampled[0]) > 5
+    for ours, theirs in zip(*sampled, strict=True):
+        assert (len(ours), ours.is_terminated) == (len(theirs), theirs.is_terminated)
+        assert np.array_equal(ours.get_actions(), theirs.get_actions())
+        assert np.array_equal(ours.get_rewards(), theirs.get_rewards())
+        for name, observations in ours.get_observations().items():
+            assert np.array_equal(observations, theirs.get_observations()[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["native", "single"])
+def test_only_random_actions_of_rllib_are_illegal(rllib, kind):
+    runner = runner_of(kind, shape=(2, 3))
+    played = list(steps_of(runner.sample(num_timesteps=400)))
+    assert len(played) >= 400
+    assert not any(info["illegal"] for info, _, _ in played)
+    assert len({int(action) for _, action, _ in played}) == 4
+    at_random = runner_of(kind, shape=(2, 3)).sample(num_timesteps=400, random_actions=True)
+    assert any(info["illegal"] for info, _, _ in steps_of(at_random))
+
+
+@pytest.mark.slow
+def test_episodes_begin_with_new_games_and_end_with_their_last_boards(rllib):
+    episodes = runner_of("native", "TicTacToe-v0").sample(num_timesteps=200)
+    ended = [episode for episode in episodes if episode.is_done]
+    assert len(ended) > 10
+    empty = np.s_[:9]  # the first plane
+    for episode in ended:
+        assert episode.get_observations(0)["observations"][empty].sum() == 9
+        assert episode.get_observations(-1)["action_mask"].sum() == 0
+        assert episode.get_return() in (-1, 0, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("heading", [name for name in snippets() if name.startswith("RLlib")])
+def test_the_snippets_train_in_worker_processes(rllib, heading):
+    """The module that a snippet leaves has learned; the workers have no illegal action to tell."""
+    from ray.rllib.utils.test_utils import check_train_results_new_api_stack
+
+    names = run_snippet(heading)
+    algorithm = names["algorithm"]
+    try:
+        before = {name: values.copy() for name, values in names["module"].get_state().items()}
+        check_train_results_new_api_stack(algorithm.train())
+        after = names["module"].get_state()
+        assert not all(np.array_equal(before[name], after[name]) for name in before)
+        played = algorithm.env_runner_group.foreach_env_runner(
+            lambda runner: [
+                [bool(info["illegal"]) for info in episode.get_infos()[1:]]
+                for episode in runner.sample(num_timesteps=200)
+            ],
+            local_env_runner=False,
+        )
+        assert len(played) == 2
+        illegal = [each for episodes in played for episode in episodes for each in episode]
+        assert len(illegal) >= 400
+        assert not any(illegal)
+    finally:
+        algorithm.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+def test_boards_as_they_are_have_too_many_axes_for_rllib(rllib, env_id):
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+
+    config = PPOConfig().environment(f"tile_envs:{env_id}").env_runners(num_env_runners=0)
+    with pytest.raises(ValueError, match="2D Box spaces are not supported"):
+        SingleAgentEnvRunner(config=config, worker_index=0)

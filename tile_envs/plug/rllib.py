@@ -1,0 +1,149 @@
+"""Single and native vector environments as RLlib takes them with action masks.
+
+`ActionMaskingTorchRLModule`, for PPO, finds the masks in the observations.  `games` makes them so,
+in the worker processes of RLlib:
+
+## RLlib, single environments
+
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+    from ray.tune.registry import register_env
+
+    from tile_envs.plug.rllib import games
+
+    register_env("2048", games("Tiles2048-v0", wrappers=["Log2Reward", "OneHotPlanes"]))
+    config = PPOConfig().environment("2048").training(num_epochs=4, minibatch_size=500)
+    config.training(lr=1e-3, gamma=0.95, vf_clip_param=float("inf"))
+    config.env_runners(num_env_runners=2, num_envs_per_env_runner=8)
+    config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
+    algorithm = config.build_algo()
+    algorithm.train()
+    module = algorithm.get_module()
+
+In the mode `vector_entry_point` the same function makes native vector environments:
+
+## RLlib, native vector environments
+
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+    from ray.tune.registry import register_env
+
+    from tile_envs.plug.rllib import games
+
+    register_env("oxo", games("TicTacToe-v0", wrappers=["OneHotPlanes"], opponent="random"))
+    config = PPOConfig().environment("oxo").training(num_epochs=4, minibatch_size=500, lr=1e-3)
+    config.env_runners(num_env_runners=2, num_envs_per_env_runner=64)
+    config.env_runners(gym_env_vectorize_mode="vector_entry_point")
+    config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
+    algorithm = config.build_algo()
+    algorithm.train()
+    module = algorithm.get_module()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, overload
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from tile_envs import wrappers as single
+from tile_envs.checks import checked_choice
+from tile_envs.wrappers import vector
+
+AnyEnv = gym.Env[Any, Any]
+AnyVectorEnv = VectorEnv[Any, Any, Any]
+Creator = Callable[[Mapping[str, Any]], AnyEnv | AnyVectorEnv]
+
+WRAPPERS = ("Log2Reward", "OneHotPlanes")
+
+
+def games(
+    env_id: str,
+    *,
+    wrappers: Sequence[str] = (),
+    autoreset_mode: str = "NextStep",
+    **options: Any,
+) -> Creator:
+    """Return a function that makes games for RLlib, for `ray.tune.registry.register_env`.
+
+    RLlib calls it in its worker processes, where an error ends in an `IndexError` of RLlib: so
+    it is tried here first.
+
+    Args:
+        env_id: The id of an environment of this package, or of your own game, `module:Id-v0`.
+        wrappers: Names of wrappers, the innermost first: `"Log2Reward"`, `"OneHotPlanes"`.
+        autoreset_mode: That of vector environments; RLlib takes only `"NextStep"`.
+        **options: The environment's options; RLlib's `env_config` adds to them.
+
+    Returns:
+        A function of RLlib's `env_config`: it makes a vector environment if `num_envs` is in it,
+        as in the mode `vector_entry_point`, else a single environment; `masked`, both.
+
+    Raises:
+        ValueError: If there is no such wrapper, or RLlib does not take the autoreset mode; and
+            what `gymnasium.make` raises of the id and the options.
+    """
+    if isinstance(wrappers, str):
+        raise ValueError(f"wrappers must be a list of names, got {wrappers!r}.")
+    names = tuple(checked_choice(name, "a wrapper", WRAPPERS) for name in wrappers)
+    creator = partial(_make, env_id, names, autoreset_mode, options)
+    creator({"num_envs": 1}).close()
+    return creator
+
+
+def _make(
+    env_id: str,
+    wrappers: Sequence[str],
+    autoreset_mode: str,
+    options: Mapping[str, Any],
+    config: Mapping[str, Any],
+) -> AnyEnv | AnyVectorEnv:
+    options = {**options, **config}
+    if "num_envs" not in options:
+        env = gym.make(env_id, **options)
+        for name in wrappers:
+            env = getattr(single, name)(env)
+        return masked(env)
+    envs = gym.make_vec(env_id, autoreset_mode=autoreset_mode, **options)
+    for name in wrappers:
+        envs = getattr(vector, name)(envs)
+    return masked(envs)
+
+
+@overload
+def masked(env: AnyEnv) -> AnyEnv: ...
+@overload
+def masked(env: AnyVectorEnv) -> AnyVectorEnv: ...
+def masked(env: AnyEnv | AnyVectorEnv) -> AnyEnv | AnyVectorEnv:
+    """Put observations and masks together for RLlib's `ActionMaskingTorchRLModule`.
+
+    Args:
+        env: An environment of this package, or a native vector environment with
+            `autoreset_mode="NextStep"`; wrapped already, or not.
+
+    Returns:
+        The environment with observations `{"observations": …, "action_mask": …}`: flat
+        `(size,) float32`, and masks `(actions,) float32`; of a vector environment with a leading
+        axis of `num_envs`.
+
+    Raises:
+        ValueError: If the observations are not arrays, or the autoreset mode is another: RLlib
+            would take the observations of new games for those of ended ones, without a word.
+    """
+    if not isinstance(env, VectorEnv):
+        flat = single.FlatObservation(env)
+        return single.MaskInObservation(flat, "observations", mask_dtype=np.float32)
+    mode = env.metadata["autoreset_mode"]
+    if mode is not AutoresetMode.NEXT_STEP:
+        raise ValueError(
+            f"RLlib expects ended games to be reset in the next step, got {mode.value!r}: "
+            'pass autoreset_mode="NextStep" to gym.make_vec, or leave it out.'
+        )
+    rows = vector.FlatObservation(env)
+    return vector.MaskInObservation(rows, "observations", mask_dtype=np.float32)
