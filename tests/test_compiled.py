@@ -98,7 +98,9 @@ def copied(tmp_path):
 
 def run(folder, script):
     """Return whether compiled code was found on disk, and what the script printed besides."""
-    (folder / "loop.py").write_text(script, encoding="utf-8")
+    loop = folder / "loop.py"
+    if not loop.exists():  # numba may ask when it was written
+        loop.write_text(script, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "loop.py"],
         cwd=folder,
