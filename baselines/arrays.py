@@ -34,10 +34,15 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], compressed: boo
 
     Raises:
         OSError: If the file cannot be written; the one before is still there then.
+        ValueError: If an array holds objects.
     """
+    method = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
     with replacing(path) as beside, beside.open("wb") as file:
-        save = np.savez_compressed if compressed else np.savez
-        save(file, allow_pickle=False, **arrays)
+        # As np.savez, which can be told to leave pickle alone since numpy 2.2 only.
+        with zipfile.ZipFile(file, "w", method) as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                    npy.write_array(entry, np.asanyarray(array), allow_pickle=False)
         file.flush()
         os.fsync(file.fileno())
 

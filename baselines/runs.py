@@ -18,8 +18,9 @@ import json
 import math
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,10 @@ def begin(folder: Path, config: Mapping[str, Any], budget: Budget, finished: boo
         ValueError: If there is a run already.
     """
     check_free(folder)
-    versions = {package: version(package) for package in PACKAGES}
+    versions = {}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):  # few agents need torch
+            versions[package] = version(package)
     progress = {"games": budget.games, "minutes": budget.minutes, "finished": finished}
     write_config(folder, {**config, **progress, "format": FORMAT, "versions": versions})
 

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 
+import pytest
 from hypothesis import settings
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # windows without a screen
@@ -17,3 +18,50 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # The first example compiles lookup tables, so a deadline for each example says nothing.
 settings.register_profile("tile_envs", deadline=None, derandomize=True)
 settings.load_profile("tile_envs")
+
+OURS = ("tile_envs", "baselines")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--without-extras",
+        action="store_true",
+        help="skip the tests that import a library which is not installed, instead of failing",
+    )
+
+
+def pytest_configure(config):
+    if config.option.without_extras:
+        config.option.doctest_ignore_import_errors = True
+
+
+def skip_if_asked(config, error):
+    """Skip what needs a library that is missing, if the option asks for it."""
+    missing = isinstance(error, ModuleNotFoundError) and error.name.partition(".")[0] not in OURS
+    if missing and config.option.without_extras:
+        pytest.skip(f"{error.name} is not installed", allow_module_level=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    try:
+        return (yield)
+    except ModuleNotFoundError as error:
+        skip_if_asked(pyfuncitem.config, error)
+        raise
+
+
+class TestFile(pytest.Module):
+    """A file of tests; its imports may skip it."""
+
+    def collect(self):
+        """Import the file and return its tests."""
+        try:
+            return super().collect()
+        except self.CollectError as error:
+            skip_if_asked(self.config, error.__cause__)
+            raise
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    return TestFile.from_parent(parent, path=module_path)

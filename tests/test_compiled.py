@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba  # noqa: F401 # the programs that run here need it
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -97,7 +98,9 @@ def copied(tmp_path):
 
 def run(folder, script):
     """Return whether compiled code was found on disk, and what the script printed besides."""
-    (folder / "loop.py").write_text(script, encoding="utf-8")
+    loop = folder / "loop.py"
+    if not loop.exists():  # numba may ask when it was written
+        loop.write_text(script, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "loop.py"],
         cwd=folder,

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
-from sb3_contrib import MaskablePPO
-from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 import tile_envs  # noqa: F401
 
@@ -43,9 +41,11 @@ def test_gymnasium_checks_it_without_a_warning(env_id, options):
 
 @every_variant
 def test_stable_baselines_checks_it_and_only_remarks_on_the_shape(env_id, options):
+    from stable_baselines3.common.env_checker import check_env
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        sb3_check_env(gym.make(env_id, **options))
+        check_env(gym.make(env_id, **options))
     remarks = [str(w.message) for w in caught]
     assert all("unconventional shape" in remark for remark in remarks), remarks
 
@@ -173,6 +173,8 @@ def test_every_render_mode_draws(env_id):
 
 @every_id
 def test_maskable_ppo_trains(env_id):
+    from sb3_contrib import MaskablePPO
+
     model = MaskablePPO(
         "MlpPolicy", gym.make(env_id), n_steps=64, batch_size=32, n_epochs=1, seed=0
     )

@@ -39,6 +39,8 @@ def actions(**options):
 
 
 def test_same_seed_same_policy_in_another_process_and_numba_is_not_imported_before():
+    import numba  # noqa: F401 # the other process needs it
+
     printed = subprocess.run(
         [sys.executable, "-c", PRINT_POLICY],
         cwd=Path(__file__).parent.parent,

@@ -11,8 +11,6 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from placers import LastCell, worst_by_force
 from scipy.stats import chisquare
 
-from baselines.__main__ import main
-from tile_envs.compiled import compiled_loop
 from tile_envs.games import vector_env
 from tile_envs.sliding import (
     DOWN,
@@ -22,9 +20,7 @@ from tile_envs.sliding import (
     SlidingGame,
     SlidingVectorEnv,
 )
-from tile_envs.sliding.kernels import game_tables, rows_of
 from tile_envs.sliding.placer import possible_cells
-from tile_envs.sliding.spawn_kernels import worst_cells
 
 RULES = [RULES_2048, RULES_2584, powers3.RULES]
 SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (4, 3), (4, 4)]
@@ -37,14 +33,6 @@ def random_boards(game, n, seed=0):
     rng = np.random.default_rng(seed)
     boards = rng.integers(1, 6, (n, *game.shape)).astype(np.uint8)
     return boards * (rng.random(boards.shape) < rng.random((n, 1, 1)))
-
-
-@compiled_loop
-def compiled_cells(game, rows, tile):
-    cells = np.zeros(len(rows), np.uint64)
-    for i in range(len(rows)):
-        cells[i] = worst_cells(game, rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3], tile)
-    return cells
 
 
 class Answering:
@@ -67,11 +55,21 @@ def test_the_adversary_takes_the_cells_that_leave_the_player_the_least(rules, sh
     boards = random_boards(game, 300)
     for tile in (1, 2, 3):
         expected = [worst_by_force(game, board, tile) for board in boards]
-        found = compiled_cells(game_tables(game), rows_of(game, boards), np.uint64(tile))
-        assert [[i for i in range(16) if int(cells) >> i & 1] for cells in found] == expected
         possible = possible_cells("adversary", game.tables, boards, tile)
         assert [np.flatnonzero(cells).tolist() for cells in possible] == expected
     assert len({len(cells) for cells in expected}) > 2
+
+
+@by_rules
+@by_shape
+def test_the_compiled_adversary_takes_the_same_cells(rules, shape):
+    from compiled_placer import cells_of
+
+    game = SlidingGame(rules, shape, placer="adversary")
+    boards = random_boards(game, 300)
+    for tile in (1, 2, 3):
+        possible = possible_cells("adversary", game.tables, boards, tile)
+        assert cells_of(game, boards, tile) == [np.flatnonzero(row).tolist() for row in possible]
 
 
 def test_a_cell_that_blocks_the_best_merge_is_the_only_choice():
@@ -261,8 +259,13 @@ def test_games_with_placers_are_values():
     assert type(pickle.loads(pickle.dumps(with_object)).placer) is LastCell
     with pytest.raises(TypeError):
         with_object.to_json()
+
+
+def test_compiled_games_refuse_objects_that_place():
+    from tile_envs.sliding.kernels import game_tables
+
     with pytest.raises(ValueError, match=r"placers 'random', 'adversary' only, got .*LastCell"):
-        game_tables(with_object)
+        game_tables(SlidingGame(RULES_2048, placer=LastCell()))
 
 
 def test_a_specification_keeps_the_adversary():
@@ -273,6 +276,8 @@ def test_a_specification_keeps_the_adversary():
 
 
 def test_the_commands_train_and_evaluate_against_the_adversary(tmp_path, monkeypatch, capsys):
+    from baselines.commands import run_typed
+
     options = ("--env", "Tiles2048-v0", "--env-kwargs", '{"placer": "adversary", "shape": [3, 3]}')
     folder = str(tmp_path / "run")
     budget = ("--network", "0123 4567", "--games", "200", "--out", folder)
@@ -281,5 +286,5 @@ def test_the_commands_train_and_evaluate_against_the_adversary(tmp_path, monkeyp
         ("evaluate", folder, "--episodes", "20"),
     ):
         monkeypatch.setattr("sys.argv", ["baselines", *command])
-        main()
+        run_typed()
     assert "placer=adversary" in capsys.readouterr().out

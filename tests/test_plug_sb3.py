@@ -266,9 +266,7 @@ class Seen(BaseCallback):
 
 
 @pytest.mark.filterwarnings("ignore:The environment is already wrapped with a `Monitor`")
-@pytest.mark.parametrize(
-    "wrap", [VecMonitor, VecNormalize, lambda envs: VecFrameStack(envs, 3)], ids=repr
-)
+@pytest.mark.parametrize("wrap", [VecMonitor, VecNormalize, lambda envs: VecFrameStack(envs, 3)])
 def test_sb3_wraps_it_and_finds_masks_through_its_wrappers(wrap):
     envs = wrap(make_sb3("Tiles2048-v0", N, seed=0, shape=(2, 2)))
     model = MaskablePPO("MlpPolicy", envs, n_steps=16, batch_size=16, seed=0)

@@ -1,5 +1,6 @@
 """README cannot lie: its code runs, its commands run, CI runs its test command."""
 
+import ast
 import json
 import re
 import shlex
@@ -17,6 +18,7 @@ COMMANDS = [
     for block in re.findall(r"```bash\n(.*?)\n```", TEXT, re.DOTALL)
     for line in block.splitlines()
 ]
+IMPORTS = ast.Import, ast.ImportFrom
 RUN = [command for command in COMMANDS if command.startswith("python -m ")]
 
 TINY = {
@@ -89,6 +91,8 @@ def tiny(command):
 
 def test_the_commands_run(folder):
     """In their order, as later ones use what earlier ones have made."""
+    import sb3_contrib  # noqa: F401 # the other process needs everything
+
     first = COMMANDS[0].partition(" && ")[2]
     # The pages that `report` writes are compared with the rows elsewhere.
     commands = [first, *(command for command in RUN if "report" not in command)]
@@ -108,6 +112,8 @@ def test_the_commands_run(folder):
 
 @pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.splitlines()[0])
 def test_each_block_of_code_runs_by_itself(block, folder):
+    imports = [node for node in ast.parse(block).body if isinstance(node, IMPORTS)]
+    exec(compile(ast.Module(imports, []), "README.md", "exec"), {})  # a missing library shows here
     if "runs/2048" in block and not (folder / "runs" / "2048").exists():
         first = COMMANDS[0].partition(" && ")[2]
         assert python(folder, *tiny(first)).returncode == 0

@@ -6,7 +6,6 @@ import sys
 
 import gymnasium as gym
 import numpy as np
-import pygame
 import pytest
 from gymnasium.error import DependencyNotInstalled
 
@@ -154,6 +153,8 @@ def test_importing_the_package_leaves_pillow_and_pygame_alone():
 
 
 def test_the_window_shows_the_picture():
+    import pygame
+
     env = gym.make("TicTacToe-v0", render_mode="human").unwrapped
     env.reset(seed=0)
     marks = env.get_state()["board"]
@@ -164,6 +165,8 @@ def test_the_window_shows_the_picture():
 
 
 def test_closing_the_window_does_not_stop_training():
+    import pygame
+
     env, unseen = gym.make("Tiles2048-v0", render_mode="human"), gym.make("Tiles2048-v0")
     env.reset(seed=0), unseen.reset(seed=0)
     assert pygame.display.get_init()
@@ -179,6 +182,8 @@ def test_closing_the_window_does_not_stop_training():
 
 def shown():
     """Return what the window shows, or None if there is none."""
+    import pygame
+
     if not pygame.display.get_init():
         return None
     return pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)

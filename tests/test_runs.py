@@ -54,6 +54,14 @@ def trained(tmp_path_factory):
     return folder
 
 
+def test_a_run_needs_no_library_that_its_agent_does_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "PACKAGES", (*runs.PACKAGES, "no-such-package"))
+    runs.begin(tmp_path, {}, runs.Budget(games=1))
+    versions = json.loads((tmp_path / "config.json").read_text())["versions"]
+    assert versions.keys() >= {"numpy", "tile-envs"}
+    assert "no-such-package" not in versions
+
+
 def test_a_run_leaves_its_settings_its_progress_and_its_table(trained):
     config = json.loads((trained / "config.json").read_text())
     assert config["agent"] == "qtable"

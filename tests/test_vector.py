@@ -10,6 +10,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import RecordVideo
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from packaging.version import Version
 from scipy.stats import chisquare
 from test_envs import IDS, VARIANTS
 
@@ -192,7 +193,19 @@ def test_games_that_are_over_need_a_reset_when_autoreset_is_disabled(env_id):
 
 
 @every_id
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        AutoresetMode.NEXT_STEP,
+        pytest.param(
+            AutoresetMode.SAME_STEP,
+            marks=pytest.mark.skipif(
+                Version(gym.__version__) < Version("1.4"),
+                reason="before Gymnasium 1.4 the wrapper omits each game's first step here",
+            ),
+        ),
+    ],
+)
 def test_episode_statistics_are_recorded(env_id, mode):
     envs = RecordEpisodeStatistics(make_vec(env_id, 8, autoreset_mode=mode))
     envs.reset(seed=0)
@@ -225,6 +238,8 @@ def test_rendering_gives_one_frame_a_game(env_id):
 def test_videos_are_recorded(env_id, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # moviepy and its encoder warn about their own affairs
+        import moviepy  # noqa: F401
+
         env = RecordVideo(gym.make(env_id, render_mode="rgb_array"), str(tmp_path / "one"))
         _, info = env.reset(seed=0)
         for _ in range(5):

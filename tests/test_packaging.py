@@ -1,0 +1,111 @@
+"""What is distributed: all of the repository as source, and the two packages as a wheel."""
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from test_extras import pyproject
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("tile_envs", "baselines")
+
+# What a person does first, in an environment with the core dependencies.
+FIRST_STEPS = """
+import gymnasium as gym, numpy as np, sys, tile_envs
+from tile_envs.wrappers import MaskInObservation
+from tile_envs.wrappers.vector import OneHotPlanes
+
+env = MaskInObservation(gym.make("Tiles2048-v0", render_mode="rgb_array"))
+observation, info = env.reset(seed=0)
+env.step(int(info["action_mask"].argmax()))
+assert env.render().dtype == np.uint8
+envs = OneHotPlanes(gym.make_vec("Tiles2584-v0", num_envs=4))
+envs.reset(seed=0)
+envs.step(envs.unwrapped.sample_legal_actions())
+assert gym.make("TicTacToe-v0").reset(seed=0)[0].shape == (3, 3)
+assert "site-packages" in tile_envs.__file__
+assert not {"torch", "numba", "scipy", "pygame"} & set(sys.modules)
+"""
+
+
+def call(*command, **options):
+    return subprocess.run([*map(str, command)], capture_output=True, text=True, **options)
+
+
+def uv(*arguments):
+    return call(sys.executable, "-m", "uv", *arguments)
+
+
+def test_the_listed_packages_are_those_that_are_there():
+    folders = {
+        ".".join(init.parent.relative_to(ROOT).parts)
+        for package in PACKAGES
+        for init in (ROOT / package).rglob("__init__.py")
+    }
+    listed = pyproject()["tool"]["setuptools"]["packages"]
+    assert sorted(listed) == sorted(folders)
+
+
+@pytest.fixture(scope="module")
+def tracked():
+    done = call("git", "ls-files", cwd=ROOT)
+    if done.returncode:
+        pytest.skip("no clone of the repository")
+    return set(done.stdout.splitlines())
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Return the folder with the source distribution and the wheel that is built from it."""
+    pytest.importorskip("uv")
+    folder = tmp_path_factory.mktemp("dist")
+    done = uv("build", "--out-dir", folder, ROOT)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def only(folder, pattern):
+    (path,) = folder.glob(pattern)
+    return path
+
+
+@pytest.mark.slow
+def test_the_source_distribution_has_all_that_is_tracked(built, tracked):
+    with tarfile.open(only(built, "*.tar.gz")) as archive:
+        files = {member.name.partition("/")[2] for member in archive if member.isfile()}
+    made = {"PKG-INFO", "setup.cfg"}
+    made |= {name for name in files if name.startswith("tile_envs.egg-info/")}
+    assert files - made == tracked
+
+
+@pytest.mark.slow
+def test_the_wheel_has_the_packages_and_nothing_else(built, tracked):
+    with zipfile.ZipFile(only(built, "*.whl")) as archive:
+        files = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert files == {name for name in tracked if name.partition("/")[0] in PACKAGES}
+
+
+@pytest.mark.slow
+def test_the_metadata_is_what_package_indexes_take(built):
+    done = uv("tool", "run", "twine", "check", "--strict", *built.glob("tile_envs-*"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("PASSED") == 2
+
+
+@pytest.mark.slow
+def test_the_wheel_works_with_the_core_dependencies_alone(built, tmp_path):
+    assert uv("venv", tmp_path / "venv", "--python", sys.executable).returncode == 0
+    python = tmp_path / "venv" / "bin" / "python"
+    done = uv("pip", "install", "--python", python, only(built, "*.whl"))
+    assert done.returncode == 0, done.stderr
+    done = call(python, "-W", "error", "-c", FIRST_STEPS, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = call(python, "-m", "tile_envs.play", "--help", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    for command in (["baselines"], ["baselines", "train", "ntuple"]):
+        done = call(python, "-m", *command, cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr == "error: tyro is not installed: pip install 'tile-envs[baselines]'\n"
