@@ -1,4 +1,23 @@
-"""Adapters for reinforcement learning libraries that take no Gymnasium environments as they are.
+"""How to plug the environments into reinforcement learning libraries.
+
+Modules of this package hold what a library needs beyond a wrapper, with a program for it in the
+docstring:
+
+- `tile_envs.plug.sb3`: Stable-Baselines3 and sb3-contrib
+- `tile_envs.plug.rl_zoo3`: rl-zoo3
+- `tile_envs.plug.rllib`: RLlib
+- `tile_envs.plug.pettingzoo`: tic-tac-toe for PettingZoo
+- `tile_envs.plug.openspiel`: agents in the games of OpenSpiel
+
+For TorchRL and Tianshou, below, wrappers are enough.  `benchmarks/plug/cleanrl_ppo.py` is a PPO in
+plain torch.
+
+LightZero 0.2.0 and PufferLib 3.0.0 could not be installed by pip beside Gymnasium 1.4, so what
+follows of them has not been run.  LightZero expects observations `{"observation", "action_mask",
+"to_play"}`: `MaskInObservation` gives the first two; `to_play` is -1 in a game for one player, and
+its `step` returns four values and the return of the game in `info["eval_episode_return"]`.
+PufferLib's `GymnasiumPufferEnv` takes a single environment, and has no masks of its own:
+`MaskInObservation` brings them to the policy.
 
 ## TorchRL
 
