@@ -257,3 +257,17 @@ def test_videos_are_recorded(env_id, tmp_path):
             envs.step(envs.unwrapped.sample_legal_actions())
         envs.close()
     assert len(list(tmp_path.rglob("*.mp4"))) >= 2
+
+
+@every_id
+def test_last_infos_are_zero_for_games_that_go_on(env_id):
+    envs = make_vec(env_id, 5, autoreset_mode="SameStep")
+    envs.reset(seed=0)
+    seen = 0
+    for _ in range(300):
+        *_, infos = envs.step(envs.sample_legal_actions())
+        if "final_info" in infos:
+            ended = infos["_final_info"]
+            assert not any(values[~ended].any() for values in infos["final_info"].values())
+            seen += int((~ended).sum())
+    assert seen > 10

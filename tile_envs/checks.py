@@ -80,7 +80,8 @@ def checked_actions(actions: ArrayLike, num_envs: int, n: int) -> NDArray[np.int
             f"got shape {array.shape} and dtype {array.dtype}."
         )
     wide = array.astype(np.int64, copy=False)
-    if wide.view(np.uint64).max() >= n:  # seen as unsigned, a negative number is a large one
+    # Seen as unsigned, a negative number is a large one.
+    if np.maximum.reduce(wide.view(np.uint64)) >= n:
         game = int(np.flatnonzero((wide < 0) | (wide >= n))[0])
         raise ValueError(
             f"actions must be integers from 0 to {n - 1} (the space is Discrete({n})), "

@@ -217,7 +217,7 @@ class GameVectorEnv(
         """
         actions = checked_actions(actions, self.num_envs, self.game.n_actions)
         due = self._ended  # the games that this step resets
-        some_due = bool(due.any())
+        some_due = np.count_nonzero(due) > 0  # faster than `any`
         if not self._started or (some_due and self.autoreset_mode is AutoresetMode.DISABLED):
             self._refuse()
 
@@ -237,7 +237,7 @@ class GameVectorEnv(
         self._ended = terminations | truncations
 
         infos: Info = {}
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and self._ended.any():
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and np.count_nonzero(self._ended):
             games = np.flatnonzero(self._ended)
             infos = self._final_infos(games)
             self._begin(games)
@@ -387,10 +387,13 @@ class GameVectorEnv(
         final_obs = np.full(self.num_envs, None, dtype=object)
         for game, observation in zip(games, self._observations(games), strict=True):
             final_obs[game] = observation
+        final_info = self._keyed_infos(ended)
+        for values in final_info.values():
+            values[~ended] = 0  # as Gymnasium has it
         return {
             "final_obs": final_obs,
             "_final_obs": ended.copy(),
-            "final_info": self._keyed_infos(ended),
+            "final_info": final_info,
             "_final_info": ended,
         }
 

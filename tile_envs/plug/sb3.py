@@ -182,7 +182,8 @@ class SB3VecEnv(VecEnv):
         ends = terminations | truncations
         self._returns += rewards
         self._lengths += 1
-        if ends.any():
+        n_ended = int(np.count_nonzero(ends))
+        if n_ended:
             final, since = found["final_info"], round(time.time() - self._built, 6)
             last = {name: values for name, values in final.items() if not name.startswith("_")}
             truncated = truncations & ~terminations
@@ -198,7 +199,7 @@ class SB3VecEnv(VecEnv):
                     "t": since,
                 }
             self._returns[ends], self._lengths[ends] = 0, 0
-            self.episodes += int(ends.sum())
+            self.episodes += n_ended
         self.seconds += time.perf_counter() - began
         return observations, rewards.astype(np.float32), ends, infos
 

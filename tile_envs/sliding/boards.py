@@ -39,8 +39,8 @@ def pack(boards: Boards) -> Lines:
     n, n_rows, n_columns = boards.shape
     wide = boards.transpose(1, 2, 0).astype(np.int64)
     lines = np.zeros((2, MAX_SIDE, n), np.int64)
-    lines[0, :n_rows] = (wide << _PLACES[:n_columns]).sum(axis=1)
-    lines[1, :n_columns] = (wide << _PLACES[:n_rows, None]).sum(axis=0)
+    lines[0, :n_rows] = np.add.reduce(wide << _PLACES[:n_columns], axis=1)
+    lines[1, :n_columns] = np.add.reduce(wide << _PLACES[:n_rows, None], axis=0)
     return lines
 
 

@@ -163,7 +163,7 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
         lines = batch.pack(boards)
         self._lines[:, :, games] = lines
         self._legal[games] = batch.legal(self._tables, lines)
-        self._largest[games] = boards.reshape(len(boards), -1).max(axis=1)
+        self._largest[games] = np.maximum.reduce(boards.reshape(len(boards), -1), axis=1)
 
     def _positions(self) -> dict[str, Any]:
         return {"board": self._observations(EVERY_GAME), "score": self._scores.copy()}
