@@ -11,6 +11,7 @@ import pytest
 from interrupting import interrupted
 
 from baselines import load, runs
+from baselines.arrays import write_arrays
 
 COMMAND = (sys.executable, "-m", "baselines")
 
@@ -60,6 +61,12 @@ def test_a_run_needs_no_library_that_its_agent_does_not(tmp_path, monkeypatch):
     versions = json.loads((tmp_path / "config.json").read_text())["versions"]
     assert versions.keys() >= {"numpy", "tile-envs"}
     assert "no-such-package" not in versions
+
+
+def test_arrays_of_objects_are_not_written(tmp_path):
+    with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+        write_arrays(tmp_path / "arrays.npz", {"objects": np.array([{}], object)})
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_run_leaves_its_settings_its_progress_and_its_table(trained):
