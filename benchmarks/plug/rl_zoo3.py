@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import gymnasium as gym
+import numpy as np
+
 from benchmarks.plug.clients import Client, Row, Training, installed, trained_row
 from benchmarks.plug.sb3 import SEED, Replacing
+from tile_envs.wrappers.transforms import Planes
 
 CLIENT = Client("rl-zoo3", "rl_zoo3", "rl_zoo3", "PPO", "Tiles2048-v0", "single", "")
 
@@ -44,4 +48,5 @@ def _trained() -> tuple[Any, Training | None]:
         with patch.object(sys, "argv", command.split()):
             train()
         (model,) = Path(folder).rglob(f"{CLIENT.env}.zip")
-        return Replacing(PPO.load(model)), None
+        planes = Planes(gym.make(CLIENT.env).observation_space, np.uint8)
+        return Replacing(PPO.load(model), lambda boards: planes(boards, {})), None

@@ -7,6 +7,7 @@ random legal ones before they reach the game, in training and in play.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -111,21 +112,21 @@ class Replacing:
 
     Args:
         model: The model.
-
-    Attributes:
-        replaced: The number of actions that were replaced.
+        observed: Turns boards into what the model observes.
     """
 
-    def __init__(self, model: Any) -> None:
-        self._model, self._rng, self.replaced = model, np.random.default_rng(SEED), 0
+    def __init__(
+        self, model: Any, observed: Callable[[NDArray[Any]], NDArray[Any]] = lambda boards: boards
+    ) -> None:
+        self._model, self._observed = model, observed
+        self._rng = np.random.default_rng(SEED)
 
     def predict(
         self, observation: NDArray[Any], action_masks: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
         """Return an action for each observation `(n, R, C)`."""
-        actions = self._model.predict(observation, deterministic=True)[0].copy()
+        actions: NDArray[np.int64]
+        actions = self._model.predict(self._observed(observation), deterministic=True)[0].copy()
         illegal = ~action_masks[np.arange(len(actions)), actions]
         actions[illegal] = legal_choices(self._rng, action_masks[illegal])
-        self.replaced += int(illegal.sum())
-        chosen: NDArray[np.int64] = actions
-        return chosen
+        return actions
