@@ -14,11 +14,13 @@ _SHARED: dict[str, Any] = {
     "policy": "MlpPolicy",
     "n_envs": 16,
     "n_steps": 128,
-    "batch_size": 512,
-    "n_epochs": 4,
-    "learning_rate": 1e-3,
-    "ent_coef": 0.01,
-    "policy_kwargs": {"net_arch": [128, 128]},
+    "batch_size": 256,
+    "n_epochs": 8,
+    "learning_rate": 5e-4,
+    "gae_lambda": 0.9,
+    "ent_coef": 0.005,
+    "normalize": {"norm_obs": False, "norm_reward": True},
+    "policy_kwargs": {"net_arch": [256, 256]},
 }
 _WRAPPERS = ["tile_envs.wrappers.ReplaceIllegal", "tile_envs.wrappers.OneHotPlanes"]
 _SLIDING = _SHARED | {
