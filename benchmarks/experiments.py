@@ -304,24 +304,34 @@ MEASURES = (
 
 # Libraries that train on the environments: name, module, extra, and the minutes that it takes.
 
-PLUGS = tuple(
-    Measure(
-        *("plug", library, f"benchmarks.plug.{module}"),
-        measures=(library,),
-        options={"episodes": 1_000},
-        extra=extra,
-        cost=cost,
-    )
-    for library, module, extra, cost in (
-        ("Stable-Baselines3", "sb3", "sb3", 30),
-        ("rl-zoo3", "rl_zoo3", "rl-zoo3", 5),
-        ("RLlib", "rllib", "rllib", 20),
-        ("TorchRL", "torchrl", "torchrl", 20),
-        ("Tianshou", "tianshou", "tianshou", 10),
-        ("CleanRL style", "cleanrl", "baselines", 11),
-        ("PettingZoo", "pettingzoo", "pettingzoo", 2),
-        ("OpenSpiel", "openspiel", "openspiel", 2),
-    )
+PLUGS = (
+    *(
+        Measure(
+            *("plug", library, "benchmarks.plug.training"),
+            measures=(library,),
+            options={"module": module, "episodes": 1_000},
+            extra=extra,
+            cost=cost,
+        )
+        for library, module, extra, cost in (
+            ("Stable-Baselines3", "sb3", "sb3", 30),
+            ("rl-zoo3", "rl_zoo3", "rl-zoo3", 4),
+            ("RLlib", "rllib", "rllib", 15),
+            ("TorchRL", "torchrl", "torchrl", 10),
+            ("Tianshou", "tianshou", "tianshou", 5),
+            ("CleanRL style", "cleanrl", "baselines", 11),
+        )
+    ),
+    *(
+        Measure(
+            *("plug", library, f"benchmarks.plug.{extra}"),
+            measures=(library,),
+            options={"episodes": 1_000},
+            extra=extra,
+            cost=cost,
+        )
+        for library, extra, cost in (("PettingZoo", "pettingzoo", 3), ("OpenSpiel", "openspiel", 4))
+    ),
 )
 
 EXPERIMENTS: tuple[Experiment | Measure, ...] = (

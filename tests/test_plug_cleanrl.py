@@ -11,6 +11,7 @@ from torch.distributions import Categorical
 from baselines.evaluation import play
 from benchmarks.plug import cleanrl, cleanrl_ppo
 from benchmarks.plug.cleanrl_ppo import Agent, Args, rollouts, train
+from benchmarks.plug.training import keys, rows
 
 SMALL = {"num_envs": 32, "num_steps": 64, "width": 16, "minutes": float("inf")}
 GAMES = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
@@ -141,7 +142,7 @@ def test_five_minutes_of_one_core_learn_2048():
 @pytest.mark.slow
 def test_the_benchmark_makes_the_rows_that_it_names(monkeypatch):
     monkeypatch.setattr(cleanrl, "MINUTES", dict.fromkeys(cleanrl.MINUTES, 0.1))
-    named, made = cleanrl.keys(50), cleanrl.rows(50)
+    named, made = keys("cleanrl", 50), rows("cleanrl", 50)
     assert [row["env"] for row in named] == GAMES
     for key, row in zip(named, made, strict=True):
         assert key.items() <= row.items()

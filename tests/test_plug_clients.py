@@ -8,8 +8,9 @@ from baselines.registry import make_agent
 from baselines.task import Task
 from benchmarks.experiments import PLUGS
 from benchmarks.plug import clients
-from benchmarks.plug.clients import Client, Training, trained_row
+from benchmarks.plug.clients import Client, Training
 from benchmarks.plug.counting import counted
+from benchmarks.plug.training import trained_row
 from benchmarks.results import KEYS
 from benchmarks.run import listed, run
 
@@ -48,7 +49,8 @@ def test_steps_and_illegal_actions_are_counted(mode):
 
 @pytest.mark.parametrize("elsewhere", [None, Training(1000, 2.5, 3)])
 def test_a_row_tells_the_training_and_the_play(elsewhere):
-    def train():
+    def train(client):
+        assert client is CLIENT
         env = gym.make("Tiles2048-v0")
         env.reset()
         env.step(env.action_space.sample(env.unwrapped.action_masks().astype(np.int8)))

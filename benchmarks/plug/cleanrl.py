@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from benchmarks.plug.clients import Client, Row, Training, installed, trained_row
+from benchmarks.plug.clients import Client, Training
 from tile_envs.agents import Agent
 
 MINUTES = {"Tiles2048-v0": 5.0, "Tiles2584-v0": 5.0, "TicTacToe-v0": 0.5}
@@ -25,33 +23,10 @@ CLIENTS = [
 ]
 
 
-def keys(episodes: int) -> list[Row]:
-    """Return the columns that name each row; none without torch.
+def train(client: Client) -> tuple[Agent, Training | None]:
+    """Train a client; return its agent."""
+    from benchmarks.plug import cleanrl_ppo
 
-    Args:
-        episodes: The number of games of each evaluation.
-    """
-    return [client.key for client in CLIENTS if installed(client)]
-
-
-def rows(episodes: int) -> list[Row]:
-    """Train on each game, on one thread, and evaluate.
-
-    Args:
-        episodes: The number of games of each evaluation.
-
-    Returns:
-        A row for each game.
-    """
-    return [
-        trained_row(client, partial(_trained, client.env, MINUTES[client.env]), episodes)
-        for client in CLIENTS
-        if installed(client)
-    ]
-
-
-def _trained(env: str, minutes: float) -> tuple[Agent, Training | None]:
-    from benchmarks.plug.cleanrl_ppo import Args, train
-
-    agent, _ = train(Args(env, SEED, minutes))
+    minutes = MINUTES[client.env]
+    agent, _ = cleanrl_ppo.train(cleanrl_ppo.Args(client.env, SEED, minutes))
     return agent, None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -12,13 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import tile_envs  # noqa: F401 # registers the games
-from baselines.evaluation import interval, play
-from baselines.registry import make_agent
-from baselines.task import Task
-from benchmarks.plug.counting import counted
+from baselines.evaluation import interval
 from benchmarks.speed.turns import machine
-from tile_envs.agents import Agent
 
 Row = dict[str, Any]
 
@@ -73,29 +66,6 @@ class Training:
 def installed(client: Client) -> bool:
     """Tell whether a client's library is there."""
     return find_spec(client.module) is not None
-
-
-def trained_row(
-    client: Client, train: Callable[[], tuple[Agent, Training | None]], episodes: int
-) -> Row:
-    """Train a client, let it play a fixed list of games, and return its row.
-
-    Args:
-        client: The client.
-        train: Returns the agent that has learned, and what other processes have counted; None if
-            it has played in this one.
-        episodes: The number of games.
-    """
-    began = time.perf_counter()
-    with counted() as count:
-        agent, training = train()
-    minutes = (time.perf_counter() - began) / 60
-    training = training or Training(count.steps, minutes, count.illegal)
-    with counted() as playing:
-        results = play(agent, client.env, episodes=episodes, seed=SEED).returns
-    random = make_agent("random", Task.of(client.env).game, SEED)
-    at_random = play(random, client.env, episodes=episodes, seed=SEED).returns
-    return client_row(client, results, at_random, playing.illegal, training)
 
 
 def client_row(

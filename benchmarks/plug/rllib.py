@@ -9,14 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.plug.clients import Client, Row, Training, installed, trained_row
+from benchmarks.plug.clients import Client, Row, Training
 from benchmarks.plug.counting import Count, counted
 from tile_envs import wrappers
 from tile_envs.plug.rllib import masked
@@ -62,30 +61,10 @@ CLIENTS = [
 ]
 
 
-def keys(episodes: int) -> list[Row]:
-    """Return the columns that name each row; none without the library.
-
-    Args:
-        episodes: The number of games of each evaluation.
-    """
-    return [client.key for client in CLIENTS if installed(client)]
-
-
-def rows(episodes: int) -> list[Row]:
-    """Train on each game, and evaluate.
-
-    Args:
-        episodes: The number of games of each evaluation.
-
-    Returns:
-        A row for each client.
-    """
-    made = []
-    for client in filter(installed, CLIENTS):
-        with _ray():
-            train = partial(_trained, client.env, client.games)
-            made.append(trained_row(client, train, episodes))
-    return made
+def train(client: Client) -> tuple[Policy, Training]:
+    """Train a client in worker processes; return its agent, and what the workers have counted."""
+    with _ray():
+        return _trained(client.env, client.games)
 
 
 def _trained(env: str, kind: str) -> tuple[Policy, Training]:

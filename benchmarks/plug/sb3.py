@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.plug.clients import Client, Row, Training, installed, trained_row
+from benchmarks.plug.clients import Client, Row, Training
 from tile_envs.wrappers.transforms import legal_choices
 
 N_ENVS = 64
@@ -55,32 +54,8 @@ CLIENTS = [
 ]
 
 
-def keys(episodes: int) -> list[Row]:
-    """Return the columns that name each row; none without the library.
-
-    Args:
-        episodes: The number of games of each evaluation.
-    """
-    return [client.key for client in CLIENTS if installed(client)]
-
-
-def rows(episodes: int) -> list[Row]:
-    """Train each algorithm on each game, and evaluate it.
-
-    Args:
-        episodes: The number of games of each evaluation.
-
-    Returns:
-        A row for each.
-    """
-    return [
-        trained_row(client, partial(_trained, client.algorithm, client.env), episodes)
-        for client in CLIENTS
-        if installed(client)
-    ]
-
-
-def _trained(algorithm: str, env: str) -> tuple[Any, Training | None]:
+def train(client: Client) -> tuple[Any, Training | None]:
+    """Train a client; return its agent."""
     import sb3_contrib
     import stable_baselines3
     import torch
@@ -88,6 +63,7 @@ def _trained(algorithm: str, env: str) -> tuple[Any, Training | None]:
     from tile_envs.plug.sb3 import BoardFeatures, make_sb3
     from tile_envs.wrappers import vector
 
+    algorithm, env = client.algorithm, client.env
     torch.set_num_threads(1)  # more only wait for each other with networks as small as these
     kinds: list[Any] = [] if env == "TicTacToe-v0" else [vector.Log2Reward]
     has_masks = algorithm == "MaskablePPO"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from benchmarks.plug.clients import Client, Row, Training, installed, trained_row
+from benchmarks.plug.clients import Client, Training
 from tile_envs.wrappers import Log2Reward, MaskInObservation
 
 if TYPE_CHECKING:
@@ -40,32 +40,8 @@ CLIENTS = [
 ]
 
 
-def keys(episodes: int) -> list[Row]:
-    """Return the columns that name each row; none without the library.
-
-    Args:
-        episodes: The number of games of each evaluation.
-    """
-    return [client.key for client in CLIENTS if installed(client)]
-
-
-def rows(episodes: int) -> list[Row]:
-    """Train each algorithm, and evaluate it.
-
-    Args:
-        episodes: The number of games of each evaluation.
-
-    Returns:
-        A row for each.
-    """
-    return [
-        trained_row(client, partial(_trained, client.algorithm), episodes)
-        for client in CLIENTS
-        if installed(client)
-    ]
-
-
-def _trained(algorithm: str) -> tuple[Any, Training | None]:
+def train(client: Client) -> tuple[Any, Training | None]:
+    """Train a client; return its agent."""
     import numpy as np
     import torch
 
@@ -74,9 +50,9 @@ def _trained(algorithm: str) -> tuple[Any, Training | None]:
     torch.set_num_threads(1)  # more only wait for each other with networks as small as these
     torch.manual_seed(SEED)
     np.random.seed(SEED)  # noqa: NPY002 # Tianshou explores with these numbers
-    train = train_ppo if algorithm == "PPO" else train_dqn
+    learn = train_ppo if client.algorithm == "PPO" else train_dqn
     with warnings.catch_warnings(action="ignore"):
-        network = train(STEPS[algorithm])
+        network = learn(STEPS[client.algorithm])
     return Preferring(network), None
 
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from benchmarks.plug.clients import Client, Row, Training, installed, trained_row
+from benchmarks.plug.clients import Client, Training
 from tile_envs import wrappers
 from tile_envs.wrappers import vector
 
@@ -44,32 +43,8 @@ CLIENTS = [
 ]
 
 
-def keys(episodes: int) -> list[Row]:
-    """Return the columns that name each row; none without the library.
-
-    Args:
-        episodes: The number of games of each evaluation.
-    """
-    return [client.key for client in CLIENTS if installed(client)]
-
-
-def rows(episodes: int) -> list[Row]:
-    """Train each algorithm, and evaluate it.
-
-    Args:
-        episodes: The number of games of each evaluation.
-
-    Returns:
-        A row for each.
-    """
-    return [
-        trained_row(client, partial(_trained, client), episodes)
-        for client in CLIENTS
-        if installed(client)
-    ]
-
-
-def _trained(client: Client) -> tuple[Any, Training | None]:
+def train(client: Client) -> tuple[Any, Training | None]:
+    """Train a client; return its agent."""
     import torch
 
     from benchmarks.plug.networks import Preferring
