@@ -269,12 +269,17 @@ def test_vector_wrappers_pass_on_what_the_environments_offer(mode):
 def test_wrappers_in_the_wrong_order_are_refused(make, kinds):
     with pytest.raises(ValueError, match="wrap the environment before MaskInObservation"):
         kinds.FlatObservation(kinds.MaskInObservation(make()))
-    with pytest.raises(ValueError, match="wrap the environment before other observation"):
+    with pytest.raises(ValueError, match="leave out other wrappers of observations"):
         kinds.OneHotPlanes(kinds.FlatObservation(make()))
     with pytest.raises(ValueError, match=r"make it PenalizeIllegal\(Log2Reward\(env\)\)"):
         kinds.Log2Reward(kinds.OneHotPlanes(kinds.PenalizeIllegal(make(), 1)))
     with pytest.raises(ValueError, match=r"make it PenalizeIllegal\(ReplaceIllegal\(env\)\)"):
         kinds.ReplaceIllegal(kinds.PenalizeIllegal(make(), 1))
+    twice = {"Log2Reward": (), "ReplaceIllegal": (), "PenalizeIllegal": (1,)}
+    for name, arguments in twice.items():
+        once = getattr(kinds, name)(make(), *arguments)
+        with pytest.raises(ValueError, match=f"has {name} around it already: leave one out"):
+            getattr(kinds, name)(kinds.OneHotPlanes(once), *arguments)
     for penalty in (-1, np.nan, np.inf, "1", True):
         with pytest.raises(ValueError, match="penalty must be a finite number of at least 0"):
             kinds.PenalizeIllegal(make(), penalty)
@@ -283,10 +288,14 @@ def test_wrappers_in_the_wrong_order_are_refused(make, kinds):
 def test_wrappers_of_the_other_kind_are_refused():
     env, envs = gym.make("Tiles2048-v0"), gym.make_vec("Tiles2048-v0", 2)
     for name in ("OneHotPlanes", "ReplaceIllegal"):
-        with pytest.raises(ValueError, match=f"of Env, got .*: tile_envs.wrappers.vector.{name}"):
+        with pytest.raises(
+            ValueError, match=f"of Env, got .*: use tile_envs.wrappers.vector.{name}"
+        ):
             getattr(wrappers, name)(envs)
     for name in ("FlatObservation", "Log2Reward"):
-        with pytest.raises(ValueError, match=f"of VectorEnv, got .*: tile_envs.wrappers.{name}"):
+        with pytest.raises(
+            ValueError, match=f"of VectorEnv, got .*: use tile_envs.wrappers.{name}"
+        ):
             getattr(vector, name)(env)
 
 
@@ -295,6 +304,10 @@ def test_wrappers_refuse_what_they_cannot_wrap():
     for wrap in (wrappers.ReplaceIllegal, wrappers.Log2Reward):
         with pytest.raises(ValueError, match=f"{wrap.__name__} wraps environments of tile_envs"):
             wrap(gym.make("CartPole-v1"))
+    with pytest.raises(ValueError, match=r"gym\.make_vec\(id, n\) without vectorization_mode"):
+        vector.ReplaceIllegal(gym.make_vec("Tiles2048-v0", 2, vectorization_mode="sync"))
+    with pytest.raises(ValueError, match='needs info\\["action_mask"\\]'):
+        wrappers.MaskInObservation(gym.make("CartPole-v1")).reset()
     with pytest.raises(ValueError, match="one-hot planes are made of boards"):
         wrappers.OneHotPlanes(wrappers.OneHotPlanes(env))
     with pytest.raises(ValueError, match="must differ"):

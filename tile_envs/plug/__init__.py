@@ -50,7 +50,7 @@ in the mode "NextStep", in which TorchRL loses the last observations of games.
 ## Tianshou
 
 DQN on eight single games side by side.  It finds the board and the mask under the keys `obs` and
-`mask` of the observations.
+`mask` of the observations.  Each epoch plays 2,048 steps, then makes as many updates.
 
     import gymnasium as gym
     from tianshou.algorithm.modelfree.dqn import DQN, DiscreteQLearningPolicy

@@ -2,7 +2,7 @@
 
 The module has what those of PettingZoo's own games have: `env()` is the game in PettingZoo's
 wrappers, `raw_env()` the game alone.  There is no parallel environment, as the agents take turns.
-Importing it also registers `tile_envs/tictactoe-v0` for `pettingzoo.make` of PettingZoo 1.27.
+Importing it also registers it: `pettingzoo.make("aec", "tile_envs/tictactoe-v0")`, since 1.27.
 
 ## PettingZoo
 

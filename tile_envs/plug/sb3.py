@@ -90,6 +90,13 @@ def make_sb3(
     Raises:
         ValueError: If an argument is not as described.
     """
+    if "autoreset_mode" in options:
+        raise ValueError(
+            "make_sb3 resets ended games in the same step, as Stable-Baselines3 expects: leave out "
+            f"autoreset_mode, got {options['autoreset_mode']!r}."
+        )
+    if callable(wrappers):
+        raise ValueError(f"wrappers must be a list, got {wrappers!r}.")
     envs: Any = gym.make_vec(env_id, n_envs, autoreset_mode="SameStep", **options)
     for wrap in wrappers:
         envs = wrap(envs)

@@ -103,7 +103,7 @@ class MaskInObservation(_TransformObservation):
     |---|---|---|---|
     | PettingZoo, LightZero (the defaults) | `"observation"` | `"action_mask"` | `int8` |
     | RLlib | `"observations"` | `"action_mask"` | `float32` |
-    | Tianshou | `"obs"` | `"mask"` | `bool` |
+    | Tianshou | `"obs"` | `"mask"` | `int8` or `bool` |
     | TorchRL | `"observation"` | `"action_mask"` | `bool` |
 
     Args:
@@ -147,7 +147,8 @@ class Log2Reward(_Wrapper):
         env: An environment of a sliding game.
 
     Raises:
-        ValueError: If the game is tic-tac-toe, or the rewards are no longer those of the game.
+        ValueError: If the game is tic-tac-toe, or the environment has `PenalizeIllegal` or this
+            wrapper around it already.
     """
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
@@ -213,6 +214,7 @@ class PenalizeIllegal(_CountIllegal):
 
     def __init__(self, env: gym.Env[Any, Any], penalty: float) -> None:
         super().__init__(env)
+        check_inside(env, "PenalizeIllegal")
         self._penalty = checked_penalty(penalty)
         RecordConstructorArgs.__init__(self, penalty=self._penalty)
 
@@ -224,7 +226,8 @@ class ReplaceIllegal(_CountIllegal):
     """Plays a random legal action in place of each illegal one, for algorithms without masks.
 
     `info["illegal_actions"]` counts the replaced actions of the present game; no illegal action
-    reaches the game.  `reset(seed=…)` seeds the choice.
+    reaches the game.  The algorithm learns as if the game had answered its own action, so masks are
+    better where an algorithm takes them.  `reset(seed=…)` seeds the choice.
 
     Args:
         env: Any environment of this package, or one wrapped already.

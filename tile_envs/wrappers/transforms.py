@@ -38,7 +38,7 @@ class Planes:
         ):
             raise ValueError(
                 f"one-hot planes are made of boards, Box(…, (R, C), integers), got {space}: "
-                "wrap the environment before other observation wrappers."
+                "leave out other wrappers of observations, or put them outside."
             )
         low, high = int(space.low.min()), int(space.high.max())
         self.values = np.array([*range(high + 1), *range(low, 0)], space.dtype)
@@ -106,6 +106,11 @@ class MaskBeside:
     def __call__(self, observations: Any, infos: dict[str, Any]) -> dict[str, Any]:
         """Put observations and `infos["action_mask"]` together."""
         observation_key, mask_key = self._keys
+        if "action_mask" not in infos:
+            raise ValueError(
+                'MaskInObservation needs info["action_mask"], which the environments of tile_envs '
+                f"give, got the entries {', '.join(infos) or 'of none'}."
+            )
         mask = infos["action_mask"].astype(self._dtype)
         return {observation_key: observations, mask_key: mask}
 
@@ -157,7 +162,7 @@ def check_kind(env: Any, kind: type, wrapper: str, other: str) -> None:
     if not isinstance(env, kind):
         raise ValueError(
             f"{wrapper} wraps an instance of {kind.__name__}, got {type(env).__name__}: "
-            f"{other}.{wrapper} is for the other kind."
+            f"use {other}.{wrapper}."
         )
 
 
@@ -168,7 +173,10 @@ def check_is_game(env: Any, wrapper: str) -> None:
         ValueError: If it is another.
     """
     if not hasattr(env.unwrapped, "game"):
-        raise ValueError(f"{wrapper} wraps environments of tile_envs, got {env}.")
+        raise ValueError(
+            f"{wrapper} wraps environments of tile_envs, native ones where they are many, got "
+            f"{env}: make it by gym.make(id), or by gym.make_vec(id, n) without vectorization_mode."
+        )
 
 
 def check_has_score(env: Any) -> None:
@@ -183,15 +191,18 @@ def check_has_score(env: Any) -> None:
         raise ValueError(f"log2 rewards are for the sliding games, got {env}.")
 
 
-def check_inside(env: Any, wrapper: str, outer: str) -> None:
-    """Check that an environment is not wrapped by what belongs outside of a wrapper.
+def check_inside(env: Any, wrapper: str, outer: str = "") -> None:
+    """Check that an environment has not got a wrapper yet, nor one that belongs outside of it.
 
     Raises:
-        ValueError: If it is.
+        ValueError: If it has.
     """
     while env is not env.unwrapped:
-        if type(env).__name__ == outer:
+        name = type(env).__name__
+        if name == outer:
             raise ValueError(f"{wrapper} belongs inside {outer}: make it {outer}({wrapper}(env)).")
+        if name == wrapper:
+            raise ValueError(f"the environment has {wrapper} around it already: leave one out.")
         env = env.env
 
 

@@ -222,6 +222,7 @@ class PenalizeIllegal(_CountIllegal):
 
     def __init__(self, env: AnyVectorEnv, penalty: float) -> None:
         super().__init__(env)
+        check_inside(env, "PenalizeIllegal")
         self._penalty = checked_penalty(penalty)
 
     def _rewarded(self, rewards: NDArray[Any], illegal: Bools) -> NDArray[Any]:
