@@ -75,7 +75,8 @@ def _trained(algorithm: str) -> tuple[Any, Training | None]:
     torch.manual_seed(SEED)
     np.random.seed(SEED)  # noqa: NPY002 # Tianshou explores with these numbers
     train = train_ppo if algorithm == "PPO" else train_dqn
-    with warnings.catch_warnings(action="ignore"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         network = train(STEPS[algorithm])
     return Preferring(network), None
 
