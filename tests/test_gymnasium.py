@@ -289,6 +289,12 @@ def test_statistics_are_those_of_the_game(env_id):
 
 # Vector wrappers.
 
+
+def shown(envs):
+    pytest.importorskip("cv2", reason="Gymnasium's wrapper needs opencv-python")
+    return vector.HumanRendering(hurried(envs))
+
+
 VECTOR = {
     "ClipReward": (lambda envs: vector.ClipReward(envs, 0, 1), {}),
     "DictInfoToList": (vector.DictInfoToList, {}),
@@ -298,7 +304,7 @@ VECTOR = {
         {SAME_STEP},
     ),
     "FlattenObservation": (vector.FlattenObservation, {SAME_STEP}),
-    "HumanRendering": (lambda envs: vector.HumanRendering(hurried(envs)), {}),
+    "HumanRendering": (shown, {}),
     "NormalizeObservation": (vector.NormalizeObservation, {SAME_STEP, DISABLED}),
     "NormalizeReward": (vector.NormalizeReward, {}),
     "RecordEpisodeStatistics": (vector.RecordEpisodeStatistics, {}),

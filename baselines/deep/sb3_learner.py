@@ -6,8 +6,9 @@ from the run's seed and its own number; a checkpoint holds networks, optimizer, 
 
 from __future__ import annotations
 
+import io
 import time
-import warnings
+import zipfile
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -198,8 +199,18 @@ class SB3Learner(Learner):
         """
         try:
             check_unpacked(path, 2 * size_of(self) + SPARE)
-            with warnings.catch_warnings(action="ignore"):
-                self.model.set_parameters(path)
+            # SB3's own loading of parameters runs what a file says before SB3 2.8.
+            with zipfile.ZipFile(path) as archive:
+                parameters = {
+                    entry.removesuffix(".pth"): torch.load(
+                        io.BytesIO(archive.read(entry)),
+                        map_location=self.model.device,
+                        weights_only=True,
+                    )
+                    for entry in archive.namelist()
+                    if entry.endswith(".pth") and entry != "pytorch_variables.pth"
+                }
+            self.model.set_parameters(parameters)
         except Exception:  # zipfile, torch and pickle raise a dozen kinds on foreign files
             raise ValueError(
                 f"{path} is no model of this run: it is missing, damaged, or has other networks."

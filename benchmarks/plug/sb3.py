@@ -78,7 +78,8 @@ def train(client: Client) -> tuple[Any, Training | None]:
         policy_kwargs={"features_extractor_class": BoardFeatures},
         **SETTINGS[algorithm],
     )
-    with warnings.catch_warnings(action="ignore"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         model.learn(STEPS[algorithm])
     return model if has_masks else Replacing(model), None
 

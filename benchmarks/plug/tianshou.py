@@ -51,7 +51,8 @@ def train(client: Client) -> tuple[Any, Training | None]:
     torch.manual_seed(SEED)
     np.random.seed(SEED)  # noqa: NPY002 # Tianshou explores with these numbers
     learn = train_ppo if client.algorithm == "PPO" else train_dqn
-    with warnings.catch_warnings(action="ignore"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         network = learn(STEPS[client.algorithm])
     return Preferring(network), None
 

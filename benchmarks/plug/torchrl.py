@@ -52,7 +52,8 @@ def train(client: Client) -> tuple[Any, Training | None]:
     torch.set_num_threads(1)  # more only wait for each other with networks as small as these
     torch.manual_seed(SEED)
     steps = STEPS[client.algorithm, client.autoreset]
-    with warnings.catch_warnings(action="ignore"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         if client.algorithm == "DQN":
             network = train_dqn(native_games, steps)
         elif client.autoreset:
