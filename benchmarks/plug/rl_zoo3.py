@@ -15,7 +15,10 @@ from benchmarks.plug.clients import Client, Training
 from benchmarks.plug.sb3 import SEED, Replacing
 from tile_envs.wrappers.transforms import Planes
 
-CLIENTS = [Client("rl-zoo3", "rl_zoo3", "rl_zoo3", "PPO", "Tiles2048-v0", "single", "")]
+CLIENTS = [
+    Client("rl-zoo3", "rl_zoo3", "rl_zoo3", "PPO", env, "single", "")
+    for env in ("Tiles2048-v0", "TicTacToe-v0")
+]
 
 
 def train(client: Client) -> tuple[Any, Training | None]:

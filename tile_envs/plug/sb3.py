@@ -13,7 +13,7 @@ this adapter its algorithms, and those of sb3-contrib, train on hundreds of game
     envs = make_sb3("Tiles2048-v0", 64, seed=0, wrappers=[Log2Reward])
     policy_kwargs = {"features_extractor_class": BoardFeatures}
     model = MaskablePPO("MlpPolicy", envs, n_steps=64, batch_size=512, policy_kwargs=policy_kwargs)
-    model.learn(150_000)
+    model.learn(20_000)
 
 ## Stable-Baselines3, without masks
 
@@ -25,7 +25,7 @@ this adapter its algorithms, and those of sb3-contrib, train on hundreds of game
     envs = make_sb3("Tiles2048-v0", 64, seed=0, wrappers=[Log2Reward, ReplaceIllegal])
     policy_kwargs = {"features_extractor_class": BoardFeatures}
     model = PPO("MlpPolicy", envs, n_steps=64, batch_size=512, policy_kwargs=policy_kwargs)
-    model.learn(150_000)
+    model.learn(20_000)
 
 SB3's own vector environments take single environments.  `SubprocVecEnv` starts processes that have
 imported nothing, hence the package before the id:
