@@ -1,13 +1,16 @@
 """Trains algorithms of Stable-Baselines3 and sb3-contrib over one `SB3VecEnv`.
 
 `MaskablePPO` is given masks.  The other algorithms have none: illegal actions are replaced by
-random legal ones before they reach the game, in training and in play.
+random legal ones before they reach the game, in training and in play.  In the sliding games, PPO and
+A2C would settle on a single direction then, at no cost where it is illegal: each illegal action
+costs them a penalty.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,7 @@ from benchmarks.plug.clients import Client, Row, Training
 from tile_envs.wrappers.transforms import legal_choices
 
 N_ENVS = 64
-STEPS = {"MaskablePPO": 400_000, "PPO": 400_000, "A2C": 400_000, "DQN": 200_000, "QRDQN": 200_000}
+STEPS = {"MaskablePPO": 400_000, "PPO": 400_000, "A2C": 400_000, "DQN": 200_000, "QRDQN": 50_000}
 ROLLOUTS = {"n_steps": 64, "batch_size": 1024, "n_epochs": 4, "learning_rate": 1e-3}
 REPLAYS = {
     "learning_starts": 2_000,
@@ -37,6 +40,8 @@ SETTINGS: dict[str, Row] = {
     "QRDQN": REPLAYS,
 }
 CONTRIB = ("MaskablePPO", "QRDQN")
+PENALIZED = {"PPO": 2.0, "A2C": 2.0}
+"""What an illegal action costs in the sliding games, in units of `Log2Reward`."""
 SEED = 0
 
 CLIENTS = [
@@ -65,11 +70,13 @@ def train(client: Client) -> tuple[Any, Training | None]:
 
     algorithm, env = client.algorithm, client.env
     torch.set_num_threads(1)  # more only wait for each other with networks as small as these
-    kinds: list[Any] = [] if env == "TicTacToe-v0" else [vector.Log2Reward]
-    has_masks = algorithm == "MaskablePPO"
-    envs = make_sb3(
-        env, N_ENVS, seed=SEED, wrappers=kinds if has_masks else [*kinds, vector.ReplaceIllegal]
-    )
+    is_sliding, has_masks = env != "TicTacToe-v0", algorithm == "MaskablePPO"
+    kinds: list[Any] = [vector.Log2Reward] if is_sliding else []
+    if not has_masks:
+        kinds.append(vector.ReplaceIllegal)
+    if is_sliding and algorithm in PENALIZED:
+        kinds.append(partial(vector.PenalizeIllegal, penalty=PENALIZED[algorithm]))
+    envs = make_sb3(env, N_ENVS, seed=SEED, wrappers=kinds)
     make = getattr(sb3_contrib if algorithm in CONTRIB else stable_baselines3, algorithm)
     model = make(
         "MlpPolicy",

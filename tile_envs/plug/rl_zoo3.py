@@ -5,7 +5,7 @@ r"""Hyperparameters for rl-zoo3, which trains by one command.
         --conf-file tile_envs.plug.rl_zoo3 --log-folder runs/zoo
 
 rl-zoo3 makes single environments.  Its PPO has no masks: `ReplaceIllegal` keeps illegal actions
-from the games, and counts them in the infos.
+from the games, and `PenalizeIllegal` keeps the policy from settling on a single direction.
 """
 
 from typing import Any
@@ -23,15 +23,23 @@ _SHARED: dict[str, Any] = {
     "normalize": {"norm_obs": False, "norm_reward": True},
     "policy_kwargs": {"net_arch": [256, 256]},
 }
-_WRAPPERS = ["tile_envs.wrappers.ReplaceIllegal", "tile_envs.wrappers.OneHotPlanes"]
 _SLIDING = _SHARED | {
     "n_timesteps": 300_000,
-    "env_wrapper": ["tile_envs.wrappers.Log2Reward", *_WRAPPERS],
+    "env_wrapper": [
+        "tile_envs.wrappers.Log2Reward",
+        "tile_envs.wrappers.ReplaceIllegal",
+        {"tile_envs.wrappers.PenalizeIllegal": {"penalty": 2.0}},
+        "tile_envs.wrappers.OneHotPlanes",
+    ],
+}
+_TICTACTOE = _SHARED | {
+    "n_timesteps": 100_000,
+    "env_wrapper": ["tile_envs.wrappers.ReplaceIllegal", "tile_envs.wrappers.OneHotPlanes"],
 }
 
 hyperparams: dict[str, dict[str, Any]] = {
     "Tiles2048-v0": _SLIDING,
     "Tiles2584-v0": _SLIDING,
-    "TicTacToe-v0": _SHARED | {"n_timesteps": 100_000, "env_wrapper": _WRAPPERS},
+    "TicTacToe-v0": _TICTACTOE,
 }
 """By id of the environment, as rl-zoo3 reads it."""

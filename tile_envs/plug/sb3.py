@@ -17,15 +17,20 @@ this adapter its algorithms, and those of sb3-contrib, train on hundreds of game
 
 ## Stable-Baselines3, without masks
 
+    from functools import partial
+
     from stable_baselines3 import PPO
 
     from tile_envs.plug.sb3 import BoardFeatures, make_sb3
-    from tile_envs.wrappers.vector import Log2Reward, ReplaceIllegal
+    from tile_envs.wrappers.vector import Log2Reward, PenalizeIllegal, ReplaceIllegal
 
-    envs = make_sb3("Tiles2048-v0", 64, seed=0, wrappers=[Log2Reward, ReplaceIllegal])
+    penalize = partial(PenalizeIllegal, penalty=2.0)
+    envs = make_sb3("Tiles2048-v0", 64, seed=0, wrappers=[Log2Reward, ReplaceIllegal, penalize])
     policy_kwargs = {"features_extractor_class": BoardFeatures}
     model = PPO("MlpPolicy", envs, n_steps=64, batch_size=512, policy_kwargs=policy_kwargs)
     model.learn(20_000)
+
+Without the penalty, PPO settles on a single direction, which `ReplaceIllegal` makes legal.
 
 SB3's own vector environments take single environments.  `SubprocVecEnv` starts processes that have
 imported nothing, hence the package before the id:
