@@ -1,8 +1,8 @@
 """Trains algorithms of Stable-Baselines3 and sb3-contrib over one `SB3VecEnv`.
 
 `MaskablePPO` is given masks.  The other algorithms have none: illegal actions are replaced by
-random legal ones before they reach the game, in training and in play.  In the sliding games, PPO and
-A2C would settle on a single direction then, at no cost where it is illegal: each illegal action
+random legal ones before they reach the game, in training and in play.  In the sliding games, PPO
+and A2C would settle on a single direction then, at no cost where it is illegal: each illegal action
 costs them a penalty.
 """
 

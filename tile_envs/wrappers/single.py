@@ -227,8 +227,8 @@ class ReplaceIllegal(_CountIllegal):
 
     `info["illegal_actions"]` counts the replaced actions of the present game; no illegal action
     reaches the game.  The algorithm learns as if the game had answered its own action, so masks are
-    better where an algorithm takes them; else, `PenalizeIllegal` outside keeps a policy from illegal
-    actions that cost nothing.  `reset(seed=…)` seeds the choice.
+    better where an algorithm takes them.  Around it, `PenalizeIllegal` keeps a policy from settling
+    on one action, which costs nothing here where it is illegal.  `reset(seed=…)` seeds the choice.
 
     Args:
         env: Any environment of this package, or one wrapped already.
