@@ -155,7 +155,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, monkeypatch):
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr(np.lib.format, "write_array", full)
     with pytest.raises(OSError, match="No space left"):
         runs.write_checkpoint(tmp_path, {"a": np.arange(4)})
     assert np.array_equal(state(tmp_path)["a"], np.arange(3))
