@@ -20,7 +20,19 @@ from benchmarks.plug.clients import Client, Row, Training
 from tile_envs.wrappers.transforms import legal_choices
 
 N_ENVS = 64
-STEPS = {"MaskablePPO": 400_000, "PPO": 400_000, "A2C": 400_000, "DQN": 200_000, "QRDQN": 50_000}
+SLIDING, TICTACTOE = "Tiles2048-v0", "TicTacToe-v0"
+STEPS = {
+    ("MaskablePPO", SLIDING): 400_000,
+    ("MaskablePPO", TICTACTOE): 400_000,
+    ("PPO", SLIDING): 200_000,
+    ("PPO", TICTACTOE): 400_000,
+    ("A2C", SLIDING): 200_000,
+    ("A2C", TICTACTOE): 400_000,
+    ("DQN", SLIDING): 200_000,
+    ("DQN", TICTACTOE): 200_000,
+    ("QRDQN", SLIDING): 50_000,
+    ("QRDQN", TICTACTOE): 50_000,
+}
 ROLLOUTS = {"n_steps": 64, "batch_size": 1024, "n_epochs": 4, "learning_rate": 1e-3}
 REPLAYS = {
     "learning_starts": 2_000,
@@ -32,12 +44,19 @@ REPLAYS = {
     "exploration_fraction": 0.5,
     "target_update_interval": 10_000,
 }
-SETTINGS: dict[str, Row] = {
-    "MaskablePPO": ROLLOUTS,
-    "PPO": ROLLOUTS,
-    "A2C": {"n_steps": 16, "learning_rate": 1e-3},
-    "DQN": REPLAYS,
-    "QRDQN": REPLAYS,
+MANY_EPOCHS = {"n_steps": 32, "batch_size": 128, "n_epochs": 10, "learning_rate": 3e-4}
+NEAR = {"gamma": 0.95, "gae_lambda": 0.9, "ent_coef": 0.005}
+SETTINGS: dict[tuple[str, str], Row] = {
+    ("MaskablePPO", SLIDING): ROLLOUTS,
+    ("MaskablePPO", TICTACTOE): ROLLOUTS,
+    ("PPO", SLIDING): MANY_EPOCHS | NEAR,
+    ("PPO", TICTACTOE): ROLLOUTS,
+    ("A2C", SLIDING): {"n_steps": 16, "learning_rate": 1e-3} | NEAR,
+    ("A2C", TICTACTOE): {"n_steps": 16, "learning_rate": 1e-3},
+    ("DQN", SLIDING): REPLAYS,
+    ("DQN", TICTACTOE): REPLAYS,
+    ("QRDQN", SLIDING): REPLAYS,
+    ("QRDQN", TICTACTOE): REPLAYS,
 }
 CONTRIB = ("MaskablePPO", "QRDQN")
 PENALIZED = {"PPO": 2.0, "A2C": 2.0}
@@ -54,8 +73,7 @@ CLIENTS = [
         games="SB3VecEnv",
         autoreset="SameStep",
     )
-    for name in SETTINGS
-    for env in ("Tiles2048-v0", "TicTacToe-v0")
+    for name, env in SETTINGS
 ]
 
 
@@ -64,30 +82,33 @@ def train(client: Client) -> tuple[Any, Training | None]:
     import sb3_contrib
     import stable_baselines3
     import torch
+    from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
     from tile_envs.plug.sb3 import BoardFeatures, make_sb3
     from tile_envs.wrappers import vector
 
     algorithm, env = client.algorithm, client.env
     torch.set_num_threads(1)  # more only wait for each other with networks as small as these
-    is_sliding, has_masks = env != "TicTacToe-v0", algorithm == "MaskablePPO"
+    is_sliding, has_masks = env == SLIDING, algorithm == "MaskablePPO"
     kinds: list[Any] = [vector.Log2Reward] if is_sliding else []
     if not has_masks:
         kinds.append(vector.ReplaceIllegal)
     if is_sliding and algorithm in PENALIZED:
         kinds.append(partial(vector.PenalizeIllegal, penalty=PENALIZED[algorithm]))
-    envs = make_sb3(env, N_ENVS, seed=SEED, wrappers=kinds)
+    envs: VecEnv = make_sb3(env, N_ENVS, seed=SEED, wrappers=kinds)
+    if is_sliding and algorithm in PENALIZED:
+        envs = VecNormalize(envs, norm_obs=False)  # rewards: their values are far from 1
     make = getattr(sb3_contrib if algorithm in CONTRIB else stable_baselines3, algorithm)
     model = make(
         "MlpPolicy",
         envs,
         seed=SEED,
         policy_kwargs={"features_extractor_class": BoardFeatures},
-        **SETTINGS[algorithm],
+        **SETTINGS[algorithm, env],
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.learn(STEPS[algorithm])
+        model.learn(STEPS[algorithm, env])
     return model if has_masks else Replacing(model), None
 
 
