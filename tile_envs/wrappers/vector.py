@@ -32,15 +32,6 @@ from tile_envs.wrappers.transforms import (
     log2,
 )
 
-__all__ = [
-    "FlatObservation",
-    "Log2Reward",
-    "MaskInObservation",
-    "OneHotPlanes",
-    "PenalizeIllegal",
-    "ReplaceIllegal",
-]
-
 AnyVectorEnv = VectorEnv[Any, Any, Any]
 Step = tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]
 Bools = NDArray[np.bool_]
