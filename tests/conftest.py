@@ -65,3 +65,11 @@ class TestFile(pytest.Module):
 
 def pytest_pycollect_makemodule(module_path, parent):
     return TestFile.from_parent(parent, path=module_path)
+
+
+@pytest.fixture(params=["numpy", "numba"])
+def engine(request):
+    """Each engine of the vector environments."""
+    if request.param == "numba":
+        import numba  # noqa: F401 # an extra
+    return request.param

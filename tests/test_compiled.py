@@ -25,6 +25,7 @@ FROZEN = {
         "tile_envs/sliding/spawn.py",
         "tile_envs/sliding/spawn_kernels.py",
         "tile_envs/sliding/tables.py",
+        "tile_envs/stream_kernels.py",
     ),
     "baselines/exact/layers.py": (
         "baselines/exact/keys.py",
@@ -47,6 +48,19 @@ FROZEN = {
         "tile_envs/sliding/spawn_kernels.py",
     ),
     "baselines/search/mcts.py": ("tile_envs/tictactoe/positions.py",),
+    "tile_envs/sliding/compiled_engine.py": (
+        "tile_envs/compiled_engine.py",
+        "tile_envs/sliding/boards.py",
+        "tile_envs/sliding/engine.py",
+        "tile_envs/sliding/kernels.py",
+        "tile_envs/sliding/spawn_kernels.py",
+        "tile_envs/stream_kernels.py",
+    ),
+    "tile_envs/tictactoe/compiled_engine.py": (
+        "tile_envs/compiled_engine.py",
+        "tile_envs/stream_kernels.py",
+        "tile_envs/tictactoe/positions.py",
+    ),
 }
 """The files with loops that Python calls, and the files whose code or numbers are part of them."""
 
@@ -54,7 +68,7 @@ PUSH = """
 import numpy as np
 from tile_envs.compiled import compiled_loop
 from tile_envs.sliding import RULES_2048, SlidingGame
-from tile_envs.sliding.kernels import game_tables, push, rows_of
+from tile_envs.sliding.kernels import (game_tables, push, rows_of)
 
 @compiled_loop
 def rewards(game, rows):

@@ -137,13 +137,15 @@ def test_many_games_against_the_adversary_are_single_games(rules, shape, mode):
 
 
 @by_shape
-def test_a_word_makes_the_same_tile_with_either_placer(shape):
+def test_a_word_makes_the_same_tile_with_either_placer(shape, engine):
     n = 3000
     board = np.zeros(shape, int)
     board[0, :2] = 5, 4
     tiles = []
     for placer in ("random", "adversary", LastCell()):
-        envs = gym.make_vec("Tiles2048-v0", n, shape=shape, placer=placer, spawn={2: 0.7, 8: 0.3})
+        envs = gym.make_vec(
+            "Tiles2048-v0", n, shape=shape, placer=placer, spawn={2: 0.7, 8: 0.3}, engine=engine
+        )
         envs.reset(seed=3, options={"board": board})
         observations, *_ = envs.step(np.full(n, 2))
         after = envs.game.afterstates(board[None])[0][0, 2]
@@ -154,10 +156,10 @@ def test_a_word_makes_the_same_tile_with_either_placer(shape):
     assert chisquare(np.bincount(tiles[1])[[1, 3]], [0.7 * n, 0.3 * n]).pvalue > 1e-4
 
 
-def test_ties_are_broken_uniformly():
+def test_ties_are_broken_uniformly(engine):
     board = np.zeros((4, 4), int)
     board[3, 0] = 1
-    envs = gym.make_vec("Tiles2048-v0", 20_000, placer="adversary", spawn={4: 1.0})
+    envs = gym.make_vec("Tiles2048-v0", 20_000, placer="adversary", spawn={4: 1.0}, engine=engine)
     envs.reset(seed=0, options={"board": board})
     observations, *_ = envs.step(np.zeros(20_000, int))
     after = np.zeros((4, 4), np.uint8)
@@ -169,9 +171,11 @@ def test_ties_are_broken_uniformly():
     assert chisquare(counts[worst]).pvalue > 1e-4
 
 
-def test_start_tiles_are_placed_uniformly_whatever_the_placer():
+def test_start_tiles_are_placed_uniformly_whatever_the_placer(engine):
     starts = [
-        gym.make_vec("Tiles2584-v0", 50, placer=placer, start_tiles=3).reset(seed=1)[0]
+        gym.make_vec("Tiles2584-v0", 50, placer=placer, start_tiles=3, engine=engine).reset(seed=1)[
+            0
+        ]
         for placer in ("random", "adversary", Answering(ValueError("not asked")))
     ]
     assert np.array_equal(starts[0], starts[1])
@@ -179,9 +183,11 @@ def test_start_tiles_are_placed_uniformly_whatever_the_placer():
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_an_object_is_asked_once_a_step_for_the_games_in_which_a_tile_appears(mode):
+def test_an_object_is_asked_once_a_step_for_the_games_in_which_a_tile_appears(mode, engine):
     n, placer = 8, LastCell()
-    envs = gym.make_vec("Tiles2048-v0", n, shape=(2, 2), placer=placer, autoreset_mode=mode)
+    envs = gym.make_vec(
+        "Tiles2048-v0", n, shape=(2, 2), placer=placer, autoreset_mode=mode, engine=engine
+    )
     before, infos = envs.reset(seed=0)
     rng = np.random.default_rng(1)
     over = np.zeros(n, bool)
@@ -206,8 +212,8 @@ def test_an_object_is_asked_once_a_step_for_the_games_in_which_a_tile_appears(mo
     assert ends > 5
 
 
-def test_an_object_plays_alike_in_single_and_vector_environments():
-    ours = gym.make_vec("Tiles2584-v0", 3, placer=LastCell())
+def test_an_object_plays_alike_in_single_and_vector_environments(engine):
+    ours = gym.make_vec("Tiles2584-v0", 3, placer=LastCell(), engine=engine)
     theirs = gym.make_vec("Tiles2584-v0", 3, vectorization_mode="sync", placer=LastCell())
     ours.reset(seed=0), theirs.reset(seed=0)
     for _ in range(200):

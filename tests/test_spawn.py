@@ -21,9 +21,9 @@ def first_spawns(env_id, board, action, n, **options):
 
 
 @pytest.mark.parametrize("action", range(4))
-def test_the_new_tile_lands_uniformly_on_the_empty_cells(action):
+def test_the_new_tile_lands_uniformly_on_the_empty_cells(action, engine):
     board = np.array([[0, 1, 2, 0], [3, 0, 0, 4], [1, 0, 2, 0], [0, 5, 0, 6]])
-    after, cells, _ = first_spawns("Tiles2048-v0", board, action, 20_000)
+    after, cells, _ = first_spawns("Tiles2048-v0", board, action, 20_000, engine=engine)
     empty = np.flatnonzero(after == 0)
     counts = np.bincount(cells, minlength=16)
     assert counts[empty].sum() == 20_000
@@ -31,24 +31,24 @@ def test_the_new_tile_lands_uniformly_on_the_empty_cells(action):
 
 
 @pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
-def test_nearly_full_boards_get_their_tile_too(env_id):
+def test_nearly_full_boards_get_their_tile_too(env_id, engine):
     """Full, with one merge: two cells are empty afterwards, or one (a stale count misses them)."""
     one = np.array([[1, 1, 9, 3], [6, 8, 6, 8], [1, 3, 1, 3], [6, 8, 6, 8]])
-    after, cells, _ = first_spawns(env_id, one, 3, 500)
+    after, cells, _ = first_spawns(env_id, one, 3, 500, engine=engine)
     assert set(cells) == set(np.flatnonzero(after == 0)) == {3}
     two = np.array([[1, 1, 9, 3], [6, 8, 6, 8], [1, 1, 9, 3], [6, 8, 6, 8]])
-    after, cells, _ = first_spawns(env_id, two, 1, 20_000)
+    after, cells, _ = first_spawns(env_id, two, 1, 20_000, engine=engine)
     counts = np.bincount(cells, minlength=16)[np.flatnonzero(after == 0)]
     assert len(counts) == 2
     assert chisquare(counts).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (4, 3), (2, 4)])
-def test_small_boards_spawn_uniformly(shape):
+def test_small_boards_spawn_uniformly(shape, engine):
     board = np.zeros(shape, int)
     board[0, 0] = board[1, 0] = 1
     for action in (1, 2):
-        after, cells, _ = first_spawns("Tiles2584-v0", board, action, 20_000)
+        after, cells, _ = first_spawns("Tiles2584-v0", board, action, 20_000, engine=engine)
         counts = np.bincount(cells, minlength=board.size)[np.flatnonzero(after == 0)]
         assert counts.sum() == 20_000
         assert chisquare(counts).pvalue > 1e-4
@@ -65,31 +65,35 @@ def test_small_boards_spawn_uniformly(shape):
         ("Tiles2048-v0", {4: 1.0, 2: 0.0}, {2: 1.0}),
     ],
 )
-def test_tiles_appear_by_the_law(env_id, spawn, law):
+def test_tiles_appear_by_the_law(env_id, spawn, law, engine):
     board = np.zeros((4, 4), int)
     board[0, 0] = 5
-    _, _, tiles = first_spawns(env_id, board, 1, 50_000, spawn=spawn)
+    _, _, tiles = first_spawns(env_id, board, 1, 50_000, spawn=spawn, engine=engine)
     values, counts = np.unique(tiles, return_counts=True)
     assert values.tolist() == list(law)
     if len(law) > 1:
         assert chisquare(counts, [50_000 * p for p in law.values()]).pvalue > 1e-4
 
 
-def test_start_boards_hold_the_tiles_asked_for():
-    boards, _ = gym.make_vec("Tiles2048-v0", num_envs=5000).reset(seed=0)
+def test_start_boards_hold_the_tiles_asked_for(engine):
+    boards, _ = gym.make_vec("Tiles2048-v0", num_envs=5000, engine=engine).reset(seed=0)
     assert ((boards > 0).sum(axis=(1, 2)) == 2).all()
     filled = (boards > 0).reshape(5000, -1).sum(axis=0)
     assert chisquare(filled).pvalue > 1e-4
-    fixed, _ = gym.make_vec("Tiles2048-v0", num_envs=500, start_tiles=[2, 2, 64]).reset(seed=0)
+    fixed, _ = gym.make_vec(
+        "Tiles2048-v0", num_envs=500, start_tiles=[2, 2, 64], engine=engine
+    ).reset(seed=0)
     assert (np.sort(fixed.reshape(500, -1))[:, -4:] == [0, 1, 1, 6]).all()
-    full, _ = gym.make_vec("Tiles2584-v0", 9, shape=(2, 2), start_tiles=4).reset(seed=0)
+    full, _ = gym.make_vec("Tiles2584-v0", 9, shape=(2, 2), start_tiles=4, engine=engine).reset(
+        seed=0
+    )
     assert (full > 0).all()
 
 
-def test_random_play_has_the_known_statistics():
+def test_random_play_has_the_known_statistics(engine):
     """20,000 games; the reference values carry a standard error of their own."""
     n = 20_000
-    envs = gym.make_vec("Tiles2048-v0", num_envs=n)
+    envs = gym.make_vec("Tiles2048-v0", num_envs=n, engine=engine)
     envs.reset(seed=1)
     envs.action_space.seed(2)
     scores, tiles, moves = np.zeros(n), np.zeros(n, int), np.zeros(n, int)

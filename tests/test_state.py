@@ -40,14 +40,14 @@ def test_a_state_brings_back_the_game_and_its_random_stream(env_id, options):
 
 
 @pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
-def test_a_game_starts_from_any_board_and_score(env_id):
+def test_a_game_starts_from_any_board_and_score(env_id, engine):
     board = np.array([[5, 4, 3, 2], [0, 0, 0, 0], [1, 0, 0, 1], [0, 0, 0, 0]])
     env = gym.make(env_id)
     observation, info = env.reset(seed=0, options={"board": board, "score": 1000})
     assert np.array_equal(observation, board)
     assert info["score"] == 1000
     assert info["max_tile"] == env.unwrapped.game.rules.faces[5]
-    envs = gym.make_vec(env_id, num_envs=2)
+    envs = gym.make_vec(env_id, num_envs=2, engine=engine)
     boards = np.stack([board, board.T])
     observations, infos = envs.reset(seed=0, options={"board": boards, "score": np.array([1, 2])})
     assert np.array_equal(observations, boards)
@@ -57,8 +57,8 @@ def test_a_game_starts_from_any_board_and_score(env_id):
     assert infos["score"].tolist() == [7, 7]
 
 
-def test_a_masked_reset_sets_only_its_own_boards():
-    envs = gym.make_vec("Tiles2048-v0", num_envs=3, autoreset_mode="Disabled")
+def test_a_masked_reset_sets_only_its_own_boards(engine):
+    envs = gym.make_vec("Tiles2048-v0", num_envs=3, autoreset_mode="Disabled", engine=engine)
     before, _ = envs.reset(seed=0)
     boards = np.full((3, 4, 4), 3)
     mask = np.array([False, True, False])
@@ -82,14 +82,14 @@ def test_a_state_is_taken_as_it_is_even_when_the_game_is_over():
 
 @every_variant
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
-def test_a_copy_plays_on_as_the_original_would_have(env_id, options, copied):
+def test_a_copy_plays_on_as_the_original_would_have(env_id, options, copied, engine):
     env = gym.make(env_id, **options).unwrapped
     _, info = env.reset(seed=1)
     before = copied(env)
     first = play(env, info, np.random.default_rng(1), 100)
     assert data_equivalence(first, play(before, info, np.random.default_rng(1), 100), exact=True)
 
-    envs = gym.make_vec(env_id, num_envs=3, **options)
+    envs = gym.make_vec(env_id, num_envs=3, **options, engine=engine)
     envs.reset(seed=1)
     before = copied(envs)
     for _ in range(30):
@@ -100,8 +100,10 @@ def test_a_copy_plays_on_as_the_original_would_have(env_id, options, copied):
 
 @pytest.mark.parametrize(("name", "most"), [("steps", 50), ("illegal_run", 20)])
 @pytest.mark.parametrize("wrong", [-5, 51, 2**63 - 1])
-def test_a_state_with_impossible_counts_changes_nothing(name, most, wrong):
-    envs = gym.make_vec("Tiles2048-v0", num_envs=2, max_illegal=20, max_episode_steps=50)
+def test_a_state_with_impossible_counts_changes_nothing(name, most, wrong, engine):
+    envs = gym.make_vec(
+        "Tiles2048-v0", num_envs=2, max_illegal=20, max_episode_steps=50, engine=engine
+    )
     envs.reset(seed=0)
     state = envs.get_state()
     spoiled = state | {name: np.array([0, wrong])}
@@ -116,9 +118,9 @@ def test_a_state_with_impossible_counts_changes_nothing(name, most, wrong):
             env.set_state(env.get_state() | {name: wrong})
 
 
-def test_the_largest_score_grows_alike_in_single_and_vector_environments():
+def test_the_largest_score_grows_alike_in_single_and_vector_environments(engine):
     start = {"board": [[1, 1, 2, 2]] * 4, "score": 2**53}
-    env, envs = gym.make("Tiles2048-v0"), gym.make_vec("Tiles2048-v0", num_envs=2)
+    env, envs = gym.make("Tiles2048-v0"), gym.make_vec("Tiles2048-v0", num_envs=2, engine=engine)
     env.reset(seed=0, options=start)
     envs.reset(seed=0, options=start)
     *_, info = env.step(1)

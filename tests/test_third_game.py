@@ -61,9 +61,9 @@ def test_moves_are_those_of_a_slow_and_obvious_program():
             assert mask[action] == (expected != faces[board].tolist())
 
 
-def test_the_largest_reward_is_paid_in_full():
+def test_the_largest_reward_is_paid_in_full(engine):
     board = [[16, 16, 0, 0], [16, 16, 0, 0], [0] * 4, [0] * 4]
-    env, envs = gym.make(ENV), gym.make_vec(ENV, 2)
+    env, envs = gym.make(ENV), gym.make_vec(ENV, 2, engine=engine)
     env.reset(seed=0, options={"board": board}), envs.reset(seed=0, options={"board": board})
     *_, info = step = env.step(3)
     assert step[1] == info["score"] == 2 * 129_140_163
@@ -83,8 +83,8 @@ def test_environments_keep_the_contract():
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode)[:2])
-def test_many_games_are_single_games(mode):
-    ours = gym.make_vec(ENV, 4, shape=(2, 3), autoreset_mode=mode)
+def test_many_games_are_single_games(mode, engine):
+    ours = gym.make_vec(ENV, 4, shape=(2, 3), autoreset_mode=mode, engine=engine)
     theirs = SyncVectorEnv([lambda: gym.make(ENV, shape=(2, 3))] * 4, autoreset_mode=mode)
     assert np.array_equal(ours.reset(seed=5)[0], theirs.reset(seed=5)[0])
     ours.action_space.seed(0)

@@ -100,9 +100,9 @@ def test_minimax_never_loses_to_any_play():
 
 @pytest.mark.parametrize(("side", "winner"), [("X", X), ("O", O)])
 @pytest.mark.parametrize("opponent", ["random", "minimax"])
-def test_the_environment_plays_the_pairings(side, winner, opponent):
+def test_the_environment_plays_the_pairings(side, winner, opponent, engine):
     n = 20_000
-    envs = gym.make_vec("TicTacToe-v0", num_envs=n, side=side, opponent=opponent)
+    envs = gym.make_vec("TicTacToe-v0", num_envs=n, side=side, opponent=opponent, engine=engine)
     _, infos = envs.reset(seed=4)
     envs.action_space.seed(5)
     playing, winners = np.ones(n, bool), np.zeros(n, int)
@@ -121,8 +121,10 @@ def test_the_environment_plays_the_pairings(side, winner, opponent):
     assert chisquare(np.array(counts)[possible], expected[possible]).pvalue > 1e-4
 
 
-def test_a_random_side_is_a_fair_coin():
-    _, infos = gym.make_vec("TicTacToe-v0", num_envs=10_000, side="random").reset(seed=0)
+def test_a_random_side_is_a_fair_coin(engine):
+    _, infos = gym.make_vec("TicTacToe-v0", num_envs=10_000, side="random", engine=engine).reset(
+        seed=0
+    )
     assert chisquare(np.unique(infos["to_play"], return_counts=True)[1]).pvalue > 1e-4
 
 

@@ -15,11 +15,16 @@ from scipy.stats import chisquare
 from test_envs import IDS, VARIANTS
 
 
-def make_vec(env_id, num_envs, **options):
-    """Make a vector environment whose sampled actions can be repeated."""
-    envs = gym.make_vec(env_id, num_envs=num_envs, **options)
-    envs.action_space.seed(0)
-    return envs
+@pytest.fixture
+def make_vec(engine):
+    """Return what makes vector environments whose sampled actions can be repeated."""
+
+    def make(env_id, num_envs, **options):
+        envs = gym.make_vec(env_id, num_envs=num_envs, engine=engine, **options)
+        envs.action_space.seed(0)
+        return envs
+
+    return make
 
 
 MODES = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
@@ -51,7 +56,7 @@ def assert_same_infos(ours, theirs):
 @MODES
 @pytest.mark.parametrize("limits", [{}, {"max_episode_steps": 7}, {"max_illegal": 2}])
 @pytest.mark.parametrize(("env_id", "options"), VARIANTS)
-def test_a_vector_environment_equals_single_ones(env_id, options, mode, limits):
+def test_a_vector_environment_equals_single_ones(make_vec, env_id, options, mode, limits):
     n = 6
     options = {**options, **limits}
     ours = make_vec(env_id, n, autoreset_mode=mode, **options)
@@ -87,7 +92,7 @@ def test_a_vector_environment_equals_single_ones(env_id, options, mode, limits):
 
 
 @every_id
-def test_a_game_among_thousands_is_the_game_of_its_seed(env_id):
+def test_a_game_among_thousands_is_the_game_of_its_seed(make_vec, env_id):
     envs, env = make_vec(env_id, 3000), gym.make(env_id)
     envs.reset(seed=100)
     env.reset(seed=100 + 1234)
@@ -102,8 +107,8 @@ def test_a_game_among_thousands_is_the_game_of_its_seed(env_id):
 
 
 @every_id
-def test_seeds_may_be_given_one_by_one(env_id):
-    envs = gym.make_vec(env_id, num_envs=3, **({"side": "O"} if env_id == "TicTacToe-v0" else {}))
+def test_seeds_may_be_given_one_by_one(make_vec, env_id):
+    envs = make_vec(env_id, num_envs=3, **({"side": "O"} if env_id == "TicTacToe-v0" else {}))
     first, _ = envs.reset(seed=[5, 6, 7])
     assert np.array_equal(first, envs.reset(seed=5)[0])
     assert np.array_equal(first, envs.reset(seed=np.int64(5))[0])
@@ -112,16 +117,16 @@ def test_seeds_may_be_given_one_by_one(env_id):
 
 
 @every_id
-def test_unseeded_environments_differ(env_id):
+def test_unseeded_environments_differ(make_vec, env_id):
     options = {"side": "O"} if env_id == "TicTacToe-v0" else {}
-    boards = [gym.make_vec(env_id, num_envs=64, **options).reset()[0] for _ in range(2)]
+    boards = [make_vec(env_id, num_envs=64, **options).reset()[0] for _ in range(2)]
     assert not np.array_equal(*boards)
 
 
 @every_id
-def test_sampled_actions_are_legal_and_uniform(env_id):
+def test_sampled_actions_are_legal_and_uniform(make_vec, env_id):
     n = 20_000
-    envs = gym.make_vec(env_id, num_envs=n)
+    envs = make_vec(env_id, num_envs=n)
     board = (
         [[1, -1, 0], [0, 0, 0], [0, 0, 0]]
         if env_id == "TicTacToe-v0"
@@ -147,7 +152,7 @@ def test_sampled_actions_are_legal_and_uniform(env_id):
 
 
 @every_id
-def test_arrays_are_fresh_on_every_step(env_id):
+def test_arrays_are_fresh_on_every_step(make_vec, env_id):
     envs, untouched = (make_vec(env_id, 4) for _ in range(2))
     got = [envs.reset(seed=1)]
     untouched.reset(seed=1)
@@ -164,7 +169,7 @@ def test_arrays_are_fresh_on_every_step(env_id):
 
 @every_id
 @MODES
-def test_states_bring_back_the_games(env_id, mode):
+def test_states_bring_back_the_games(make_vec, env_id, mode):
     envs = make_vec(env_id, 5, autoreset_mode=mode, max_episode_steps=40)
     again = pickle.loads(pickle.dumps(envs))
     envs.reset(seed=3)
@@ -180,8 +185,8 @@ def test_states_bring_back_the_games(env_id, mode):
 
 
 @every_id
-def test_games_that_are_over_need_a_reset_when_autoreset_is_disabled(env_id):
-    envs = gym.make_vec(env_id, 3, autoreset_mode="Disabled", max_episode_steps=1)
+def test_games_that_are_over_need_a_reset_when_autoreset_is_disabled(make_vec, env_id):
+    envs = make_vec(env_id, 3, autoreset_mode="Disabled", max_episode_steps=1)
     envs.reset(seed=0)
     envs.step(envs.sample_legal_actions())
     state = envs.get_state()
@@ -206,7 +211,7 @@ def test_games_that_are_over_need_a_reset_when_autoreset_is_disabled(env_id):
         ),
     ],
 )
-def test_episode_statistics_are_recorded(env_id, mode):
+def test_episode_statistics_are_recorded(make_vec, env_id, mode):
     envs = RecordEpisodeStatistics(make_vec(env_id, 8, autoreset_mode=mode))
     envs.reset(seed=0)
     episodes = 0
@@ -221,21 +226,21 @@ def test_episode_statistics_are_recorded(env_id, mode):
 
 
 @every_id
-def test_rendering_gives_one_frame_a_game(env_id):
-    envs = gym.make_vec(env_id, num_envs=3, render_mode="rgb_array")
+def test_rendering_gives_one_frame_a_game(make_vec, env_id):
+    envs = make_vec(env_id, num_envs=3, render_mode="rgb_array")
     envs.reset(seed=0)
     single = gym.make(env_id, render_mode="rgb_array")
     single.reset(seed=1)
     frames = envs.render()
     assert len(frames) == 3
     assert np.array_equal(frames[1], single.render())
-    texts = gym.make_vec(env_id, num_envs=2, render_mode="ansi")
+    texts = make_vec(env_id, num_envs=2, render_mode="ansi")
     texts.reset(seed=0)
     assert all(isinstance(text, str) for text in texts.render())
 
 
 @every_id
-def test_videos_are_recorded(env_id, tmp_path):
+def test_videos_are_recorded(make_vec, env_id, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # moviepy and its encoder warn about their own affairs
         import moviepy  # noqa: F401
@@ -248,7 +253,7 @@ def test_videos_are_recorded(env_id, tmp_path):
                 break
         env.close()
         envs = gym.wrappers.vector.RecordVideo(
-            gym.make_vec(env_id, num_envs=4, render_mode="rgb_array"),
+            make_vec(env_id, num_envs=4, render_mode="rgb_array"),
             str(tmp_path / "many"),
             video_length=5,
         )
@@ -260,7 +265,7 @@ def test_videos_are_recorded(env_id, tmp_path):
 
 
 @every_id
-def test_last_infos_are_zero_for_games_that_go_on(env_id):
+def test_last_infos_are_zero_for_games_that_go_on(make_vec, env_id):
     envs = make_vec(env_id, 5, autoreset_mode="SameStep")
     envs.reset(seed=0)
     seen = 0

@@ -73,21 +73,30 @@ def checked_actions(actions: ArrayLike, num_envs: int, n: int) -> NDArray[np.int
     Raises:
         ValueError: If they are not `num_envs` integers from 0 to `n - 1`.
     """
+    wide = shaped_actions(actions, num_envs)
+    # Seen as unsigned, a negative number is a large one.
+    if np.maximum.reduce(wide.view(np.uint64)) >= n:
+        game = int(np.flatnonzero((wide < 0) | (wide >= n))[0])
+        raise ValueError(
+            f"actions must be integers from 0 to {n - 1} (the space is Discrete({n})), "
+            f"got {np.asarray(actions)[game]} for game {game}."
+        )
+    return wide
+
+
+def shaped_actions(actions: ArrayLike, num_envs: int) -> NDArray[np.int64]:
+    """Return the actions of a vector environment as `(num_envs,) int64`, in their range or not.
+
+    Raises:
+        ValueError: If they are not `num_envs` integers.
+    """
     array = np.asarray(actions)
     if array.shape != (num_envs,) or array.dtype.kind not in "iu":
         raise ValueError(
             f"actions must be {num_envs} integers, shape ({num_envs},), "
             f"got shape {array.shape} and dtype {array.dtype}."
         )
-    wide = array.astype(np.int64, copy=False)
-    # Seen as unsigned, a negative number is a large one.
-    if np.maximum.reduce(wide.view(np.uint64)) >= n:
-        game = int(np.flatnonzero((wide < 0) | (wide >= n))[0])
-        raise ValueError(
-            f"actions must be integers from 0 to {n - 1} (the space is Discrete({n})), "
-            f"got {array[game]} for game {game}."
-        )
-    return wide
+    return array.astype(np.int64, copy=False)
 
 
 def check_options(options: Mapping[str, object], known: Sequence[str]) -> None:

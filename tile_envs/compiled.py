@@ -11,11 +11,16 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from threading import Timer
 from typing import Any, TypeVar, cast
 
 import numba
+
+PATIENCE = 1.0
+"""Seconds of compiling before a person is told."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -46,6 +51,22 @@ def compiled_loop(function: Function) -> Function:
     finally:
         config.CACHE_DIR = usual
     return cast(Function, loop)
+
+
+@contextmanager
+def announced(what: str) -> Iterator[None]:
+    """Say on standard error what is being compiled if the body takes longer than a second."""
+
+    def say() -> None:
+        print(f"tile_envs: compiling {what}; the next time it is there.", file=sys.stderr)
+
+    timer = Timer(PATIENCE, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _writable(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What the native vector environments share: seeds, the time limit, the three autoreset modes.
+"""What the native vector environments share: seeds, options, infos, states in and out.
 
 A step equals, bit for bit, that of `SyncVectorEnv` over single environments with the same seeds and
 actions: observations, rewards, ends, and infos wherever their `_key` is true.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Generic, NoReturn, SupportsIndex, TypeVar
+from typing import Any, Generic, NoReturn, SupportsIndex
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -21,24 +21,27 @@ from tile_envs.checks import (
     brief,
     check_options,
     check_state,
-    checked_actions,
     checked_choice,
     checked_count,
     checked_range,
     checked_render_mode,
     checked_seed,
 )
+from tile_envs.engine import (
+    EVERY_GAME,
+    Bools,
+    Engine,
+    Final,
+    Floats,
+    Info,
+    Observations,
+    Outcome,
+    Positions,
+    Terms,
+    checked_engine,
+)
 from tile_envs.game_env import AGame, GameEnv
 from tile_envs.random_stream import Words, consecutive, start, starts
-
-Games = NDArray[np.intp] | slice
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Observations = NDArray[Any]
-Info = dict[str, Any]
-Positions = TypeVar("Positions")
-
-EVERY_GAME = slice(None)
 
 PER_GAME = ("action_masks", "render")
 """The methods whose answers hold one for each game."""
@@ -73,6 +76,7 @@ class GameVectorEnv(
         autoreset_mode: AutoresetMode | str,
         max_episode_steps: int | None,
         render_mode: str | None,
+        engine: str,
     ) -> None:
         self.num_envs = checked_count(num_envs, "num_envs")
         self.autoreset_mode = _checked_mode(autoreset_mode)
@@ -93,36 +97,30 @@ class GameVectorEnv(
             self.action_space = batch_space(self.single_action_space, self.num_envs)
         except (MemoryError, ValueError):  # numpy's, of arrays that cannot be addressed
             raise ValueError(f"num_envs must fit into memory, got {self.num_envs:,}.") from None
-        self._started = False
+        terms = Terms(
+            self.num_envs,
+            self.game.n_actions,
+            self.autoreset_mode,
+            self.max_illegal,
+            self.max_episode_steps,
+        )
+        self._engine = self._made_engine(checked_engine(engine), terms)
         self._every = np.ones(self.num_envs, np.bool_)
-        self._streams = np.zeros(self.num_envs, np.uint64)
-        self._steps = np.zeros(self.num_envs, np.int64)
-        self._illegal_run = np.zeros(self.num_envs, np.int64)
-        self._illegal = np.zeros(self.num_envs, np.bool_)
-        self._ended = np.zeros(self.num_envs, np.bool_)
 
-    # What a game says of itself; `games` are indices, or the slice of all.
+    @property
+    def engine(self) -> str:
+        """What plays: `"numpy"` or `"numba"`."""
+        return self._engine.name
+
+    # What a game says of itself.
 
     @abstractmethod
-    def _play(self, actions: NDArray[np.int64], frozen: Bools) -> tuple[Floats, Bools, Bools]:
-        """Play one action in every game.
+    def _made_engine(self, name: str, terms: Terms) -> Engine[Positions]:
+        """Return an engine, `NUMPY` or `NUMBA`.
 
-        Args:
-            actions: `(num_envs,)`, inside the action space.
-            frozen: The games that are about to be reset: their random streams must rest; whatever
-                else happens to them is forgotten.
-
-        Returns:
-            The rewards, which games are over, and which actions were legal.
+        Raises:
+            ExtraNotInstalled: If its library is missing.
         """
-
-    @abstractmethod
-    def _start(self, games: Games) -> None:
-        """Begin new games, drawing from their streams."""
-
-    @abstractmethod
-    def _start_from(self, positions: Positions, games: Games) -> None:
-        """Begin games at given positions."""
 
     @abstractmethod
     def _checked_positions(self, values: Mapping[str, Any], n: int) -> Positions:
@@ -133,31 +131,11 @@ class GameVectorEnv(
         """
 
     @abstractmethod
-    def _positions(self) -> dict[str, Any]:
-        """Return all positions as `_checked_positions` reads them."""
+    def _state(self, positions: Positions) -> dict[str, Any]:
+        """Return positions as `_checked_positions` reads them."""
 
     @abstractmethod
-    def _restore(self, positions: Positions) -> None:
-        """Take all games to positions in the middle of a game."""
-
-    @abstractmethod
-    def _observations(self, games: Games) -> Observations:
-        """Return fresh observations."""
-
-    @abstractmethod
-    def _masks(self, games: Games) -> NDArray[np.int8]:
-        """Return fresh action masks."""
-
-    @abstractmethod
-    def _infos(self, games: Games) -> Info:
-        """Return fresh infos, all but `action_mask` and `illegal`."""
-
-    @abstractmethod
-    def _choose_legal(self, words: Words) -> NDArray[np.int64]:
-        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-
-    @abstractmethod
-    def _draw(self, game: int, mode: str) -> Any:
+    def _draw(self, positions: Positions, game: int, mode: str) -> Any:
         """Return a game as text (mode `ansi`) or as a picture."""
 
     # The environment.
@@ -167,7 +145,7 @@ class GameVectorEnv(
         *,
         seed: SupportsIndex | Sequence[int | None] | None = None,
         options: Mapping[str, Any] | None = None,
-    ) -> tuple[Observations, Info]:
+    ) -> tuple[Observations, dict[str, Any]]:
         """Start new games.
 
         Args:
@@ -188,19 +166,12 @@ class GameVectorEnv(
         options = dict(options or {})
         mask = self._checked_reset_mask(options.pop("reset_mask", None))
         positions = self._checked_positions(options, self.num_envs) if options else None
-        streams = self._seeded_streams(seed)
-        self._streams[mask] = streams[mask]
-        games = EVERY_GAME if mask.all() else np.flatnonzero(mask)
-        self._started = False  # until the games have started: a user's opponent can fail
-        self._clear(games)
-        if positions is None:
-            self._start(games)
-        else:
-            self._start_from(positions, games)
-        self._started = True
-        return self._observations(EVERY_GAME), self._keyed_infos(mask)
+        engine, streams = self._engine, self._seeded_streams(seed)
+        engine.streams[mask] = streams[mask]
+        engine.begin(EVERY_GAME if mask.all() else np.flatnonzero(mask), positions)
+        return engine.observations(EVERY_GAME), _keyed(engine.infos(EVERY_GAME), mask)
 
-    def step(self, actions: ArrayLike) -> tuple[Observations, Floats, Bools, Bools, Info]:
+    def step(self, actions: ArrayLike) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
         """Play one action in every game, and reset ended games as the autoreset mode says.
 
         Args:
@@ -215,34 +186,25 @@ class GameVectorEnv(
                 user's placer of tiles fails; nothing has changed then.
             ResetNeeded: Before the first `reset`; or if a game is over and autoreset is disabled.
         """
-        actions = checked_actions(actions, self.num_envs, self.game.n_actions)
-        due = self._ended  # the games that this step resets
-        some_due = np.count_nonzero(due) > 0  # faster than `any`
-        if not self._started or (some_due and self.autoreset_mode is AutoresetMode.DISABLED):
+        outcome = self.advance(actions)
+        infos = _keyed(outcome.infos, self._every)
+        if outcome.final is not None:
+            infos |= self._final_infos(outcome.final)
+        return *outcome[:4], infos
+
+    def advance(self, actions: ArrayLike) -> Outcome:
+        """Play as `step` does; return the same without what Gymnasium wants to be told besides.
+
+        Raises:
+            ValueError: As `step`.
+            ResetNeeded: As `step`.
+        """
+        engine = self._engine
+        if not engine.started or (
+            self.autoreset_mode is AutoresetMode.DISABLED and np.count_nonzero(engine.ended)
+        ):
             self._refuse()
-
-        rewards, terminations, legal = self._play(actions, due)
-        self._illegal = ~legal
-        self._illegal_run += 1
-        self._illegal_run *= self._illegal
-        truncations = self._illegal_run >= self.max_illegal
-        if self.max_episode_steps is not None:
-            self._steps += 1
-            truncations |= self._steps >= self.max_episode_steps
-        if some_due:
-            games = np.flatnonzero(due)
-            self._begin(games)
-            for outcome in (rewards, terminations, truncations):
-                outcome[games] = 0
-        self._ended = terminations | truncations
-
-        infos: Info = {}
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and np.count_nonzero(self._ended):
-            games = np.flatnonzero(self._ended)
-            infos = self._final_infos(games)
-            self._begin(games)
-        infos |= self._keyed_infos(self._every)
-        return self._observations(EVERY_GAME), rewards, terminations, truncations, infos
+        return engine.step(actions)
 
     def sample_legal_actions(self) -> NDArray[np.int64]:
         """Draw a legal action for every game, uniformly, all at once.
@@ -256,10 +218,10 @@ class GameVectorEnv(
         Raises:
             ResetNeeded: Before the first `reset`.
         """
-        if not self._started:
+        if not self._engine.started:
             self._refuse()
         words = self.action_space.np_random.bit_generator.random_raw(self.num_envs)
-        return self._choose_legal(words)
+        return self._engine.choose_legal(words)
 
     def action_masks(self) -> Bools:
         """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them.
@@ -267,9 +229,9 @@ class GameVectorEnv(
         Raises:
             ResetNeeded: Before the first `reset`.
         """
-        if not self._started:
+        if not self._engine.started:
             self._refuse()
-        return self._masks(EVERY_GAME).view(np.bool_)
+        return self._engine.masks(EVERY_GAME).view(np.bool_)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of every game, or what its method returns, as `SyncVectorEnv` does.
@@ -312,10 +274,10 @@ class GameVectorEnv(
         Raises:
             ResetNeeded: Before the first `reset`.
         """
-        if not self._started:
+        if not self._engine.started:
             self._refuse()
         shared = {name: array.copy() for name, array in self._shared_state().items()}
-        return {"game": str(self.game), **shared, **self._positions()}
+        return {"game": str(self.game), **shared, **self._state(self._engine.positions())}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, in this environment or in an equal one.
@@ -325,7 +287,8 @@ class GameVectorEnv(
                 has changed then.
         """
         shared = self._shared_state()
-        check_state(state, str(self.game), {"game", *shared, *self._positions()})
+        known = self._state(self._engine.positions())
+        check_state(state, str(self.game), {"game", *shared, *known})
         for name, array in shared.items():
             _check_like(state[name], array, f"state[{name!r}]")
         for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
@@ -335,65 +298,47 @@ class GameVectorEnv(
         positions = self._checked_positions(state, self.num_envs)
         for name, array in shared.items():
             array[...] = state[name]
-        self._restore(positions)
-        self._started = True
+        self._engine.restore(positions)
+        self._engine.started = True
 
     def render(self) -> tuple[Any, ...] | None:
         """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""
         if self.render_mode is None:
             return None
-        if not self._started:
+        if not self._engine.started:
             self._refuse()
-        return tuple(self._draw(game, self.render_mode) for game in range(self.num_envs))
+        positions, mode = self._engine.positions(), self.render_mode
+        return tuple(self._draw(positions, game, mode) for game in range(self.num_envs))
 
     def __copy__(self) -> GameVectorEnv[Positions, AGame]:
         """Return environments of their own: a shallow copy would share the games."""
         return deepcopy(self)
 
-    def _begin(self, games: Games) -> None:
-        """Begin new games after others have ended.
-
-        An opponent that a user brought can fail here; then everything needs a reset.
-        """
-        self._started = False
-        self._clear(games)
-        self._start(games)
-        self._started = True
-
-    def _clear(self, games: Games) -> None:
-        self._steps[games] = 0
-        self._illegal_run[games] = 0
-        self._illegal[games] = False
-        self._ended[games] = False
-
     def _shared_state(self) -> dict[str, NDArray[Any]]:
+        engine = self._engine
         return {
-            "stream": self._streams,
-            "steps": self._steps,
-            "illegal_run": self._illegal_run,
-            "illegal": self._illegal,
-            "ended": self._ended,
+            "stream": engine.streams,
+            "steps": engine.steps,
+            "illegal_run": engine.illegal_run,
+            "illegal": engine.illegal,
+            "ended": engine.ended,
         }
 
-    def _keyed_infos(self, keyed: Bools) -> Info:
-        """Return the infos of all games, each with a `_key` that says whose were asked for."""
-        infos = {"action_mask": self._masks(EVERY_GAME), **self._infos(EVERY_GAME)}
-        infos["illegal"] = self._illegal.copy()
-        return infos | {f"_{name}": keyed.copy() for name in infos}
-
-    def _final_infos(self, games: NDArray[np.intp]) -> Info:
-        """Return the last observations and infos of games that are about to be reset."""
-        ended = self._ended.copy()
+    def _final_infos(self, final: Final) -> dict[str, Any]:
+        """Return how games ended that were reset in the same step, as Gymnasium has it."""
+        ended = np.zeros(self.num_envs, np.bool_)
+        ended[final.games] = True
         final_obs = np.full(self.num_envs, None, dtype=object)
-        for game, observation in zip(games, self._observations(games), strict=True):
+        for game, observation in zip(final.games, final.observations, strict=True):
             final_obs[game] = observation
-        final_info = self._keyed_infos(ended)
-        for values in final_info.values():
-            values[~ended] = 0  # as Gymnasium has it
+        infos = {}
+        for name, values in final.infos.items():
+            infos[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
+            infos[name][final.games] = values
         return {
             "final_obs": final_obs,
             "_final_obs": ended.copy(),
-            "final_info": final_info,
+            "final_info": _keyed(infos, ended),
             "_final_info": ended,
         }
 
@@ -421,8 +366,8 @@ class GameVectorEnv(
             seed = checked_seed(seed)
             super().reset(seed=seed)
             return starts(consecutive(seed, self.num_envs))
-        if self._started:
-            return self._streams.copy()
+        if self._engine.started:
+            return self._engine.streams.copy()
         return starts(self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64))
 
     def _broadcast_boards(self, boards: Any) -> NDArray[Any]:
@@ -448,18 +393,23 @@ class GameVectorEnv(
                 f"reset_mask must have shape ({self.num_envs},) and name a game to reset, "
                 f"got {brief(mask)}."
             )
-        if not self._started and not mask.all():
+        if not self._engine.started and not mask.all():
             self._refuse()
         return mask
 
     def _refuse(self) -> NoReturn:
-        if not self._started:
+        if not self._engine.started:
             raise ResetNeeded("the environments have not been reset yet: call reset() first.")
-        over = np.flatnonzero(self._ended)
+        over = np.flatnonzero(self._engine.ended)
         raise ResetNeeded(
             f"games {brief(over.tolist())} are over and autoreset is disabled: "
             "call reset(options={'reset_mask': …}) before the next step()."
         )
+
+
+def _keyed(infos: Info, keyed: Bools) -> dict[str, Any]:
+    """Return infos, each with a `_key` that says whose were asked for."""
+    return infos | {f"_{name}": keyed.copy() for name in infos}
 
 
 def _checked_mode(mode: AutoresetMode | str) -> AutoresetMode:

@@ -8,6 +8,7 @@ from typing import Any
 from gymnasium.vector import AutoresetMode
 
 from tile_envs.checks import brief
+from tile_envs.engine import NUMPY
 from tile_envs.game import Game
 from tile_envs.game_vector_env import GameVectorEnv
 from tile_envs.sliding import SlidingGame, SlidingVectorEnv
@@ -31,6 +32,7 @@ def vector_env(
     game: Game,
     num_envs: int,
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    engine: str = NUMPY,
 ) -> GameVectorEnv[Any, Any]:
     """Return a native vector environment of a game.
 
@@ -38,6 +40,7 @@ def vector_env(
         game: A game of this package.
         num_envs: How many games it plays.
         autoreset_mode: When ended games are reset.
+        engine: What plays; see `tile_envs.engine`.
 
     Raises:
         ValueError: If an argument is not as described.
@@ -50,8 +53,11 @@ def vector_env(
             game.start_tiles,
             game.placer,
             autoreset_mode=autoreset_mode,
+            engine=engine,
             rules=game.rules,
         )
     if isinstance(game, TicTacToe):
-        return TicTacToeVectorEnv(num_envs, game.opponent, game.side, autoreset_mode=autoreset_mode)
+        return TicTacToeVectorEnv(
+            num_envs, game.opponent, game.side, autoreset_mode=autoreset_mode, engine=engine
+        )
     raise ValueError(f"a vector environment plays the games of tile_envs, got {brief(game)}.")

@@ -19,16 +19,10 @@ from numpy.typing import NDArray
 
 from tile_envs.compiled import compiled, compiled_loop
 from tile_envs.random_stream import Words
-from tile_envs.sliding.kernels import (
-    CELL,
-    CELL_IN_LINE,
-    GameTables,
-    Lines,
-    Word,
-    transposed,
-)
+from tile_envs.sliding.kernels import CELL, CELL_IN_LINE, GameTables, Lines, transposed
 from tile_envs.sliding.rules import Rules
 from tile_envs.sliding.tables import CELL_BITS
+from tile_envs.stream_kernels import Word
 
 MOST_CELLS = 64 // CELL_BITS
 """The most cells of a board that has a key."""

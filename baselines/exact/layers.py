@@ -14,17 +14,16 @@ from tile_envs.random_stream import Words
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     CELL,
-    ONE,
     GameTables,
     Lines,
     Pushed,
-    Word,
     is_vertical,
     placed,
     push,
     transposed,
 )
 from tile_envs.sliding.spawn_kernels import possible_cells
+from tile_envs.stream_kernels import ONE, Word
 
 Values = NDArray[np.float64]
 

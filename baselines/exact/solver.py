@@ -35,7 +35,8 @@ from tile_envs.checks import brief
 from tile_envs.game import Game
 from tile_envs.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.kernels import GameTables, Word, game_tables, rows_of
+from tile_envs.sliding.kernels import GameTables, game_tables, rows_of
+from tile_envs.stream_kernels import Word
 
 
 def solve(game: SlidingGame) -> Solution:

@@ -13,15 +13,14 @@ from tile_envs.compiled import compiled, compiled_loop
 from tile_envs.random_stream import Words
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
-    ONE,
     GameTables,
     Lines,
     Pushed,
-    Word,
     is_vertical,
     pushed_to,
     transposed,
 )
+from tile_envs.stream_kernels import ONE, Word
 
 
 @compiled

@@ -21,11 +21,8 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     CELL,
-    ONE,
     GameTables,
-    Word,
     game_tables,
-    mixed,
     placed,
     pushed_to,
     rows_of,
@@ -33,6 +30,7 @@ from tile_envs.sliding.kernels import (
 )
 from tile_envs.sliding.spawn_kernels import count, possible_cells
 from tile_envs.sliding.tables import LINE_BITS
+from tile_envs.stream_kernels import ONE, Word, mixed
 
 LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
 

@@ -25,9 +25,7 @@ from tile_envs.sliding.kernels import (
     ACTIONS_END,
     CELL,
     CELL_IN_LINE,
-    ONE,
     GameTables,
-    Word,
     game_tables,
     line_of,
     placed,
@@ -37,6 +35,7 @@ from tile_envs.sliding.kernels import (
 )
 from tile_envs.sliding.placer import RANDOM
 from tile_envs.sliding.tables import CELL_MASK
+from tile_envs.stream_kernels import ONE, Word
 
 Boards = NDArray[np.uint8]
 Tiles = NDArray[np.int64]

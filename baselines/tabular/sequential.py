@@ -16,17 +16,13 @@ from tile_envs.sliding.kernels import (
     ACTIONS_END,
     CELL,
     CELL_IN_LINE,
-    HALF,
-    NEXT,
-    ONE,
     GameTables,
-    Word,
     line_of,
-    mixed,
     pushed_to,
     transposed,
 )
 from tile_envs.sliding.spawn_kernels import following
+from tile_envs.stream_kernels import HALF, NEXT, ONE, Word, mixed
 
 
 class Table(NamedTuple):

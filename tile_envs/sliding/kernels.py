@@ -1,8 +1,6 @@
 """Primitives for compiled loops over the lookup tables: slide, transpose, set a tile.
 
-A board is four packed lines a, b, c, d (see `tables`), its rows or its columns.  All words are
-`uint64`: numba would turn a mix with signed integers into floats, and it guards every signed index
-against being negative.
+A board is four packed lines a, b, c, d (see `tables`), its rows or its columns.
 
 This module imports numba, and nothing in the package imports it: whoever needs compiled loops asks
 for it.
@@ -15,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs import random_stream
 from tile_envs.checks import brief
 from tile_envs.compiled import compiled
-from tile_envs.random_stream import STRIDE, Words
+from tile_envs.random_stream import Words
 from tile_envs.sliding import spawn, tables
 from tile_envs.sliding.boards import checked_boards, pack
 from tile_envs.sliding.game import SlidingGame
@@ -37,23 +34,19 @@ from tile_envs.sliding.tables import (
     REWARD_MASK,
     REWARD_SHIFT,
 )
+from tile_envs.stream_kernels import ONE, Word
 
-Word = np.uint64
 Lines = tuple[Word, Word, Word, Word]
 
 ACTIONS_END = Word(LEFT + 1)
-ONE, CELL, TWO_CELLS = Word(1), Word(CELL_BITS), Word(2 * CELL_BITS)
+CELL, TWO_CELLS = Word(CELL_BITS), Word(2 * CELL_BITS)
 LINE, EMPTY, REWARD = Word(LINE_MASK), Word(EMPTY_MASK), Word(REWARD_MASK)
 TO_EMPTY, TO_REWARD, TO_LARGEST = Word(EMPTY_SHIFT), Word(REWARD_SHIFT), Word(LARGEST_SHIFT)
 LOW_BLOCK, EVEN_CELLS = Word(tables.LOW_BLOCK), Word(tables.EVEN_CELLS)
 PATTERN_ACTION = Word(PATTERN_ACTION_WEIGHT)
 _, PATTERN_SECOND, PATTERN_THIRD, PATTERN_FOURTH = map(Word, PATTERN_WEIGHTS)
 CELL_IN_LINE, ALL_CELLS = Word(CELL_MASK), Word(CELLS)
-HALF, LOW_HALF = Word(32), Word(spawn.LOW_HALF)
-
-NEXT = Word(STRIDE)
-MIX_FACTORS = tuple(map(Word, random_stream.MIX_FACTORS))
-MIX_SHIFTS = tuple(map(Word, random_stream.MIX_SHIFTS))
+LOW_HALF = Word(spawn.LOW_HALF)
 
 
 class GameTables(NamedTuple):
@@ -217,11 +210,3 @@ def placed(a: Word, b: Word, c: Word, d: Word, cell: Word, tile: Word) -> Lines:
     else:
         d |= bits
     return a, b, c, d
-
-
-@compiled
-def mixed(position: Word) -> Word:
-    """Return the random word of a stream position; see `tile_envs.random_stream.mix`."""
-    word = (position ^ position >> MIX_SHIFTS[0]) * MIX_FACTORS[0]
-    word = (word ^ word >> MIX_SHIFTS[1]) * MIX_FACTORS[1]
-    return word ^ word >> MIX_SHIFTS[2]

@@ -11,22 +11,23 @@ from tile_envs.sliding.kernels import (
     CELL,
     CELL_IN_LINE,
     EMPTY,
-    HALF,
     LOW_HALF,
-    ONE,
     REWARD,
     TO_EMPTY,
     TO_REWARD,
     GameTables,
     Lines,
     Pushed,
-    Word,
     is_vertical,
     line_of,
     placed,
     transposed,
 )
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
+from tile_envs.stream_kernels import HALF, ONE, Word
+
+# Words, all of one type: numba would compile `gain` anew for each literal number.
+TO_UP, TO_RIGHT, TO_DOWN, TO_LEFT = map(Word, (UP, RIGHT, DOWN, LEFT))
 
 
 @compiled
@@ -35,17 +36,26 @@ def following(game: GameTables, action: Word, after: Pushed, word: Word) -> Line
 
     It is the tile that `tile_envs` makes of the same word.
     """
-    a, b, c, d, tile = after.a, after.b, after.c, after.d, drawn_tile(game, word)
+    return both_following(game, action, after, word)[0]
+
+
+@compiled
+def both_following(
+    game: GameTables, action: Word, after: Pushed, word: Word
+) -> tuple[Lines, Lines]:
+    """Return the rows and the columns of the state that follows a push; see `following`."""
+    lines, tile = (after.a, after.b, after.c, after.d), drawn_tile(game, word)
+    vertical = is_vertical(action)
     if game.adversarial is None:
         k = (word >> HALF) * game.empty_count[after.pattern] >> HALF
         cell = game.empty_cell[after.pattern * ALL_CELLS + k]
-        a, b, c, d = placed(a, b, c, d, cell, tile)
-    if is_vertical(action):
-        a, b, c, d = transposed(a, b, c, d)
-    if game.adversarial is not None:
-        cells = worst_cells(game, a, b, c, d, tile)
-        a, b, c, d = placed(a, b, c, d, one_of(game, cells, word), tile)
-    return a, b, c, d
+        lines = placed(*lines, cell, tile)
+        turned = transposed(*lines)
+        return (turned, lines) if vertical else (lines, turned)
+    rows = transposed(*lines) if vertical else lines
+    cells = worst_cells(game, *rows, tile)
+    rows = placed(*rows, one_of(game, cells, word), tile)
+    return rows, transposed(*rows)
 
 
 @compiled
@@ -83,6 +93,12 @@ def possible_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: W
     """Return where a tile may appear on an afterstate, as `worst_cells` does."""
     if game.adversarial is not None:
         return worst_cells(game, a, b, c, d, tile)
+    return empty_cells(game, a, b, c, d)
+
+
+@compiled
+def empty_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
+    """Return the empty cells of a board, as `worst_cells` does."""
     cells, bit = Word(0), ONE
     for i in range(game.rows):
         row = line_of(a, b, c, d, i)
@@ -113,26 +129,26 @@ def worst_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word
     up = down = right = left = Word(0)
     for i in range(game.rows):
         line = line_of(a, b, c, d, i)
-        right += gain(game, RIGHT, line)
-        left += gain(game, LEFT, line)
+        right += gain(game, TO_RIGHT, line)
+        left += gain(game, TO_LEFT, line)
     for i in range(game.columns):
         line = line_of(e, f, g, h, i)
-        up += gain(game, UP, line)
-        down += gain(game, DOWN, line)
+        up += gain(game, TO_UP, line)
+        down += gain(game, TO_DOWN, line)
     worst, lowest, bit = Word(0), ~Word(0), ONE
     for i in range(game.rows):
         row = line_of(a, b, c, d, i)
-        to_right, to_left = right - gain(game, RIGHT, row), left - gain(game, LEFT, row)
+        other_right, other_left = right - gain(game, TO_RIGHT, row), left - gain(game, TO_LEFT, row)
         for j in range(game.columns):
             shift = Word(j) * CELL
             if not row >> shift & CELL_IN_LINE:
                 column = line_of(e, f, g, h, j)
-                to_up, to_down = up - gain(game, UP, column), down - gain(game, DOWN, column)
                 in_row, in_column = row | tile << shift, column | tile << Word(i) * CELL
-                value = max(
-                    max(to_up + gain(game, UP, in_column), to_down + gain(game, DOWN, in_column)),
-                    max(to_right + gain(game, RIGHT, in_row), to_left + gain(game, LEFT, in_row)),
-                )
+                to_up = up - gain(game, TO_UP, column) + gain(game, TO_UP, in_column)
+                to_down = down - gain(game, TO_DOWN, column) + gain(game, TO_DOWN, in_column)
+                to_right = other_right + gain(game, TO_RIGHT, in_row)
+                to_left = other_left + gain(game, TO_LEFT, in_row)
+                value = max(max(to_up, to_down), max(to_right, to_left))
                 if value < lowest:
                     worst, lowest = Word(0), value
                 if value == lowest:
@@ -142,7 +158,7 @@ def worst_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word
 
 
 @compiled
-def gain(game: GameTables, action: int, line: Word) -> Word:
+def gain(game: GameTables, action: Word, line: Word) -> Word:
     """Return what a line adds to the value of a push: its reward and the cells it leaves empty."""
     pushed: Word = game.pushed[game.offsets[action] + line]
     return (pushed >> TO_EMPTY & EMPTY) + (pushed >> TO_REWARD & REWARD)

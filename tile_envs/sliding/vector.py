@@ -1,78 +1,42 @@
-"""The vector environments of the sliding games: a batch moves by a few dozen numpy calls."""
+"""The vector environment of the sliding games."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numpy.typing import NDArray
 
 from tile_envs.checks import checked_score
-from tile_envs.game_vector_env import EVERY_GAME, Bools, Floats, Games, GameVectorEnv, Info
-from tile_envs.random_stream import STRIDE, Words, choose, mix
+from tile_envs.engine import NUMPY, Terms
+from tile_envs.extras import extra
+from tile_envs.game_vector_env import GameVectorEnv
 from tile_envs.sliding import boards as batch
-from tile_envs.sliding.env import VERTICAL, SlidingEnv
+from tile_envs.sliding.engine import SlidingEngine, SlidingPositions
+from tile_envs.sliding.env import SlidingEnv
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.placer import RANDOM, Placer, place
-from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, Rules
-from tile_envs.sliding.tables import (
-    CELL_BITS,
-    CELL_MASK,
-    CELLS,
-    EMPTY_MASK,
-    EMPTY_SHIFT,
-    LARGEST_SHIFT,
-    LINE_MASK,
-    PATTERN_ACTION_WEIGHT,
-    PATTERN_WEIGHTS,
-    REWARD_MASK,
-    REWARD_SHIFT,
-)
-
-# Numbers as arrays without dimensions (see `random_stream`).
-_STRIDE = np.array(STRIDE, np.uint64)
-_CELLS, _CELL_BITS, _CELL_MASK = np.array(CELLS), np.array(CELL_BITS), np.array(CELL_MASK)
-_LINE_MASK = np.array(LINE_MASK)
-_EMPTY_SHIFT, _EMPTY_MASK = np.array(EMPTY_SHIFT), np.array(EMPTY_MASK)
-_REWARD_SHIFT, _REWARD_MASK = np.array(REWARD_SHIFT), np.array(REWARD_MASK)
-_LARGEST_SHIFT = np.array(LARGEST_SHIFT)
-_PATTERN_WEIGHTS = np.array(PATTERN_WEIGHTS)[:, None]
-_PATTERN_ACTION_WEIGHT = np.array(PATTERN_ACTION_WEIGHT)
-_N_ACTIONS = np.array(len(ACTIONS))
-
-_VERTICAL = np.array([-(action in VERTICAL) for action in range(len(ACTIONS))])
-"""By action: all ones where columns move, else 0."""
-
-# By set of legal actions (as bits) times four, plus ...
-_CONTAINS = batch.MASKS.astype(np.bool_).reshape(-1)
-"""... an action: whether it is in the set."""
-_KTH_LEGAL = np.argsort(-batch.MASKS, axis=1, kind="stable").reshape(-1)
-"""... k: the k-th action of the set."""
-_N_LEGAL = batch.MASKS.sum(axis=1).astype(np.uint64)
-
-
-class SlidingPositions(NamedTuple):
-    """Boards `(n, R, C)` and the scores so far `(n,)`."""
-
-    boards: NDArray[np.uint8]
-    scores: NDArray[np.int64]
+from tile_envs.sliding.placer import RANDOM, Placer
+from tile_envs.sliding.rules import Rules
 
 
 class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
     """Many sliding games at once.
 
     Observations `(num_envs, R, C) uint8`, rewards, ends and infos are those of the single
-    environment, batched; so are the arguments, with two more:
+    environment, batched; so are the arguments, with three more:
 
     - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
     - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
+    - `engine`: what plays, see `tile_envs.engine`: `"numpy"`; `"numba"`, compiled code, which is
+      faster (extra `fast`); or `"auto"`, numba where it is installed.  Both play the same games.
 
-    A placer that the user brings is asked once a step, for all games in which a tile appears.
+    A placer that the user brings is asked once a step, for all games in which a tile appears; numpy
+    plays these games.
 
     Raises:
         ValueError: If an argument is not as described.
+        ExtraNotInstalled: If numba is asked for and missing.
     """
 
     usual_rules: ClassVar[Rules | None] = None
@@ -89,84 +53,20 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
+        engine: str = NUMPY,
         rules: Rules | Mapping[str, Any] | None = None,
     ) -> None:
         # A single environment checks the options and makes the spaces.
         rules = rules or self.usual_rules
         single = SlidingEnv(shape, spawn, start_tiles, placer, max_illegal, rules=rules)
-        super().__init__(single, num_envs, autoreset_mode, max_episode_steps, render_mode)
-        self._tables = self.game.tables
-        self._distribution = self.game.distribution
-        self._places_uniformly = self.game.placer == RANDOM
-        self._faces = np.array(self.game.rules.faces)
-        self._games = np.arange(self.num_envs)
-        self._legal = np.zeros(self.num_envs, np.int64)
-        self._scores = np.zeros(self.num_envs, np.int64)
-        self._largest = np.zeros(self.num_envs, np.int64)
-        self._lines = np.zeros((2, MAX_SIDE, self.num_envs), np.int64)
+        super().__init__(single, num_envs, autoreset_mode, max_episode_steps, render_mode, engine)
 
-    def _play(self, actions: NDArray[np.int64], frozen: Bools) -> tuple[Floats, Bools, Bools]:
-        tables = self._tables
-        rows, columns = self._lines
-        # `vertical` is all ones where columns move: bit by bit, x ^ ((x ^ y) & vertical) picks y.
-        vertical = _VERTICAL.take(actions)
-        lines = rows ^ ((rows ^ columns) & vertical)
-        lines += tables.offsets.take(actions)
-        pushed = tables.pushed.take(lines)
-        legal = _CONTAINS.take(actions + self._legal * _N_ACTIONS)
-        legal &= ~frozen
-
-        streams = self._streams + legal * _STRIDE
-        words = mix(streams)
-        new_tiles = self._distribution.tiles_of(words) * legal
-        moved = pushed & _LINE_MASK
-        after = self._lines
-        if self._places_uniformly:
-            empty = pushed >> _EMPTY_SHIFT
-            empty &= _EMPTY_MASK
-            empty *= _PATTERN_WEIGHTS
-            pattern = np.add.reduce(empty) + actions * _PATTERN_ACTION_WEIGHT
-            k = choose(words, tables.empty_count.take(pattern)).view(np.int64)
-            cell = tables.empty_cell.take(pattern * _CELLS + k)
-            flat = (cell >> _CELL_BITS) * self.num_envs + self._games
-            moved.reshape(-1)[flat] += new_tiles << (cell & _CELL_MASK)
-        else:
-            after = np.empty_like(self._lines)  # a user's placer can fail: nothing has changed then
-        turned = batch.transpose(moved)
-        swap = moved ^ turned
-        swap &= vertical
-        np.bitwise_xor(moved, swap, out=after[0])
-        np.bitwise_xor(turned, swap, out=after[1])
-        if not self._places_uniformly:
-            place(self.game.placer, tables, after, new_tiles, words)
-
-        self._streams, self._lines = streams, after
-        self._legal = batch.legal(tables, self._lines)
-        rewards = np.add.reduce(pushed) >> _REWARD_SHIFT & _REWARD_MASK
-        self._scores += rewards
-        self._largest = np.maximum(np.maximum.reduce(pushed) >> _LARGEST_SHIFT, new_tiles)
-        return rewards.astype(np.float64), self._legal == 0, legal
-
-    def _start(self, games: Games) -> None:
-        boards, self._streams[games] = self.game.start.boards(self._streams[games])
-        self._set_boards(boards, games)
-        self._scores[games] = 0
-
-    def _start_from(self, positions: SlidingPositions, games: Games) -> None:
-        self._set_boards(positions.boards[games], games)
-        self._scores[games] = positions.scores[games]
-
-    def _restore(self, positions: SlidingPositions) -> None:
-        self._start_from(positions, EVERY_GAME)
-
-    def _set_boards(self, boards: NDArray[np.uint8], games: Games) -> None:
-        lines = batch.pack(boards)
-        self._lines[:, :, games] = lines
-        self._legal[games] = batch.legal(self._tables, lines)
-        self._largest[games] = np.maximum.reduce(boards.reshape(len(boards), -1), axis=1)
-
-    def _positions(self) -> dict[str, Any]:
-        return {"board": self._observations(EVERY_GAME), "score": self._scores.copy()}
+    def _made_engine(self, name: str, terms: Terms) -> SlidingEngine:
+        if name == NUMPY or not isinstance(self.game.placer, str):
+            return SlidingEngine(self.game, terms)
+        with extra("fast"):
+            from tile_envs.sliding.compiled_engine import CompiledSlidingEngine
+        return CompiledSlidingEngine(self.game, terms)
 
     def _checked_positions(self, values: Mapping[str, Any], n: int) -> SlidingPositions:
         if "board" not in values:
@@ -178,23 +78,8 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
         each = [checked_score(s, is_state="game" in values) for s in scores.reshape(-1).tolist()]
         return SlidingPositions(boards, np.broadcast_to(np.array(each), n).astype(np.int64))
 
-    def _observations(self, games: Games) -> NDArray[np.uint8]:
-        return batch.unpack(self._tables, self._lines[0][:, games])
+    def _state(self, positions: SlidingPositions) -> dict[str, Any]:
+        return {"board": positions.boards, "score": positions.scores}
 
-    def _masks(self, games: Games) -> NDArray[np.int8]:
-        return batch.MASKS.take(self._legal[games], axis=0)
-
-    def _infos(self, games: Games) -> Info:
-        return {
-            "score": self._scores[games].copy(),
-            "max_tile": self._faces.take(self._largest[games]),
-        }
-
-    def _choose_legal(self, words: Words) -> NDArray[np.int64]:
-        k = choose(words, _N_LEGAL.take(self._legal)).view(np.int64)
-        actions: NDArray[np.int64] = _KTH_LEGAL.take(k + self._legal * _N_ACTIONS)
-        return actions
-
-    def _draw(self, game: int, mode: str) -> Any:
-        board = self._observations(np.array([game]))[0]
-        return self.game.draw(board, mode, int(self._scores[game]))
+    def _draw(self, positions: SlidingPositions, game: int, mode: str) -> Any:
+        return self.game.draw(positions.boards[game], mode, int(positions.scores[game]))

@@ -1,0 +1,322 @@
+"""The engines of the vector environments are one: the same bits, the same states, the same care.
+
+Tests that compare each of them with single environments are in `test_vector`.
+"""
+
+import json
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import powers3  # noqa: F401 # registers a game
+import pytest
+from gymnasium.utils.env_checker import data_equivalence
+from hypothesis import given
+from hypothesis import strategies as st
+from placers import LastCell
+from test_envs import IDS
+
+from tile_envs.extras import ExtraNotInstalled
+from tile_envs.games import vector_env
+
+numba = pytest.importorskip("numba")
+
+MODES = ["NextStep", "SameStep", "Disabled"]
+ROOT = Path(__file__).parent.parent
+
+
+def pair(env_id, num_envs, **options):
+    """Make the same games for both engines."""
+    made = [gym.make_vec(env_id, num_envs, engine=name, **options) for name in ("numpy", "numba")]
+    for envs in made:
+        envs.action_space.seed(0)
+    return made
+
+
+def assert_equal_steps(ours, theirs, steps, seed=0):
+    """Play actions, most of them legal, and compare everything that comes out, states included."""
+    rng = np.random.default_rng(seed)
+    assert data_equivalence(ours.reset(seed=seed), theirs.reset(seed=seed), exact=True)
+    for step in range(steps):
+        actions = ours.sample_legal_actions()
+        assert np.array_equal(actions, theirs.sample_legal_actions())
+        if step % 5 == 0:
+            actions = rng.integers(0, ours.single_action_space.n, ours.num_envs)
+        got, wanted = ours.step(actions), theirs.step(actions)
+        assert_same(got, wanted)
+        assert_same(ours.get_state(), theirs.get_state())
+        if ours.autoreset_mode.value == "Disabled" and (ended := got[2] | got[3]).any():
+            resets = [envs.reset(options={"reset_mask": ended}) for envs in (ours, theirs)]
+            assert_same(*resets)
+
+
+def assert_same(one, other):
+    assert type(one) is type(other)
+    if isinstance(one, dict):
+        assert list(one) == list(other)
+        one, other = list(one.values()), list(other.values())
+    if isinstance(one, (list, tuple)):
+        for a, b in zip(one, other, strict=True):
+            assert_same(a, b)
+    elif isinstance(one, np.ndarray) and one.dtype == object:
+        assert_same(one.tolist(), other.tolist())
+    else:
+        assert np.array_equal(one, other)
+        assert getattr(one, "dtype", None) == getattr(other, "dtype", None)
+
+
+SHAPES = st.tuples(st.integers(2, 4), st.integers(2, 4))
+SLIDING = st.fixed_dictionaries(
+    {
+        "shape": SHAPES,
+        "spawn": st.sampled_from([None, {3: 0.5, 9: 0.3, 27: 0.2}, {9: 1.0}]),
+        "start_tiles": st.sampled_from([1, 2, 4, [27, 3]]),
+        "placer": st.sampled_from(["random", "adversary"]),
+        "max_illegal": st.sampled_from([1, 2, 100]),
+        "max_episode_steps": st.sampled_from([None, 1, 13]),
+        "autoreset_mode": st.sampled_from(MODES),
+    }
+)
+TICTACTOE = st.fixed_dictionaries(
+    {
+        "opponent": st.sampled_from(["random", "minimax", "minimax_first"]),
+        "side": st.sampled_from(["X", "O", "random", "both"]),
+        "max_illegal": st.sampled_from([1, 2, 100]),
+        "max_episode_steps": st.sampled_from([None, 1, 3]),
+        "autoreset_mode": st.sampled_from(MODES),
+    }
+)
+
+
+@given(SLIDING, st.integers(0, 2**64), st.integers(1, 40))
+def test_both_engines_play_the_same_sliding_games(options, seed, num_envs):
+    assert_equal_steps(*pair("Powers3-v0", num_envs, **options), steps=40, seed=seed)
+
+
+@given(TICTACTOE, st.integers(0, 2**64), st.integers(1, 40))
+def test_both_engines_play_the_same_tic_tac_toe(options, seed, num_envs):
+    assert_equal_steps(*pair("TicTacToe-v0", num_envs, **options), steps=30, seed=seed)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_states_go_from_one_engine_to_the_other(env_id):
+    ours, theirs = pair(env_id, 6, autoreset_mode="SameStep")
+    ours.reset(seed=1)
+    for _ in range(50):
+        theirs.set_state(pickle.loads(pickle.dumps(ours.get_state())))
+        ours, theirs = theirs, ours
+        actions = ours.sample_legal_actions()
+        assert np.array_equal(actions, theirs.sample_legal_actions())
+        assert_same(ours.step(actions), theirs.step(actions))
+
+
+def test_boards_that_a_user_sets_are_played_alike():
+    board = np.array([[17, 17, 1, 2], [17, 17, 2, 1], [1, 2, 1, 2], [2, 1, 2, 1]])
+    ours, theirs = pair("Tiles2048-v0", 4)
+    options = {"board": board, "score": 2**53}
+    assert_same(*(envs.reset(seed=0, options=options) for envs in (ours, theirs)))
+    for action in (2, 1, 0, 3):
+        actions = np.full(4, action)
+        assert_same(ours.step(actions), theirs.step(actions))
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.uint64])
+def test_actions_of_any_integers_are_taken(env_id, dtype):
+    ours, theirs = pair(env_id, 5)
+    ours.reset(seed=0), theirs.reset(seed=0)
+    actions = np.array([0, 1, 2, 3, 2], dtype)
+    assert_same(ours.step(actions), theirs.step(actions[::1].tolist()))
+    assert_same(ours.step(np.arange(10, dtype=dtype)[::2] % 4), theirs.step([0, 2, 0, 2, 0]))
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_bad_actions_change_nothing(env_id, engine):
+    envs = gym.make_vec(env_id, 3, engine=engine)
+    envs.reset(seed=0)
+    state = envs.get_state()
+    n = int(envs.single_action_space.n)
+    for actions, message in (
+        ([0, 1, n], rf"integers from 0 to {n - 1} .*, got {n} for game 2"),
+        ([0, -1, 1], "got -1 for game 1"),
+        (np.array([0, 2**63 + 1, 0], np.uint64), "for game 1"),
+        ([0, 1], r"3 integers, shape \(3,\), got shape \(2,\)"),
+        ([0.0, 1.0, 2.0], "dtype float64"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            envs.step(actions)
+        assert_same(envs.get_state(), state)
+
+
+def test_engines_that_do_not_exist_are_named():
+    with pytest.raises(ValueError, match="engine must be one of 'numpy', 'numba', 'auto', got 'c'"):
+        gym.make_vec("Tiles2048-v0", 2, engine="c")
+    with pytest.raises(ValueError, match="got 3"):
+        gym.make_vec("TicTacToe-v0", 2, engine=3)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_the_engine_is_an_attribute_and_survives_json(env_id):
+    made = {name: gym.make_vec(env_id, 2, engine=name) for name in ("numpy", "numba", "auto")}
+    playing = {name: envs.engine for name, envs in made.items()}
+    assert playing == {"numpy": "numpy", "numba": "numba", "auto": "numba"}
+    assert gym.make_vec(env_id, 2).engine == "numpy"
+    spec = gym.envs.registration.EnvSpec.from_json(made["numba"].spec.to_json())
+    assert gym.make_vec(spec, 2).engine == "numba"
+    assert made["numba"].get_attr("engine") == ("numba", "numba")
+
+
+def test_without_numba_auto_is_numpy_and_numba_names_its_extra():
+    program = """
+import sys
+import gymnasium as gym, tile_envs, tile_envs.extras
+sys.modules["numba"] = None  # as if it were not installed
+assert gym.make_vec("Tiles2048-v0", 2, engine="auto").engine == "numpy"
+for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
+    try:
+        gym.make_vec(env_id, 2, engine="numba")
+    except tile_envs.extras.ExtraNotInstalled as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "numba is not installed: pip install 'tile-envs[fast]'\n" * 2
+    assert issubclass(ExtraNotInstalled, ModuleNotFoundError)
+
+
+def test_environments_of_numpy_import_no_numba():
+    program = """
+import sys
+import gymnasium as gym, tile_envs
+for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
+    envs = gym.make_vec(env_id, 2)
+    envs.reset(seed=0), envs.step(envs.sample_legal_actions())
+assert "numba" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
+def test_games_that_a_users_object_decides_are_played_by_numpy():
+    envs = gym.make_vec("Tiles2048-v0", 2, engine="numba", placer=LastCell())
+    assert envs.engine == "numpy"
+    envs.reset(seed=0), envs.step([0, 1])
+
+
+def played(envs, steps=60):
+    """Return what comes of some steps, and the state after them."""
+    out = []
+    for _ in range(steps):
+        out.append(envs.step(envs.sample_legal_actions()))
+    return out, envs.get_state()
+
+
+def seeded(env_id):
+    envs = gym.make_vec(env_id, 32, engine="numba")
+    envs.reset(seed=4)
+    envs.action_space.seed(4)
+    return envs
+
+
+def played_anew(env_id):
+    return played(seeded(env_id))
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_other_processes_play_the_same(env_id, method):
+    expected = played_anew(env_id)
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        for found in pool.map(played_anew, [env_id] * 2):
+            assert_same(found, expected)
+        for found in pool.map(played, [seeded(env_id)] * 2):  # environments that were pickled
+            assert_same(found, expected)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_threads_play_the_same(env_id):
+    expected = played_anew(env_id)
+    with ThreadPoolExecutor(4) as threads:
+        for found in threads.map(played_anew, [env_id] * 8):
+            assert_same(found, expected)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_a_step_changes_nothing_that_a_user_holds(env_id, engine, mode):
+    envs = gym.make_vec(env_id, 8, engine=engine, autoreset_mode=mode, max_episode_steps=30)
+    held = [envs.reset(seed=0)]
+    copies = [pickle.loads(pickle.dumps(held[0]))]
+    for _ in range(100):
+        actions = envs.sample_legal_actions()
+        kept = actions.copy()
+        held.append(envs.step(actions))
+        assert np.array_equal(actions, kept)
+        copies.append(pickle.loads(pickle.dumps(held[-1])))
+    assert_same(held, copies)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_arrays_of_observations_and_infos_are_whole(env_id, engine):
+    """Whoever views or sends them needs their bytes in a row."""
+    envs = gym.make_vec(env_id, 8, engine=engine)
+    envs.reset(seed=0)
+    observations, *_, infos = envs.step(envs.sample_legal_actions())
+    for array in (observations, *infos.values()):
+        assert array.flags.c_contiguous
+        assert array.flags.writeable
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize(
+    "steps", [20_000, pytest.param(200_000, marks=pytest.mark.slow)], ids=["some", "many"]
+)
+def test_memory_is_flat(env_id, engine, steps):
+    envs = gym.make_vec(env_id, 4, engine=engine, autoreset_mode="SameStep")
+    envs.reset(seed=0)
+    for _ in range(5_000):  # memory that is kept for the next step grows at first
+        envs.step(envs.sample_legal_actions())
+    resident = _resident()
+    for _ in range(steps):
+        envs.step(envs.sample_legal_actions())
+    assert _resident() - resident < 2**20  # an array of 4 games takes 100 bytes
+
+
+def _resident():
+    """Return the bytes of memory that this process holds."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_game_object_is_played_by_the_engine_of_choice():
+    game = gym.make("Tiles2048-v0").unwrapped.game
+    assert vector_env(game, 2).engine == "numpy"
+    assert vector_env(game, 2, engine="numba").engine == "numba"
+
+
+def test_compiling_is_told_once_and_kept(tmp_path):
+    program = """
+import time
+import gymnasium as gym, tile_envs, numba
+began = time.process_time()
+envs = gym.make_vec("Tiles2048-v0", 2, engine="numba")
+envs.reset(seed=0), envs.step(envs.sample_legal_actions())
+print(json.dumps(time.process_time() - began))
+"""
+    for expected in ("tile_envs: compiling the engine of the sliding games", ""):
+        done = subprocess.run(
+            [sys.executable, "-c", "import json\n" + program],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) > 0
+        assert done.stderr.startswith(expected)
+        assert done.stderr.count("\n") == bool(expected)

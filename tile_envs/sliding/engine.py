@@ -1,0 +1,165 @@
+"""Many sliding games, played by numpy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.engine import EVERY_GAME, Bools, Engine, Floats, Games, Info, Terms
+from tile_envs.random_stream import STRIDE, Words, choose, mix
+from tile_envs.sliding import boards as batch
+from tile_envs.sliding.env import VERTICAL
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.placer import RANDOM, place
+from tile_envs.sliding.rules import ACTIONS, MAX_SIDE
+from tile_envs.sliding.tables import (
+    CELL_BITS,
+    CELL_MASK,
+    CELLS,
+    EMPTY_MASK,
+    EMPTY_SHIFT,
+    LARGEST_SHIFT,
+    LINE_MASK,
+    PATTERN_ACTION_WEIGHT,
+    PATTERN_WEIGHTS,
+    REWARD_MASK,
+    REWARD_SHIFT,
+)
+
+# Numbers as arrays without dimensions (see `random_stream`).
+_STRIDE = np.array(STRIDE, np.uint64)
+_CELLS, _CELL_BITS, _CELL_MASK = np.array(CELLS), np.array(CELL_BITS), np.array(CELL_MASK)
+_LINE_MASK = np.array(LINE_MASK)
+_EMPTY_SHIFT, _EMPTY_MASK = np.array(EMPTY_SHIFT), np.array(EMPTY_MASK)
+_REWARD_SHIFT, _REWARD_MASK = np.array(REWARD_SHIFT), np.array(REWARD_MASK)
+_LARGEST_SHIFT = np.array(LARGEST_SHIFT)
+_PATTERN_WEIGHTS = np.array(PATTERN_WEIGHTS)[:, None]
+_PATTERN_ACTION_WEIGHT = np.array(PATTERN_ACTION_WEIGHT)
+_N_ACTIONS = np.array(len(ACTIONS))
+
+_VERTICAL = np.array([-(action in VERTICAL) for action in range(len(ACTIONS))])
+"""By action: all ones where columns move, else 0."""
+
+# By set of legal actions (as bits) times four, plus ...
+_CONTAINS = batch.MASKS.astype(np.bool_).reshape(-1)
+"""... an action: whether it is in the set."""
+KTH_LEGAL = np.argsort(-batch.MASKS, axis=1, kind="stable").reshape(-1)
+"""... k: the k-th action of the set."""
+N_LEGAL = batch.MASKS.sum(axis=1).astype(np.uint64)
+
+
+class SlidingPositions(NamedTuple):
+    """Boards `(n, R, C)` and the scores so far `(n,)`."""
+
+    boards: NDArray[np.uint8]
+    scores: NDArray[np.int64]
+
+
+class SlidingEngine(Engine[SlidingPositions]):
+    """Many sliding games.
+
+    A placer that the user brings is asked once a step, for all games in which a tile appears.
+
+    Args:
+        game: The game.
+        terms: How it is played.
+    """
+
+    def __init__(self, game: SlidingGame, terms: Terms) -> None:
+        super().__init__(terms)
+        self._game, self._tables = game, game.tables
+        self._distribution = game.distribution
+        self._places_uniformly = game.placer == RANDOM
+        self._faces = np.array(game.rules.faces)
+        self._games = np.arange(terms.num_envs)
+        self._legal = np.zeros(terms.num_envs, np.int64)
+        self._scores = np.zeros(terms.num_envs, np.int64)
+        self._largest = np.zeros(terms.num_envs, np.int64)
+        self._lines = np.zeros((2, MAX_SIDE, terms.num_envs), np.int64)
+
+    def _play(self, actions: NDArray[np.int64], frozen: Bools) -> tuple[Floats, Bools, Bools]:
+        tables = self._tables
+        rows, columns = self._lines
+        # `vertical` is all ones where columns move: bit by bit, x ^ ((x ^ y) & vertical) picks y.
+        vertical = _VERTICAL.take(actions)
+        lines = rows ^ ((rows ^ columns) & vertical)
+        lines += tables.offsets.take(actions)
+        pushed = tables.pushed.take(lines)
+        legal = _CONTAINS.take(actions + self._legal * _N_ACTIONS)
+        legal &= ~frozen
+
+        streams = self.streams + legal * _STRIDE
+        words = mix(streams)
+        new_tiles = self._distribution.tiles_of(words) * legal
+        moved = pushed & _LINE_MASK
+        after = self._lines
+        if self._places_uniformly:
+            empty = pushed >> _EMPTY_SHIFT
+            empty &= _EMPTY_MASK
+            empty *= _PATTERN_WEIGHTS
+            pattern = np.add.reduce(empty) + actions * _PATTERN_ACTION_WEIGHT
+            k = choose(words, tables.empty_count.take(pattern)).view(np.int64)
+            cell = tables.empty_cell.take(pattern * _CELLS + k)
+            flat = (cell >> _CELL_BITS) * self._terms.num_envs + self._games
+            moved.reshape(-1)[flat] += new_tiles << (cell & _CELL_MASK)
+        else:
+            after = np.empty_like(self._lines)  # a user's placer can fail: nothing has changed then
+        turned = batch.transpose(moved)
+        swap = moved ^ turned
+        swap &= vertical
+        np.bitwise_xor(moved, swap, out=after[0])
+        np.bitwise_xor(turned, swap, out=after[1])
+        if not self._places_uniformly:
+            place(self._game.placer, tables, after, new_tiles, words)
+
+        self.streams, self._lines = streams, after
+        self._legal = batch.legal(tables, self._lines)
+        rewards = np.add.reduce(pushed) >> _REWARD_SHIFT & _REWARD_MASK
+        self._scores += rewards
+        self._largest = np.maximum(np.maximum.reduce(pushed) >> _LARGEST_SHIFT, new_tiles)
+        return rewards.astype(np.float64), self._legal == 0, legal
+
+    def _start(self, games: Games) -> None:
+        boards, self.streams[games] = self._game.start.boards(self.streams[games])
+        self._set_boards(boards, games)
+        self._scores[games] = 0
+
+    def _start_from(self, positions: SlidingPositions, games: Games) -> None:
+        self._set_boards(positions.boards[games], games)
+        self._scores[games] = positions.scores[games]
+
+    def restore(self, positions: SlidingPositions) -> None:
+        """Take all games to positions in the middle of a game."""
+        self._start_from(positions, EVERY_GAME)
+
+    def _set_boards(self, boards: NDArray[np.uint8], games: Games) -> None:
+        lines = batch.pack(boards)
+        self._lines[:, :, games] = lines
+        self._legal[games] = batch.legal(self._tables, lines)
+        self._largest[games] = np.maximum.reduce(boards.reshape(len(boards), -1), axis=1)
+
+    def positions(self) -> SlidingPositions:
+        """Return the positions of all games."""
+        return SlidingPositions(self.observations(EVERY_GAME), self._scores.copy())
+
+    def observations(self, games: Games) -> NDArray[np.uint8]:
+        """Return fresh observations, `(k, R, C) uint8`."""
+        return batch.unpack(self._tables, self._lines[0][:, games])
+
+    def masks(self, games: Games) -> NDArray[np.int8]:
+        """Return fresh action masks, `(k, 4) int8`."""
+        return batch.MASKS.take(self._legal[games], axis=0)
+
+    def _info(self, games: Games) -> Info:
+        return {
+            "score": self._scores[games].copy(),
+            "max_tile": self._faces.take(self._largest[games]),
+        }
+
+    def choose_legal(self, words: Words) -> NDArray[np.int64]:
+        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+        k = choose(words, N_LEGAL.take(self._legal)).view(np.int64)
+        actions: NDArray[np.int64] = KTH_LEGAL.take(k + self._legal * _N_ACTIONS)
+        return actions

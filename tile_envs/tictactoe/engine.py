@@ -1,0 +1,141 @@
+"""Many games of tic-tac-toe, played by numpy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.engine import EVERY_GAME, Bools, Engine, Floats, Games, Info, Terms
+from tile_envs.random_stream import STRIDE, Words, choose, mix
+from tile_envs.tictactoe.game import TicTacToe
+from tile_envs.tictactoe.opponents import NAMED, answers
+from tile_envs.tictactoe.positions import (
+    CELLS,
+    DIGITS,
+    KTH_CELL,
+    POWERS,
+    SET_SIZE,
+    Ints,
+    O,
+    X,
+    solve,
+)
+
+_STRIDE = np.array(STRIDE, np.uint64)
+_CELLS = np.array(CELLS)
+_DIGITS = np.array([0, DIGITS[X], DIGITS[O]])
+"""The digit of each mark in a code, by mark (-1 is the last)."""
+
+
+class MarksPositions(NamedTuple):
+    """Codes `(n,)`, and the marks to play `(n,)`; None where these are to be drawn."""
+
+    codes: Ints
+    marks: Ints | None
+
+
+class TicTacToeEngine(Engine[MarksPositions]):
+    """Many games of tic-tac-toe.
+
+    An opponent that the user brings is asked once a step, for all games in which it is to move.
+
+    Args:
+        game: The game.
+        terms: How it is played.
+    """
+
+    def __init__(self, game: TicTacToe, terms: Terms) -> None:
+        super().__init__(terms)
+        self._known = solve()
+        self._side, self._opponent = game.side, game.opponent
+        named = isinstance(game.opponent, str)
+        self._policy = NAMED[game.opponent]() if named else None  # type: ignore[index]
+        self._codes = np.zeros(terms.num_envs, np.int64)
+        self._marks = np.ones(terms.num_envs, np.int64)
+
+    def _play(self, actions: NDArray[np.int64], frozen: Bools) -> tuple[Floats, Bools, Bools]:
+        known, marks = self._known, self._marks
+        masks = known.masks.reshape(-1)
+        legal = masks.take(self._codes * _CELLS + actions).view(np.bool_) & ~frozen
+        codes = self._codes + POWERS.take(actions) * _DIGITS.take(marks) * legal
+        if self._side == "both":
+            self._marks = np.where(legal, -marks, marks)
+        else:
+            codes = self._answered(codes, legal & ~known.over.take(codes))
+        self._codes = codes
+        rewards = known.winner.take(codes) * marks * legal
+        return rewards.astype(np.float64), known.over.take(codes), legal
+
+    def _answered(self, codes: Ints, asked: Bools, games: Games = EVERY_GAME) -> Ints:
+        """Let the opponent reply in the games of `games` in which it is asked."""
+        marks = -self._marks[games]
+        if self._policy is None:
+            return self._answered_by_agent(codes, asked, marks)
+        self.streams[games] += asked * _STRIDE
+        cells = self._policy.take(codes)
+        k = choose(mix(self.streams[games]), SET_SIZE.take(cells)).view(np.int64)
+        cell = KTH_CELL.take(cells * _CELLS + k)
+        answered: Ints = codes + POWERS.take(cell) * _DIGITS.take(marks) * asked
+        return answered
+
+    def _answered_by_agent(self, codes: Ints, asked: Bools, marks: Ints) -> Ints:
+        if asked.any():
+            codes, digits = codes.copy(), _DIGITS.take(marks[asked])
+            cells = answers(self._opponent, codes[asked], marks[asked])  # type: ignore[arg-type]
+            codes[asked] += POWERS.take(cells) * digits
+        return codes
+
+    def _start(self, games: Games) -> None:
+        self._open(np.zeros_like(self._codes[games]), games)
+
+    def _start_from(self, positions: MarksPositions, games: Games) -> None:
+        self._open(positions.codes[games], games)
+
+    def _open(self, codes: Ints, games: Games) -> None:
+        """Begin games at given positions; an opponent that is to move does so."""
+        to_move = self._known.to_move.take(codes)
+        side = self._side
+        if side == "both":
+            self._marks[games], self._codes[games] = to_move, codes
+            return
+        if side == "random":
+            self.streams[games] += _STRIDE
+            words = mix(self.streams[games])
+            self._marks[games] = np.where(words >> np.uint64(63), O, X)
+        else:
+            self._marks[games] = X if side == "X" else O
+        asked = (self._marks[games] != to_move) & ~self._known.over.take(codes)
+        self._codes[games] = self._answered(codes, asked, games) if asked.any() else codes
+
+    def positions(self) -> MarksPositions:
+        """Return the positions of all games."""
+        return MarksPositions(self._codes.copy(), self._marks.copy())
+
+    def restore(self, positions: MarksPositions) -> None:
+        """Take all games to positions in the middle of a game."""
+        self._codes[:] = positions.codes
+        if positions.marks is not None:
+            self._marks[:] = positions.marks
+
+    def observations(self, games: Games) -> NDArray[np.int8]:
+        """Return fresh observations, `(k, 3, 3) int8`."""
+        return self._known.views[self._marks[games], self._codes[games]]
+
+    def masks(self, games: Games) -> NDArray[np.int8]:
+        """Return fresh action masks, `(k, 9) int8`."""
+        return self._known.masks.take(self._codes[games], axis=0)
+
+    def _info(self, games: Games) -> Info:
+        return {
+            "to_play": self._marks[games].copy(),
+            "winner": self._known.winner.take(self._codes[games]),
+        }
+
+    def choose_legal(self, words: Words) -> NDArray[np.int64]:
+        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+        cells = self._known.legal.take(self._codes)
+        k = choose(words, SET_SIZE.take(cells)).view(np.int64)
+        actions: Ints = KTH_CELL.take(cells * _CELLS + k)
+        return actions
