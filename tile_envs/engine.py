@@ -22,11 +22,14 @@ Games = NDArray[np.intp] | slice
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Observations = NDArray[Any]
+Played = tuple[Floats, Bools, Bools]
+"""What `Engine._play` returns."""
 Info = dict[str, NDArray[Any]]
 Positions = TypeVar("Positions")
 
 EVERY_GAME = slice(None)
 NUMPY, NUMBA, AUTO = "numpy", "numba", "auto"
+_ONE = np.array(1)  # without dimensions: see `random_stream`
 
 
 class Terms(NamedTuple):
@@ -98,7 +101,7 @@ class Engine(ABC, Generic[Positions]):
     name = NUMPY
 
     def __init__(self, terms: Terms) -> None:
-        self._terms = terms
+        self._terms, self._max_illegal = terms, np.array(terms.max_illegal)
         self.started = False
         self.streams = np.zeros(terms.num_envs, np.uint64)
         self.steps = np.zeros(terms.num_envs, np.int64)
@@ -109,13 +112,15 @@ class Engine(ABC, Generic[Positions]):
     # What a game says of itself; `games` are indices, or the slice of all.
 
     @abstractmethod
-    def _play(self, actions: NDArray[np.int64], frozen: Bools) -> tuple[Floats, Bools, Bools]:
+    def _play(
+        self, actions: NDArray[np.int64], frozen: Bools | None
+    ) -> tuple[Floats, Bools, Bools]:
         """Play one action in every game.
 
         Args:
             actions: `(num_envs,)`, inside the action space.
-            frozen: The games that are about to be reset: their random streams must rest; whatever
-                else happens to them is forgotten.
+            frozen: The games that are about to be reset, `(num_envs,)`, or None for none: their
+                random streams must rest; whatever else happens to them is forgotten.
 
         Returns:
             The rewards, which games are over, and which actions were legal.
@@ -162,10 +167,7 @@ class Engine(ABC, Generic[Positions]):
             ValueError: See `GameVectorEnv.step`.
         """
         outcome = self._play_all(actions)
-        if (
-            self._terms.autoreset_mode is AutoresetMode.SAME_STEP
-            and np.count_nonzero(self.ended)  # faster than `any`
-        ):
+        if self._terms.autoreset_mode is AutoresetMode.SAME_STEP and np.count_nonzero(self.ended):
             games = np.flatnonzero(self.ended)
             last = {name: values[games] for name, values in outcome.infos.items()}
             outcome = outcome._replace(final=Final(games, outcome.observations[games], last))
@@ -176,15 +178,16 @@ class Engine(ABC, Generic[Positions]):
         """Play a step; where the autoreset mode is the next step's, ended games begin anew."""
         actions = checked_actions(actions, self._terms.num_envs, self._terms.n_actions)
         due = self.ended  # the games that this step resets
-        rewards, terminations, legal = self._play(actions, due)
+        some_due = np.count_nonzero(due) > 0  # faster than `any`
+        rewards, terminations, legal = self._play(actions, due if some_due else None)
         self.illegal = ~legal
-        self.illegal_run += 1
+        self.illegal_run += _ONE
         self.illegal_run *= self.illegal
-        truncations = self.illegal_run >= self._terms.max_illegal
+        truncations = self.illegal_run >= self._max_illegal
         if self._terms.max_steps is not None:
-            self.steps += 1
+            self.steps += _ONE
             truncations |= self.steps >= self._terms.max_steps
-        if np.count_nonzero(due):
+        if some_due:
             games = np.flatnonzero(due)
             self.begin(games)
             for outcome in (rewards, terminations, truncations):

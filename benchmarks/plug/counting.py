@@ -28,26 +28,25 @@ class Count:
 def counted() -> Iterator[Count]:
     """Count the steps of every environment of this process while the body of `with` runs."""
     count = Count()
-    finish_step, vector_step = GameEnv._finish_step, GameVectorEnv.step
+    finish_step, advance = GameEnv._finish_step, GameVectorEnv.advance
 
     def finishing(env: Any, legal: int, terminated: bool) -> bool:
         count.steps += 1
         count.illegal += not legal
         return finish_step(env, legal, terminated)
 
-    def stepping(envs: Any, actions: Any) -> Any:
-        result = vector_step(envs, actions)
-        infos = result[-1]
+    def advancing(envs: Any, actions: Any) -> Any:
+        outcome = advance(envs, actions)
         count.steps += envs.num_envs
-        count.illegal += int(infos["illegal"].sum())
-        if "final_info" in infos:
-            count.illegal += int(infos["final_info"]["illegal"].sum())
-        return result
+        count.illegal += int(outcome.infos["illegal"].sum())
+        if outcome.final is not None:
+            count.illegal += int(outcome.final.infos["illegal"].sum())
+        return outcome
 
     GameEnv._finish_step = finishing  # type: ignore[method-assign]
-    GameVectorEnv.step = stepping  # type: ignore[method-assign]
+    GameVectorEnv.advance = advancing  # type: ignore[method-assign]
     try:
         yield count
     finally:
         GameEnv._finish_step = finish_step  # type: ignore[method-assign]
-        GameVectorEnv.step = vector_step  # type: ignore[method-assign]
+        GameVectorEnv.advance = advance  # type: ignore[method-assign]

@@ -51,6 +51,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -58,6 +59,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
+from tile_envs.engine import AUTO, Bools, Final, Outcome
 from tile_envs.extras import extra
 from tile_envs.game_vector_env import SINGLE, GameVectorEnv
 from tile_envs.wrappers.transforms import COUNT
@@ -90,7 +92,7 @@ def make_sb3(
         seed: The seed of the first `reset`; game i is seeded by `seed + i`.
         wrappers: Wrappers of `tile_envs.wrappers.vector`, the first one around the environment;
             with arguments as `functools.partial(PenalizeIllegal, penalty=1.0)`.
-        **options: The environment's options.
+        **options: The environment's options; `engine` is "auto" here, numba where it is installed.
 
     Raises:
         ValueError: If an argument is not as described.
@@ -102,6 +104,7 @@ def make_sb3(
         )
     if callable(wrappers):
         raise ValueError(f"wrappers must be a list, got {wrappers!r}.")
+    options = {"engine": AUTO} | options
     envs: Any = gym.make_vec(env_id, n_envs, autoreset_mode="SameStep", **options)
     for wrap in wrappers:
         envs = wrap(envs)
@@ -149,6 +152,7 @@ class SB3VecEnv(VecEnv):
             )
         self.envs, self.games = envs, games
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+        self._advance = envs.advance if envs is games else partial(_advanced, envs)
         self._actions = np.zeros(self.num_envs, np.int64)
         self._returns, self._lengths = np.zeros(self.num_envs), np.zeros(self.num_envs, np.int64)
         self._masks: list[NDArray[np.bool_]] = []
@@ -182,38 +186,45 @@ class SB3VecEnv(VecEnv):
             ValueError: If an action is outside the action space.
         """
         began = time.perf_counter()
-        observations, rewards, terminations, truncations, found = self.envs.step(self._actions)
-        self._masks = list(found["action_mask"].view(np.bool_))
+        outcome = self._advance(self._actions)
+        ends = outcome.terminations | outcome.truncations
+        self._masks = list(outcome.infos["action_mask"].view(np.bool_))
         infos: list[dict[str, Any]] = [
             {"TimeLimit.truncated": False, "action_mask": mask, "illegal": illegal}
-            for mask, illegal in zip(self._masks, found["illegal"].tolist(), strict=True)
+            for mask, illegal in zip(self._masks, outcome.infos["illegal"].tolist(), strict=True)
         ]
-        if COUNT in found:
-            for info, count in zip(infos, found[COUNT].tolist(), strict=True):
+        if COUNT in outcome.infos:
+            for info, count in zip(infos, outcome.infos[COUNT].tolist(), strict=True):
                 info[COUNT] = count
-        ends = terminations | truncations
-        self._returns += rewards
+        self._returns += outcome.rewards
         self._lengths += 1
-        n_ended = int(np.count_nonzero(ends))
-        if n_ended:
-            final, since = found["final_info"], round(time.time() - self._built, 6)
-            last = {name: values for name, values in final.items() if not name.startswith("_")}
-            truncated = truncations & ~terminations
-            for game in np.flatnonzero(ends):
-                info = infos[game]
-                for name, values in last.items():
-                    info[name] = values[game] if values.ndim > 1 else values[game].item()
-                info["terminal_observation"] = found["final_obs"][game]
-                info["TimeLimit.truncated"] = bool(truncated[game])
-                info["episode"] = {
-                    "r": float(self._returns[game]),
-                    "l": int(self._lengths[game]),
-                    "t": since,
-                }
-            self._returns[ends], self._lengths[ends] = 0, 0
-            self.episodes += n_ended
+        if outcome.final is not None:
+            self._finish(outcome.final, outcome.terminations, infos)
         self.seconds += time.perf_counter() - began
-        return observations, rewards.astype(np.float32), ends, infos
+        return outcome.observations, outcome.rewards.astype(np.float32), ends, infos
+
+    def _finish(self, final: Final, terminations: Bools, infos: list[dict[str, Any]]) -> None:
+        """Tell the infos of games that have ended how they ended."""
+        games, since = final.games, round(time.time() - self._built, 6)
+        columns = (
+            games.tolist(),
+            final.observations,
+            (~terminations[games]).tolist(),
+            self._returns[games].tolist(),
+            self._lengths[games].tolist(),
+        )
+        last = {
+            name: values if values.ndim > 1 else values.tolist()
+            for name, values in final.infos.items()
+        }
+        for k, (game, observation, is_cut, total, length) in enumerate(zip(*columns, strict=True)):
+            infos[game] = {name: values[k] for name, values in last.items()} | {
+                "terminal_observation": observation,
+                "TimeLimit.truncated": is_cut,
+                "episode": {"r": total, "l": length, "t": since},
+            }
+        self._returns[games], self._lengths[games] = 0, 0
+        self.episodes += len(games)
 
     def get_state(self) -> dict[str, Any]:
         """Return the complete state of the games, for `set_state`; wrappers keep their own."""
@@ -279,3 +290,15 @@ class SB3VecEnv(VecEnv):
         """Return a picture of each game, as `render` puts them together."""
         pictures: Any = self.envs.render()
         return pictures or [None] * self.num_envs
+
+
+def _advanced(envs: AnyVectorEnv, actions: NDArray[Any]) -> Outcome:
+    """Play a step of wrapped environments, and return it as `GameVectorEnv.advance` does."""
+    observations, rewards, terminations, truncations, infos = envs.step(actions)
+    final = None
+    if "final_info" in infos:
+        games = np.flatnonzero(infos["_final_info"])
+        last = {name: values[games] for name, values in infos["final_info"].items()}
+        unkeyed = {name: values for name, values in last.items() if not name.startswith("_")}
+        final = Final(games, infos["final_obs"][games], unkeyed)
+    return Outcome(observations, rewards, terminations, truncations, infos, final)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.engine import EVERY_GAME, Bools, Engine, Floats, Games, Info, Terms
+from tile_envs.engine import EVERY_GAME, Bools, Engine, Games, Info, Played, Terms
 from tile_envs.random_stream import STRIDE, Words, choose, mix
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding.env import VERTICAL
@@ -26,6 +27,7 @@ from tile_envs.sliding.tables import (
     PATTERN_WEIGHTS,
     REWARD_MASK,
     REWARD_SHIFT,
+    Lines,
 )
 
 # Numbers as arrays without dimensions (see `random_stream`).
@@ -36,18 +38,17 @@ _EMPTY_SHIFT, _EMPTY_MASK = np.array(EMPTY_SHIFT), np.array(EMPTY_MASK)
 _REWARD_SHIFT, _REWARD_MASK = np.array(REWARD_SHIFT), np.array(REWARD_MASK)
 _LARGEST_SHIFT = np.array(LARGEST_SHIFT)
 _PATTERN_WEIGHTS = np.array(PATTERN_WEIGHTS)[:, None]
-_PATTERN_ACTION_WEIGHT = np.array(PATTERN_ACTION_WEIGHT)
-_N_ACTIONS = np.array(len(ACTIONS))
+_PATTERNS = PATTERN_ACTION_WEIGHT * np.arange(len(ACTIONS))
+_ALL_TILES = CELL_MASK + 1
+_N_ACTIONS, _ONE = np.array(len(ACTIONS)), np.array(1)
 
 _VERTICAL = np.array([-(action in VERTICAL) for action in range(len(ACTIONS))])
 """By action: all ones where columns move, else 0."""
 
-# By set of legal actions (as bits) times four, plus ...
-_CONTAINS = batch.MASKS.astype(np.bool_).reshape(-1)
-"""... an action: whether it is in the set."""
 KTH_LEGAL = np.argsort(-batch.MASKS, axis=1, kind="stable").reshape(-1)
-"""... k: the k-th action of the set."""
+"""`(64,)`, by set of legal actions (as bits) times four, plus k: the k-th action of the set."""
 N_LEGAL = batch.MASKS.sum(axis=1).astype(np.uint64)
+"""`(16,)`, by set of legal actions: how many there are."""
 
 
 class SlidingPositions(NamedTuple):
@@ -78,8 +79,9 @@ class SlidingEngine(Engine[SlidingPositions]):
         self._scores = np.zeros(terms.num_envs, np.int64)
         self._largest = np.zeros(terms.num_envs, np.int64)
         self._lines = np.zeros((2, MAX_SIDE, terms.num_envs), np.int64)
+        self._lines_of = _lines_of_tiles(game.shape)
 
-    def _play(self, actions: NDArray[np.int64], frozen: Bools) -> tuple[Floats, Bools, Bools]:
+    def _play(self, actions: NDArray[np.int64], frozen: Bools | None) -> Played:
         tables = self._tables
         rows, columns = self._lines
         # `vertical` is all ones where columns move: bit by bit, x ^ ((x ^ y) & vertical) picks y.
@@ -87,8 +89,9 @@ class SlidingEngine(Engine[SlidingPositions]):
         lines = rows ^ ((rows ^ columns) & vertical)
         lines += tables.offsets.take(actions)
         pushed = tables.pushed.take(lines)
-        legal = _CONTAINS.take(actions + self._legal * _N_ACTIONS)
-        legal &= ~frozen
+        legal = (self._legal >> actions & _ONE).astype(np.bool_)
+        if frozen is not None:
+            legal &= ~frozen
 
         streams = self.streams + legal * _STRIDE
         words = mix(streams)
@@ -99,7 +102,7 @@ class SlidingEngine(Engine[SlidingPositions]):
             empty = pushed >> _EMPTY_SHIFT
             empty &= _EMPTY_MASK
             empty *= _PATTERN_WEIGHTS
-            pattern = np.add.reduce(empty) + actions * _PATTERN_ACTION_WEIGHT
+            pattern = np.add.reduce(empty) + _PATTERNS.take(actions)
             k = choose(words, tables.empty_count.take(pattern)).view(np.int64)
             cell = tables.empty_cell.take(pattern * _CELLS + k)
             flat = (cell >> _CELL_BITS) * self._terms.num_envs + self._games
@@ -122,23 +125,25 @@ class SlidingEngine(Engine[SlidingPositions]):
         return rewards.astype(np.float64), self._legal == 0, legal
 
     def _start(self, games: Games) -> None:
-        boards, self.streams[games] = self._game.start.boards(self.streams[games])
-        self._set_boards(boards, games)
+        cells, tiles, self.streams[games] = self._game.start.draws(self.streams[games])
+        lines = np.add.reduce(self._lines_of.take(cells * _ALL_TILES + tiles, axis=0))
+        self._set_lines(lines.T, np.maximum.reduce(tiles), games)
         self._scores[games] = 0
 
     def _start_from(self, positions: SlidingPositions, games: Games) -> None:
-        self._set_boards(positions.boards[games], games)
+        boards = positions.boards[games]
+        largest = np.maximum.reduce(boards.reshape(len(boards), -1), axis=1)
+        self._set_lines(batch.pack(boards), largest, games)
         self._scores[games] = positions.scores[games]
 
     def restore(self, positions: SlidingPositions) -> None:
         """Take all games to positions in the middle of a game."""
         self._start_from(positions, EVERY_GAME)
 
-    def _set_boards(self, boards: NDArray[np.uint8], games: Games) -> None:
-        lines = batch.pack(boards)
+    def _set_lines(self, lines: Lines, largest: NDArray[Any], games: Games) -> None:
         self._lines[:, :, games] = lines
         self._legal[games] = batch.legal(self._tables, lines)
-        self._largest[games] = np.maximum.reduce(boards.reshape(len(boards), -1), axis=1)
+        self._largest[games] = largest
 
     def positions(self) -> SlidingPositions:
         """Return the positions of all games."""
@@ -163,3 +168,11 @@ class SlidingEngine(Engine[SlidingPositions]):
         k = choose(words, N_LEGAL.take(self._legal)).view(np.int64)
         actions: NDArray[np.int64] = KTH_LEGAL.take(k + self._legal * _N_ACTIONS)
         return actions
+
+
+def _lines_of_tiles(shape: tuple[int, int]) -> Lines:
+    """Return the lines of boards with one tile, by `cell * 32 + tile`, `(cells * 32, 4, 2)`."""
+    cells = math.prod(shape)
+    boards = np.zeros((cells, _ALL_TILES, cells), np.uint8)
+    boards[np.arange(cells), :, np.arange(cells)] = np.arange(_ALL_TILES)
+    return np.ascontiguousarray(batch.pack(boards.reshape(-1, *shape)).T)

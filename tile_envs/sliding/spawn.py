@@ -52,18 +52,19 @@ class SpawnDistribution:
         """Return the tile index that each random word makes appear."""
         if len(self.tiles) == 1:
             return np.full(words.shape, self.tiles[0])
-        low = words & _LOW_HALF
-        more = [(low >= threshold) * step for threshold, step in self._steps]
-        return sum(more, start=np.array(self.tiles[0]))
+        low, (first, *others) = words & _LOW_HALF, self._thresholds
+        which = (low >= first).view(np.int8)
+        for threshold in others:
+            which += low >= threshold
+        return self._tiles.take(which)
 
     @cached_property
-    def _steps(self) -> list[tuple[NDArray[np.uint64], np.int64]]:
-        """Each threshold, with the difference of the tiles on its two sides."""
-        steps = np.diff(self.tiles)
-        return [
-            (np.array(threshold, np.uint64), step)
-            for threshold, step in zip(self.thresholds, steps, strict=True)
-        ]
+    def _tiles(self) -> NDArray[np.int64]:
+        return np.array(self.tiles)
+
+    @cached_property
+    def _thresholds(self) -> list[NDArray[np.uint64]]:
+        return [np.array(threshold, np.uint64) for threshold in self.thresholds]
 
 
 @dataclass(frozen=True)
@@ -99,18 +100,32 @@ class Start:
             The boards `(n, R, C)`, and the positions afterwards.
         """
         n, n_cells = len(positions), math.prod(self.shape)
+        cells, tiles, after = self.draws(positions)
+        boards = np.zeros((n, n_cells), np.uint8)
+        boards[np.arange(n), cells] = tiles
+        return boards.reshape(n, *self.shape), after
+
+    def draws(self, positions: Words) -> tuple[NDArray[np.int64], NDArray[np.int64], Words]:
+        """Draw the tiles of many start boards.
+
+        Args:
+            positions: The positions of the games' random streams, `(n,)`.
+
+        Returns:
+            The cells `(tiles, n)` in reading order, the tile indices on them `(tiles, n)`, and the
+            positions afterwards.
+        """
         places = ahead(positions, len(self.tiles))
         words = mix(places)
-        tiles, cells = self.distribution.tiles_of(words), choose(words, self._empty)
+        tiles = self.distribution.tiles_of(words)
+        cells = choose(words, self._empty).view(np.int64)
         for i, fixed in enumerate(self.tiles):
             if fixed:
                 tiles[i] = fixed
             # Counted among the empty cells only, so it moves on by one for each taken before it.
             for taken in np.sort(cells[:i], axis=0) if i > 1 else cells[:i]:
                 cells[i] += cells[i] >= taken
-        boards = np.zeros((n, n_cells), np.uint8)
-        boards[np.arange(n), cells.view(np.int64)] = tiles
-        return boards.reshape(n, *self.shape), places[-1]
+        return cells, tiles, places[-1]
 
     @cached_property
     def _empty(self) -> Words:

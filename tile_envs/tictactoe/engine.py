@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.engine import EVERY_GAME, Bools, Engine, Floats, Games, Info, Terms
+from tile_envs.engine import EVERY_GAME, Bools, Engine, Games, Info, Played, Terms
 from tile_envs.random_stream import STRIDE, Words, choose, mix
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.opponents import NAMED, answers
@@ -55,10 +55,12 @@ class TicTacToeEngine(Engine[MarksPositions]):
         self._codes = np.zeros(terms.num_envs, np.int64)
         self._marks = np.ones(terms.num_envs, np.int64)
 
-    def _play(self, actions: NDArray[np.int64], frozen: Bools) -> tuple[Floats, Bools, Bools]:
+    def _play(self, actions: NDArray[np.int64], frozen: Bools | None) -> Played:
         known, marks = self._known, self._marks
         masks = known.masks.reshape(-1)
-        legal = masks.take(self._codes * _CELLS + actions).view(np.bool_) & ~frozen
+        legal = masks.take(self._codes * _CELLS + actions).view(np.bool_)
+        if frozen is not None:
+            legal &= ~frozen
         codes = self._codes + POWERS.take(actions) * _DIGITS.take(marks) * legal
         if self._side == "both":
             self._marks = np.where(legal, -marks, marks)
