@@ -33,6 +33,7 @@ from tile_envs.sliding.tables import (
 )
 
 VERTICAL = (UP, DOWN)
+_TWO_CELLS = 2 * CELL_BITS
 _, _SECOND, _THIRD, _FOURTH = PATTERN_WEIGHTS
 
 
@@ -128,6 +129,8 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
         vertical = action in VERTICAL
         a, b, c, d = self._columns if vertical else self._rows
         a, b, c, d = table[offset + a], table[offset + b], table[offset + c], table[offset + d]
+        reward: int = a + b + c + d >> REWARD_SHIFT & REWARD_MASK
+        largest = max(a, b, c, d) >> LARGEST_SHIFT
 
         lines = [a & LINE_MASK, b & LINE_MASK, c & LINE_MASK, d & LINE_MASK]
         if self._places_uniformly:
@@ -142,13 +145,14 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
             )
             k = (word >> 32) * self._empty_count[pattern] >> 32
             cell = self._empty_cell[pattern * CELLS + k]
+            lines = [a & LINE_MASK, b & LINE_MASK, c & LINE_MASK, d & LINE_MASK]
             lines[cell >> CELL_BITS] |= tile << (cell & CELL_MASK)
-            turned = _transpose(*lines)
-            self._set_lines(*((turned, lines) if vertical else (lines, turned)))
+            self._set_lines(lines, vertical)
         else:
-            tile = self._place(lines, vertical)
-        self._largest = max(tile, max(a, b, c, d) >> LARGEST_SHIFT)
-        reward: int = a + b + c + d >> REWARD_SHIFT & REWARD_MASK
+            tile = self._place(
+                [a & LINE_MASK, b & LINE_MASK, c & LINE_MASK, d & LINE_MASK], vertical
+            )
+        self._largest = tile if tile > largest else largest
         self._score += reward
         return reward
 
@@ -156,23 +160,37 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
         """Let the placer set a tile on the lines of an afterstate; return the tile."""
         word = self._stream.peek()  # drawn below, once the placer has answered
         tile = self._distribution.tile(word)
-        turned = _transpose(*lines)
-        packed = np.array((turned, lines) if vertical else (lines, turned))[:, :, None]
+        rows = np.array(lines)[:, None]
+        turned = batch.transpose(rows)
+        packed = np.stack((turned, rows) if vertical else (rows, turned))
         words = np.array([word], np.uint64)
         place(self.game.placer, self.game.tables, packed, np.array([tile]), words)
         self._stream.word()
-        self._set_lines(*packed[:, :, 0].tolist())
+        self._set_lines(packed[0, :, 0].tolist(), vertical=False)
         return tile
 
-    def _set_lines(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Take over a board's lines, and find its legal actions."""
-        self._rows, self._columns = rows, columns
-        a, b, c, d = rows
-        table = self._row_legal
-        legal = table[a] | table[b] | table[c] | table[d]
-        a, b, c, d = columns
-        table = self._column_legal
-        self._legal = legal | table[a] | table[b] | table[c] | table[d]
+    def _set_lines(self, lines: Sequence[int], vertical: bool) -> None:
+        """Take over a board, given as its columns or its rows, and find its legal actions."""
+        a, b, c, d = lines
+        # Turned as by `boards.transpose`.
+        swap = (a >> _TWO_CELLS ^ c) & LOW_BLOCK
+        e, g = a ^ swap << _TWO_CELLS, c ^ swap
+        swap = (b >> _TWO_CELLS ^ d) & LOW_BLOCK
+        f, h = b ^ swap << _TWO_CELLS, d ^ swap
+        swap = (e >> CELL_BITS ^ f) & EVEN_CELLS
+        e, f = e ^ swap << CELL_BITS, f ^ swap
+        swap = (g >> CELL_BITS ^ h) & EVEN_CELLS
+        g, h = g ^ swap << CELL_BITS, h ^ swap
+        if vertical:
+            self._rows, self._columns = (e, f, g, h), lines
+            of_lines, of_turned = self._column_legal, self._row_legal
+        else:
+            self._rows, self._columns = lines, (e, f, g, h)
+            of_lines, of_turned = self._row_legal, self._column_legal
+        self._legal = (
+            of_lines[a] | of_lines[b] | of_lines[c] | of_lines[d]
+            | of_turned[e] | of_turned[f] | of_turned[g] | of_turned[h]
+        )  # fmt: skip
 
     def _start(self) -> None:
         self._set_cells(self.game.start.board(self._stream))
@@ -187,12 +205,11 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
 
     def _set_cells(self, cells: Sequence[int]) -> None:
         """Take over a board, its tile indices in reading order."""
-        rows, columns = [0] * MAX_SIDE, [0] * MAX_SIDE
+        rows = [0] * MAX_SIDE
         for i, tile in enumerate(cells):
             row, column = divmod(i, self.game.shape[1])
             rows[row] |= tile << CELL_BITS * column
-            columns[column] |= tile << CELL_BITS * row
-        self._set_lines(rows, columns)
+        self._set_lines(rows, vertical=False)
         self._largest = max(cells)
 
     def _position(self) -> dict[str, Any]:
@@ -221,19 +238,6 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
 
     def _draw(self, mode: str) -> Any:
         return self.game.draw(self._observation(), mode, self._score)
-
-
-def _transpose(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
-    """Turn four lines; see `boards.transpose`."""
-    block, even = LOW_BLOCK, EVEN_CELLS
-    swap = (a >> 10 ^ c) & block
-    a, c = a ^ swap << 10, c ^ swap
-    swap = (b >> 10 ^ d) & block
-    b, d = b ^ swap << 10, d ^ swap
-    swap = (a >> 5 ^ b) & even
-    a, b = a ^ swap << 5, b ^ swap
-    swap = (c >> 5 ^ d) & even
-    return a, b, c ^ swap << 5, d ^ swap
 
 
 def sliding_game(rules: Any, shape: Any, spawn: Any, start_tiles: Any, placer: Any) -> SlidingGame:
