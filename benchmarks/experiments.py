@@ -272,7 +272,7 @@ MEASURES = (
         *("bridge", "Stable-Baselines3", "benchmarks.speed.sb3"),
         measures=("steps per second", "share of training"),
         options={"turns": 7},
-        version=2,
+        version=3,
         cost=5,
     ),
     Measure(
@@ -288,17 +288,19 @@ MEASURES = (
             "import tile_envs after gymnasium, ms",
             "first gym.make, s",
             "memory of the engine, MiB",
+            "first compiled engine, s",
+            "first compiled engine, code kept, s",
         ),
         options={"turns": 7},
-        version=3,
-        cost=1,
+        version=4,
+        cost=2,
     ),
     Measure(
         *("speed", "environments", "benchmarks.speed.environments"),
         measures=("steps per second",),
         options={"turns": 7},
-        version=3,
-        cost=4,
+        version=4,
+        cost=9,
     ),
 )
 

@@ -1,6 +1,7 @@
-"""Fills the marked tables of README.md and benchmarks/README.md from rows and published figures.
+"""Fills the marked tables of README.md and benchmarks/README.md, and draws their pictures.
 
-A table stands between `<!-- table: NAME -->` and `<!-- end -->`.
+Both are made of the committed rows and of published figures.  A table stands between
+`<!-- table: NAME -->` and `<!-- end -->`; the pictures are in `pictures/`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.experiments import EXPERIMENTS
+from benchmarks.pictures import FOLDER, PICTURES
 from benchmarks.tables import (
     adversary,
     commands,
@@ -34,6 +36,7 @@ TABLES: dict[str, Callable[[Committed], str]] = {
     "commands": commands.commands,
     "machine": speeds.machine,
     "speed": speeds.environments,
+    "speed-by-size": speeds.by_size,
     "placers": speeds.placers,
     "start-up": speeds.start_up,
     "kernels": speeds.ntuple,
@@ -63,8 +66,10 @@ TABLES: dict[str, Callable[[Committed], str]] = {
 
 
 def write_pages() -> None:
-    """Write the tables of all pages anew."""
+    """Write the tables of all pages anew, and the pictures."""
     committed = Committed()
+    for name, draw in PICTURES.items():
+        write_file(FOLDER / f"{name}.svg", draw(committed))
     for page in PAGES:
         text = filled(page.read_text(encoding="utf-8"), committed)
         write_file(page, text.encode())

@@ -144,7 +144,7 @@ SPEEDS = (
             "turns": 1,
             "games": {"tic-tac-toe": TICTACTOE},
             "seconds": 0.01,
-            "num_envs": 2,
+            "sizes": (2,),
             "peers": False,
         },
     ),

@@ -1,13 +1,14 @@
 """Measures environments, ours beside those of other packages that are installed.
 
 All of them play uniformly random legal actions, one game after another, in steps per second of CPU
-time on one core.  Our vector environments use their own sampler; they make observations, masks and
-other infos on every step, as always.
+time on one core.  Our vector environments, with each engine, use their own sampler; they make
+observations, masks and other infos on every step, as always.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -20,7 +21,8 @@ from benchmarks.speed.turns import Row, speed_key, speed_rows
 
 WARM_UP_STEPS = 100
 GAMES = {"2048": "Tiles2048-v0", "2584": "Tiles2584-v0", "tic-tac-toe": "TicTacToe-v0"}
-SIZES = (1, 64, 1024, 4096, 16384, 65536)
+SIZES = (1, 8, 64, 256, 1024, 4096, 16384, 65536)
+ENGINES = ("numpy", "numba")
 SECONDS = 0.7
 
 
@@ -48,15 +50,16 @@ def _candidates(
     seconds: float = SECONDS,
 ) -> list[Peer]:
     others = [peer for peer in installed() if peers and peer.game in games]
-    ours = []
+    ours: list[Peer] = []
     for game in games:  # at the sizes of the others, too
         theirs = {peer.num_envs for peer in others if peer.game == game}
-        ours += [_ours(game, num_envs) for num_envs in sorted({*sizes, *theirs})]
+        for num_envs in sorted({*sizes, *theirs}):
+            ours += _ours(game, num_envs)
     return [*ours, *others]
 
 
-def _vector(game: str, num_envs: int) -> Play:
-    envs: Any = gym.make_vec(GAMES[game], num_envs=num_envs)
+def _vector(game: str, engine: str, num_envs: int) -> Play:
+    envs: Any = gym.make_vec(GAMES[game], num_envs=num_envs, engine=engine)
     envs.reset(seed=0)
     envs.action_space.seed(0)
     answered = bool(envs.game.sides)
@@ -107,7 +110,10 @@ def _single(game: str) -> Play:
     return play
 
 
-def _ours(game: str, num_envs: int) -> Peer:
+def _ours(game: str, num_envs: int) -> list[Peer]:
     if num_envs == 1:
-        return Peer("tile-envs", game, "single", 1, lambda n: _single(game))
-    return Peer("tile-envs", game, "vector", num_envs, lambda n: _vector(game, n))
+        return [Peer("tile-envs", game, "single", 1, lambda n: _single(game))]
+    return [
+        Peer("tile-envs", game, engine, num_envs, partial(_vector, game, engine))
+        for engine in ENGINES
+    ]

@@ -45,7 +45,8 @@ class Peer:
         package: The name that pip knows the package by.
         game: "2048" or "tic-tac-toe".
         kind: "single" for one game at a time, "vector" for a batch of games.
-        num_envs: 1 for a single game, else the batch size that suits the peer best.
+        num_envs: 1 for a single game, else the batch size; the one that suits the peer best is
+            among them.
         make: Imports, builds, compiles and warms up the peer for a number of games, and returns
             the function that plays them: only its calls are to be timed.
     """
@@ -322,13 +323,16 @@ def _pettingzoo_tic_tac_toe(num_envs: int) -> Play:
     return _warmed_up(play)
 
 
+_PGX_SIZES = {"2048": (64, 1024, 2048, 16384), "tic-tac-toe": (64, 1024, 8192, 65536)}
+_JUMANJI_SIZES = (64, 1024, 2048, 16384)
+
 PEERS: tuple[Peer, ...] = (
-    Peer("pgx", "2048", "vector", 2048, _pgx_2048),
-    Peer("jumanji", "2048", "vector", 2048, _jumanji_2048),
-    Peer("gymnasium-2048", "2048", "vector", 64, _gymnasium_2048_vector),
+    *(Peer("pgx", "2048", "vector", n, _pgx_2048) for n in _PGX_SIZES["2048"]),
+    *(Peer("jumanji", "2048", "vector", n, _jumanji_2048) for n in _JUMANJI_SIZES),
+    *(Peer("gymnasium-2048", "2048", "vector", n, _gymnasium_2048_vector) for n in (8, 64, 256)),
     Peer("gymnasium-2048", "2048", "single", 1, _gymnasium_2048),
     Peer("open_spiel", "2048", "single", 1, _open_spiel_2048),
-    Peer("pgx", "tic-tac-toe", "vector", 8192, _pgx_tic_tac_toe),
+    *(Peer("pgx", "tic-tac-toe", "vector", n, _pgx_tic_tac_toe) for n in _PGX_SIZES["tic-tac-toe"]),
     Peer("open_spiel", "tic-tac-toe", "single", 1, _open_spiel_tic_tac_toe),
     Peer("pettingzoo", "tic-tac-toe", "single", 1, _pettingzoo_tic_tac_toe),
 )

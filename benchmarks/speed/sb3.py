@@ -1,6 +1,7 @@
 """Measures how fast Stable-Baselines3 is given games, by our `SB3VecEnv` and its `DummyVecEnv`.
 
-256 games play legal actions at random; masks are asked for in every step, as MaskablePPO does.
+The games play legal actions at random; masks are asked for in every step, as MaskablePPO does.
+`SB3VecEnv` is measured with each engine.
 gymnasium-2048, if it is installed, has no masks: its illegal moves are not counted, and not tried
 again on the same board.  The share of training is that of the time in which a DQN is trained that
 games and `SB3VecEnv` take together.
@@ -8,7 +9,7 @@ games and `SB3VecEnv` take together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,12 +21,12 @@ import tile_envs  # noqa: F401
 from baselines.registry import make_learner
 from baselines.task import Task
 from baselines.training import default_options
-from benchmarks.speed.environments import GAMES, SECONDS
+from benchmarks.speed.environments import ENGINES, GAMES, SECONDS
 from benchmarks.speed.peers import GYMNASIUM_2048_ID, Peer, Play, installed
 from benchmarks.speed.turns import Row, now, speed_key, speed_rows, summary_row
-from tile_envs.plug.sb3 import SB3VecEnv
+from tile_envs.plug.sb3 import make_sb3
 
-NUM_ENVS = 256
+SIZES = (64, 256)
 SHARE = "share of training"
 
 
@@ -44,8 +45,8 @@ def rows(
         turns: Turns of each candidate, and training iterations of each share.
         games: The environment's id of each game.
         seconds: CPU time of a turn, about.
-        **options: `num_envs`, how many games of each candidate; and `peers`, whether other packages
-            are measured.
+        **options: `sizes`, how many games at once; and `peers`, whether other packages are
+            measured.
     """
     speeds = speed_rows(_candidates(games, **options), turns, seconds)
     run = now()
@@ -57,17 +58,24 @@ def rows(
 
 
 def _candidates(
-    games: Mapping[str, str], num_envs: int = NUM_ENVS, peers: bool = True, seconds: float = SECONDS
+    games: Mapping[str, str],
+    sizes: Sequence[int] = SIZES,
+    peers: bool = True,
+    seconds: float = SECONDS,
 ) -> list[Peer]:
-    kinds = {"SB3VecEnv": _ours, "DummyVecEnv": _dummy}
+    kinds: dict[str, Callable[[str, int], VecEnv]] = {
+        f"SB3VecEnv, {engine}": partial(_ours, engine) for engine in ENGINES
+    }
+    kinds["DummyVecEnv"] = _dummy
     candidates = [
         Peer("tile-envs", game, kind, num_envs, partial(_play_by_mask, make, env_id))
         for game, env_id in games.items()
+        for num_envs in sizes
         for kind, make in kinds.items()
     ]
     name = "gymnasium-2048"
     if peers and "2048" in games and any(peer.package == name for peer in installed()):
-        candidates.append(Peer(name, "2048", "DummyVecEnv", num_envs, _play_gymnasium_2048))
+        candidates += [Peer(name, "2048", "DummyVecEnv", n, _play_gymnasium_2048) for n in sizes]
     return candidates
 
 
@@ -84,9 +92,8 @@ def _shares_of_training(env_id: str, iterations: int) -> list[float]:
     return [learner.learn()["environment_share"] for _ in range(iterations)]
 
 
-def _ours(env_id: str, num_envs: int) -> VecEnv:
-    envs: Any = gym.make_vec(env_id, num_envs, autoreset_mode="SameStep")
-    return SB3VecEnv(envs)
+def _ours(engine: str, env_id: str, num_envs: int) -> VecEnv:
+    return make_sb3(env_id, num_envs, engine=engine)
 
 
 def _dummy(env_id: str, num_envs: int) -> VecEnv:

@@ -34,6 +34,11 @@ def number(figure: Any) -> str:
         return str(figure or "")
 
 
+def millions(figure: Any) -> str:
+    """Return a number in millions, of three digits."""
+    return f"{float(figure) / 1e6:.3g} M"
+
+
 def counted(n: int, what: str) -> str:
     """Return a number of things in words."""
     return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -4,40 +4,68 @@ from __future__ import annotations
 
 from benchmarks.speed.environments import GAMES
 from benchmarks.tables.committed import Committed, Row
-from benchmarks.tables.markdown import Line, marked, number, ranged, table, times
+from benchmarks.tables.markdown import Line, marked, millions, number, ranged, table, times
 
 STEPS = "steps per second"
 OURS = "tile-envs"
-USUAL = ("1", "64")
-"""The games at once that are always shown."""
+FASTEST = ("single", "numba")
+"""The fastest kinds of ours: of one game, and of many."""
+
+
+def by_size(committed: Committed) -> str:
+    """Return the speeds by the number of games at once, ours with each engine."""
+    found: dict[tuple[str, str], dict[int, Row]] = {}
+    for row in _steps(committed):
+        found.setdefault((row["game"], named(row)), {})[int(row["num_envs"])] = row
+    sizes = sorted({size for rows in found.values() for size in rows if size > 1})
+    lines = []
+    for (game, name), rows in sorted(found.items(), key=lambda item: _by_game(item[0])):
+        if any(size > 1 for size in rows):
+            speeds = [millions(rows[size]["value"]) if size in rows else "" for size in sizes]
+            lines.append(marked((game, name, *speeds), *rows.values()))
+    return table(("game", "games at once", *(number(size) for size in sizes)), lines)
+
+
+def named(row: Row) -> str:
+    """Return the name of what was measured: a package, and of ours the engine."""
+    package, kind = row["package"], row["kind"]
+    return f"**{package}**, {kind}" if package == OURS else str(package)
 
 
 def environments(committed: Committed) -> str:
-    """Return our speeds, and beside them those of other packages.
+    """Return the speeds of other packages, and beside them our fastest.
 
     Ratios are to ours of the same run only: at as many games at once, and our best to their best.
     """
-    rows = [row for row in committed.rows("speed") if row["measure"] == STEPS]
+    rows = [row for row in _steps(committed) if row["package"] != OURS or row["kind"] in FASTEST]
     ours = {(row["game"], row["num_envs"]): row for row in rows if row["package"] == OURS}
-    theirs = {(row["game"], row["num_envs"]) for row in rows if row["package"] != OURS}
     best = {
         (row["game"], row["package"]): row
         for row in sorted(rows, key=lambda row: float(row["value"]))
     }
     lines: list[Line] = []
     for row in sorted(rows, key=_order):
-        game, size = row["game"], row["num_envs"]
-        is_best = row is best[game, row["package"]]
-        if row["package"] == OURS:
-            if is_best or (game, size) in theirs or size in USUAL:
+        game, size, package = row["game"], row["num_envs"], row["package"]
+        is_best = row is best[game, package]
+        if package == OURS:
+            if is_best or size == "1":
                 lines.append(marked((game, f"**{OURS}**", *_speed(row), "", ""), row))
-            continue
-        package = f"{row['package']} {row['package_version']}"
-        beside = _ratio(ours.get((game, size)), row)
-        of_best = _ratio(best[game, OURS], row) if is_best else ""
-        lines.append(marked((game, package, *_speed(row), beside, of_best), row))
+        elif is_best or size == "1":
+            beside = _ratio(ours.get((game, size)), row)
+            of_best = _ratio(best[game, OURS], row) if is_best else ""
+            name = f"{package} {row['package_version']}"
+            lines.append(marked((game, name, *_speed(row), beside, of_best), row))
     head = ("game", "package", "games at once", "steps / s (lowest to highest turn)")
     return table((*head, "ours at as many", "our best to theirs"), lines)
+
+
+def _steps(committed: Committed) -> list[Row]:
+    return [row for row in committed.rows("speed") if row["measure"] == STEPS]
+
+
+def _by_game(item: tuple[str, str]) -> tuple[int, bool, str]:
+    game, name = item
+    return list(GAMES).index(game), OURS not in name, name
 
 
 def _speed(row: Row) -> tuple[str, str]:
@@ -102,19 +130,21 @@ def sb3(committed: Committed) -> str:
     rows = committed.rows("bridge")
     lines = []
     for game in GAMES:
-        found = {
-            (row["package"], row["kind"]): row
-            for row in rows
-            if row["game"] == game and row["measure"] == STEPS
-        }
         (share,) = (row for row in rows if row["game"] == game and row["measure"] != STEPS)
-        ours = found[OURS, "SB3VecEnv"]
-        others = (found[OURS, "DummyVecEnv"], found.get(("gymnasium-2048", "DummyVecEnv")))
-        beside = [
-            f"{number(row['value'])} ({_ratio(ours, row)})".replace(" ()", "") if row else ""
-            for row in others
-        ]
-        line = (game, ranged(ours), *beside, f"{float(share['value']):.2%}")
-        lines.append(marked(line, share, *found.values()))
-    head = ("`DummyVecEnv` of ours", "of gymnasium-2048", "share of training")
-    return table(("game", "`SB3VecEnv`, steps / s", *head), lines)
+        of_game = [row for row in rows if row["game"] == game and row["measure"] == STEPS]
+        for size in sorted({row["num_envs"] for row in of_game}, key=int):
+            found = {
+                (row["package"], row["kind"]): row for row in of_game if row["num_envs"] == size
+            }
+            fast, numpy = found[OURS, "SB3VecEnv, numba"], found[OURS, "SB3VecEnv, numpy"]
+            others = (found[OURS, "DummyVecEnv"], found.get(("gymnasium-2048", "DummyVecEnv")))
+            beside = [
+                f"{number(row['value'])} ({_ratio(fast, row)})".replace(" ()", "") if row else ""
+                for row in others
+            ]
+            line = (game, size, ranged(fast), number(numpy["value"]), *beside)
+            line = (*line, f"{float(share['value']):.2%}")
+            lines.append(marked(line, share, *found.values()))
+    head = ("game", "games at once", "`SB3VecEnv`, steps / s", "with numpy")
+    others_head = ("`DummyVecEnv` of ours", "of gymnasium-2048", "share of training")
+    return table((*head, *others_head), lines)
