@@ -14,7 +14,7 @@ from baselines.rows import read_rows, write_rows
 from baselines.runs import read_config, write_config
 from baselines.tabular.value_table import ValueTable
 from benchmarks import __main__ as command
-from benchmarks import report
+from benchmarks import pictures, report
 from benchmarks.experiments import EXPERIMENTS, selected
 from benchmarks.kinds import (
     OWN_VALUES,
@@ -26,6 +26,7 @@ from benchmarks.kinds import (
     Sampled,
 )
 from benchmarks.making import Maker
+from benchmarks.pictures import PICTURES
 from benchmarks.published import figures, lists, sources
 from benchmarks.results import FOLDER, KEYS, add, key_of, read
 from benchmarks.run import run
@@ -562,6 +563,17 @@ def test_the_pages_are_those_of_the_committed_rows(page):
 def test_every_table_stands_on_a_page():
     text = "".join(page.read_text(encoding="utf-8") for page in report.PAGES)
     assert set(re.findall(r"<!-- table: ([\w-]+) -->", text)) == set(report.TABLES)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_show_the_committed_rows(name):
+    """Another version of matplotlib may draw other bytes of the same data."""
+    drawn, there = PICTURES[name](Committed()), (pictures.FOLDER / f"{name}.svg").read_bytes()
+    (data,) = set(re.findall(rb"data [0-9a-f]{64}", drawn))
+    assert data in there
+    assert len(there) < 200_000
+    assert drawn == PICTURES[name](Committed())
+    assert f"pictures/{name}.svg" in report.PAGES[1].read_text(encoding="utf-8")
 
 
 def test_a_page_with_an_unknown_table_is_refused():

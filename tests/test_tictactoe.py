@@ -9,7 +9,7 @@ from gymnasium.error import ResetNeeded
 from scipy.stats import chisquare
 
 import tile_envs  # noqa: F401
-from tile_envs.tictactoe import afterstates
+from tile_envs.tictactoe import afterstates, transitions
 from tile_envs.tictactoe.opponents import NAMED
 from tile_envs.tictactoe.positions import DIGITS, POWERS, WINNING_LINES, O, X, encode, solve
 
@@ -227,3 +227,46 @@ def test_an_opponent_that_fails_in_a_reset_leaves_no_half_begun_game(make):
         env.reset(seed=0)
     with pytest.raises(ResetNeeded):
         env.step(0 if make is gym.make else [0])
+
+
+@pytest.mark.parametrize("side", ["X", "O", "random", "both"])
+@pytest.mark.parametrize("opponent", ["random", "minimax", "minimax_first"])
+def test_transitions_are_what_the_environment_plays(opponent, side):
+    table = transitions(opponent, side)
+    env = gym.make("TicTacToe-v0", opponent=opponent, side=side).unwrapped
+    rng = np.random.default_rng(0)
+    for seed in range(30):
+        _, info = env.reset(seed=seed)
+        state, terminated = env._code, False
+        while not terminated:
+            legal = np.flatnonzero(info["action_mask"]).tolist()
+            assert list(table[state]) == legal
+            action = int(rng.choice(legal))
+            outcomes = {found[1:]: found[0] for found in table[state][action]}
+            assert sum(outcomes.values()) == pytest.approx(1)
+            _, reward, terminated, _, info = env.step(action)
+            assert outcomes[env._code, reward, terminated] > 0
+            state = env._code
+        assert table[state] == {}
+
+
+def test_transitions_have_the_values_of_perfect_play():
+    for opponent, side, expected in (("minimax", "X", 0), ("minimax", "O", 0)):
+        table, values = transitions(opponent, side), {}
+        for state in sorted(
+            table, key=lambda code: -np.count_nonzero(code // 3 ** np.arange(9) % 3)
+        ):
+            values[state] = max(
+                (
+                    sum(p * (reward + values[after]) for p, after, reward, _ in outcomes)
+                    for outcomes in table[state].values()
+                ),
+                default=0.0,
+            )
+        first = [0] if side == "X" else POWERS
+        assert {values[int(code)] for code in first} == {expected}
+
+
+def test_transitions_know_named_opponents_only():
+    with pytest.raises(ValueError, match="only named opponents are known"):
+        transitions(Taken())

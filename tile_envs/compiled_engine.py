@@ -1,7 +1,10 @@
 """What engines of compiled code share: how they are called, and what all games count.
 
-An engine hands its loops over numpy arrays, one by one: numba takes twice as long to unpack those
-in a tuple.  In the loops they are put together again, so that each array has a name.
+An engine hands its loops numpy arrays one by one: numba takes twice as long to unpack those in a
+tuple.  In the loops they are put together again, so that each array has a name.
+
+A loop's body must not leave a step early: where it does, numba counts references to all arrays,
+once for each game, which takes longer than the game's whole step.
 """
 
 from __future__ import annotations

@@ -2,49 +2,58 @@
 
 from __future__ import annotations
 
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from benchmarks.pictures.style import styled, svg
 from benchmarks.speed.environments import GAMES
-from benchmarks.tables.committed import Committed
+from benchmarks.tables.committed import Committed, Row
 from benchmarks.tables.speeds import OURS, STEPS
 
-MARKERS = "os^Dv*"
+MARKERS = "os*^DvPX"
 
 
 def by_size(committed: Committed) -> bytes:
     """Draw steps per second against the number of games at once, a panel for each game."""
-    rows = [row for row in committed.rows("speed") if row["measure"] == STEPS]
-    games = [game for game in GAMES if any(row["game"] == game for row in rows)]
-    names = sorted({_name(row) for row in rows}, key=lambda name: (OURS not in name, name))
+    lines = _lines(committed)
+    names = sorted({name for of_game in lines.values() for name in of_game}, key=_ours_first)
     with styled():
-        figure = Figure(figsize=(4.2 * len(games), 3.8))
-        axes = figure.subplots(1, len(games), sharey=True, squeeze=False)[0]
-        for place, (axis, game) in enumerate(zip(axes, games, strict=True)):
-            for line, name in enumerate(names):
-                points = sorted(
-                    (int(row["num_envs"]), float(row["value"]))
-                    for row in rows
-                    if row["game"] == game and _name(row) == name
-                )
-                if points:
-                    label = name if place == 0 else None
-                    style = {"color": f"C{line}", "marker": MARKERS[line], "markersize": 4}
-                    axis.loglog(*zip(*points, strict=True), label=label, **style)
+        figure = Figure(figsize=(4.2 * len(lines), 4.2), layout="constrained")
+        axes = figure.subplots(1, len(lines), sharey=True, squeeze=False)[0]
+        for axis, (game, of_game) in zip(axes, lines.items(), strict=True):
+            for place, name in enumerate(names):
+                style = {"color": f"C{place}", "marker": MARKERS[place], "markersize": 4}
+                points = zip(*of_game.get(name, [(np.nan, np.nan)]), strict=True)
+                axis.loglog(*points, label=name, **style)
             axis.set(title=game, xlabel="games at once")
             axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes[0].set_ylabel("steps per second of CPU time")
         axes[0].yaxis.set_major_formatter(FuncFormatter(_short))
-        figure.legend(loc="outside lower center", ncols=3)
-        figure.set_layout_engine("constrained")
-    return svg(figure)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return svg(figure, lines)
 
 
-def _name(row: dict[str, str]) -> str:
-    """Return a line's name; one game of ours begins the line of no engine."""
+def _lines(committed: Committed) -> dict[str, dict[str, list[tuple[int, float]]]]:
+    """Return the points of each line, by game and name."""
+    lines: dict[str, dict[str, list[tuple[int, float]]]] = {game: {} for game in GAMES}
+    for row in committed.rows("speed"):
+        if row["measure"] == STEPS:
+            point = int(row["num_envs"]), float(row["value"])
+            lines[row["game"]].setdefault(_name(row), []).append(point)
+    return {
+        game: {name: sorted(points) for name, points in of_game.items()}
+        for game, of_game in lines.items()
+    }
+
+
+def _ours_first(name: str) -> tuple[bool, str]:
+    return OURS not in name, name
+
+
+def _name(row: Row) -> str:
     if row["package"] != OURS:
-        return row["package"]
+        return str(row["package"])
     return f"{OURS}, {'one game' if row['kind'] == 'single' else row['kind']}"
 
 

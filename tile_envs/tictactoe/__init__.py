@@ -3,6 +3,14 @@
 from tile_envs.tictactoe.env import TicTacToeEnv
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import afterstates, legal_actions
+from tile_envs.tictactoe.transitions import transitions
 from tile_envs.tictactoe.vector import TicTacToeVectorEnv
 
-__all__ = ["TicTacToe", "TicTacToeEnv", "TicTacToeVectorEnv", "afterstates", "legal_actions"]
+__all__ = [
+    "TicTacToe",
+    "TicTacToeEnv",
+    "TicTacToeVectorEnv",
+    "afterstates",
+    "legal_actions",
+    "transitions",
+]
