@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
+from inspect import signature
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -97,6 +98,21 @@ def shaped_actions(actions: ArrayLike, num_envs: int) -> NDArray[np.int64]:
             f"got shape {array.shape} and dtype {array.dtype}."
         )
     return array.astype(np.int64, copy=False)
+
+
+def check_keywords(made: type, given: Iterable[str]) -> None:
+    """Check the names of the options that an environment is made with.
+
+    Raises:
+        TypeError: If its class takes no option of such a name.
+    """
+    parameters = signature(made.__init__).parameters.values()  # type: ignore[misc]
+    known = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD][1:]
+    for name in given:
+        if name not in known and not any(each.kind is each.VAR_KEYWORD for each in parameters):
+            raise TypeError(
+                f"unknown option {name!r} of {made.__name__}: expected {_listed(known)}."
+            )
 
 
 def check_options(options: Mapping[str, object], known: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from tile_envs.checks import (
+    check_keywords,
     check_options,
     check_state,
     checked_bool,
@@ -49,6 +50,11 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
     }
     reset_options: ClassVar[tuple[str, ...]]
     action_keys: ClassVar[tuple[str, ...]]
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Any:
+        """Make an environment; a `TypeError` names the options if there is none of a name."""
+        check_keywords(cls, options)
+        return super().__new__(cls)
 
     def __init__(self, game: AGame, max_illegal: int, render_mode: str | None) -> None:
         self.game = game

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.checks import (
     brief,
+    check_keywords,
     check_options,
     check_state,
     checked_choice,
@@ -68,6 +69,11 @@ class GameVectorEnv(
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Any:
+        """Make an environment; a `TypeError` names the options if there is none of a name."""
+        check_keywords(cls, options)
+        return super().__new__(cls)
 
     def __init__(
         self,

@@ -6,12 +6,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from benchmarks.pictures.style import styled, svg
+from baselines.figures import MARKERS, styled, svg
 from benchmarks.speed.environments import GAMES
 from benchmarks.tables.committed import Committed, Row
 from benchmarks.tables.speeds import OURS, STEPS
-
-MARKERS = "os*^DvPX"
 
 
 def by_size(committed: Committed) -> bytes:

@@ -1,4 +1,4 @@
-"""One style for all pictures, and how they are written: the same rows make the same bytes."""
+"""One style for all pictures, and how they are written: the same data make the same bytes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,20 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
+from cycler import cycler
 from matplotlib.figure import Figure
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+COLOURS = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
+    *("#56b4e9", "#e69f00", "#000000", "#f0e442"),
+)
 """Okabe and Ito's, which colour-blind people tell apart."""
+MARKERS = "os*^DvPX"
+"""For lines that share a colour, or are printed in black."""
 
-STYLE = {
+STYLE: Any = {
     "axes.grid": True,
-    "axes.prop_cycle": mpl.cycler(color=COLOURS),
+    "axes.prop_cycle": cycler(color=COLOURS),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "figure.facecolor": "white",  # readable on a dark page, too
@@ -43,8 +49,12 @@ def svg(figure: Figure, data: Any) -> bytes:
     So a picture is known to be old even where another matplotlib would draw other bytes.
     """
     digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()
+    return drawn(figure, "svg", {"Date": None, "Description": f"data {digest}"})
+
+
+def drawn(figure: Figure, suffix: str, metadata: dict[str, str | None] | None = None) -> bytes:
+    """Return a figure as a file of this suffix, "svg" or "png"."""
     written = io.BytesIO()
     with styled():
-        metadata = {"Date": None, "Description": f"data {digest}"}
-        figure.savefig(written, format="svg", bbox_inches="tight", metadata=metadata)
+        figure.savefig(written, format=suffix, bbox_inches="tight", metadata=metadata, dpi=150)
     return written.getvalue()
