@@ -20,10 +20,11 @@ from baselines.options import AgentOptions, EnvOptions
 from baselines.play import play_against
 from baselines.recording import record as record_games
 from baselines.registry import AGENTS, Player, player, searching
-from baselines.rows import block, checked_path, write_rows
+from baselines.rows import block, checked_path, comparison, write_rows
 from baselines.search.placing import ValuePlacer
 from baselines.task import Task
 from tile_envs.checks import checked_count, checked_seed
+from tile_envs.extras import extra
 from tile_envs.modules import import_named
 
 LEARNERS = ", ".join(name for name, entry in AGENTS.items() if entry.learns)
@@ -240,6 +241,81 @@ def record(
     record_games(found.agent, found.task, episodes, seed, out)
 
 
+def plot(
+    runs: tyro.conf.Positional[tuple[Path, ...]],
+    /,
+    out: Path = Path("curves.png"),
+    against: str = "games",
+    metric: str = "",
+) -> None:
+    """Draw the learning curves of training runs; seeds of one setting are a line with a band.
+
+    Args:
+        runs: The folders of the runs, such as runs/*.
+        out: The picture to write, .png or .svg.
+        against: What the curves are drawn against: games, minutes (of learning), or steps.
+        metric: A column of the runs' progress.csv; the first metric of their tests if not given.
+    """
+    with extra("baselines"):
+        from baselines.curves import plot as draw  # late: matplotlib takes half a second
+    draw(runs, out, against, metric)
+    print(f"wrote {out}")
+
+
+def compare(
+    agents: tyro.conf.Positional[tuple[str, ...]],
+    /,
+    episodes: int = 1000,
+    seed: int = 0,
+    env: str | None = None,
+    env_kwargs: EnvOptions | None = None,
+    search: int | None = None,
+    unfinished: bool = False,
+    out: Path | None = None,
+) -> None:
+    """Let agents play the same list of games, and print one table, the best mean first.
+
+    Args:
+        agents: Folders of training runs, such as runs/*, or names of agents.
+        episodes: The number of games.
+        seed: The seed of the list of games, and of the agents' own random numbers.
+        env: The environment's id (the one that a run was trained in).
+        env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
+        search: The depth of a search with the values of the trained agents; see `evaluate`.
+        unfinished: Evaluate runs before their budget is used up; the agents' names say so.
+        out: Write the rows to this file, .csv or .json, too.
+    """
+    checked_count(episodes, "episodes")
+    checked_seed(seed)
+    if out is not None:
+        checked_path(out)
+    if not agents:
+        raise ValueError("compare needs agents: folders of runs, such as runs/*, or names.")
+    players = []
+    for name in agents:  # all of them before the first game
+        found = player(name, env, env_kwargs or {}, seed)
+        if not found.finished:
+            found = _unfinished(found, name, unfinished)
+        if search is not None and found.trained:
+            found = searching(found, search, {})
+        players.append((name, found))
+    rows = [
+        evaluate_sampled(
+            found.agent,
+            found.task.env,
+            {**found.task.env_kwargs, **_given(side=side)},
+            episodes,
+            seed,
+            name=name if found.name in name else f"{name} ({found.name})",
+        )
+        for name, found in players
+        for side in found.sides_to_evaluate(None, exact=False)
+    ]
+    print(comparison(rows))
+    if out is not None:
+        write_rows(rows, out)
+
+
 def export(folder: tyro.conf.Positional[Path], /, out: Path) -> None:
     """Make a small copy of a trained n-tuple network, for sharing: it plays, but cannot learn.
 
@@ -260,6 +336,8 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "solve": solve,
     "play": play,
     "record": record,
+    "plot": plot,
+    "compare": compare,
     "export": export,
 }
 

@@ -54,6 +54,36 @@ def block(row: Row) -> str:
     return "\n".join(lines)
 
 
+def comparison(rows: Sequence[Row]) -> str:
+    """Return rows of sampled evaluation as a table, game by game, the best mean first."""
+    lines = []
+    for env in dict.fromkeys(row["env"] for row in rows):
+        of_env = [row for row in rows if row["env"] == env]
+        width = max(len(_played(row)) for row in of_env)
+        episodes, seed = of_env[0]["episodes"], of_env[0]["seed"]
+        lines.append(f"{env}, {episodes:,} games, seed {seed}")
+        head = ("mean", "95 % interval", "median", "max", "moves / s")
+        lines.append("  " + "".ljust(width) + _aligned(head))
+        for row in sorted(of_env, key=lambda row: -row["mean"]):
+            interval = ""
+            if row["low"] is not None:
+                interval = f"{_figure(row['low'])} to {_figure(row['high'])}"
+            figures = (_figure(row["mean"]), interval, _figure(row["median"]), _figure(row["max"]))
+            speed = f"{row['moves_per_second']:,}"
+            lines.append("  " + _played(row).ljust(width) + _aligned((*figures, speed)))
+    return "\n".join(lines)
+
+
+def _played(row: Row) -> str:
+    options = [f"{key}={value}" for key, value in row["env_kwargs"].items()]
+    return ", ".join([row["agent"], *options])
+
+
+def _aligned(cells: Sequence[str]) -> str:
+    widths = 11, 22, 11, 11, 12
+    return "".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+
+
 def _shares(row: Row) -> str:
     return "   ".join(f"  {key} {row[key]:.3%}" for key in ("win", "draw", "loss"))
 

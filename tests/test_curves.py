@@ -1,0 +1,133 @@
+"""Learning curves of runs, and comparisons of their agents."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from baselines.__main__ import main
+from baselines.curves import banded, plot, read_curve
+from baselines.rows import read_rows, write_rows
+
+
+def run(folder, seed=0, shift=0.0, **settings):
+    """Write what a run leaves behind, as far as curves read it."""
+    folder.mkdir(parents=True)
+    config = {
+        "agent": "ntuple",
+        "env": "Tiles2048-v0",
+        "env_kwargs": {},
+        "sides": [],
+        "settings": {"learning_rate": 1.0} | settings,
+        "seed": seed,
+        "games": 100,
+        "minutes": None,
+        "finished": True,
+        "modules": [],
+        "format": 4,
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    rows = [
+        {
+            "games": games,
+            "seconds": games / 2,
+            "mean": 10.0 * games + shift,
+            "greedy_mean": 20.0 * games + shift if games % 20 == 0 else "",
+        }
+        for games in range(10, 101, 10)
+    ]
+    write_rows(rows, folder / "progress.csv")
+    return folder
+
+
+def test_a_curve_is_what_the_progress_says(tmp_path):
+    curve = read_curve(run(tmp_path / "a"), "minutes", "greedy_mean")
+    assert np.allclose(curve.xs, np.arange(20, 101, 20) / 120)
+    assert np.allclose(curve.ys, np.arange(20, 101, 20) * 20)
+
+
+def test_seeds_are_one_band_and_settings_are_lines_of_their_own(tmp_path):
+    folders = [run(tmp_path / f"s{seed}", seed, 10.0 * seed) for seed in range(3)]
+    folders.append(run(tmp_path / "other", learning_rate=0.1))
+    bands = banded([read_curve(folder, "games", "mean") for folder in folders])
+    assert [band.label for band in bands] == [
+        "ntuple, learning_rate 1.0, 3 seeds",
+        "ntuple, learning_rate 0.1",
+    ]
+    assert np.allclose(bands[0].mean, 10 * bands[0].xs + 10)
+    assert np.allclose(bands[0].high - bands[0].low, 20)
+    assert np.array_equal(bands[1].low, bands[1].high)
+
+
+def test_a_band_ends_where_its_shortest_curve_does(tmp_path):
+    folders = [run(tmp_path / "long"), run(tmp_path / "short", seed=1, shift=100.0)]
+    path = folders[1] / "progress.csv"
+    write_rows([row for row in read_rows(path) if int(row["games"]) <= 50][::2], path)
+    (band,) = banded([read_curve(folder, "games", "mean") for folder in folders])
+    assert band.xs.tolist() == [10, 20, 30, 40, 50]
+    assert np.allclose(band.mean, 10 * band.xs + 50)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_pictures_are_drawn(suffix, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["", "plot", str(run(tmp_path / "a")), "--out", "x" + suffix])
+    monkeypatch.chdir(tmp_path)
+    main()
+    assert capsys.readouterr().out == f"wrote x{suffix}\n"
+    if suffix == ".png":
+        with Image.open(tmp_path / "x.png") as picture:
+            assert picture.size[0] > 600
+    else:
+        assert (tmp_path / "x.svg").read_text().startswith("<?xml")
+
+
+def test_the_same_runs_make_the_same_picture(tmp_path):
+    folder = run(tmp_path / "a")
+    for name in ("x.svg", "y.svg"):
+        plot([folder], tmp_path / name, "minutes")
+    dated = re.compile(rb"<dc:date>.*</dc:date>")
+    first, second = (dated.sub(b"", (tmp_path / name).read_bytes()) for name in ("x.svg", "y.svg"))
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"against": "hours"}, "against must be one of 'games', 'minutes', 'steps', got 'hours'"),
+        ({"against": "steps"}, r"has no 'timesteps': it has games, seconds, mean, greedy_mean"),
+        ({"metric": "loss"}, "has no 'loss'"),
+        ({"out": "x.pdf"}, r"a picture is written to .png or .svg files, got x.pdf"),
+        ({"out": "nowhere/x.png"}, "the folder of nowhere/x.png does not exist"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(options, message, tmp_path, monkeypatch, capsys):
+    words = {"out": "x.png"} | options
+    typed = [word for name, value in words.items() for word in (f"--{name}", value)]
+    monkeypatch.setattr("sys.argv", ["", "plot", str(run(tmp_path / "a")), *typed])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert re.search(message, capsys.readouterr().err)
+    assert not list(tmp_path.glob("x.*"))
+
+
+def test_a_folder_without_a_run_is_named(tmp_path):
+    with pytest.raises(ValueError, match="plot needs the folder of a run"):
+        plot([], tmp_path / "x.png")
+    with pytest.raises(ValueError, match=str(tmp_path)):
+        plot([tmp_path], tmp_path / "x.png")
+
+
+def test_agents_are_compared_in_one_table(tmp_path, monkeypatch, capsys):
+    out = tmp_path / "rows.csv"
+    words = ["compare", "random", "greedy", "--episodes", "30", "--out", str(out)]
+    monkeypatch.setattr("sys.argv", ["", *words])
+    main()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Tiles2048-v0, 30 games, seed 0"
+    assert [line.split()[0] for line in lines[1:]] == ["mean", "greedy", "random"]
+    rows = read_rows(out)
+    assert [row["agent"] for row in rows] == ["random", "greedy"]
+    assert f"{float(rows[1]['mean']):,.0f}" in lines[2]
