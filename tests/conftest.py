@@ -71,5 +71,9 @@ def pytest_pycollect_makemodule(module_path, parent):
 def engine(request):
     """Each engine of the vector environments."""
     if request.param == "numba":
-        import numba  # noqa: F401 # an extra
+        try:
+            import numba  # noqa: F401 # an extra
+        except ModuleNotFoundError as error:
+            skip_if_asked(request.config, error)
+            raise
     return request.param

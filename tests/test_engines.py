@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import gymnasium as gym
+import numba  # noqa: F401 # an extra
 import numpy as np
 import powers3  # noqa: F401 # registers a game
 import pytest
@@ -24,8 +25,6 @@ from test_envs import IDS
 
 from tile_envs.extras import ExtraNotInstalled
 from tile_envs.games import vector_env
-
-numba = pytest.importorskip("numba")
 
 MODES = ["NextStep", "SameStep", "Disabled"]
 ROOT = Path(__file__).parent.parent
