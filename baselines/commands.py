@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,12 +18,15 @@ from baselines.exact.solver import solved
 from baselines.export import write_export
 from baselines.hyperparams import tuned
 from baselines.options import AgentOptions, EnvOptions
-from baselines.play import play_against
+from baselines.play import play_against, play_with_hints
 from baselines.recording import record as record_games
 from baselines.registry import AGENTS, Player, player, searching
 from baselines.rows import block, checked_path, comparison, write_rows
 from baselines.search.placing import ValuePlacer
 from baselines.task import Task
+from baselines.watching import watch as watching
+from baselines.watching.film import write_gif, write_mp4
+from baselines.watching.page import write_page
 from tile_envs.checks import checked_count, checked_seed
 from tile_envs.extras import extra
 from tile_envs.modules import import_named
@@ -198,23 +202,92 @@ def solve(
 
 
 def play(
-    against: str,
+    against: str | None = None,
     side: str = "X",
     show_values: bool = False,
     learn: bool = False,
+    hints: str | None = None,
+    env: str | None = None,
+    env_kwargs: EnvOptions | None = None,
+    window: bool = False,
     seed: int = 0,
 ) -> None:
-    """Play tic-tac-toe against an agent, in the terminal.
+    """Play tic-tac-toe against an agent, or any game with an agent's hints.
 
     Args:
-        against: A named agent (random, greedy, minimax, minimax_first, mcts); the folder of a
-            trained one; or the name of a learner, which starts untrained in runs/NAME-person.
-        side: The side of the person, X or O.
-        show_values: Show the agent's value of each free cell.
-        learn: Let the agent learn from every game, and save it.
-        seed: The seed of the agent's own random numbers.
+        against: A named agent of tic-tac-toe (random, greedy, minimax, minimax_first, mcts); the
+            folder of a trained one; or the name of a learner, which starts untrained in
+            runs/NAME-person.
+        side: The side of the person against an agent, X or O.
+        show_values: Show the opponent's value of each free cell.
+        learn: Let the opponent learn from every game, and save it.
+        hints: A named agent, or the folder of a trained one, that says what it thinks of each move.
+        env: The environment's id of a game with hints (Tiles2048-v0, or the agent's).
+        env_kwargs: The options of that environment, such as '{"shape": [3, 3]}'.
+        window: Open a window for a game with hints (extra render).
+        seed: The seed of the first game, and of the agent's own random numbers.
     """
-    play_against(against, side, show_values, learn, checked_seed(seed))
+    checked_seed(seed)
+    if (against is None) == (hints is None):
+        raise ValueError("give either --against AGENT (tic-tac-toe) or --hints AGENT (any game).")
+    if against is not None:
+        if env is not None or env_kwargs or window:
+            raise ValueError("--env, --env-kwargs and --window go with --hints: see play --help.")
+        play_against(against, side, show_values, learn, seed)
+    elif hints is not None:
+        play_with_hints(hints, env, env_kwargs or {}, seed, window)
+
+
+def watch(
+    agent: tyro.conf.Positional[str],
+    /,
+    env: str | None = None,
+    env_kwargs: EnvOptions | None = None,
+    search: int | None = None,
+    seed: int = 0,
+    speed: float = 4.0,
+    window: bool = False,
+    gif: Path | None = None,
+    mp4: Path | None = None,
+    html: Path | None = None,
+) -> None:
+    """Watch an agent play, with what it thinks of each move; or watch recorded games.
+
+    Shows the game in the terminal, or in a window; with --gif, --mp4 or --html it is written to a
+    file instead, which needs no terminal. Exact values are shown, too, where they are known: in
+    tic-tac-toe, and on boards of at most six cells.
+
+    Args:
+        agent: The agent's name, the folder of a trained one, a replay file (.json), or a folder of
+            them.
+        env: The environment's id (Tiles2048-v0, or the one that the agent was trained in).
+        env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
+        search: The depth of a search with the values of a trained agent, in moves.
+        seed: The seed of a list of games, as `evaluate` plays it; the first one is shown.
+        speed: Moves a second.
+        window: Open a window instead (extra render).
+        gif: Write the game to this file, .gif, at most 300 positions of it.
+        mp4: Write the game to this file, .mp4 (extra render), at most 300 positions of it.
+        html: Write the game to this file, .html: a page with all its moves to step through.
+    """
+    if not 0 < speed < math.inf:
+        raise ValueError(f"speed must be above 0 and finite, got {speed}.")
+    files = _given(gif=gif, mp4=mp4, html=html)
+    for suffix, path in files.items():
+        watching.checked_file(path, f".{suffix}")
+    if files and window:
+        raise ValueError("give either --window or a file to write, not both.")
+    games = watching.games_of(agent, env, env_kwargs or {}, search, seed)
+    if gif is not None:
+        write_gif(games, gif, speed)
+    if mp4 is not None:
+        write_mp4(games, mp4, speed)
+    if html is not None:
+        write_page(games, html)
+    for path in files.values():
+        print(f"wrote {path}")
+    if not files:
+        watching.show(games, speed, window)
 
 
 def record(
@@ -334,6 +407,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "train": train,
     "evaluate": evaluate,
     "solve": solve,
+    "watch": watch,
     "play": play,
     "record": record,
     "plot": plot,

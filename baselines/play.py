@@ -1,8 +1,9 @@
-"""A person plays tic-tac-toe against an agent, sees its values, and may teach it."""
+"""A person plays: tic-tac-toe against an agent, which may learn from it; any game with hints."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,13 @@ from baselines.lock import locked
 from baselines.registry import AGENTS, Player, make_learner, player
 from baselines.task import Task
 from baselines.training import default_options
-from tile_envs.play.player import play
-from tile_envs.play.terminal import Terminal
-from tile_envs.play.tictactoe import TicTacToeControls
-from tile_envs.playthrough import Playthrough, Position
-from tile_envs.tictactoe import TicTacToe
-from tile_envs.tictactoe.positions import CELLS, SIDE, O, X
+from baselines.watching.thoughts import Thinker
+from baselines.watching.watch import Whispering
+from tile_envs.play.player import controls_of, play
+from tile_envs.play.screen import opened
+from tile_envs.play.view import Controls
+from tile_envs.playthrough import Playthrough, make
+from tile_envs.tictactoe.positions import SIDE, O, X
 
 ENV = "TicTacToe-v0"
 SIDES = ("X", "O")
@@ -53,8 +55,7 @@ def play_against(against: str, side: str, show_values: bool, learn: bool, seed: 
     if learn and not isinstance(found.agent, EpisodicLearner):
         raise ValueError(f"{against} does not learn from a person: expected qtable or value_table.")
     env = gym.make(ENV, opponent=found.agent, side=side)
-    game: TicTacToe = env.unwrapped.game  # type: ignore[attr-defined]
-    controls = _Controls(game, found if show_values else None)
+    controls = whispering(env.unwrapped, found) if show_values else None
 
     def left(game: Playthrough) -> None:
         if learn and game.position.over and game.actions:
@@ -62,8 +63,45 @@ def play_against(against: str, side: str, show_values: bool, learn: bool, seed: 
             found.agent.learn_from(episode_of(game, O if side == "X" else X))
             runs.write_checkpoint(folder, found.agent.state_dict())
 
-    with locked(folder) if learn else nullcontext(), Terminal() as screen:
+    with locked(folder) if learn else nullcontext(), opened() as screen:
         play(env, screen, seed, controls=controls, left=left)
+
+
+def play_with_hints(
+    hints: str, env: str | None, env_kwargs: Mapping[str, Any], seed: int, window: bool
+) -> None:
+    """Let a person play game after game, and show what an agent thinks of their moves.
+
+    Args:
+        hints: A named agent, or a trained run's folder.
+        env: The environment's id; None is the agent's.
+        env_kwargs: The environment's options.
+        seed: The seed of the agent's own random numbers, and of the first game.
+        window: Whether to open a window instead of using the terminal.
+
+    Raises:
+        ValueError: If there is no such agent or environment, or the agent has no values.
+        RuntimeError: If there is no terminal, or no screen for a window.
+    """
+    found = player(hints, env, env_kwargs, seed)
+    made = make(found.task.env, found.task.env_kwargs)
+    controls = whispering(made, found)
+    with opened(window, found.task.env) as screen:
+        play(made, screen, seed, controls=controls)
+
+
+def whispering(env: Any, found: Player) -> Controls:
+    """Return the controls of an environment with what an agent thinks below the board.
+
+    Raises:
+        ValueError: If the agent has no thoughts.
+    """
+    thinker = Thinker(env.game, found.agent, found.name, exact=False)
+    if not thinker:
+        raise ValueError(
+            f"{found.name} says neither what actions are worth nor how likely they are."
+        )
+    return Whispering(controls_of(env), thinker, env.game)
 
 
 def episode_of(game: Playthrough, mark: int) -> Episodes:
@@ -107,26 +145,3 @@ def _untrained(name: str, seed: int) -> Path:
             runs.write_checkpoint(folder, learner.state_dict())
             runs.begin(folder, entries, runs.Budget(0), finished=True)  # whenever the person stops
     return folder
-
-
-class _Controls(TicTacToeControls):
-    """The usual controls; below the board stand the values of an agent, if one is asked."""
-
-    def __init__(self, game: TicTacToe, asked: Player | None) -> None:
-        super().__init__(game)
-        self._asked = asked
-
-    def words(self, position: Position) -> str:
-        """Return whose turn it is or who has won, and the agent's values of the free cells."""
-        line = super().words(position)
-        if self._asked is None or position.over:
-            return line
-        agent: Any = self._asked.agent
-        estimate = getattr(agent, "action_values", None) or agent.action_probabilities
-        values = estimate(position.observation[None])[0]
-        cells = [
-            f"{cell}: {values[cell]:+.3f}" if legal else " " * 9
-            for cell, legal in enumerate(position.info["action_mask"])
-        ]
-        rows = ["   ".join(cells[first : first + SIDE]) for first in range(0, CELLS, SIDE)]
-        return "\n".join([f"{line} · what {self._asked.name} thinks of your cells:", *rows])

@@ -16,7 +16,7 @@ import tile_envs.play.__main__ as command
 from tile_envs.play.player import play, watch
 from tile_envs.play.terminal import KEY, Block, blocks
 from tile_envs.playthrough import make
-from tile_envs.replay import Replay, play_through, read
+from tile_envs.replay import Replay, begin, play_through, read
 from tile_envs.tictactoe.render import SQUARE, _corner
 from tile_envs.window import Click, Window
 
@@ -206,11 +206,15 @@ def test_other_environments_are_refused():
         play(gym.make("CartPole-v1"), Script("q"), 0)
 
 
+def show(replay, screen, speed):
+    return watch(begin(replay), replay.action, screen, speed, end=len(replay.actions))
+
+
 def test_a_replay_is_watched_paused_and_stepped():
     replay = Replay("TicTacToe-v0", 0, (4, 0, 8, 2), {"side": "both"})
     keys = [None, None, "space", "right", "left", "left", "x", "space", None, None, None, "right"]
     script = Script(*keys, "left", "q")
-    watch(replay, script, speed=1000)
+    show(replay, script, 1000)
     moves = [int(view.words.split()[1]) for view in script.views]
     assert moves == [0, 1, 2, 2, 3, 2, 1, 1, 1, 2, 3, 4, 4, 3]
     assert "paused" in script.views[3].words
@@ -219,7 +223,7 @@ def test_a_replay_is_watched_paused_and_stepped():
 
 def test_a_replay_that_was_stopped_says_so():
     script = Script(None, None, "q")
-    watch(Replay("TicTacToe-v0", 0, (4, 4), {"side": "both", "max_illegal": 1}), script, speed=1000)
+    show(Replay("TicTacToe-v0", 0, (4, 4), {"side": "both", "max_illegal": 1}), script, 1000)
     assert script.views[2].words == "move 2 of 2 · too many illegal moves"
 
 
@@ -318,7 +322,7 @@ def test_a_window_waits_no_longer_than_asked():
 def test_a_window_shows_a_replay():
     with Window(fps=60) as window:
         press((pygame.K_RIGHT, ""), (pygame.K_q, "q"))
-        watch(Replay("Tiles2048-v0", 0, (3, 2)), window, speed=0.001)
+        show(Replay("Tiles2048-v0", 0, (3, 2)), window, 0.001)
         assert pygame.display.get_init()
 
 

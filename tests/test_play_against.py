@@ -7,7 +7,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from baselines.play import _Controls, episode_of
+from baselines.play import episode_of, whispering
 from baselines.registry import player
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
 from tile_envs.playthrough import Playthrough
@@ -61,10 +61,9 @@ def test_an_agent_learns_from_the_person():
 def test_values_stand_below_the_board():
     found = player("minimax", "TicTacToe-v0")
     env = gym.make("TicTacToe-v0", opponent=found.agent, side="X").unwrapped
-    words = _Controls(env.game, found).words(Playthrough(env, seed=0).position)
-    assert "what minimax thinks of your cells" in words
-    assert "4: +0.111" in words
-    assert _Controls(env.game, None).words(Playthrough(env, seed=0).position) == "you play X"
+    words = whispering(env, found).words(Playthrough(env, seed=0).position).split("\n")
+    assert words[:2] == ["you play X", "minimax, probability:"]
+    assert "4: +0.111" in words[3]
 
 
 @pytest.mark.parametrize(
@@ -74,6 +73,10 @@ def test_values_stand_below_the_board():
         (("--against", "random", "--side", "both"), "side must be X or O, got 'both'"),
         (("--against", "random", "--learn"), "random does not learn"),
         (("--against", "random"), "this needs a terminal"),
+        ((), "give either --against AGENT"),
+        (("--hints", "random", "--against", "random"), "give either --against AGENT"),
+        (("--hints", "greedy"), "this needs a terminal"),
+        (("--against", "random", "--env", "Tiles2048-v0"), "go with --hints"),
     ],
 )
 def test_the_command_answers_bad_input_with_one_line(arguments, message):

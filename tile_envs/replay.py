@@ -62,6 +62,10 @@ class Replay:
     reset: Mapping[str, Any] = field(default_factory=dict)
     version: str = __version__
 
+    def action(self, n: int) -> int | None:
+        """Return the action after n others; None after the last one."""
+        return self.actions[n] if n < len(self.actions) else None
+
 
 def replay_of(game: Playthrough) -> Replay:
     """Return a game so far as data.  Its environment must be from `gymnasium.make`."""

@@ -19,10 +19,9 @@ from gymnasium.error import DependencyNotInstalled
 
 from tile_envs.modules import import_named
 from tile_envs.play.player import controls_of, play, watch
-from tile_envs.play.terminal import Terminal
+from tile_envs.play.screen import opened
 from tile_envs.playthrough import ids, imported, make
 from tile_envs.replay import Replay, begin, read
-from tile_envs.window import Window
 
 EXAMPLES = """\
 examples:
@@ -48,12 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for module in asked.imports:
             import_named(module)
         replay = _replay_asked_for(asked)
-        screen = _window(replay.env) if asked.window else Terminal()
+        screen = opened(asked.window, replay.env)
     except (ValueError, TypeError, RuntimeError, DependencyNotInstalled) as error:
         parser.error(" ".join(str(error).split()))
     if asked.replay:
+        end = len(replay.actions)
         with screen, contextlib.suppress(KeyboardInterrupt):
-            watch(replay, screen, asked.speed)
+            watch(begin(replay), replay.action, screen, asked.speed, end=end)
         return 0
     with screen:
         game = play(make(replay.env, replay.options), screen, replay.seed, record=asked.record)
@@ -87,19 +87,6 @@ def _replay_asked_for(asked: argparse.Namespace) -> Replay:
     replay = Replay(imported(asked.env), seed, options=dict(asked.option))
     begin(replay)
     return replay
-
-
-def _window(title: str) -> Window:
-    """Open a window.
-
-    Raises:
-        ExtraNotInstalled: If pygame is missing.
-        RuntimeError: If nobody would see it.
-    """
-    window = Window(fps=60, title=title)
-    if not window.visible:
-        raise RuntimeError("no window can be opened here: there is no screen.")
-    return window
 
 
 class _Parser(argparse.ArgumentParser):

@@ -1,4 +1,4 @@
-"""A person plays a game, or watches a replay, on any screen."""
+"""A person plays a game, or watches one, on any screen."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import gymnasium as gym
 from tile_envs.play.sliding import SlidingControls
 from tile_envs.play.tictactoe import TicTacToeControls
 from tile_envs.play.view import Controls, Screen, View
-from tile_envs.playthrough import Playthrough, ids
-from tile_envs.replay import Replay, begin, replay_of, write
+from tile_envs.playthrough import Playthrough, Position, ids
+from tile_envs.replay import replay_of, write
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.window import WASD
@@ -88,33 +88,47 @@ def play(
     return game
 
 
-def watch(replay: Replay, screen: Screen, speed: float) -> None:
-    """Show a replay, until the person leaves.
+def watch(
+    game: Playthrough,
+    chosen: Callable[[int], int | None],
+    screen: Screen,
+    speed: float,
+    *,
+    controls: Controls | None = None,
+    end: int | None = None,
+) -> bool:
+    """Show a game as it goes on, until it ends and the person leaves.
 
     Args:
-        replay: A game that can be played through.
+        game: The game before its first action.
+        chosen: Returns the action after n moves, None at the end of the game; asked for each n
+            again whenever the person goes back.
         screen: The terminal or window.
         speed: Moves per second.
+        controls: How the game is looked at, if not as it always is.
+        end: The number of moves, if it is known.
+
+    Returns:
+        Whether the person wants to see the next game, if there is one.
     """
-    game = begin(replay)
-    controls = controls_of(game.env)
+    controls = controls or controls_of(game.env)
     paused = False
     due = time.monotonic() + 1 / speed
+    keys = "space pause · left, right step · n next game · q quit"
     while True:
         position = game.position
-        n, end = len(game.actions), len(replay.actions)
-        if n < end:
-            state = "paused" if paused else f"{speed:g} moves/s"
-        else:
-            state = "too many illegal moves" if position.truncated else controls.words(position)
-        keys = "space pause · left, right step · q quit"
-        screen.draw(View(controls, position, f"move {n} of {end} · {state}", keys))
-        waits = paused or n == end
-        key = screen.key(None if waits else max(0.0, due - time.monotonic()))
+        n = len(game.actions)
+        action = chosen(n)
+        place = f"move {n:,}" if end is None else f"move {n:,} of {end:,}"
+        going = None if action is None else "paused" if paused else f"{speed:g} moves/s"
+        screen.draw(View(controls, position, _state(place, going, controls, position), keys))
+        key = screen.key(None if paused or action is None else max(0.0, due - time.monotonic()))
         if key in LEAVE:
-            return
-        if key is None:
-            game.play(replay.actions[n])
+            return False
+        if key == "n":
+            return True
+        if key is None and action is not None:
+            game.play(action)
             due = max(due, time.monotonic() - 1 / speed) + 1 / speed
         elif key == "space":
             paused, due = not paused, time.monotonic() + 1 / speed
@@ -122,8 +136,16 @@ def watch(replay: Replay, screen: Screen, speed: float) -> None:
             paused = True
             if key in ("left", "a"):
                 game.take_back()
-            elif n < end:
-                game.play(replay.actions[n])
+            elif action is not None:
+                game.play(action)
+
+
+def _state(place: str, going: str | None, controls: Controls, position: Position) -> str:
+    """Return where a game that is watched stands, how it goes on, and what there is to say."""
+    words, *others = controls.words(position).split("\n")
+    if position.truncated:
+        words = "too many illegal moves"
+    return "\n".join([f"{place} · {words if going is None else going}", *others])
 
 
 def controls_of(env: Any) -> Controls:

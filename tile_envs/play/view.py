@@ -54,7 +54,7 @@ class Screen(Protocol):
 
 @dataclass(frozen=True)
 class View:
-    """A position with two lines below it."""
+    """A position with lines below it."""
 
     controls: Controls
     position: Position
@@ -71,5 +71,6 @@ class View:
         board = self.controls.picture(self.position)
         ground = "#" + board[0, 0].tobytes().hex()
         width = board.shape[1]
-        lines = [caption(line, width, ground) for line in (self.words, self.keys)]
+        words = [*self.words.split("\n"), self.keys]
+        lines = [caption(line, width, ground) for line in words]
         return np.concatenate([board, *lines, board[-BOTTOM:]])

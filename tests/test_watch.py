@@ -1,0 +1,369 @@
+"""Watching: the game that is judged, what is thought of it, films, and the page in a browser."""
+
+import json
+import re
+import shutil
+from contextlib import nullcontext
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from PIL import Image
+from test_play import Script
+
+from baselines import evaluate
+from baselines.__main__ import main
+from baselines.registry import player
+from baselines.watching.film import write_gif, write_mp4
+from baselines.watching.page import write_page
+from baselines.watching.thoughts import Thinker, Thought, exact_values, in_words
+from baselines.watching.watch import games_of, show
+from baselines.watching.watched import Recorded, Watched
+from tile_envs.playthrough import Playthrough, make
+from tile_envs.replay import replay_of, write
+from tile_envs.sliding import RULES_2048, SlidingGame
+from tile_envs.tictactoe import TicTacToe
+
+SMALL = {"shape": [2, 3]}
+
+
+def typed(monkeypatch, *words):
+    monkeypatch.setattr("sys.argv", ["", *map(str, words)])
+    main()
+
+
+def game(agent="greedy", env="Tiles2048-v0", seed=0, **options):
+    (found,) = games_of(agent, env, options, None, seed)
+    return found
+
+
+def test_the_game_that_is_shown_is_the_first_one_that_is_evaluated():
+    played = game(seed=3, **SMALL).play_on()
+    row = evaluate(player("greedy").agent, "Tiles2048-v0", SMALL, episodes=1, seed=3)
+    assert played.position.total == row["mean"]
+    assert played.position.over
+
+
+def test_going_back_does_not_ask_again():
+    watched = game()
+    first = [watched.action(0)]
+    watched.playthrough.play(first[0])
+    watched.playthrough.take_back()
+    assert watched.action(0) == first[0]
+
+
+def test_perfect_play_of_tic_tac_toe_is_known():
+    values = exact_values(TicTacToe())
+    boards = np.zeros((1, 3, 3), np.int8)
+    assert values(boards).tolist() == [[0.0] * 9]
+    # X threatens to win by 2, and O, to move, by 5: both see themselves as 1.
+    boards[0] = [[1, 1, 0], [-1, -1, 0], [0, 0, 0]]
+    assert values(boards)[0, 2] == 1
+    assert values(boards)[0, 8] == -1
+    assert values(-boards)[0].tolist() != values(boards)[0].tolist()
+
+
+def test_values_of_small_boards_are_those_of_optimal_play():
+    small = SlidingGame(RULES_2048, (2, 2))
+    boards = np.array([[[1, 1], [0, 0]]], np.uint8)
+    expected = player("optimal", "Tiles2048-v0", {"shape": [2, 2]}).agent.action_values(boards)
+    assert np.array_equal(exact_values(small)(boards), expected)
+    assert exact_values(SlidingGame(RULES_2048)) is None
+
+
+def test_thoughts_leave_out_illegal_actions_and_ended_games():
+    env = make("Tiles2048-v0", {"shape": [2, 2]})
+    agent = player("optimal", "Tiles2048-v0", {"shape": [2, 2]}).agent
+    playthrough = Playthrough(env, 0)
+    thinker = Thinker(env.game, agent, "optimal")
+    while not playthrough.position.over:
+        thoughts = thinker.of(playthrough.position)
+        assert [thought.name for thought in thoughts] == [
+            "optimal, value",
+            "exact, expected score",
+        ]
+        mask = playthrough.position.info["action_mask"].astype(bool)
+        for thought in thoughts:
+            assert np.array_equal(np.isfinite(thought.values), mask)
+        playthrough.play(int(np.nanargmax(thoughts[0].values)))
+    assert thinker.of(playthrough.position) == []
+
+
+def test_thoughts_in_words():
+    sliding, marks = SlidingGame(RULES_2048), TicTacToe()
+    thought = Thought("ntuple, value", np.array([12345.6, np.nan, 3.14159, 0.0]))
+    assert in_words([thought], sliding) == [
+        "ntuple, value: up 12,346 · right – · down 3.14 · left 0"
+    ]
+    values = np.array([0.5, *[np.nan] * 7, -1.0])
+    lines = in_words([Thought("exact", values, True)], marks)
+    assert lines[0] == "exact:"
+    assert lines[1].startswith("0: +0.500")
+    assert lines[3].endswith("8: -1.000")
+
+
+def test_a_game_is_shown_with_what_the_agent_thinks(monkeypatch):
+    script = Script(None, None, "left", "q")
+    monkeypatch.setattr("baselines.watching.watch.opened", lambda *_: nullcontext(script))
+    show([game("optimal", **SMALL)], 1000.0, window=False)
+    places = [view.words.splitlines()[0] for view in script.views]
+    assert places == [
+        *(f"move {n} · 1000 moves/s" for n in (0, 1, 2)),
+        "move 1 · paused",
+    ]
+    for view in script.views:
+        assert re.search(r"optimal, value: .*up", view.words)
+        assert "exact, expected score" in view.words
+        assert view.picture().shape[2] == 3
+
+
+def test_games_of_a_folder_are_shown_one_after_the_other(tmp_path, monkeypatch):
+    typed(monkeypatch, "record", "random", "--out", tmp_path, "--episodes", 3)
+    found = games_of(str(tmp_path), None, {}, None, 0)
+    assert [type(each) for each in found] == [Recorded] * 3
+    script = Script("n", "n", "q")
+    monkeypatch.setattr("baselines.watching.watch.opened", lambda *_: nullcontext(script))
+    show(found, 4.0, window=False)
+    assert len(script.views) == 3
+    assert re.match(r"move 0 of \d+ · 4 moves/s", script.views[0].words)
+
+
+def test_films_are_written_without_a_terminal(tmp_path, monkeypatch, capsys):
+    out = {suffix: tmp_path / f"x.{suffix}" for suffix in ("gif", "mp4", "html")}
+    files = [word for suffix, path in out.items() for word in (f"--{suffix}", path)]
+    typed(monkeypatch, "watch", "greedy", "--env-kwargs", '{"shape": [2, 3]}', *files)
+    assert capsys.readouterr().out == "".join(f"wrote {path}\n" for path in out.values())
+    moves = len(game(**SMALL).play_on().actions)
+    with Image.open(out["gif"]) as film:
+        assert film.n_frames == moves + 1
+        assert film.info["loop"] == 0
+        first = np.array(film.convert("RGB"))
+        film.seek(moves)
+        assert not np.array_equal(first, np.array(film.convert("RGB")))
+    assert out["gif"].stat().st_size < 1_000_000
+    assert out["mp4"].read_bytes()[4:8] == b"ftyp"
+    assert sorted(tmp_path.iterdir()) == sorted(out.values())
+
+
+def test_long_games_are_shown_by_a_part_of_their_positions(tmp_path):
+    write_gif([game()], tmp_path / "x.gif", 10.0, frames=20)
+    with Image.open(tmp_path / "x.gif") as film:
+        assert film.n_frames == 20
+    write_mp4([game()], tmp_path / "x.mp4", 10.0, frames=5)
+    assert (tmp_path / "x.mp4").stat().st_size > 1000
+
+
+def data_of(path):
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'type="application/json">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def test_a_page_holds_the_whole_game(tmp_path):
+    watched = game("optimal", **SMALL)
+    write_page([watched], tmp_path / "x.html")
+    data, played = data_of(tmp_path / "x.html"), watched.playthrough
+    (shown,) = data["games"]
+    assert list(map(int, shown["actions"].split(","))) == played.actions
+    assert sum(map(int, shown["gains"].split(","))) == played.position.info["score"]
+    boards = np.array([int(digit, 36) for digit in shown["boards"]]).reshape(-1, 2, 3)
+    assert np.array_equal(boards, [position.state["board"] for position in played.positions])
+    assert len(shown["thoughts"]) == 2
+    assert len(shown["thoughts"][0]["values"].split(";")) == len(played.positions)
+
+
+def test_pages_of_several_kinds_of_games_are_refused(tmp_path):
+    games = [game(**SMALL), game("random", "TicTacToe-v0")]
+    with pytest.raises(ValueError, match="games of one kind, got 2048 on 2×3, tic-tac-toe"):
+        write_page(games, tmp_path / "x.html")
+
+
+def test_names_in_a_page_are_no_code(tmp_path):
+    watched = game(**SMALL)
+    watched.title = "</script><script>alert(1)</script>"
+    write_page([watched], tmp_path / "x.html")
+    assert data_of(tmp_path / "x.html")["games"][0]["title"] == watched.title
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nobody"], "there is no agent 'nobody'"),
+        (["greedy"], "this needs a terminal"),
+        (["greedy", "--html", "x.htm"], "--html writes a .html file, got x.htm"),
+        (["greedy", "--gif", "no/x.gif"], "the folder of no/x.gif does not exist"),
+        (["greedy", "--speed", "0"], "speed must be above 0"),
+        (["greedy", "--window", "--gif", "x.gif"], "give either --window or a file"),
+        (["empty"], "holds neither a run nor recorded games"),
+        (["x.json"], "x.json: "),
+        (["empty", "--env", "Tiles2048-v0"], "holds recorded games, which know what they are"),
+    ],
+)
+def test_what_cannot_be_watched_is_named(words, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SystemExit, match="2"):
+        typed(monkeypatch, "watch", *words)
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_person_plays_with_hints(monkeypatch):
+    script = Script("q")
+    monkeypatch.setattr("baselines.play.opened", lambda *_: nullcontext(script))
+    typed(monkeypatch, "play", "--hints", "optimal", "--env-kwargs", '{"shape": [2, 3]}')
+    (view,) = script.views
+    assert "optimal, value: " in view.words
+    assert "exact" not in view.words
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    programs = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, programs)), None)
+    if program is None:
+        pytest.skip("there is no chromium")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Return what opens a page of games, and fails at the first error in it."""
+    errors, pages = [], []
+
+    def open_page(games, **look):
+        path = tmp_path / "x.html"
+        write_page(games, path)
+        page = browser.new_page(**look)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+        page.goto(path.as_uri())
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert not errors
+
+
+def labels(board):
+    return [str(RULES_2048.faces[tile]) if tile else "" for tile in board.ravel()]
+
+
+def shown_labels(page):
+    return page.evaluate("board(at).map(kind => data.tiles[kind].label)")
+
+
+def test_a_page_steps_scrubs_and_shows_the_score_of_each_position(opened):
+    watched = game(seed=1)
+    page = opened([watched])
+    positions = watched.playthrough.positions
+    last = len(positions) - 1
+
+    def assert_shown(n):
+        score = f"score {positions[n].info['score']:,}"
+        assert page.text_content("#score") == score
+        assert page.text_content("#move") == f"move {n:,} of {last:,}"
+        assert shown_labels(page) == labels(positions[n].state["board"])
+
+    assert_shown(0)
+    for n in range(1, 6):
+        page.keyboard.press("ArrowRight")
+        assert_shown(n)
+    page.keyboard.press("ArrowLeft")
+    assert_shown(4)
+    page.keyboard.press("End")
+    assert_shown(last)
+    page.evaluate(
+        f"get('scrub').value = {last // 2}; get('scrub').oninput({{target: get('scrub')}})"
+    )
+    assert_shown(last // 2)
+    page.keyboard.press("Home")
+    page.select_option("#speed", "64")
+    page.click("#play")
+    page.wait_for_function("at === length()", timeout=60_000)
+    assert_shown(last)
+    assert page.text_content("#play") == "Play"
+
+
+def test_tiles_end_a_move_where_they_belong(opened):
+    watched = game(seed=2)
+    page = opened([watched])
+    place = "tile => [tile.textContent, parseFloat(tile.style.left), parseFloat(tile.style.top)]"
+    for _ in range(12):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(400)  # two animations
+        moved = page.evaluate(f"[...document.querySelectorAll('.tile')].map({place}).sort()")
+        page.evaluate("still(board(at))")
+        assert moved == page.evaluate(
+            f"[...document.querySelectorAll('.tile')].map({place}).sort()"
+        )
+
+
+def test_a_page_shows_what_the_agent_thinks_of_each_move(opened):
+    watched = game("optimal", **SMALL)
+    page = opened([watched])
+    values = watched.thinker.of(watched.playthrough.positions[0])[0].values
+    cells = page.locator("#thoughts table").first.locator("td:nth-child(2)").all_text_contents()
+    for text, value in zip(cells, values, strict=True):
+        assert (
+            text == "–" if np.isnan(value) else float(text.replace(",", "")) == pytest.approx(value)
+        )
+    assert (
+        page.locator("tr.chosen th").first.text_content()
+        == ["up", "right", "down", "left"][watched.playthrough.actions[0]]
+    )
+
+
+def test_a_page_of_tic_tac_toe_and_of_several_games(opened, tmp_path):
+    for seed in range(2):
+        playthrough = Playthrough(make("TicTacToe-v0", {}), seed)
+        while not playthrough.position.over:
+            playthrough.play(int(playthrough.position.info["action_mask"].argmax()))
+        write(replay_of(playthrough), tmp_path / f"{seed}.json")
+    games = games_of(str(tmp_path), None, {}, None, 0)
+    page = opened(games, color_scheme="dark", viewport={"width": 390, "height": 800})
+    assert page.text_content("#score") == "X to play"
+    assert "exact, with perfect play" in page.text_content("#thoughts")
+    page.select_option("#game", "1")
+    page.keyboard.press("End")
+    page.locator("#game").blur()
+    page.evaluate("show(length())")
+    assert "wins" in page.text_content("#score") or "draw" in page.text_content("#score")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+class Long(Watched):
+    """A game of 10,000 moves, most of them illegal if they can be, with values of many digits."""
+
+    def __init__(self):
+        env = gym.make("Tiles2048-v0", max_illegal=10**6).unwrapped
+
+        class Noisy:
+            def action_values(self, observations):
+                rng = np.random.default_rng(int(observations.sum()))
+                return 1e5 * rng.random((len(observations), 4))
+
+        playthrough = Playthrough(env, 0)
+        super().__init__(playthrough, "long", "", Thinker(env.game, Noisy(), "noisy"), None)
+
+    def action(self, n):
+        """Return an action, legal or not."""
+        mask = self.playthrough.position.info["action_mask"]
+        return None if n == 10_000 else int(mask.argmax() if n < 40 else mask.argmin())
+
+
+def test_a_long_game_is_a_small_page_that_opens_at_once(opened, tmp_path):
+    page = opened([Long()])
+    assert (tmp_path / "x.html").stat().st_size < 2_000_000
+    assert page.text_content("#move") == "move 0 of 10,000"
+    taken = page.evaluate(
+        "(() => { const [entry] = performance.getEntriesByType('navigation');"
+        "return entry.loadEventEnd - entry.startTime })()"
+    )
+    assert 0 < taken < 2000
