@@ -11,6 +11,8 @@ An agent is made as `MyAgent(game, seed)`; see `tile_envs.game` for what a game 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from tile_envs.game import Game
 
 Observations = NDArray[Any]
+Values = Callable[[Any, Observations], NDArray[np.float64]]
 
 BOARD_AXES = 2
 """Rows and columns: one board, not a batch."""
@@ -68,15 +71,37 @@ class StochasticAgent(ABC):
         return (cumulative > drawn[:, None]).argmax(axis=1), state
 
 
+def one_or_many(values_of: Values) -> Values:
+    """Let a method that returns values `(n, actions)` of n boards take a single board, too."""
+
+    @wraps(values_of)
+    def values(agent: Any, observations: Observations) -> NDArray[np.float64]:
+        if np.ndim(observations) > BOARD_AXES:
+            return values_of(agent, observations)
+        of_one: NDArray[np.float64] = values_of(agent, np.asarray(observations)[None])[0]
+        return of_one
+
+    return values
+
+
 class ValueAgent(ABC):
     """Plays the action with the highest value that a subclass gives."""
 
     version: ClassVar[int] = 1
     """Raised when the agent's results change; each row of results names it."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let the values of a single board be asked for: a subclass need not care."""
+        super().__init_subclass__(**options)
+        if "action_values" in vars(cls):
+            cls.action_values = one_or_many(cls.action_values)  # type: ignore[assignment]
+
     @abstractmethod
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return the value of each action, `(n, actions)`; minus infinity for illegal ones."""
+        """Return the value of each action, `(n, actions)`; minus infinity for illegal ones.
+
+        Those of a single board are `(actions,)`; a subclass writes the method for many.
+        """
 
     def predict(
         self,
@@ -89,9 +114,7 @@ class ValueAgent(ABC):
 
         As with SB3's models, a single observation gets a single action.
         """
-        if np.ndim(observation) == BOARD_AXES:
-            return self.action_values(np.asarray(observation)[None]).argmax(axis=1)[0], state
-        return self.action_values(observation).argmax(axis=1), state
+        return self.action_values(observation).argmax(axis=-1), state
 
 
 class RandomAgent(StochasticAgent):

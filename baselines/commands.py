@@ -30,13 +30,17 @@ from baselines.watching.page import write_page
 from tile_envs.checks import checked_count, checked_seed
 from tile_envs.extras import extra
 from tile_envs.modules import import_named
+from tile_envs.playthrough import imported
 
 LEARNERS = ", ".join(name for name, entry in AGENTS.items() if entry.learns)
 IMPORT = "--import"
 
 
 def train(agent: tyro.conf.Positional[str], /) -> None:
-    """Train an agent; `train AGENT --help` lists its options.
+    """Train an agent. Its options and presets: `train AGENT --help`.
+
+    Such as `train ntuple --minutes 10 --out runs/2048`. Every agent has --env, --games, --minutes,
+    --seed, --out, --resume and --preset, and settings of its own.
 
     Args:
         agent: qtable, value_table, neural, ntuple, dqn, ppo, article, or the class of a learner of
@@ -94,7 +98,7 @@ def evaluate(
         unfinished: Evaluate a run before its budget is used up; the agent's name says so.
         out: Write the rows to this file, .csv or .json, too.
     """
-    settings = tuned(agent, env or "Tiles2048-v0", preset) if preset else {}
+    settings = tuned(agent, imported(env or "Tiles2048-v0"), preset) if preset else {}
     options = {**settings.get("env_kwargs", {}), **(env_kwargs or {})}
     settings = {"episodes": 1000} | settings | _given(episodes=episodes, bins=bins)
     for name in settings.keys() & {"episodes", "bins"}:
@@ -303,7 +307,8 @@ def record(
 
     Args:
         agent: The agent's name, or the folder of a trained one.
-        out: The folder of the files; `python -m tile_envs.play --replay` shows one.
+        out: The folder of the files; `watch` shows them. Games that it holds stay, but those of the
+            same seed are replaced.
         env: The environment's id (Tiles2048-v0, or the one that the agent was trained in).
         episodes: The number of games.
         seed: The seed of the list of games, and of the agent's own random numbers.

@@ -33,6 +33,11 @@ def tuned(agent: str, env_id: str, preset: str | None = None) -> dict[str, Any]:
     return presets[preset]
 
 
+def presets_of(agent: str) -> dict[str, list[str]]:
+    """Return the names of an agent's presets, by the environment's id."""
+    return {env_id: list(presets) for env_id, presets in _all().get(agent, {}).items()}
+
+
 @cache
 def _all() -> dict[str, dict[str, Any]]:
     text = files("baselines").joinpath("hyperparams.yml").read_text(encoding="utf-8")

@@ -21,6 +21,7 @@ from tile_envs.agents import Agent, ask
 from tile_envs.game import Game
 from tile_envs.playthrough import Playthrough, make
 from tile_envs.replay import begin, read, replay_of, write
+from tile_envs.words import counted
 
 VERSION = 2
 """Raised when the same command records other games."""
@@ -102,6 +103,8 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path) -> Non
     """
     check_batch(games, "episodes", BYTES_PER_SEED)
     seeds = game_seeds(seed, games, "recording").tolist()
+    if there := len(list(folder.glob("*.json"))):
+        print(f"{folder} holds {counted(there, 'game')} already; the same seed's are replaced")
     with locked(folder):
         for number, word in enumerate(tqdm(seeds, unit=" games")):
             playthrough = Playthrough(make(task.env, task.env_kwargs), word)
@@ -115,3 +118,6 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path) -> Non
                 episode_start = np.zeros(1, np.bool_)
                 playthrough.play(int(actions[0]))
             write(replay_of(playthrough), folder / f"{seed}-{number}.json")
+    print(
+        f"wrote {counted(games, 'game')} to {folder}; python -m baselines watch {folder} shows them"
+    )

@@ -17,7 +17,7 @@ from baselines import runs
 from baselines.command_line import Interrupted
 from baselines.evaluation import play
 from baselines.exact.tictactoe import side_shares
-from baselines.hyperparams import tuned
+from baselines.hyperparams import presets_of, tuned
 from baselines.learner import Learner, Metrics, check_state, settings_of
 from baselines.lock import locked
 from baselines.loop import train
@@ -27,6 +27,7 @@ from baselines.runs import Budget
 from baselines.task import BOTH, Task
 from tile_envs.checks import checked_count, checked_seed
 from tile_envs.modules import NAMED
+from tile_envs.playthrough import imported
 
 Settings = TypeVar("Settings")
 
@@ -84,18 +85,26 @@ def command(name: str, arguments: Sequence[str]) -> None:
     own = {known.name for known in dataclasses.fields(Options)}
     if taken := [known.name for known in dataclasses.fields(found.Settings) if known.name in own]:
         raise ValueError(f"{name}.Settings.{taken[0]}: every run has an option of that name.")
-    defaults = default_options(name, asked.env, asked.preset)
+    env_id = imported(asked.env)
+    defaults = default_options(name, env_id, asked.preset)
     if asked.resume:
-        folder = asked.out or _usual_folder(name, asked.env, asked.seed)
+        folder = asked.out or _usual_folder(name, env_id, asked.seed)
         defaults = _as_begun(name, folder, defaults)
     options = tyro.cli(
         tyro.conf.OmitArgPrefixes[Options[found.Settings]],  # type: ignore[name-defined]
         args=list(arguments),
         default=defaults,
         prog=f"python -m baselines train {name}",
-        description=(inspect.getdoc(found) or name).split("\n")[0],
+        description=_description(name, found),
     )
     run(name, options)
+
+
+def _description(name: str, found: type[Learner]) -> str:
+    """Return what `--help` says of a learner: what it is, and which presets there are."""
+    first = (inspect.getdoc(found) or name).split("\n")[0]
+    presets = [f"{env_id}: {', '.join(names)}" for env_id, names in presets_of(name).items()]
+    return f"{first} Presets, by environment: {'; '.join(presets)}." if presets else first
 
 
 def default_options(name: str, env_id: str, preset: str | None = None) -> Options[Any]:
@@ -110,7 +119,7 @@ def default_options(name: str, env_id: str, preset: str | None = None) -> Option
         ValueError: If there is no such agent or preset.
     """
     learner = learner_class(name)
-    chosen = tuned(name, env_id.rpartition(":")[2], preset)
+    chosen = tuned(name, env_id, preset)
     fields = {known.name for known in dataclasses.fields(learner.Settings)}
     settings = settings_of(learner, {k: v for k, v in chosen.items() if k in fields})
     common = {key: value for key, value in chosen.items() if key not in fields}

@@ -134,3 +134,15 @@ def test_a_damaged_replay_is_named(tmp_path):
     (tmp_path / "game.json").write_text("{")
     with pytest.raises(ValueError, match=r"game\.json: not a replay"):
         read_transitions(tmp_path, TASK.game)
+
+
+def test_what_is_recorded_is_said_with_the_command_that_shows_it(tmp_path, capsys):
+    task = Task.of("Tiles2048-v0", {"shape": [2, 2]})
+    agent = make_agent("random", task.game)
+    for games, said in (
+        (1, f"wrote 1 game to {tmp_path}; python -m baselines watch {tmp_path} shows them\n"),
+        (2, f"{tmp_path} holds 1 game already; the same seed's are replaced\nwrote 2 games"),
+    ):
+        record(agent, task, games, 0, tmp_path)
+        assert capsys.readouterr().out.startswith(said)
+    assert len(list(tmp_path.glob("*.json"))) == 2

@@ -55,6 +55,22 @@ def trained(tmp_path_factory):
     return folder
 
 
+def test_an_id_without_a_version_is_its_latest_one(tmp_path):
+    folder = tmp_path / "q"
+    done = command("train", "qtable", "--env", "TicTacToe", "--games", 1000, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("TicTacToe has no version: taken as TicTacToe-v0.\n")
+    assert done.stderr.count("no version") == 1
+    assert runs.read_config(folder)["env"] == "TicTacToe-v0"
+    unknown = command("evaluate", "random", "--env", "Chess")
+    assert "Environment `Chess` doesn't exist" in unknown.stderr
+
+
+def test_the_help_of_training_names_options_and_presets():
+    assert "train AGENT --help" in command("train", "--help").stdout
+    assert "TicTacToe-v0: default, published" in command("train", "qtable", "--help").stdout
+
+
 def test_a_run_needs_no_library_that_its_agent_does_not(tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "PACKAGES", (*runs.PACKAGES, "no-such-package"))
     runs.begin(tmp_path, {}, runs.Budget(games=1))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import gymnasium as gym
-from gymnasium.envs.registration import load_env_creator
+from gymnasium.envs.registration import find_highest_version, load_env_creator, parse_env_id
 from numpy.typing import NDArray
 
 from tile_envs.checks import brief
@@ -107,7 +109,21 @@ def imported(env_id: str) -> str:
     module, _, name = env_id.rpartition(":")
     if module:
         import_named(module)
-    return name
+    return name if name in gym.registry else _latest(name)
+
+
+@cache  # said once
+def _latest(name: str) -> str:
+    """Return the latest version of an id without one, and say so on standard error."""
+    try:
+        namespace, bare, version = parse_env_id(name)
+    except gym.error.Error:
+        return name  # whoever looks for it says what is wrong
+    latest = find_highest_version(namespace, bare) if version is None else None
+    if latest is None:
+        return name
+    print(f"{name} has no version: taken as {name}-v{latest}.", file=sys.stderr)
+    return f"{name}-v{latest}"
 
 
 def options_of(env_id: str) -> list[str]:

@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agents import Observations
+from baselines.agents import Observations, one_or_many
 from tile_envs import random_stream
 from tile_envs.checks import checked_count, checked_seed
 from tile_envs.game import Game, board_symmetries
@@ -118,12 +118,13 @@ class MCTSAgent:
         actions[untried] = KTH_CELL[legal * CELLS + drawn]
         return actions, state
 
+    @one_or_many
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the mean result of each move for the player who moves, whose marks are 1.
 
         Returns:
-            `(n, 9) float64` from -1 to 1 for observations `(n, 3, 3)`; 0 for moves never tried,
-            minus infinity for illegal ones.
+            `(n, 9) float64` from -1 to 1 for observations `(n, 3, 3)`, `(9,)` for a single one; 0
+            for moves never tried, minus infinity for illegal ones.
 
         Raises:
             ValueError: If the observations are not such boards.

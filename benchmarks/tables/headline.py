@@ -8,7 +8,8 @@ from baselines.task import Task
 from benchmarks.experiments import GAME_2048, GAME_2584, SIDES
 from benchmarks.published import Figure, figures
 from benchmarks.tables.committed import Committed, Row
-from benchmarks.tables.markdown import Line, counted, marked, mean_of_seeds, number, table
+from benchmarks.tables.markdown import Line, marked, mean_of_seeds, number, table
+from tile_envs.words import counted
 
 KINDS = (
     (GAME_2048, "n-tuple network", "ntuple", "ntuple"),

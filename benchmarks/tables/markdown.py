@@ -39,11 +39,6 @@ def millions(figure: Any) -> str:
     return f"{float(figure) / 1e6:.3g} M"
 
 
-def counted(n: int, what: str) -> str:
-    """Return a number of things in words."""
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
-
-
 def mean(row: Row) -> str:
     """Return a mean with its interval, if it has one."""
     if not row.get("low"):

@@ -22,6 +22,7 @@ from tile_envs.play.player import controls_of, play, watch
 from tile_envs.play.screen import opened
 from tile_envs.playthrough import ids, imported, make
 from tile_envs.replay import Replay, begin, read
+from tile_envs.words import counted
 
 EXAMPLES = """\
 examples:
@@ -59,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         game = play(make(replay.env, replay.options), screen, replay.seed, record=asked.record)
     controls = controls_of(game.env)
     print(controls.text(game.position, colours=False))
-    print(f"{controls.words(game.position)} · {len(game.actions)} moves · seed {game.seed}")
+    moves = counted(len(game.actions), "move")
+    print(f"{controls.words(game.position)} · {moves} · seed {game.seed}")
     if asked.record:
         print(f"kept in {asked.record}")
     return 0
