@@ -11,6 +11,7 @@ from typing import Any
 import tyro
 
 from baselines import training
+from baselines.evaluation import Stopped
 from baselines.evaluation import evaluate as evaluate_sampled
 from baselines.exact.evaluation import evaluate_exactly
 from baselines.exact.queries import answers, description, read_lines
@@ -25,7 +26,7 @@ from baselines.rows import block, checked_path, comparison, write_rows
 from baselines.search.placing import ValuePlacer
 from baselines.task import Task
 from baselines.watching import watch as watching
-from baselines.watching.film import write_gif, write_mp4
+from baselines.watching.film import FRAMES, write_gif, write_mp4
 from baselines.watching.page import write_page
 from tile_envs.checks import checked_count, checked_seed
 from tile_envs.extras import extra
@@ -129,9 +130,13 @@ def evaluate(
         if exact:
             row = evaluate_exactly(*known, name=found.name)
         else:
-            row = evaluate_sampled(
-                *known, settings["episodes"], seed, name=found.name, bins=settings.get("bins")
-            )
+            try:
+                row = evaluate_sampled(
+                    *known, settings["episodes"], seed, name=found.name, bins=settings.get("bins")
+                )
+            except Stopped as stopped:
+                print(block(stopped.row))
+                raise
         print(block(row))
         rows.append(row)
     if out is not None:
@@ -250,6 +255,7 @@ def watch(
     search: int | None = None,
     seed: int = 0,
     speed: float = 4.0,
+    frames: int = FRAMES,
     window: bool = False,
     gif: Path | None = None,
     mp4: Path | None = None,
@@ -269,13 +275,15 @@ def watch(
         search: The depth of a search with the values of a trained agent, in moves.
         seed: The seed of a list of games, as `evaluate` plays it; the first one is shown.
         speed: Moves a second.
+        frames: The most positions in a film, spread over the game.
         window: Open a window instead (extra render).
-        gif: Write the game to this file, .gif, at most 300 positions of it.
-        mp4: Write the game to this file, .mp4 (extra render), at most 300 positions of it.
+        gif: Write a film of the game to this file, .gif.
+        mp4: Write a film of the game to this file, .mp4 (extra render).
         html: Write the game to this file, .html: a page with all its moves to step through.
     """
     if not 0 < speed < math.inf:
         raise ValueError(f"speed must be above 0 and finite, got {speed}.")
+    checked_count(frames, "frames")
     files = _given(gif=gif, mp4=mp4, html=html)
     for suffix, path in files.items():
         watching.checked_file(path, f".{suffix}")
@@ -283,9 +291,9 @@ def watch(
         raise ValueError("give either --window or a file to write, not both.")
     games = watching.games_of(agent, env, env_kwargs or {}, search, seed)
     if gif is not None:
-        write_gif(games, gif, speed)
+        write_gif(games, gif, speed, frames)
     if mp4 is not None:
-        write_mp4(games, mp4, speed)
+        write_mp4(games, mp4, speed, frames)
     if html is not None:
         write_page(games, html)
     for path in files.values():

@@ -6,6 +6,7 @@ and knows of an agent no more than its `predict`.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -53,6 +54,24 @@ class Record:
     seconds: float
 
 
+class Stopped(KeyboardInterrupt):
+    """An evaluation was interrupted after some of its games.
+
+    Args:
+        record: The results of the longest beginning of the list whose games have all ended: to
+            count every game that has ended would count short games more than long ones.
+        interrupt: What interrupted it.
+
+    Attributes:
+        row: The row of these results, from `evaluate`.
+    """
+
+    def __init__(self, record: Record, interrupt: KeyboardInterrupt) -> None:
+        super().__init__(str(interrupt))
+        self.record, self.row = record, Row()
+        self.status = getattr(interrupt, "status", 128 + signal.SIGINT)
+
+
 def evaluate(
     agent: Agent,
     env: str,
@@ -83,11 +102,16 @@ def evaluate(
     Raises:
         ValueError: If `episodes` is not positive or does not fit into memory, the environment
             refuses its options, or the agent plays actions that are none.
+        Stopped: If it is interrupted after the first game of the list has ended.
     """
     name = name or type(agent).__name__
     _check_episodes(episodes)  # before there is a bar
     with tqdm(total=episodes, unit=" games", desc=f"{name} on {env}", leave=False) as bar:
-        record = play(agent, env, env_kwargs, episodes, seed, progress=bar.update)
+        try:
+            record = play(agent, env, env_kwargs, episodes, seed, progress=bar.update)
+        except Stopped as stopped:
+            stopped.row = summary(stopped.record, f"{name}, stopped", env, env_kwargs or {}, seed)
+            raise
     row = summary(record, name, env, env_kwargs or {}, seed)
     return row if bins is None else row | {"bins": histogram(record.returns, bins)}
 
@@ -116,6 +140,7 @@ def play(
 
     Raises:
         ValueError: See `evaluate`.
+        Stopped: See `evaluate`.
     """
     _check_episodes(episodes)
     n = min(episodes, N_ENVS)
@@ -128,34 +153,48 @@ def play(
     side = infos.get("to_play")
     state, starts = None, np.ones(n, np.bool_)
     moves, began = 0, time.perf_counter()
-    while (game < episodes).any():
-        playing = np.flatnonzero(game < episodes)
-        # A recurrent agent must see all games every time, any other only those that are on.
-        asked = playing if state is None else np.arange(n)
-        actions = envs.sample_legal_actions()
-        masks = infos["action_mask"][asked]
-        chosen, state = ask(agent, observations[asked], masks, state, starts[asked], deterministic)
-        actions[asked] = checked_actions(chosen, len(asked), envs.game.n_actions)
-        moves += len(playing)
-        observations, _, terminations, truncations, infos = envs.step(actions)
-        starts = terminations | truncations
-        ended = np.flatnonzero(starts)
-        if ended.size:
-            if side is None:
-                returns[game[ended]] = infos["score"][ended]
-                tiles[game[ended]] = infos["max_tile"][ended]
-            else:
-                results = np.where(terminations, infos["winner"] * side, -1)
-                returns[game[ended]] = results[ended]
-            progress(int((game[ended] < episodes).sum()))
-            game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
-            handed_out += len(ended)
-            observations, infos = envs.reset(seed=seeds[game], options={"reset_mask": starts})
-            if side is not None:
-                side[ended] = infos["to_play"][ended]
-    seconds = time.perf_counter() - began
-    faces = envs.game.rules.faces if side is None else ()
-    return Record(returns[:episodes], tiles[:episodes], faces, moves, seconds)
+    has_ended = np.zeros(episodes + 1, np.bool_)
+
+    def record(n: int) -> Record:
+        seconds = time.perf_counter() - began
+        faces = envs.game.rules.faces if side is None else ()
+        return Record(returns[:n], tiles[:n], faces, moves, seconds)
+
+    try:
+        while (game < episodes).any():
+            playing = np.flatnonzero(game < episodes)
+            # A recurrent agent must see all games every time, any other only those that are on.
+            asked = playing if state is None else np.arange(n)
+            actions = envs.sample_legal_actions()
+            masks = infos["action_mask"][asked]
+            chosen, state = ask(
+                agent, observations[asked], masks, state, starts[asked], deterministic
+            )
+            actions[asked] = checked_actions(chosen, len(asked), envs.game.n_actions)
+            moves += len(playing)
+            observations, _, terminations, truncations, infos = envs.step(actions)
+            starts = terminations | truncations
+            ended = np.flatnonzero(starts)
+            if ended.size:
+                if side is None:
+                    returns[game[ended]] = infos["score"][ended]
+                    tiles[game[ended]] = infos["max_tile"][ended]
+                else:
+                    results = np.where(terminations, infos["winner"] * side, -1)
+                    returns[game[ended]] = results[ended]
+                has_ended[game[ended]] = True
+                progress(int((game[ended] < episodes).sum()))
+                game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
+                handed_out += len(ended)
+                observations, infos = envs.reset(seed=seeds[game], options={"reset_mask": starts})
+                if side is not None:
+                    side[ended] = infos["to_play"][ended]
+    except KeyboardInterrupt as interrupt:
+        ended_first = int(np.argmin(has_ended[:episodes]))
+        if not ended_first:
+            raise
+        raise Stopped(record(ended_first), interrupt) from None
+    return record(episodes)
 
 
 def _check_episodes(episodes: int) -> None:

@@ -13,7 +13,7 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from baselines.agents import GreedyAgent, RandomAgent
-from baselines.evaluation import evaluate, play
+from baselines.evaluation import Stopped, evaluate, play
 from baselines.rows import block, histogram, read_rows
 from baselines.seeds import (
     game_seeds,
@@ -348,3 +348,33 @@ def test_errors_in_code_of_the_user_say_where_they_are(text, words, tmp_path):
     assert done.returncode != 0
     for word in words:
         assert word in done.stderr
+
+
+class Interrupting:
+    """Plays at random, and is interrupted at its n-th move."""
+
+    def __init__(self, game, n):
+        self.agent, self.rest = RandomAgent(game), n
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        """Return random actions, or fail."""
+        self.rest -= 1
+        if not self.rest:
+            raise KeyboardInterrupt
+        return self.agent.predict(observation, state)
+
+
+def test_an_interrupted_evaluation_counts_the_first_games_that_have_all_ended():
+    game = gym.make("Tiles2048-v0").unwrapped.game
+    whole = play(RandomAgent(game), "Tiles2048-v0", episodes=40, seed=5)
+    with pytest.raises(Stopped) as stopped:
+        evaluate(Interrupting(game, 130), "Tiles2048-v0", episodes=40, seed=5, name="r")
+    record, row = stopped.value.record, stopped.value.row
+    assert 0 < len(record.returns) < 40
+    assert row["episodes"] == len(record.returns)
+    assert np.array_equal(record.returns, whole.returns[: row["episodes"]])
+    assert row["agent"] == "r, stopped"
+    assert stopped.value.status == 130
+    with pytest.raises(KeyboardInterrupt) as early:
+        evaluate(Interrupting(game, 3), "Tiles2048-v0", episodes=40)
+    assert not isinstance(early.value, Stopped)

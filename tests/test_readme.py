@@ -1,4 +1,4 @@
-"""README cannot lie: its code runs, its commands run, CI runs its test command."""
+"""The pages cannot lie: their code runs, their commands run, CI runs README's test command."""
 
 import ast
 import json
@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TEXT = (ROOT / "README.md").read_text()
+README = (ROOT / "README.md").read_text()
+PAGES = ("README.md", "tile_envs/README.md", "baselines/README.md")
+TEXT = "\n".join((ROOT / page).read_text() for page in PAGES)
 PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 COMMANDS = [
     line.partition("#")[0].strip()
@@ -71,10 +73,11 @@ print(json.dumps(results))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder in which README's files lie."""
+    """Return a folder in which the pages' files lie."""
     path = tmp_path_factory.mktemp("readme")
     (path / "powers3.py").write_text(block_with("register_game("))
     (path / "my_agent.py").write_text(block_with("class Cells("))
+    (path / "corner.py").write_text(block_with("class Corner:"))
     return path
 
 
@@ -102,7 +105,7 @@ def test_the_commands_run(folder):
     done = python(folder, "-c", path + RUN_ALL, json.dumps([tiny(command) for command in commands]))
     assert done.returncode == 0, done.stderr
     for command, (status, stderr) in zip(commands, json.loads(done.stdout), strict=True):
-        shows = command == "python -m baselines watch runs/n"
+        shows = " watch " in command and "--" not in command
         if shows or " play " in command or ".play " in command:
             expected = "game.json: No such file" if "--replay" in command else "needs a terminal"
             assert expected in stderr, command
@@ -132,12 +135,32 @@ def test_the_first_screen_has_two_commands_and_ci_runs_the_second():
         "python -m baselines train ntuple --minutes 1 --out runs/2048",
         "pip install -e '.[dev]' && pytest",
     ]
-    assert TEXT[: TEXT.index(COMMANDS[1])].count("\n") < 25
+    assert README[: README.index(COMMANDS[1])].count("\n") < 25
     assert COMMANDS[1] in (ROOT / ".ci" / "run").read_text()
 
 
+def test_readme_is_short():
+    assert README.count("\n") <= 180
+
+
+def test_what_pages_link_to_is_there():
+    for page in (*PAGES, "benchmarks/README.md", "CONTRIBUTING.md"):
+        text = (ROOT / page).read_text()
+        for target in re.findall(r"\]\(([^)]+)\)", text):
+            if not target.startswith("http"):
+                path, _, anchor = target.partition("#")
+                found = (ROOT / page).parent / path
+                assert found.exists(), (page, target)
+                if anchor:
+                    heads = re.findall(r"^#+ (.*)$", found.read_text(), re.MULTILINE)
+                    assert anchor in [
+                        re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in heads
+                    ]
+
+
 def test_the_tree_names_every_room():
-    tree = TEXT[TEXT.index("    tile_envs/  ") :]
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    tree = text[text.index("    tile_envs/  ") :]
     for package in ("tile_envs", "baselines", "benchmarks"):
         assert f"    {package}/" in tree
         for init in (ROOT / package).glob("*/__init__.py"):

@@ -16,8 +16,8 @@ from tile_envs.extras import extra
 from tile_envs.files import replacing, write_file
 
 FRAMES = 300
-"""The most positions that a film shows, spread over the game."""
-GIF_WIDTH = 320
+"""The most positions that a film shows if nothing else is said, spread over the game."""
+GIF_WIDTH = 280
 COLOURS = 128
 LAST = 2.0
 """Seconds for which the last position stays."""
