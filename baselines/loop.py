@@ -9,15 +9,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
-from tqdm import tqdm
 
 from baselines.command_line import Interrupted
 from baselines.learner import Learner, Metrics
+from baselines.progress import Progress, in_text
 from baselines.rows import Row, write_rows
 from baselines.runs import (
     BEST,
@@ -38,8 +37,8 @@ CHECKPOINT_SHARE = 0.1
 """The largest share of the time that writing checkpoints takes."""
 REPORTS = 100
 """Lines of progress of a whole run, without those of tests: the same ones in every run."""
-SHOW_SECONDS = 10
-"""The longest time without a sign of progress, on the bar and in TensorBoard."""
+SHOW_SECONDS = 2
+"""The longest time without new metrics, on the line of progress and in TensorBoard."""
 
 Test = Callable[[Learner, int], Metrics]
 """Lets a learner play test games, without learning, and returns metrics; the first one decides
@@ -71,49 +70,51 @@ def train(
     saved = shown - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
     tested: Metrics = {}
     seconds = read_seconds(folder, learner.games)
-    bar = _bar(folder.name, learner.games, seconds, budget)
-    with _Log(folder, learner.games) as log, bar, _interrupts() as interrupted:
-        done = _share(budget, learner.games, seconds)
+    progress = Progress(folder.name, budget, learner.games, seconds)
+    with _Log(folder, learner.games) as log, progress, _interrupts() as interrupted:
+        done = budget.share(learner.games, seconds)
         while done < 1 and not interrupted:
             games, before, began = learner.games, done, time.monotonic()
             metrics = learner.learn() or {}
             now = time.monotonic()
             seconds += now - began
-            done = _share(budget, learner.games, seconds)
-            bar.update(learner.games - games)
+            done = budget.share(learner.games, seconds)
+            progress.learned(learner.games, seconds)
             reported = int(before * REPORTS) != int(done * REPORTS)
             if reported or now - shown > SHOW_SECONDS:
-                bar.set_postfix_str(_as_text(metrics))
+                progress.show(metrics)
                 log.show(learner.games, metrics)
                 shown = now
             if reported:
                 log.write(learner.games, seconds, metrics)
             tested = {}
             if _test_is_due(games, learner.games, learner.first_test):
-                tested = _tested(learner, test)
+                with progress.phase("tests"):
+                    tested = _tested(learner, test)
             if tested:
                 _note_test(folder, learner, log, seconds, metrics | tested, tested)
             if now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE):
-                _save(folder, learner, seconds)
+                began = time.monotonic()
+                with progress.phase("saving"):
+                    _save(folder, learner, seconds)
                 saved = time.monotonic()
-                written = saved - now
+                written = saved - began
         if done >= 1 and not interrupted:
-            tested = tested or _tested(learner, test)
+            with progress.phase("tests"):
+                tested = tested or _tested(learner, test)
             _note_test(folder, learner, log, seconds, tested, tested)
+        with progress.phase("saving"):
             _save(folder, learner, seconds)
+        if done >= 1 and not interrupted:
             finish(folder)
-        else:
-            _save(folder, learner, seconds)
     if interrupted:
         raise Interrupted(interrupted[0])
+    if beside := progress.beside():
+        print(beside, file=sys.stderr)
     if tested:
-        print(f"test of {learner.test_games:,} games: {_as_text(tested)}", file=sys.stderr)
-
-
-def _share(budget: Budget, games: int, seconds: float) -> float:
-    """Return the share of a budget that is used up; 1 and more is all of it."""
-    share = games / budget.games
-    return share if budget.minutes is None else max(share, seconds / (60 * budget.minutes))
+        print(
+            f"test of {learner.test_games:,} games: {', '.join(in_text(tested))}", file=sys.stderr
+        )
 
 
 def _note_test(
@@ -136,22 +137,6 @@ def _tested(learner: Learner, test: Test) -> Metrics:
         return {}
     found = learner.test(learner.test_games)
     return test(learner, learner.test_games) if found is None else found
-
-
-def _bar(name: str, played: int, seconds: float, budget: Budget) -> tqdm[Any]:
-    """Return a bar that fills with games, or a line of text if the budget is one of minutes."""
-    if budget.minutes is None:
-        total = budget.games
-        return tqdm(total=total, initial=played, unit=" games", desc=name, dynamic_ncols=True)
-    line = f"{{desc}}: {{n_fmt}} games in {{elapsed}} of {budget.minutes:g} min{{postfix}}"
-    bar = tqdm(initial=played, desc=name, dynamic_ncols=True, bar_format=line)
-    bar.start_t -= seconds  # earlier calls count
-    return bar
-
-
-def _as_text(metrics: Metrics) -> str:
-    """Return metrics in one line, without those that are 0."""
-    return ", ".join(f"{name} {value:,.4g}" for name, value in metrics.items() if value)
 
 
 def _save(folder: Path, learner: Learner, seconds: float) -> None:

@@ -75,6 +75,11 @@ class Budget:
         minutes = "" if self.minutes is None else f" or {self.minutes:g} minutes"
         return f"{self.games:,} games{minutes}"
 
+    def share(self, games: int, seconds: float) -> float:
+        """Return the share that is used up; 1 and more is all of it."""
+        share = games / self.games
+        return share if self.minutes is None else max(share, seconds / (60 * self.minutes))
+
 
 def begin(folder: Path, config: Mapping[str, Any], budget: Budget, finished: bool = False) -> None:
     """Write the configuration of a new run.

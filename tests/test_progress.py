@@ -1,0 +1,78 @@
+"""The line of progress tells the truth, and no half of a word."""
+
+import math
+import re
+import time
+
+import pytest
+
+from baselines.progress import Progress, fitting, in_text
+from baselines.runs import Budget
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def lines(text):
+    return [line.strip() for line in re.split(r"[\r\n]", text) if line.strip()]
+
+
+def test_a_budget_in_minutes_is_shown_in_per_cent_with_the_time_left(capsys):
+    with Progress("n", Budget(1000, minutes=10), games=100, seconds=150) as progress:
+        progress.learned(200, 300)
+        progress.show({"mean": 38390.4, "loss": math.nan, "rare": 0.0, "share": 0.7213})
+    line = "n: 50% of 10 minutes, learning, 5:00 left, 200 games, mean 38,390, share 0.721"
+    shown = lines(capsys.readouterr().err)
+    assert line in shown
+    assert shown[-1] == line.replace("learning", "stopped")
+
+
+def test_a_budget_in_games_is_shown_in_games(capsys):
+    with Progress("n", Budget(1000), games=0, seconds=0) as progress:
+        progress.learned(250, 10)
+        progress.show({})
+    assert "n: 25% of 1,000 games, learning, 0:30 left, 250 games" in capsys.readouterr().err
+
+
+def test_the_line_is_drawn_again_while_nothing_is_told(capsys, monkeypatch):
+    monkeypatch.setattr("baselines.progress.REFRESH_SECONDS", 0.05)
+    with Progress("n", Budget(1000, minutes=0.05), games=0, seconds=0):
+        time.sleep(0.5)
+    starting = re.findall(r"n: (\d+)% of 0.05 minutes, starting", capsys.readouterr().err)
+    shares = [int(share) for share in starting]
+    assert len(shares) >= 5
+    assert shares == sorted(shares)
+    assert 10 <= shares[-1] < 100
+
+
+def test_the_first_iteration_says_what_it_does(capsys):
+    with Progress("n", Budget(10), games=0, seconds=0) as progress:
+        progress.show({})
+    assert "starting (compiling on first use)" in capsys.readouterr().err
+
+
+def test_tests_and_saving_are_shown_and_counted_apart(capsys, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("baselines.progress.time.monotonic", lambda: now[0])
+    with Progress("n", Budget(10), games=5, seconds=30) as progress:
+        progress.learned(5, 62)
+        assert progress.beside() == ""
+        with progress.phase("tests"):
+            now[0] += 70
+        with progress.phase("saving"):
+            now[0] += 5
+        with progress.phase("tests"):
+            now[0] += 1
+        assert progress.beside() == "learned 1:02; besides: tests 1:11, saving 0:05"
+    assert "tests" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("width", range(20, 100, 7))
+def test_no_part_is_cut(width):
+    parts = ["runs/2048: 10%", "learning", "0:30 left", *in_text({"mean": 1234.5, "loss": 1e-7})]
+    line = fitting(parts, width)
+    assert line.split(", ")[0] == parts[0]
+    assert parts[: line.count(", ") + 1] == fitting(parts, 1000).split(", ")[: line.count(", ") + 1]
+    assert len(line) <= max(width, len(parts[0]))
