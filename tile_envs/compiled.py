@@ -18,6 +18,7 @@ from threading import Timer
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.event import Listener, install_listener
 
 PATIENCE = 1.0
 """Seconds of compiling before a person is told."""
@@ -55,18 +56,33 @@ def compiled_loop(function: Function) -> Function:
 
 @contextmanager
 def announced(what: str) -> Iterator[None]:
-    """Say on standard error what is being compiled if the body takes longer than a second."""
+    """Say on standard error what is being compiled if that takes longer than a second."""
+    compiling = _Compiling(what)
+    with install_listener("numba:compile", compiling):
+        try:
+            yield
+        finally:
+            compiling.timer.cancel()
 
-    def say() -> None:
-        print(f"tile_envs: compiling {what}; the next time it is there.", file=sys.stderr)
 
-    timer = Timer(PATIENCE, say)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+class _Compiling(Listener):
+    """Waits for the first loop that is compiled, not found on disk; then for a second."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._begun = what, False
+        self.timer = Timer(PATIENCE, self._say)
+        self.timer.daemon = True
+
+    def on_start(self, event: Any) -> None:
+        if not self._begun:
+            self._begun = True
+            self.timer.start()
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+    def _say(self) -> None:
+        print(f"tile_envs: compiling {self._what}; the next time it is there.", file=sys.stderr)
 
 
 def _writable(folder: Path) -> Path:
