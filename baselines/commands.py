@@ -16,7 +16,7 @@ from baselines.evaluation import evaluate as evaluate_sampled
 from baselines.exact.evaluation import evaluate_exactly
 from baselines.exact.queries import answers, description, read_lines
 from baselines.exact.solver import solved
-from baselines.export import write_export
+from baselines.export import EPISODES, write_export
 from baselines.hyperparams import tuned
 from baselines.options import AgentOptions, EnvOptions
 from baselines.play import play_against, play_with_hints
@@ -402,14 +402,17 @@ def compare(
         write_rows(rows, out)
 
 
-def export(folder: tyro.conf.Positional[Path], /, out: Path) -> None:
+def export(folder: tyro.conf.Positional[Path], /, out: Path, episodes: int = EPISODES) -> None:
     """Make a small copy of a trained n-tuple network, for sharing: it plays, but cannot learn.
+
+    The folder is laid out as the Hugging Face Hub has it; a model card says how well it plays.
 
     Args:
         folder: The run's folder.
         out: The folder of the copy.
+        episodes: The number of games of the evaluation on the card.
     """
-    write_export(folder, out)
+    write_export(folder, out, checked_count(episodes, "episodes"))
 
 
 def _given(**values: Any) -> dict[str, Any]:

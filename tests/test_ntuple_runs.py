@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from interrupting import interrupted
 
-from baselines import runs
+from baselines import evaluate, load, runs
 
 COMMAND = (sys.executable, "-m", "baselines")
 SMALL = ("--network", "0123 4567", "--iteration-games", "50")
@@ -79,8 +79,13 @@ def test_a_network_is_evaluated_alone_and_with_search(trained, tmp_path):
 
 def test_an_exported_run_plays_but_does_not_go_on(trained, tmp_path):
     small = tmp_path / "small"
-    done = command("export", trained, "--out", small)
+    done = command("export", trained, "--out", small, "--episodes", 20)
     assert done.returncode == 0, done.stderr
+    card = (small / "README.md").read_text()
+    assert card.startswith("---\nlibrary_name: tile-envs\n")
+    assert "ntuple on Tiles2048-v0, " in card
+    row = evaluate(load(small), "Tiles2048-v0", episodes=20)
+    assert f"value: {row['mean']:.1f}" in card
     sizes = [(folder / "checkpoint.npz").stat().st_size for folder in (small, trained)]
     assert sizes[0] < sizes[1] / 5
     done = command("evaluate", small, "--episodes", 10)
@@ -112,10 +117,13 @@ def test_an_exported_run_plays_but_does_not_go_on(trained, tmp_path):
         (("evaluate", "TRAINED", "--agent-kwargs", '{"a": 1}'), "takes no options"),
         (("evaluate", "TRAINED", "--search", "2", "--agent-kwargs", '{"a": 1}'), "'a'"),
         (("export", "nowhere", "--out", "x"), "nowhere holds no run"),
+        (("export", "TRAINED", "--out", "FULL"), "FULL holds mine.txt already: give another --out"),
     ],
 )
 def test_mistakes_are_one_line(trained, arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "FULL").mkdir()
+    (tmp_path / "FULL" / "mine.txt").touch()
     done = command(*(str(trained) if word == "TRAINED" else word for word in arguments))
     assert done.returncode == 2
     assert message in done.stderr
