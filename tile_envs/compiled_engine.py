@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tile_envs.checks import checked_actions, shaped_actions
 from tile_envs.compiled import announced, compiled
-from tile_envs.engine import NUMBA, Bools, Engine, Floats, Outcome, Positions
+from tile_envs.engine import NUMBA, Bools, Engine, Floats, Outcome, Positions, Terms
 from tile_envs.random_stream import Words
 
 Ints = NDArray[np.int64]
@@ -59,10 +59,15 @@ class Ends(NamedTuple):
 class CompiledEngine(Engine[Positions]):
     """The base of compiled engines; it goes before the numpy engine whose arrays it shares.
 
-    A subclass calls `_bind` once its arrays are there, which are never replaced.
+    Args:
+        game: The game.
+        terms: How it is played.
     """
 
     name = NUMBA
+
+    _what: str
+    """The engine in words."""
 
     _loops: tuple[Any, Any]
     """What plays a step of all games, and what begins some games anew and shows them.
@@ -71,6 +76,11 @@ class CompiledEngine(Engine[Positions]):
     `_shown`, `Common` and `_arrays`.  The first returns whether all actions were inside the action
     space; if not, nothing has changed.
     """
+
+    def __init__(self, game: Any, terms: Terms) -> None:
+        super().__init__(game, terms)  # type: ignore[call-arg] # of the numpy engine
+        self._bind()
+        self._compile()
 
     @abstractmethod
     def _arrays(self) -> tuple[Any, ...]:
@@ -85,6 +95,7 @@ class CompiledEngine(Engine[Positions]):
         return outcome.observations, *outcome.infos.values()
 
     def _bind(self) -> None:
+        """Put together what all calls of the loops take; no array is ever replaced."""
         terms = self._terms
         common = Common(
             self.streams,
@@ -104,10 +115,10 @@ class CompiledEngine(Engine[Positions]):
         vars(self).update(state)
         self._bind()
 
-    def _compile(self, what: str) -> None:
+    def _compile(self) -> None:
         """Compile the loops, unless that has been done: play no games."""
         none, outcome = np.empty(0, np.int64), self._empty_outcome(0)
-        with announced(what):
+        with announced(self._what):
             for loop in self._loops:
                 loop(none, *outcome[1:4], *self._shown(outcome), *self._fixed)
             self.choose_legal(none.view(np.uint64))

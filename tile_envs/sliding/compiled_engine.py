@@ -17,10 +17,9 @@ from tile_envs.compiled_engine import (
     clear,
     finish,
 )
-from tile_envs.engine import Bools, Outcome, Terms
+from tile_envs.engine import Bools, Outcome
 from tile_envs.random_stream import Words
 from tile_envs.sliding.engine import KTH_LEGAL, N_LEGAL, SlidingEngine, SlidingPositions
-from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     GameTables,
@@ -227,11 +226,7 @@ class CompiledSlidingEngine(CompiledEngine[SlidingPositions], SlidingEngine):
     """
 
     _loops = play_all, begin_all
-
-    def __init__(self, game: SlidingGame, terms: Terms) -> None:
-        super().__init__(game, terms)
-        self._bind()
-        self._compile("the engine of the sliding games")
+    _what = "the engine of the sliding games"
 
     def _arrays(self) -> tuple[Any, ...]:
         tables = self._tables

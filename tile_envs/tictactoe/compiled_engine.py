@@ -17,11 +17,11 @@ from tile_envs.compiled_engine import (
     clear,
     finish,
 )
-from tile_envs.engine import Bools, Outcome, Terms
+from tile_envs.engine import Bools, Outcome
 from tile_envs.random_stream import Words
 from tile_envs.stream_kernels import HALF, NEXT, Word, mixed
 from tile_envs.tictactoe.engine import MarksPositions, TicTacToeEngine
-from tile_envs.tictactoe.game import PLAYED, TicTacToe
+from tile_envs.tictactoe.game import PLAYED
 from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, POWERS, SET_SIZE, SIDE, O, X
 
 SIDE_X, SIDE_O, SIDE_RANDOM, SIDE_BOTH = range(len(PLAYED))
@@ -192,11 +192,7 @@ class CompiledTicTacToeEngine(CompiledEngine[MarksPositions], TicTacToeEngine):
     """
 
     _loops = play_all, begin_all
-
-    def __init__(self, game: TicTacToe, terms: Terms) -> None:
-        super().__init__(game, terms)
-        self._bind()
-        self._compile("the engine of tic-tac-toe")
+    _what = "the engine of tic-tac-toe"
 
     def _arrays(self) -> tuple[Any, ...]:
         positions = self._known
