@@ -23,6 +23,7 @@ from baselines.play import play_against, play_with_hints
 from baselines.recording import record as record_games
 from baselines.registry import AGENTS, Player, player, searching
 from baselines.rows import block, checked_path, comparison, write_rows
+from baselines.runs import CONFIG
 from baselines.search.placing import ValuePlacer
 from baselines.task import Task
 from baselines.watching import watch as watching
@@ -275,7 +276,8 @@ def watch(
         search: The depth of a search with the values of a trained agent, in moves.
         seed: The seed of a list of games, as `evaluate` plays it; the first one is shown.
         speed: Moves a second.
-        frames: The most positions in a film, spread over the game.
+        frames: The most positions in a film, spread over all moves; `speed` is then positions a
+            second.
         window: Open a window instead (extra render).
         gif: Write a film of the game to this file, .gif.
         mp4: Write a film of the game to this file, .mp4 (extra render).
@@ -319,7 +321,8 @@ def record(
             same seed are replaced.
         env: The environment's id (Tiles2048-v0, or the one that the agent was trained in).
         episodes: The number of games.
-        seed: The seed of the list of games, and of the agent's own random numbers.
+        seed: The seed of the list of games, none of which `evaluate` plays, whatever its seed; and
+            of the agent's own random numbers.
         env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
     """
     checked_count(episodes, "episodes")
@@ -365,7 +368,8 @@ def compare(
         agents: Folders of training runs, such as runs/*, or names of agents.
         episodes: The number of games.
         seed: The seed of the list of games, and of the agents' own random numbers.
-        env: The environment's id (the one that a run was trained in).
+        env: The environment's id (what each run was trained in, and named agents play what the runs
+            do).
         env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
         search: The depth of a search with the values of the trained agents; see `evaluate`.
         unfinished: Evaluate runs before their budget is used up; the agents' names say so.
@@ -379,12 +383,23 @@ def compare(
         raise ValueError("compare needs agents: folders of runs, such as runs/*, or names.")
     players = []
     for name in agents:  # all of them before the first game
+        if Path(name).is_dir() and not (Path(name) / CONFIG).exists():
+            print(f"{name} holds no run: left out", file=sys.stderr)
+            continue
         found = player(name, env, env_kwargs or {}, seed)
         if not found.finished:
             found = _unfinished(found, name, unfinished)
         if search is not None and found.trained:
             found = searching(found, search, {})
         players.append((name, found))
+    runs = [found.task for _, found in players if found.trained]
+    trained = {(task.env, str(task.game)): task for task in runs}
+    if trained and env is None:  # a named agent plays what the runs play
+        players = [
+            (name, found if found.trained else player(name, task.env, task.env_kwargs, seed))
+            for name, found in players
+            for task in ([found.task] if found.trained else trained.values())
+        ]
     rows = [
         evaluate_sampled(
             found.agent,

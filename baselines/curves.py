@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,9 +80,17 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
         raise ValueError(f"the folder of {out} does not exist: make it first.")
     if not folders:
         raise ValueError("plot needs the folder of a run, such as runs/*.")
+    folders = [folder for folder in folders if _is_run(folder)] or folders
     metric = metric or _usual_metric(folders[0])
     bands = banded([read_curve(folder, against, metric) for folder in folders])
     write_file(out, drawn(_figure(bands, against, metric), out.suffix[1:]))
+
+
+def _is_run(folder: Path) -> bool:
+    is_run = (folder / runs.CONFIG).exists()
+    if not is_run:
+        print(f"{folder} holds no run: left out", file=sys.stderr)
+    return is_run
 
 
 def read_curve(folder: Path, against: str, metric: str) -> Curve:
@@ -96,7 +105,8 @@ def read_curve(folder: Path, against: str, metric: str) -> Curve:
     for name in (column, metric):
         if name not in known:
             raise ValueError(
-                f"the progress of {folder} has no {name!r}: it has {', '.join(known)}."
+                f"the progress of {folder} has no {name!r}: it has {', '.join(known)}. Leave this "
+                "run out, or choose by --metric and --against."
             )
     points = [(row[column], row[metric]) for row in rows if row[column] and row[metric]]
     xs, ys = np.array(points, np.float64).reshape(-1, 2).T

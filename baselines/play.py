@@ -13,6 +13,7 @@ import numpy as np
 
 from baselines import runs
 from baselines.episodes import Episodes, EpisodicLearner
+from baselines.hyperparams import presets_of
 from baselines.lock import locked
 from baselines.registry import AGENTS, Player, make_learner, player
 from baselines.task import Task
@@ -25,7 +26,7 @@ from tile_envs.play.view import Controls
 from tile_envs.playthrough import Playthrough, make
 from tile_envs.tictactoe.positions import SIDE, O, X
 
-ENV = "TicTacToe-v0"
+ENV, PUBLISHED = "TicTacToe-v0", "published"
 SIDES = ("X", "O")
 
 
@@ -134,9 +135,14 @@ def episode_of(game: Playthrough, mark: int) -> Episodes:
 
 def _untrained(name: str, seed: int) -> Path:
     """Return the folder of an agent that a person teaches, made when there is none yet."""
+    if PUBLISHED not in presets_of(name).get(ENV, ()):
+        raise ValueError(
+            f"{name} does not learn from a person: expected qtable, value_table or neural, or the "
+            "folder of a trained run."
+        )
     folder = Path("runs", f"{name}-person")
     if not (folder / runs.CONFIG).exists():
-        settings = default_options(name, ENV, "published").settings
+        settings = default_options(name, ENV, PUBLISHED).settings
         task = Task.of(ENV)
         learner = make_learner(name, task, seed, settings)
         entries = {"agent": name, **task.to_dict(), "seed": seed, "modules": []}

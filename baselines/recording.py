@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from baselines.checks import check_batch
 from baselines.lock import locked
+from baselines.runs import CONFIG
 from baselines.seeds import game_seeds
 from baselines.task import Task
 from tile_envs.agents import Agent, ask
@@ -86,6 +87,25 @@ def read_transitions(folder: Path, game: Game) -> Transitions:
     )
 
 
+def _check_others(folder: Path, task: Task) -> None:
+    """Say that a folder holds games already, which must be of the same task.
+
+    Raises:
+        ValueError: If one is of another.
+    """
+    paths = sorted(folder.glob("*.json"))
+    for path in paths:
+        there = read(path)
+        made = make(there.env, there.options).game
+        if (there.env, str(made)) != (task.env, str(task.game)):
+            raise ValueError(
+                f"{folder} holds games of {made}, {there.env}: give those of {task.game} a folder "
+                "of their own."
+            )
+    if paths:
+        print(f"{folder} holds {counted(len(paths), 'game')} already; the same seed's are replaced")
+
+
 def record(agent: Agent, task: Task, games: int, seed: int, folder: Path) -> None:
     """Let an agent play, and write each game to a file of its own in a folder.
 
@@ -99,12 +119,16 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path) -> Non
         folder: Where the replays are written.
 
     Raises:
-        ValueError: If another process writes to the folder.
+        ValueError: If the folder holds a run or games of another task, or another process writes to
+            it.
     """
     check_batch(games, "episodes", BYTES_PER_SEED)
     seeds = game_seeds(seed, games, "recording").tolist()
-    if there := len(list(folder.glob("*.json"))):
-        print(f"{folder} holds {counted(there, 'game')} already; the same seed's are replaced")
+    if (folder / CONFIG).exists():
+        raise ValueError(f"{folder} holds a run: give the games a folder of their own.")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file, and games need a folder: give another --out.")
+    _check_others(folder, task)
     with locked(folder):
         for number, word in enumerate(tqdm(seeds, unit=" games")):
             playthrough = Playthrough(make(task.env, task.env_kwargs), word)

@@ -134,8 +134,8 @@ def agent_class(name: str) -> type[Any]:
     """
     if ":" not in name and name not in AGENTS:
         raise ValueError(
-            f"there is no agent {name!r}: expected {', '.join(AGENTS)}, a trained run's folder, "
-            "or a class of your own, my_module:MyAgent."
+            f"there is no agent {name!r}: expected {', '.join(AGENTS)}, a trained run's folder "
+            "(there is none of this name), or a class of your own, my_module:MyAgent."
         )
     module, _, qualified = (AGENTS[name].path if name in AGENTS else name).partition(":")
     if name in AGENTS:
@@ -248,7 +248,7 @@ def player(
 
     Args:
         name: A name of the registry, `module:Class`, the folder of a run, or a model in that.
-        env_id: The environment's id; None is the one of the run, or Tiles2048-v0.
+        env_id: The environment's id; None is the one of the run, or the agent's usual one.
         env_kwargs: The environment's options, added to those of a run.
         seed: The seed of a named agent's own random numbers.
         agent_kwargs: A named agent's own options.
@@ -257,7 +257,7 @@ def player(
         ValueError: If there is no such agent, or it does not play this environment.
     """
     if name in AGENTS or not (Path(name).is_dir() or Path(name).suffix == MODEL_SUFFIX):
-        task = Task.of(env_id or "Tiles2048-v0", env_kwargs)
+        task = Task.of(env_id or usual_env(name), env_kwargs)
         agent = make_agent(name, task.game, seed, **(agent_kwargs or {}))
         return Player(agent, name.rpartition(":")[2], task, trained=False)
     asked = Task.of(env_id).env if env_id is not None else None  # imports the id's module

@@ -118,6 +118,8 @@ def test_a_folder_without_a_run_is_named(tmp_path):
         plot([], tmp_path / "x.png")
     with pytest.raises(ValueError, match=str(tmp_path)):
         plot([tmp_path], tmp_path / "x.png")
+    plot([tmp_path, run(tmp_path / "a")], tmp_path / "x.png")  # such as runs/*
+    assert (tmp_path / "x.png").exists()
 
 
 def test_agents_are_compared_in_one_table(tmp_path, monkeypatch, capsys):
@@ -131,3 +133,18 @@ def test_agents_are_compared_in_one_table(tmp_path, monkeypatch, capsys):
     rows = read_rows(out)
     assert [row["agent"] for row in rows] == ["random", "greedy"]
     assert f"{float(rows[1]['mean']):,.0f}" in lines[2]
+
+
+def test_named_agents_are_compared_in_what_the_runs_play(tmp_path, monkeypatch, capsys):
+    folder, options = tmp_path / "q", '{"shape": [2, 2]}'
+    train = ["train", "qtable", "--env", "Tiles2048-v0", "--env-kwargs", options, "--games", "500"]
+    for words in (
+        [*train, "--out", str(folder)],
+        ["compare", str(folder), "random", str(tmp_path), "--episodes", "20"],
+    ):
+        monkeypatch.setattr("sys.argv", ["", *words])
+        main()
+    said = capsys.readouterr()
+    assert f"{tmp_path} holds no run: left out" in said.err
+    assert said.out.count("shape=[2, 2]") == 2
+    assert said.out.count("Tiles2048-v0, 20 games") == 1

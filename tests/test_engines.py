@@ -307,7 +307,7 @@ envs = gym.make_vec("Tiles2048-v0", 2, engine="numba")
 envs.reset(seed=0), envs.step(envs.sample_legal_actions())
 print(json.dumps(time.process_time() - began))
 """
-    for expected in ("tile_envs: compiling the engine of the sliding games", ""):
+    for expected in ("tile_envs: compiling the sliding games with placer='random'", ""):
         done = subprocess.run(
             [sys.executable, "-c", "import json\n" + program],
             capture_output=True,

@@ -63,7 +63,7 @@ def test_values_stand_below_the_board():
     env = gym.make("TicTacToe-v0", opponent=found.agent, side="X").unwrapped
     words = whispering(env, found).words(Playthrough(env, seed=0).position).split("\n")
     assert words[:2] == ["you play X", "minimax, probability:"]
-    assert "4: +0.111" in words[3]
+    assert "4 0.111" in words[3]
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,7 @@ def test_values_stand_below_the_board():
         (("--against", "random", "--side", "both"), "side must be X or O, got 'both'"),
         (("--against", "random", "--learn"), "random does not learn"),
         (("--against", "random"), "this needs a terminal"),
+        (("--against", "ntuple"), "ntuple does not learn from a person: expected qtable"),
         ((), "give either --against AGENT"),
         (("--hints", "random", "--against", "random"), "give either --against AGENT"),
         (("--hints", "greedy"), "this needs a terminal"),

@@ -146,3 +146,9 @@ def test_what_is_recorded_is_said_with_the_command_that_shows_it(tmp_path, capsy
         record(agent, task, games, 0, tmp_path)
         assert capsys.readouterr().out.startswith(said)
     assert len(list(tmp_path.glob("*.json"))) == 2
+    with pytest.raises(ValueError, match="holds games of 2048 on 2×2, Tiles2048-v0: give those of"):
+        record(agent, Task.of("Tiles2048-v0"), 1, 0, tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.json").touch()
+    with pytest.raises(ValueError, match="holds a run: give the games a folder of their own"):
+        record(agent, task, 1, 0, tmp_path / "run")

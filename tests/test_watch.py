@@ -93,13 +93,15 @@ def test_thoughts_in_words():
     sliding, marks = SlidingGame(RULES_2048), TicTacToe()
     thought = Thought("ntuple, value", np.array([12345.6, np.nan, 3.14159, 0.0]))
     assert in_words([thought], sliding) == [
-        "ntuple, value: up 12,346 · right – · down 3.14 · left 0"
+        "ntuple, value: up 12,346 · right - · down 3.14 · left 0"
     ]
     values = np.array([0.5, *[np.nan] * 7, -1.0])
     lines = in_words([Thought("exact", values, True)], marks)
     assert lines[0] == "exact:"
-    assert lines[1].startswith("0: +0.500")
-    assert lines[3].endswith("8: -1.000")
+    assert lines[1].split() == ["0", "0.5", "1", "-", "2", "-"]
+    assert lines[3].split() == ["6", "-", "7", "-", "8", "-1"]
+    chosen = in_words([thought], sliding, chosen=2)
+    assert chosen == ["ntuple, value: up 12,346 · right - · [down 3.14] · left 0"]
 
 
 def test_a_game_is_shown_with_what_the_agent_thinks(monkeypatch):
@@ -121,10 +123,10 @@ def test_games_of_a_folder_are_shown_one_after_the_other(tmp_path, monkeypatch):
     typed(monkeypatch, "record", "random", "--out", tmp_path, "--episodes", 3)
     found = games_of(str(tmp_path), None, {}, None, 0)
     assert [type(each) for each in found] == [Recorded] * 3
-    script = Script("n", "n", "q")
+    script = Script("n", "n", "n", "q")
     monkeypatch.setattr("baselines.watching.watch.opened", lambda *_: nullcontext(script))
     show(found, 4.0, window=False)
-    assert len(script.views) == 3
+    assert len(script.views) == 4  # there is nothing after the last one
     assert re.match(r"move 0 of \d+ · 4 moves/s", script.views[0].words)
 
 
@@ -175,6 +177,18 @@ def test_pages_of_several_kinds_of_games_are_refused(tmp_path):
     games = [game(**SMALL), game("random", "TicTacToe-v0")]
     with pytest.raises(ValueError, match="games of one kind, got 2048 on 2×3, tic-tac-toe"):
         write_page(games, tmp_path / "x.html")
+    with pytest.raises(ValueError, match="games of one kind"):
+        write_gif(games, tmp_path / "x.gif", 4.0)
+
+
+def test_games_of_agents_are_told_of_as_somebody_elses(monkeypatch):
+    script = Script(*[None] * 9, "q")
+    monkeypatch.setattr("baselines.watching.watch.opened", lambda *_: nullcontext(script))
+    watched = game("random", "TicTacToe-v0")
+    script.keys = [None] * len(game("random", "TicTacToe-v0").play_on().actions) + ["q"]
+    show([watched], 1000.0, window=False)
+    assert not any("you" in view.words for view in script.views)
+    assert watched.about == "TicTacToe-v0, opponent=random, side=X, seed 0"
 
 
 def test_names_in_a_page_are_no_code(tmp_path):
@@ -192,6 +206,8 @@ def test_names_in_a_page_are_no_code(tmp_path):
         (["greedy", "--html", "x.htm"], "--html writes a .html file, got x.htm"),
         (["greedy", "--gif", "no/x.gif"], "the folder of no/x.gif does not exist"),
         (["greedy", "--speed", "0"], "speed must be above 0"),
+        (["greedy", "--speed", "51", "--gif", "x.gif"], "at most 50 positions a second, got 51"),
+        (["greedy", "--speed", "1e9", "--mp4", "x.mp4"], "at most 50 positions a second"),
         (["greedy", "--window", "--gif", "x.gif"], "give either --window or a file"),
         (["empty"], "holds neither a run nor recorded games"),
         (["x.json"], "x.json: "),

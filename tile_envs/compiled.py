@@ -82,7 +82,8 @@ class _Compiling(Listener):
         pass
 
     def _say(self) -> None:
-        print(f"tile_envs: compiling {self._what}; the next time it is there.", file=sys.stderr)
+        said = f"tile_envs: compiling {self._what}, some seconds; kept on disk for the next time"
+        print(said, file=sys.stderr)
 
 
 def _writable(folder: Path) -> Path:

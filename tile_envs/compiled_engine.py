@@ -66,9 +66,6 @@ class CompiledEngine(Engine[Positions]):
 
     name = NUMBA
 
-    _what: str
-    """The engine in words."""
-
     _loops: tuple[Any, Any]
     """What plays a step of all games, and what begins some games anew and shows them.
 
@@ -81,6 +78,11 @@ class CompiledEngine(Engine[Positions]):
         super().__init__(game, terms)  # type: ignore[call-arg] # of the numpy engine
         self._bind()
         self._compile()
+
+    @property
+    @abstractmethod
+    def _what(self) -> str:
+        """The game in words, with what other code is compiled for."""
 
     @abstractmethod
     def _arrays(self) -> tuple[Any, ...]:

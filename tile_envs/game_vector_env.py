@@ -360,7 +360,7 @@ class GameVectorEnv(
             if len(seed) != self.num_envs:
                 raise ValueError(
                     f"seed must be one integer, or one for each of {self.num_envs} games, "
-                    f"got {len(seed)}."
+                    f"got {brief(seed)}."
                 )
             given = [None if s is None else start(checked_seed(s)) for s in seed]
             streams = self._seeded_streams(None)

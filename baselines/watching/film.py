@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from baselines.watching.thoughts import in_words
-from baselines.watching.watched import Watched
+from baselines.watching.watched import Watched, check_kind
 from tile_envs.drawing import CAPTION_HEIGHT, Picture, caption
 from tile_envs.extras import extra
 from tile_envs.files import replacing, write_file
@@ -19,6 +19,8 @@ FRAMES = 300
 """The most positions that a film shows if nothing else is said, spread over the game."""
 GIF_WIDTH = 280
 COLOURS = 128
+FASTEST = 50
+"""Positions a second: what shows GIFs takes shorter times for mistakes."""
 LAST = 2.0
 """Seconds for which the last position stays."""
 
@@ -31,7 +33,11 @@ def write_gif(games: Sequence[Watched], path: Path, speed: float, frames: int = 
         path: The file.
         speed: Positions a second.
         frames: The most positions.
+
+    Raises:
+        ValueError: If the games are of several kinds, or the speed is too high.
     """
+    _check_speed(speed)
     pictures = [_small(picture) for picture in _pictures(games, frames)]
     sample = Image.fromarray(np.concatenate(pictures[:: max(1, len(pictures) // 12)]))
     palette = sample.quantize(COLOURS, dither=Image.Dither.NONE)  # one for all: nothing flickers
@@ -56,8 +62,10 @@ def write_mp4(games: Sequence[Watched], path: Path, speed: float, frames: int = 
     """Write games as an MP4; see `write_gif`.
 
     Raises:
+        ValueError: As `write_gif`.
         ExtraNotInstalled: If there is no encoder.
     """
+    _check_speed(speed)
     with extra("render"):
         import imageio_ffmpeg
     pictures = list(_pictures(games, frames))
@@ -82,15 +90,25 @@ def write_mp4(games: Sequence[Watched], path: Path, speed: float, frames: int = 
         beside.unlink(missing_ok=True)
 
 
+def _check_speed(speed: float) -> None:
+    if speed > FASTEST:
+        raise ValueError(f"a film shows at most {FASTEST} positions a second, got {speed:g}.")
+
+
 def _pictures(games: Sequence[Watched], frames: int) -> Iterator[Picture]:
     """Yield the pictures of games, with the thoughts below them."""
+    check_kind(games)
     share = max(2, frames // len(games))
     for watched in games:
         played = watched.play_on(watched.title)
         n = len(played.positions)
         chosen = np.unique(np.linspace(0, n - 1, min(n, share)).round().astype(int)).tolist()
         game = played.env.game
-        lines = [in_words(watched.thinker.of(played.positions[place]), game) for place in chosen]
+        actions = [*played.actions, None]
+        lines = [
+            in_words(watched.thinker.of(played.positions[place]), game, actions[place])
+            for place in chosen
+        ]
         room = max(map(len, lines))
         for place, words in zip(chosen, lines, strict=True):
             position = played.positions[place]

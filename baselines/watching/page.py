@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from baselines.watching.thoughts import Thought, action_names
-from baselines.watching.watched import Watched
+from baselines.watching.watched import Watched, check_kind
 from tile_envs.files import write_file
 from tile_envs.playthrough import Playthrough, Position
 from tile_envs.sliding import render as sliding
@@ -35,9 +35,7 @@ def write_page(games: Sequence[Watched], path: Path) -> None:
     Raises:
         ValueError: If the games are of several kinds.
     """
-    kinds = {str(each.playthrough.env.game) for each in games}
-    if len(kinds) > 1:
-        raise ValueError(f"a page shows games of one kind, got {', '.join(sorted(kinds))}.")
+    check_kind(games)
     look = _look(games[0].playthrough.env.game)
     data = look | {"games": [_game(each) for each in games]}
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")

@@ -21,6 +21,7 @@ Values = NDArray[np.float64]
 
 SMALL = 6
 """The cells of the largest boards whose exact values are computed just to be shown."""
+CELL_WIDTH = 14
 KEPT = 1 << 16
 """Positions whose thoughts are kept: a person goes back and forth."""
 
@@ -111,25 +112,27 @@ def _perfect_play(observations: NDArray[Any]) -> Values:
     return values
 
 
-def in_words(thoughts: Sequence[Thought], game: Game) -> list[str]:
-    """Return thoughts as lines of text; those of tic-tac-toe stand as the cells do."""
+def in_words(thoughts: Sequence[Thought], game: Game, chosen: int | None = None) -> list[str]:
+    """Return thoughts as lines of text; those of tic-tac-toe stand as the cells do.
+
+    Args:
+        thoughts: The thoughts.
+        game: The game.
+        chosen: The action that is played, if that is known: it stands in brackets.
+    """
     lines = []
     for thought in thoughts:
+        words = []
+        for action, name in enumerate(action_names(game)):
+            text = f"{name} {figure(thought.values[action])}"
+            words.append(f"[{text}]" if action == chosen else text)
         if isinstance(game, TicTacToe):
-            cells = [
-                " " * 9 if math.isnan(v) else f"{c}: {v:+.3f}" for c, v in named(thought, game)
-            ]
-            rows = ["   ".join(cells[i : i + SIDE]) for i in range(0, len(cells), SIDE)]
+            cells = [word.center(CELL_WIDTH) for word in words]
+            rows = ["".join(cells[i : i + SIDE]).rstrip() for i in range(0, len(cells), SIDE)]
             lines += [f"{thought.name}:", *rows]
         else:
-            words = [f"{name} {figure(value)}" for name, value in named(thought, game)]
             lines.append(f"{thought.name}: {' · '.join(words)}")
     return lines
-
-
-def named(thought: Thought, game: Game) -> list[tuple[str, float]]:
-    """Return the values of a thought with the names of the actions."""
-    return list(zip(action_names(game), thought.values.tolist(), strict=True))
 
 
 def action_names(game: Game) -> tuple[str, ...]:
@@ -138,7 +141,7 @@ def action_names(game: Game) -> tuple[str, ...]:
 
 
 def figure(value: float) -> str:
-    """Return a value in few digits, and a dash for none."""
+    """Return a value in few digits, and a hyphen for none: the pictures' font has no dash."""
     if not math.isfinite(value):
-        return "–"
+        return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

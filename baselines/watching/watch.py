@@ -62,10 +62,13 @@ def show(games: Sequence[Watched], speed: float, window: bool) -> None:
         RuntimeError: If there is no terminal, or no screen for a window.
     """
     with opened(window, games[0].title) as screen, suppress(KeyboardInterrupt):
-        for each in games:
-            game = each.playthrough
-            controls = Whispering(controls_of(game.env), each.thinker, game.env.game)
-            if not watch(game, each.action, screen, speed, controls=controls, end=each.end):
+        for n, each in enumerate(games, 1):
+            game, others = each.playthrough, n < len(games)
+            controls = controls_of(game.env, person=False)
+            shown = Whispering(controls, each.thinker, game.env.game)
+            if not watch(
+                game, each.action, screen, speed, controls=shown, end=each.end, others=others
+            ):
                 return
 
 

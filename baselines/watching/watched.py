@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +61,11 @@ class Played(Watched):
         (word,) = game_seeds(seed, 1, "evaluation").tolist()
         options = {**task.env_kwargs, **options}
         playthrough = Playthrough(make(task.env, options), word)
-        words = [f"{name}={value}" for name, value in options.items()]
         thinker = Thinker(playthrough.env.game, player.agent, player.name)
         title = f"{player.name} plays {task.game.name}"
-        super().__init__(
-            playthrough, title, ", ".join([task.env, *words, f"seed {seed}"]), thinker, None
-        )
+        if task.sides:
+            options = {"opponent": "random"} | options
+        super().__init__(playthrough, title, _about(task.env, options, seed), thinker, None)
         self._agent, self._chosen = player.agent, list[int]()
         self._state: Any = None
 
@@ -98,12 +97,23 @@ class Recorded(Watched):
         self._replay = replay.read(path)
         playthrough = replay.begin(self._replay)
         thinker = Thinker(playthrough.env.game, None, "")
-        about = f"{self._replay.env}, seed {self._replay.seed}"
+        about = _about(self._replay.env, self._replay.options, self._replay.seed)
         super().__init__(playthrough, path.stem, about, thinker, len(self._replay.actions))
 
     def action(self, n: int) -> int | None:
         """Return the action after n moves; None at the end of the game."""
         return self._replay.action(n)
+
+
+def check_kind(games: Sequence[Watched]) -> None:
+    """Check that games can be shown together.
+
+    Raises:
+        ValueError: If they are of several kinds.
+    """
+    kinds = {str(each.playthrough.env.game) for each in games}
+    if len(kinds) > 1:
+        raise ValueError(f"a file shows games of one kind, got {', '.join(sorted(kinds))}.")
 
 
 def recorded(path: Path) -> Sequence[Recorded]:
@@ -116,3 +126,8 @@ def recorded(path: Path) -> Sequence[Recorded]:
     if not paths:
         raise ValueError(f"{path} holds neither a run nor recorded games (*.json).")
     return [Recorded(each) for each in paths]
+
+
+def _about(env: str, options: Mapping[str, Any], seed: int) -> str:
+    words = [f"{name}={value}" for name, value in options.items()]
+    return ", ".join([env, *words, f"seed {seed}"])

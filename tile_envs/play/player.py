@@ -18,7 +18,7 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.window import WASD
 
-CONTROLS: dict[type, Callable[[Any], Controls]] = {
+CONTROLS: dict[type, Callable[[Any, bool], Controls]] = {
     SlidingGame: SlidingControls,
     TicTacToe: TicTacToeControls,
 }
@@ -96,6 +96,7 @@ def watch(
     *,
     controls: Controls | None = None,
     end: int | None = None,
+    others: bool = False,
 ) -> bool:
     """Show a game as it goes on, until it ends and the person leaves.
 
@@ -107,14 +108,15 @@ def watch(
         speed: Moves per second.
         controls: How the game is looked at, if not as it always is.
         end: The number of moves, if it is known.
+        others: Whether there is another game to go on with.
 
     Returns:
-        Whether the person wants to see the next game, if there is one.
+        Whether the person wants to see the next game.
     """
     controls = controls or controls_of(game.env)
     paused = False
     due = time.monotonic() + 1 / speed
-    keys = "space pause · left, right step · n next game · q quit"
+    keys = f"space pause · left, right step · {'n next game · ' * others}q quit"
     while True:
         position = game.position
         n = len(game.actions)
@@ -125,7 +127,7 @@ def watch(
         key = screen.key(None if paused or action is None else max(0.0, due - time.monotonic()))
         if key in LEAVE:
             return False
-        if key == "n":
+        if key == "n" and others:
             return True
         if key is None and action is not None:
             game.play(action)
@@ -148,8 +150,12 @@ def _state(place: str, going: str | None, controls: Controls, position: Position
     return "\n".join([f"{place} · {words if going is None else going}", *others])
 
 
-def controls_of(env: Any) -> Controls:
+def controls_of(env: Any, person: bool = True) -> Controls:
     """Return how a person plays an environment.
+
+    Args:
+        env: The environment.
+        person: Whether it is a person who plays; else games are told of as somebody else's.
 
     Raises:
         ValueError: If it is no game of this package.
@@ -157,4 +163,4 @@ def controls_of(env: Any) -> Controls:
     controls = CONTROLS.get(type(getattr(env, "game", None)))
     if controls is None:
         raise ValueError(f"{env} cannot be played here: expected one of {', '.join(ids())}.")
-    return controls(env.game)
+    return controls(env.game, person)

@@ -19,7 +19,7 @@ class SlidingControls(Controls):
 
     keys = "arrows or WASD"
 
-    def __init__(self, game: SlidingGame) -> None:
+    def __init__(self, game: SlidingGame, person: bool = True) -> None:
         self._rules = game.rules
 
     def action(self, key: Key) -> int | None:

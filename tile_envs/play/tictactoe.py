@@ -23,8 +23,8 @@ class TicTacToeControls(Controls):
 
     keys = "0-8, or arrows and Enter"
 
-    def __init__(self, game: TicTacToe) -> None:
-        self._both = game.side == "both"
+    def __init__(self, game: TicTacToe, person: bool = True) -> None:
+        self._neutral = game.side == "both" or not person
         self._cursor: int | None = None
 
     def action(self, key: Key) -> int | None:
@@ -45,11 +45,11 @@ class TicTacToeControls(Controls):
         winner, to_play = position.info["winner"], position.info["to_play"]
         if winner:
             line = f"{render.LETTERS[winner]} wins"
-            return line if self._both else f"{line} · you {_verb(winner == to_play)}"
+            return line if self._neutral else f"{line} · you {_verb(winner == to_play)}"
         if position.over:
             return "a draw"
         letter = render.LETTERS[to_play]
-        return f"{letter} to play" if self._both else f"you play {letter}"
+        return f"{letter} to play" if self._neutral else f"you play {letter}"
 
     def text(self, position: Position, colours: bool) -> str:
         """Return the board as lines of text, painted or not."""

@@ -62,6 +62,7 @@ from numpy.typing import NDArray
 from tile_envs.engine import AUTO, Bools, Final, Outcome
 from tile_envs.extras import extra
 from tile_envs.game_vector_env import SINGLE, GameVectorEnv
+from tile_envs.playthrough import ids
 from tile_envs.wrappers.transforms import COUNT
 
 with extra("sb3"):
@@ -102,8 +103,10 @@ def make_sb3(
             "make_sb3 resets ended games in the same step, as Stable-Baselines3 expects: leave out "
             f"autoreset_mode, got {options['autoreset_mode']!r}."
         )
-    if callable(wrappers):
-        raise ValueError(f"wrappers must be a list, got {wrappers!r}.")
+    if callable(wrappers) or not all(map(callable, wrappers := tuple(wrappers))):
+        raise ValueError(f"wrappers must be a list of wrappers, got {wrappers!r}.")
+    if (name := env_id.rpartition(":")[2]) in gym.registry and name not in ids():
+        raise ValueError(f"{name} is no environment of tile_envs: expected {', '.join(ids())}.")
     options = {"engine": AUTO} | options
     envs: Any = gym.make_vec(env_id, n_envs, autoreset_mode="SameStep", **options)
     for wrap in wrappers:
@@ -122,7 +125,8 @@ class SB3VecEnv(VecEnv):
     length `l` and the seconds `t` as in SB3's `Monitor`.  All other infos hold `action_mask`,
     `illegal` and `TimeLimit.truncated`, and what `ReplaceIllegal` and `PenalizeIllegal` count; to
     leave out the rest saves time.  `env_method("action_masks")`, which sb3-contrib's MaskablePPO
-    calls, returns the masks of the present boards, `(actions,) bool`, which the infos share.
+    calls, returns the masks of the present boards, `(actions,) bool`, which the infos share; an
+    ended game's is all false.
 
     Args:
         envs: A vector environment from `gym.make_vec`, with `autoreset_mode="SameStep"`, and with
@@ -170,6 +174,7 @@ class SB3VecEnv(VecEnv):
         observations: NDArray[Any]
         observations, infos = self.envs.reset(seed=seeds, options=self._options[0] or None)
         self._masks = list(infos["action_mask"].view(np.bool_))
+        self.reset_infos = [{"action_mask": mask, "illegal": False} for mask in self._masks]
         self._returns[:], self._lengths[:] = 0, 0
         self._reset_seeds()
         self._reset_options()
@@ -217,6 +222,7 @@ class SB3VecEnv(VecEnv):
             name: values if values.ndim > 1 else values.tolist()
             for name, values in final.infos.items()
         }
+        last["action_mask"] = final.infos["action_mask"].view(np.bool_)
         for k, (game, observation, is_cut, total, length) in enumerate(zip(*columns, strict=True)):
             infos[game] = {name: values[k] for name, values in last.items()} | {
                 "terminal_observation": observation,

@@ -226,7 +226,10 @@ class CompiledSlidingEngine(CompiledEngine[SlidingPositions], SlidingEngine):
     """
 
     _loops = play_all, begin_all
-    _what = "the engine of the sliding games"
+
+    @property
+    def _what(self) -> str:
+        return f"the sliding games with placer={self._game.placer!r}"
 
     def _arrays(self) -> tuple[Any, ...]:
         tables = self._tables

@@ -192,7 +192,10 @@ class CompiledTicTacToeEngine(CompiledEngine[MarksPositions], TicTacToeEngine):
     """
 
     _loops = play_all, begin_all
-    _what = "the engine of tic-tac-toe"
+
+    @property
+    def _what(self) -> str:
+        return "tic-tac-toe"
 
     def _arrays(self) -> tuple[Any, ...]:
         positions = self._known
