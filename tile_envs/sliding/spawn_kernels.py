@@ -44,9 +44,18 @@ def both_following(
     game: GameTables, action: Word, after: Pushed, word: Word
 ) -> tuple[Lines, Lines]:
     """Return the rows and the columns of the state that follows a push; see `following`."""
+    return _both_following(game, game.adversarial, action, after, word)
+
+
+@compiled
+def _both_following(
+    game: GameTables, adversarial: bool | None, action: Word, after: Pushed, word: Word
+) -> tuple[Lines, Lines]:
+    # As an argument of its own, `adversarial` has numba leave out the branch that is never taken:
+    # `worst_cells` takes half a second to compile.
     lines, tile = (after.a, after.b, after.c, after.d), drawn_tile(game, word)
     vertical = is_vertical(action)
-    if game.adversarial is None:
+    if adversarial is None:
         k = (word >> HALF) * game.empty_count[after.pattern] >> HALF
         cell = game.empty_cell[after.pattern * ALL_CELLS + k]
         lines = placed(*lines, cell, tile)
