@@ -43,7 +43,7 @@ def answering(advice: str = "") -> Iterator[None]:
     Args:
         advice: What the user can do after a signal; what the command says of it, if not given.
     """
-    signal.signal(signal.SIGTERM, _terminated)
+    before = signal.signal(signal.SIGTERM, _terminated)
     try:
         yield
     except KeyboardInterrupt as interrupt:
@@ -56,6 +56,8 @@ def answering(advice: str = "") -> Iterator[None]:
         reason = "not enough memory: " if isinstance(error, MemoryError) else ""
         print(f"error: {reason}{' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(MISTAKE)
+    finally:  # processes that are forked later would inherit it
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 def _is_mistake(error: Exception) -> bool:

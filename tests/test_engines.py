@@ -235,6 +235,8 @@ def test_other_processes_play_the_same(env_id, method):
             assert_same(found, expected)
         for found in pool.map(played, [seeded(env_id)] * 2):  # environments that were pickled
             assert_same(found, expected)
+        pool.close()
+        pool.join()
 
 
 @pytest.mark.parametrize("env_id", IDS)
