@@ -316,7 +316,7 @@ PLUGS = (
             cost=cost,
         )
         for library, module, extra, cost in (
-            ("Stable-Baselines3", "sb3", "sb3", 30),
+            ("Stable-Baselines3", "sb3", "sb3", 50),
             ("rl-zoo3", "rl_zoo3", "rl-zoo3", 4),
             ("RLlib", "rllib", "rllib", 15),
             ("TorchRL", "torchrl", "torchrl", 10),
