@@ -110,8 +110,10 @@ def check_keywords(made: type, given: Iterable[str]) -> None:
     known = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD][1:]
     for name in given:
         if name not in known and not any(each.kind is each.VAR_KEYWORD for each in parameters):
+            # In Python's own words, which libraries look for: TorchRL leaves the option out then.
             raise TypeError(
-                f"unknown option {name!r} of {made.__name__}: expected {_listed(known)}."
+                f"{made.__name__}() got an unexpected keyword argument {name!r}: "
+                f"expected {_listed(known)}."
             )
 
 
