@@ -92,9 +92,9 @@ class CompiledEngine(Engine[Positions]):
     def _room(self, n: int) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """Return fresh arrays for the observations and the infos of n games, `illegal` last."""
 
+    @abstractmethod
     def _shown(self, outcome: Outcome) -> Arrays:
         """Return the arrays of an outcome in which games are shown, as loops take them."""
-        return outcome.observations, *outcome.infos.values()
 
     def _bind(self) -> None:
         """Put together what all calls of the loops take; no array is ever replaced."""

@@ -112,9 +112,7 @@ class Engine(ABC, Generic[Positions]):
     # What a game says of itself; `games` are indices, or the slice of all.
 
     @abstractmethod
-    def _play(
-        self, actions: NDArray[np.int64], frozen: Bools | None
-    ) -> tuple[Floats, Bools, Bools]:
+    def _play(self, actions: NDArray[np.int64], frozen: Bools | None) -> Played:
         """Play one action in every game.
 
         Args:

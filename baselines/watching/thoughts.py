@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines import progress
 from tile_envs.agents import Agent
 from tile_envs.game import Game
 from tile_envs.playthrough import Position
@@ -144,4 +145,4 @@ def figure(value: float) -> str:
     """Return a value in few digits, and a hyphen for none: the pictures' font has no dash."""
     if not math.isfinite(value):
         return "-"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return progress.figure(value)

@@ -145,13 +145,10 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
             )
             k = (word >> 32) * self._empty_count[pattern] >> 32
             cell = self._empty_cell[pattern * CELLS + k]
-            lines = [a & LINE_MASK, b & LINE_MASK, c & LINE_MASK, d & LINE_MASK]
             lines[cell >> CELL_BITS] |= tile << (cell & CELL_MASK)
             self._set_lines(lines, vertical)
         else:
-            tile = self._place(
-                [a & LINE_MASK, b & LINE_MASK, c & LINE_MASK, d & LINE_MASK], vertical
-            )
+            tile = self._place(lines, vertical)
         self._largest = tile if tile > largest else largest
         self._score += reward
         return reward

@@ -2,8 +2,7 @@
 
 A board is four packed lines a, b, c, d (see `tables`), its rows or its columns.
 
-This module imports numba, and nothing in the package imports it: whoever needs compiled loops asks
-for it.
+This module imports numba, so the package imports it only once compiled loops are asked for.
 """
 
 from __future__ import annotations
