@@ -15,10 +15,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 import tile_envs  # noqa: F401 # registers the games
 from baselines.checks import check_batch
+from baselines.progress import Playing
 from baselines.rows import Row, histogram
 from baselines.seeds import Use, game_seeds
 from tile_envs.agents import Agent, ask
@@ -31,6 +31,9 @@ BYTES_PER_GAME = 40
 """What the results of a game take, and their bootstrap."""
 RESAMPLES = 2000
 """Bootstrap resamples of an interval."""
+
+
+Progress = Callable[[int, int, float], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +85,7 @@ def evaluate(
     name: str | None = None,
     bins: int | None = None,
 ) -> Row:
-    """Let an agent play a fixed list of games under a progress bar, and return one row of results.
+    """Let an agent play a fixed list of games under a line of progress, and return one row.
 
         row = evaluate(load("runs/2048"), "Tiles2048-v0")
 
@@ -106,9 +109,9 @@ def evaluate(
     """
     name = name or type(agent).__name__
     _check_episodes(episodes)  # before there is a bar
-    with tqdm(total=episodes, unit=" games", desc=f"{name} on {env}", leave=False) as bar:
+    with Playing(f"{name} on {env}", episodes) as line:
         try:
-            record = play(agent, env, env_kwargs, episodes, seed, progress=bar.update)
+            record = play(agent, env, env_kwargs, episodes, seed, progress=line.played)
         except Stopped as stopped:
             stopped.row = summary(stopped.record, f"{name}, stopped", env, env_kwargs or {}, seed)
             raise
@@ -123,7 +126,7 @@ def play(
     episodes: int = 1000,
     seed: int = 0,
     deterministic: bool = True,
-    progress: Callable[[int], object] = lambda ended: None,
+    progress: Progress = lambda ended, moves, squares: None,
     use: Use = "evaluation",
 ) -> Record:
     """Let an agent play a fixed list of games.
@@ -135,7 +138,7 @@ def play(
         episodes: The number of games.
         seed: The seed of the list of games.
         deterministic: Passed on to `predict`.
-        progress: Called with the number of games that have just ended.
+        progress: Told after each step how far the games are; see `Playing.played`.
         use: What the games are for; two uses share no game.
 
     Raises:
@@ -154,6 +157,7 @@ def play(
     state, starts = None, np.ones(n, np.bool_)
     moves, began = 0, time.perf_counter()
     has_ended = np.zeros(episodes + 1, np.bool_)
+    lengths, squares, over = np.zeros(n), 0.0, 0  # of games that are on; of others; how many
 
     def record(n: int) -> Record:
         seconds = time.perf_counter() - began
@@ -172,6 +176,7 @@ def play(
             )
             actions[asked] = checked_actions(chosen, len(asked), envs.game.n_actions)
             moves += len(playing)
+            lengths[playing] += 1
             observations, _, terminations, truncations, infos = envs.step(actions)
             starts = terminations | truncations
             ended = np.flatnonzero(starts)
@@ -183,12 +188,15 @@ def play(
                     results = np.where(terminations, infos["winner"] * side, -1)
                     returns[game[ended]] = results[ended]
                 has_ended[game[ended]] = True
-                progress(int((game[ended] < episodes).sum()))
+                squares += float(lengths[ended] @ lengths[ended])
+                over += int((game[ended] < episodes).sum())
+                lengths[ended] = 0
                 game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
                 handed_out += len(ended)
                 observations, infos = envs.reset(seed=seeds[game], options={"reset_mask": starts})
                 if side is not None:
                     side[ended] = infos["to_play"][ended]
+            progress(over, moves, squares + float(lengths @ lengths))
     except KeyboardInterrupt as interrupt:
         ended_first = int(np.argmin(has_ended[:episodes]))
         if not ended_first:

@@ -70,6 +70,7 @@ class Experiment:
         seeds: Number of training seeds, from 0 on.
         evaluations: How it is evaluated at its last budget; at earlier ones only in the first way.
         cost: Minutes on two cores that it takes beside the training by `minutes`.
+        memory: GiB that it takes at most.
     """
 
     table: str
@@ -87,6 +88,7 @@ class Experiment:
     seeds: int = 1
     evaluations: tuple[Sampled, ...] | Exact | Pairings = ()
     cost: float = 0.0
+    memory: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ class Measure:
         extra: The extra of the package without which it has no rows.
         version: Raised when its results change.
         cost: Minutes that it takes.
+        memory: GiB that it takes at most.
     """
 
     table: str
@@ -113,6 +116,7 @@ class Measure:
     extra: str = ""
     version: int = 1
     cost: float = 0.0
+    memory: float = 1.0
 
 
 def minutes_of(each: Experiment | Measure) -> float:

@@ -1,12 +1,12 @@
-"""Makes the rows of experiments, each kind in its own way."""
+"""Makes the rows of jobs, each kind of experiment in its own way."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Collection, Iterator, Sequence
+import io
+from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from baselines.evaluation import evaluate
 from baselines.exact.evaluation import evaluate_exactly
@@ -16,11 +16,11 @@ from baselines.registry import Player, make_agent, searching
 from baselines.search.placing import ValuePlacer
 from baselines.task import Task
 from benchmarks.experiments import SIDES
-from benchmarks.kinds import OWN_VALUES, Exact, Experiment, Measure, Pairings, Sampled
-from benchmarks.results import Key, Row, key_of
+from benchmarks.jobs import Job
+from benchmarks.kinds import OWN_VALUES, Exact, Experiment, Measure, Sampled
+from benchmarks.results import Row
 from benchmarks.speed.turns import machine
-from benchmarks.trained import LearnedLonger, folder_of, learned, settings_of, trained
-from benchmarks.wanted import exact_names, learning_name, occasions, pairs, played_name
+from benchmarks.trained import folder_of, learned, settings_of, trained
 from tile_envs.agents import Agent
 
 NAMING = ("agent", "env", "env_kwargs", "side")
@@ -28,102 +28,96 @@ NAMING = ("agent", "env", "env_kwargs", "side")
 SEED = 0
 """Seed of the games that are evaluated, and of agents that are not trained."""
 
+Policies = dict[tuple[str, str], Policy]
+"""The policies of agents, by label and side: every agent of a table of pairings needs them all."""
 
-class Maker:
-    """Makes rows, and keeps the policies that several of them need.
 
-    Args:
-        experiments: All experiments; those of one table of pairings meet each other.
-        runs: The folder of the training runs.
+class Outcome(NamedTuple):
+    """What has become of a job.
+
+    Attributes:
+        job: The job.
+        rows: Its rows; if it has failed, each says why in a column `error`.
+        error: Why it has failed; empty if it has not.
     """
 
-    def __init__(self, experiments: Sequence[Experiment | Measure], runs: Path) -> None:
-        self._experiments, self._runs = experiments, runs
-        self._policies: dict[tuple[str, str], Policy] = {}
-
-    def rows(self, each: Experiment | Measure, missing: Collection[Key]) -> Iterator[list[Row]]:
-        """Make the missing rows of an experiment, a few at a time.
-
-        Args:
-            each: The experiment.
-            missing: What names the rows to make.
-
-        Raises:
-            KeyboardInterrupt: If it is interrupted; the rows that came before are complete.
-        """
-        if isinstance(each, Measure):
-            yield import_module(each.path).rows(**each.options)
-        elif isinstance(each.evaluations, Exact):
-            yield from self._exact_rows(each, missing)
-        elif isinstance(each.evaluations, Pairings):
-            yield from self._pairing_rows(each, missing)
-        elif each.trained:
-            yield from self._learning_rows(each, missing)
-        else:
-            yield [_played_row(each)]
-
-    def _learning_rows(self, each: Experiment, missing: Collection[Key]) -> Iterator[list[Row]]:
-        for seed in range(each.seeds):
-            for minutes in each.minutes or (None,):
-                names = {
-                    way: learning_name(each, seed, minutes, way)
-                    for at, way in occasions(each)
-                    if at == minutes
-                }
-                ways = [way for way in names if key_of(each.table, names[way]) in missing]
-                if not ways:
-                    continue
-                try:
-                    player = trained(each, seed, minutes, self._runs)
-                except LearnedLonger as error:
-                    print(f"{each.label}: left out, {error}", file=sys.stderr)
-                    continue
-                for way in ways:
-                    yield [names[way] | _learning_row(each, player, way)]
-
-    def _exact_rows(self, each: Experiment, missing: Collection[Key]) -> Iterator[list[Row]]:
-        for seed in range(each.seeds):
-            names = [name for name in exact_names(each) if name["seed"] == seed]
-            if any(key_of(each.table, name) in missing for name in names):
-                agent = self._agent(each, seed)
-                seconds = learned(folder_of(each, seed, self._runs)) if each.trained else 0.0
-                yield [
-                    name | _exactly(agent, each, name["side"]) | {"seconds": round(seconds, 1)}
-                    for name in names
-                ]
-
-    def _pairing_rows(self, each: Experiment, missing: Collection[Key]) -> Iterator[list[Row]]:
-        for x, o in pairs(each, self._experiments):
-            row: Row = {"x": x.label, "o": o.label}
-            if key_of(each.table, row) in missing:
-                shares = outcome(self._policy(x, "X"), self._policy(o, "O"))
-                yield [row | {"x_wins": shares.win, "draws": shares.draw, "o_wins": shares.loss}]
-
-    def _policy(self, each: Experiment, side: str) -> Policy:
-        if (each.label, side) not in self._policies:
-            agent = self._agent(each)
-            for its in SIDES:
-                self._policies[each.label, its] = policy_of(agent, its)
-        return self._policies[each.label, side]
-
-    def _agent(self, each: Experiment, seed: int = SEED) -> Agent:
-        if each.trained:
-            return trained(each, seed, None, self._runs).agent
-        game = Task.of(each.env, each.env_kwargs or {}).game
-        return make_agent(each.agent, game, seed=seed, **each.agent_kwargs)
+    job: Job
+    rows: list[Row]
+    error: str = ""
 
 
-def _played_row(each: Experiment) -> Row:
+def outcome_of(job: Job, runs: Path, policies: Policies) -> Outcome:
+    """Make the rows of a job, quietly.
+
+    Args:
+        job: The job.
+        runs: The folder of the training runs.
+        policies: Kept from job to job.
+
+    Raises:
+        KeyboardInterrupt: If it is interrupted.
+    """
+    said = io.StringIO()
+    try:
+        with redirect_stdout(said), redirect_stderr(said):
+            return Outcome(job, _made(job, runs, policies))
+    except Exception as error:  # hours of other jobs must not be lost
+        return failed(job, error)
+
+
+def failed(job: Job, error: Exception) -> Outcome:
+    """Return the outcome of a job that an error has ended."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return Outcome(job, [name | {"error": text} for name in job.names], text)
+
+
+def _made(job: Job, runs: Path, policies: Policies) -> list[Row]:
+    each = job.experiment
+    if isinstance(each, Measure):
+        rows: list[Row] = import_module(each.path).rows(**each.options)
+        return rows
+    if job.pairs:
+        return _pairing_rows(job, runs, policies)
+    if isinstance(each.evaluations, Exact):
+        return _exact_rows(job, each, runs)
+    assert job.way is not None
+    if not each.trained:
+        return [_played_row(each, job.names[0]["env_kwargs"], job.way)]
+    player = trained(each, job.seed, job.budget, runs)
+    return [job.names[0] | _learning_row(each, player, job.way)]
+
+
+def _exact_rows(job: Job, each: Experiment, runs: Path) -> list[Row]:
+    agent = _agent(each, runs, job.seed)
+    seconds = round(learned(folder_of(each, job.seed, runs)), 1) if each.trained else 0.0
+    return [name | _exactly(agent, each, name["side"]) | {"seconds": seconds} for name in job.names]
+
+
+def _pairing_rows(job: Job, runs: Path, policies: Policies) -> list[Row]:
+    rows = []
+    for name, (x, o) in zip(job.names, job.pairs, strict=True):
+        for each in (x, o):
+            if (each.label, SIDES[0]) not in policies:
+                agent = _agent(each, runs)
+                policies |= {(each.label, side): policy_of(agent, side) for side in SIDES}
+        shares = outcome(policies[x.label, "X"], policies[o.label, "O"])
+        rows.append(name | {"x_wins": shares.win, "draws": shares.draw, "o_wins": shares.loss})
+    return rows
+
+
+def _agent(each: Experiment, runs: Path, seed: int = SEED) -> Agent:
+    if each.trained:
+        return trained(each, seed, None, runs).agent
+    game = Task.of(each.env, each.env_kwargs or {}).game
+    return make_agent(each.agent, game, seed=seed, **each.agent_kwargs)
+
+
+def _played_row(each: Experiment, options: dict[str, Any], way: Sampled) -> Row:
     """Return the row of an agent that is not trained; its preset may say how it is evaluated."""
-    assert isinstance(each.evaluations, tuple)
-    (way,) = each.evaluations
     preset = tuned(each.agent, each.env, each.preset)
-    name = played_name(each)
-    agent = make_agent(each.agent, Task.of(each.env, name["env_kwargs"]).game, SEED)
+    agent = make_agent(each.agent, Task.of(each.env, options).game, SEED)
     episodes, width = preset.get("episodes", way.episodes), preset.get("bins")
-    row = evaluate(
-        *(agent, each.env, name["env_kwargs"], episodes, SEED), name=each.agent, bins=width
-    )
+    row = evaluate(agent, each.env, options, episodes, SEED, name=each.agent, bins=width)
     return row | {"preset": each.preset}
 
 

@@ -2,20 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from tqdm import tqdm
+
 from baselines.lock import held
+from baselines.progress import Line, duration, figure, time_left
+from benchmarks.jobs import Job, Wanted, is_current, jobs_of
 from benchmarks.kinds import Experiment, Measure, minutes_of
-from benchmarks.making import Maker
+from benchmarks.making import Outcome, Policies, outcome_of
 from benchmarks.results import VERSION, Row, add, key_of, read
-from benchmarks.wanted import Wanted, is_current, wanted
+from tile_envs.words import counted
 
 Experiments = Sequence[Experiment | Measure]
 
 
-def run(chosen: Experiments, experiments: Experiments, results: Path, runs: Path) -> None:
+class Run(Line):
+    """The line under which jobs are done.
+
+    Args:
+        jobs: All of them.
+    """
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        super().__init__()
+        self._jobs = jobs
+        self._done: list[Job] = []
+        self._current: dict[int, tuple[Job, float]] = {}  # with the times when they began
+        self._began = time.monotonic()
+
+    def begin(self, job: Job) -> None:
+        """Tell that a job begins."""
+        self._current[id(job)] = job, time.monotonic()
+        self.draw()
+
+    def done(self, job: Job) -> None:
+        """Tell that a job has ended."""
+        self._current.pop(id(job), None)
+        self._done.append(job)
+
+    def say(self, text: str) -> None:
+        """Print a line above this one."""
+        tqdm.write(text)
+
+    def _parts(self) -> list[str]:
+        now = time.monotonic()
+        minutes = sum(job.minutes for job in self._done)
+        for job, began in self._current.values():
+            minutes += _most((now - began) / 60, job.minutes)
+        share = minutes / max(sum(job.minutes for job in self._jobs), 1e-9)
+        parts = [f"{min(share, 0.99):.0%} of {len(self._jobs):,} jobs"]
+        parts += time_left(now - self._began, share)
+        parts += [f"{job} {duration(now - began)}" for job, began in self._current.values()]
+        return parts
+
+
+def _most(minutes: float, expected: float) -> float:
+    """Return how much of the expected minutes is done: never all of it, however long it takes."""
+    return expected * -math.expm1(-minutes / expected) if expected else 0.0
+
+
+Executor = Callable[[Sequence[Job], Path, Run], Iterator[Outcome]]
+"""Does jobs: yields the outcome of each as soon as it is known, and tells the line what begins.
+
+Jobs of one training run (`trained.folders_of`) go on with one another, in their order.
+"""
+
+
+def in_process(jobs: Sequence[Job], runs: Path, line: Run) -> Iterator[Outcome]:
+    """Do jobs here, one after the other; see `Executor`."""
+    policies: Policies = {}
+    for job in jobs:
+        line.begin(job)
+        yield outcome_of(job, runs, policies)
+
+
+def run(
+    chosen: Experiments,
+    experiments: Experiments,
+    results: Path,
+    runs: Path,
+    executor: Executor = in_process,
+) -> None:
     """Make the missing rows of experiments; trained agents are resumed where they stopped.
 
     Args:
@@ -23,57 +95,71 @@ def run(chosen: Experiments, experiments: Experiments, results: Path, runs: Path
         experiments: All experiments.
         results: The folder of the tables' files.
         runs: The folder of the training runs.
+        executor: Where it is done.
 
     Raises:
         KeyboardInterrupt: If it is interrupted; what was made before is written.
+        RuntimeError: If a row could not be made; the others are made, and its own says why.
         ValueError: If another process makes rows of one of these tables.
     """
     results.mkdir(parents=True, exist_ok=True)
-    tables = sorted({each.table for each in chosen})
     with ExitStack() as locks:
-        for table in tables:
+        for table in sorted({each.table for each in chosen}):
             path = results / f"{table}.lock"
             locks.enter_context(held(path, f"the table {table} in {results}"))
-        _make(chosen, experiments, results, runs)
+        failures = _make(_jobs(chosen, experiments, results), results, runs, executor)
+    if failures:
+        raise RuntimeError(
+            f"{counted(len(failures), 'job')} failed: {'; '.join(failures)}. "
+            "The same command tries again."
+        )
 
 
-def _make(chosen: Experiments, experiments: Experiments, results: Path, runs: Path) -> None:
-    """Make the missing rows of experiments whose tables are held."""
-    maker = Maker(experiments, runs)
+def _make(jobs: Sequence[Job], results: Path, runs: Path, executor: Executor) -> list[str]:
+    """Do jobs, write their rows, and return what went wrong."""
+    failures = []
+    with Run(jobs) as line:
+        for job, rows, error in executor(jobs, runs, line):
+            table, versions = job.experiment.table, job.wanted
+            line.done(job)
+            if error:  # its rows have no version, and are made again
+                failures.append(f"{job}: {error}")
+                line.say(f"{job}: failed, {error}")
+            for row in rows if not error else ():
+                key = key_of(table, row)
+                row[VERSION] = versions[key]
+                line.say(f"{table:<11}{', '.join(filter(None, key))}: {_result(row)}")
+            add(results, table, rows)
+    return failures
+
+
+def _jobs(chosen: Experiments, experiments: Experiments, results: Path) -> list[Job]:
+    """Return the jobs of the rows that are not there, or that another version made."""
+    jobs = []
     for each in chosen:
-        versions = wanted(each, experiments)
-        missing = missing_of(each, versions, results)
-        if not versions:
+        of_each = jobs_of(each, experiments)
+        if not of_each:
             print(f"{each.table}, {each.label}: left out, {_needs(each)}")
-        if not missing:
-            continue
-        print(f"{each.table}, {each.label}: {len(missing)} of {len(versions)} rows to make")
-        for rows in maker.rows(each, missing):
-            named = [(key_of(each.table, row), row) for row in rows]
-            add(results, each.table, [row | {VERSION: versions[key]} for key, row in named])
-            for key, row in named:
-                print(f"  {', '.join(filter(None, key))}: {_result(row)}", flush=True)
+        rows = read(results, each.table)
+        for job in of_each:
+            missing = job.without(_made(job.wanted, rows))
+            jobs += [missing] if missing else []
+    return jobs
 
 
-def missing_of(each: Experiment | Measure, versions: Wanted, results: Path) -> Wanted:
-    """Return the rows of an experiment that are not there, or that another version made.
-
-    All rows of a measure are made together, so that they come from one machine at one time.
-    """
-    rows = read(results, each.table)
-    missing = {
+def _made(versions: Wanted, rows: dict[tuple[str, ...], Row]) -> Wanted:
+    return {
         key: version
         for key, version in versions.items()
-        if not (key in rows and is_current(rows[key], version))
+        if key in rows and is_current(rows[key], version)
     }
-    return versions if missing and isinstance(each, Measure) else missing
 
 
 def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iterator[str]:
     """Yield a line on each experiment: its table, label, rows, cost and task."""
     for each in chosen:
-        versions = wanted(each, experiments)
-        made = len(versions) - len(missing_of(each, versions, results))
+        versions = {k: v for job in jobs_of(each, experiments) for k, v in job.wanted.items()}
+        made = len(_made(versions, read(results, each.table)))
         line = (
             f"{each.table:<11}{each.label:<34}{made:>3} of {len(versions):>2} rows"
             f"{minutes_of(each):>6.1f} min  {_task(each) if versions else _needs(each)}"
@@ -85,7 +171,7 @@ def _result(row: Row) -> str:
     """Return the result of a row that comes first."""
     columns = ("error", "value", "x_wins", "win", "mean")
     column = next(column for column in columns if row.get(column) is not None)
-    return f"{column} {row[column]}" if column == "error" else f"{column} {row[column]:,.4g}"
+    return f"{column} {row[column] if column == 'error' else figure(row[column])}"
 
 
 def _needs(each: Experiment | Measure) -> str:

@@ -12,14 +12,11 @@ from baselines.recording import record
 from baselines.registry import Player, load_player
 from baselines.runs import CONFIG, Budget, budget_of, read_config, read_progress
 from baselines.training import default_options, run
+from benchmarks.jobs import Job
 from benchmarks.kinds import Experiment, Games
 from benchmarks.versions import RECORDING, makers_of, version_of
 
 ENOUGH = 10**9  # games, where minutes end the training
-
-
-class LearnedLonger(Exception):
-    """A run has passed a budget, so that its agent at this budget is lost."""
 
 
 def trained(experiment: Experiment, seed: int, minutes: float | None, runs: Path) -> Player:
@@ -35,7 +32,7 @@ def trained(experiment: Experiment, seed: int, minutes: float | None, runs: Path
 
     Raises:
         KeyboardInterrupt: If the training is interrupted.
-        LearnedLonger: If the run has passed the budget.
+        ValueError: If the run has passed the budget, so that its agent at this budget is lost.
     """
     folder = folder_of(experiment, seed, runs)
     options = default_options(experiment.agent, experiment.env, experiment.preset)
@@ -44,7 +41,9 @@ def trained(experiment: Experiment, seed: int, minutes: float | None, runs: Path
     begun = (folder / CONFIG).exists()
     config = read_config(folder) if begun else {}
     if begun and (budget_of(config).minutes or 0) > (minutes or math.inf):
-        raise LearnedLonger(f"{folder} has a budget of more than {minutes:g} minutes.")
+        raise ValueError(
+            f"{folder} has learned for more than {minutes:g} minutes: delete it to train again."
+        )
     if not (begun and config["finished"] and budget_of(config) == budget):
         settings = settings_of(experiment)
         if experiment.replays:
@@ -79,6 +78,16 @@ def folder_of(experiment: Experiment, seed: int, runs: Path) -> Path:
     version = version_of(*makers_of(experiment))
     name = f"{experiment.env}-{experiment.label}-{seed}-v{version}"
     return runs / name.replace(",", "").replace(" ", "-")
+
+
+def folders_of(job: Job, runs: Path) -> set[Path]:
+    """Return the folders of the runs that a job trains, or goes on with."""
+    agents = [each for pair in job.pairs for each in pair] or [job.experiment]
+    learners = [each for each in agents if isinstance(each, Experiment) and each.trained]
+    players = [each.replays.player for each in learners if each.replays]
+    return {folder_of(each, job.seed, runs) for each in learners} | {
+        folder_of(each, 0, runs) for each in players
+    }
 
 
 def learned(folder: Path) -> float:

@@ -16,6 +16,7 @@ from baselines.tabular.value_table import ValueTable
 from benchmarks import __main__ as command
 from benchmarks import pictures, report
 from benchmarks.experiments import EXPERIMENTS, selected
+from benchmarks.jobs import jobs_of, wanted
 from benchmarks.kinds import (
     OWN_VALUES,
     Exact,
@@ -24,8 +25,8 @@ from benchmarks.kinds import (
     Measure,
     Pairings,
     Sampled,
+    minutes_of,
 )
-from benchmarks.making import Maker
 from benchmarks.pictures import PICTURES
 from benchmarks.published import figures, lists, sources
 from benchmarks.results import FOLDER, KEYS, add, key_of, read
@@ -36,8 +37,7 @@ from benchmarks.speed.outside import Lengths, moves_per_second
 from benchmarks.speed.peers import Peer
 from benchmarks.tables.committed import Committed
 from benchmarks.tables.markdown import NOTE
-from benchmarks.trained import LearnedLonger, folder_of, settings_of, trained
-from benchmarks.wanted import wanted
+from benchmarks.trained import folder_of, settings_of, trained
 
 LEARNERS = [each for each in EXPERIMENTS if isinstance(each, Experiment) and each.trained]
 MEASURES = [each for each in EXPERIMENTS if isinstance(each, Measure)]
@@ -296,7 +296,7 @@ def test_an_experiment_makes_its_rows_once(each, tmp_path, monkeypatch):
     assert names_in(tmp_path, each.table) == set(wanted(each, SMALL))
     versions = wanted(each, SMALL)
     assert all(row["version"] == str(versions[key_of(each.table, row)]) for row in rows)
-    monkeypatch.setattr(Maker, "rows", None)
+    monkeypatch.setattr("benchmarks.making._made", None)
     run_small(tmp_path, each)
     assert path.read_bytes() == content
 
@@ -436,10 +436,12 @@ def test_a_run_that_has_passed_a_budget_makes_no_row_of_it(tmp_path, monkeypatch
     agent = trained(each, 0, 2e-9, tmp_path).agent
     monkeypatch.setattr("benchmarks.trained.run", None)  # nothing is left to learn
     assert trained(each, 0, 2e-9, tmp_path).agent.games == agent.games
-    with pytest.raises(LearnedLonger, match="more than 1e-09 minutes"):
+    with pytest.raises(ValueError, match="more than 1e-09 minutes"):
         trained(each, 0, 1e-9, tmp_path)
-    run((each,), (each,), tmp_path / "results", tmp_path)
-    assert {row["minutes"] for row in read_rows(tmp_path / "results" / "ntuple.csv")} == {"2e-09"}
+    with pytest.raises(RuntimeError, match=r"1 job failed: .*more than 1e-09 minutes"):
+        run((each,), (each,), tmp_path / "results", tmp_path)
+    rows = read_rows(tmp_path / "results" / "ntuple.csv")
+    assert {row["minutes"] for row in rows if not row["error"]} == {"2e-09"}
 
 
 def test_a_run_that_does_not_say_that_it_is_finished_makes_no_row(tmp_path, monkeypatch):
@@ -450,11 +452,45 @@ def test_a_run_that_does_not_say_that_it_is_finished_makes_no_row(tmp_path, monk
     monkeypatch.setattr("benchmarks.trained.run", lambda *_: None)
     with pytest.raises(RuntimeError, match="is not finished"):
         run_small(tmp_path, EXACT)
-    assert not names_in(tmp_path, "seeds")
+    rows = read_rows(tmp_path / "results" / "seeds.csv")
+    assert [row["seed"] for row in rows if row["error"]] == ["0", "0"]
     monkeypatch.undo()
     run_small(tmp_path, EXACT)
     assert read_config(folder)["finished"]
-    assert names_in(tmp_path, "seeds") == set(wanted(EXACT, SMALL))
+    assert not any(row["error"] for row in read(tmp_path / "results", "seeds").values())
+
+
+def test_a_job_that_fails_has_rows_that_say_so_and_the_others_are_made(tmp_path, monkeypatch):
+    def diverged(self):
+        raise RuntimeError("learning has diverged")
+
+    monkeypatch.setattr(ValueTable, "learn", diverged)
+    with pytest.raises(RuntimeError, match=r"2 jobs failed: seeds/values: .*has diverged.*again"):
+        run_small(tmp_path, EXACT, PLAYED)
+    assert names_in(tmp_path, "agents") == set(wanted(PLAYED, SMALL))
+    failed = read_rows(tmp_path / "results" / "seeds.csv")
+    assert {row["error"] for row in failed} == {"RuntimeError: learning has diverged"}
+    assert Committed(tmp_path / "results", SMALL).rows("seeds") == []
+    monkeypatch.undo()
+    run_small(tmp_path, EXACT)
+    assert not any(row["error"] for row in read_rows(tmp_path / "results" / "seeds.csv"))
+
+
+def test_the_line_over_all_jobs_goes_from_nothing_to_all(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    run_small(tmp_path, PLAYED, EXACT)
+    told = capsys.readouterr()
+    shown = re.findall(r"(\d+)% of 3 jobs", told.err)
+    assert shown[0] == "0"
+    assert "agents/greedy 0:00" in told.err
+    assert "value_table" not in told.err  # training says nothing of its own
+    assert len(told.out.splitlines()) == 5
+
+
+def test_jobs_of_an_experiment_take_its_minutes():
+    for each in EXPERIMENTS:
+        jobs = jobs_of(each, EXPERIMENTS)
+        assert not jobs or sum(job.minutes for job in jobs) == pytest.approx(minutes_of(each))
 
 
 # Measures

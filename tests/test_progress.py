@@ -4,9 +4,10 @@ import math
 import re
 import time
 
+import numpy as np
 import pytest
 
-from baselines.progress import Progress, fitting, in_text
+from baselines.progress import Playing, Progress, fitting, in_text
 from baselines.runs import Budget
 
 
@@ -67,6 +68,29 @@ def test_tests_and_saving_are_shown_and_counted_apart(capsys, monkeypatch):
             now[0] += 1
         assert progress.beside() == "learned 1:02; besides: tests 1:11, saving 0:05"
     assert "tests" in capsys.readouterr().err
+
+
+def test_the_time_that_games_take_is_told_once_some_have_ended(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr("baselines.progress.time.monotonic", lambda: now[0])
+    lengths = np.random.default_rng(0).rayleigh(1000, 400)  # all are played side by side
+    last = ""
+    with Playing("n", 400) as line:
+        for moves in range(1, 1500):
+            now[0] += 0.1
+            lasted = np.minimum(lengths, moves)
+            ended = int((lengths < moves).sum())
+            line.played(ended, int(lasted.sum()), float(lasted @ lasted))
+            if ended in (9, 10) and f"{ended} of" not in last:
+                line.draw()
+                last = capsys.readouterr().err
+                assert f"n: {ended} of 400 games, " in last
+                assert ("left" in last) == (ended == 10)
+                if ended == 10:  # so early that few are known to be short
+                    minutes, seconds = map(int, re.findall(r"about (\d):(\d\d) left", last)[-1])
+                    left = (lengths.sum() - lasted.sum()) / 400 * 0.1
+                    assert 0.7 * left < 60 * minutes + seconds < 1.4 * left
+    assert "10 of" in last
 
 
 @pytest.mark.parametrize("width", range(20, 100, 7))

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.experiments import EXPERIMENTS
+from benchmarks.jobs import Wanted, is_current, wanted
 from benchmarks.kinds import Experiment, Measure
 from benchmarks.results import FOLDER, key_of, read
-from benchmarks.wanted import Wanted, is_current, wanted
 
 Row = dict[str, Any]
 
