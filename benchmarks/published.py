@@ -58,6 +58,18 @@ def figures(name: str) -> list[Figure]:
     return [{**figure, "source": known[figure["source"]]} for figure in _read()["figures"][name]]
 
 
+def best(name: str, searches: bool) -> Figure | None:
+    """Return the highest mean score under the standard rules, with or without search."""
+    compared = [
+        figure
+        for figure in figures(name)
+        if isinstance(figure.get("mean"), int | float)
+        and not figure.keys() & {"doubt", "spawn"}
+        and (figure.get("depth") != 1) == searches
+    ]
+    return max(compared, key=lambda figure: float(figure["mean"]), default=None)
+
+
 def lists() -> list[str]:
     """Return the names of the lists of figures."""
     return list(_read()["figures"])

@@ -20,6 +20,9 @@ from tile_envs.words import counted
 
 Experiments = Sequence[Experiment | Measure]
 
+FEW_ROWS = 4
+"""A job with more rows is told of in one line."""
+
 
 class Run(Line):
     """The line under which jobs are done.
@@ -125,10 +128,9 @@ def _make(jobs: Sequence[Job], results: Path, runs: Path, executor: Executor) ->
             if error:  # its rows have no version, and are made again
                 failures.append(f"{job}: {error}")
                 line.say(f"{job}: failed, {error}")
-            for row in rows if not error else ():
-                key = key_of(table, row)
-                row[VERSION] = versions[key]
-                line.say(f"{table:<11}{', '.join(filter(None, key))}: {_result(row)}")
+            else:
+                rows = [row | {VERSION: versions[key_of(table, row)]} for row in rows]
+                line.say("\n".join(_said(job, rows)))
             add(results, table, rows)
     return failures
 
@@ -136,14 +138,16 @@ def _make(jobs: Sequence[Job], results: Path, runs: Path, executor: Executor) ->
 def _jobs(chosen: Experiments, experiments: Experiments, results: Path) -> list[Job]:
     """Return the jobs of the rows that are not there, or that another version made."""
     jobs = []
+    planned: Wanted = {}  # rows of pairings are those of both experiments
     for each in chosen:
         of_each = jobs_of(each, experiments)
         if not of_each:
             print(f"{each.table}, {each.label}: left out, {_needs(each)}")
         rows = read(results, each.table)
         for job in of_each:
-            missing = job.without(_made(job.wanted, rows))
+            missing = job.without(_made(job.wanted, rows) | (planned if job.pairs else {}))
             jobs += [missing] if missing else []
+            planned |= job.wanted
     return jobs
 
 
@@ -165,6 +169,16 @@ def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iter
             f"{minutes_of(each):>6.1f} min  {_task(each) if versions else _needs(each)}"
         )
         yield line.rstrip()
+
+
+def _said(job: Job, rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the lines that tell of a job's rows, one each if they are few."""
+    if len(rows) > FEW_ROWS:
+        yield f"{job}: {len(rows)} rows"
+        return
+    for row in rows:
+        key = key_of(job.experiment.table, row)
+        yield f"{job}, {', '.join(filter(None, key))}: {_result(row)}"
 
 
 def _result(row: Row) -> str:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from baselines.lock import held
-from baselines.registry import agent_class
+from baselines.registry import AGENTS, agent_class
 from baselines.rows import read_rows, write_rows
 from baselines.runs import read_config, write_config
 from baselines.tabular.value_table import ValueTable
@@ -29,6 +29,7 @@ from benchmarks.kinds import (
 )
 from benchmarks.pictures import PICTURES
 from benchmarks.published import figures, lists, sources
+from benchmarks.quick import QUICK
 from benchmarks.results import FOLDER, KEYS, add, key_of, read
 from benchmarks.run import run
 from benchmarks.speed import ntuple as ntuple_speed
@@ -282,6 +283,36 @@ def test_a_signal_ends_the_command_with_its_status(number, status, monkeypatch, 
     signal.signal(signal.SIGTERM, before)
     assert stopped.value.code == status
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_short_list_has_every_agent_and_environment_and_takes_minutes():
+    experiments = [each for each in QUICK if isinstance(each, Experiment)]
+    assert {each.agent for each in experiments} == set(AGENTS)
+    assert {each.env for each in experiments} == {GAME_2048, "Tiles2584-v0", TICTACTOE}
+    assert not any(each.minutes for each in experiments)  # they would make other rows each time
+    assert sum(map(minutes_of, QUICK)) < 6
+
+
+def test_the_short_list_prints_its_results_beside_the_published_ones(tmp_path, monkeypatch, capsys):
+    few = ["agents/random", "exact/greedy", "crosstable/random", "speed"]
+    chosen = [each for each in selected(few, QUICK) if getattr(each, "env", "") != "Tiles2584-v0"]
+    cheap = [each for each in chosen if each.table != "speed"] + [
+        dataclasses.replace(SPEEDS[-1], options=SPEEDS[-1].options | {"games": ("2048",)})
+    ]
+    cheap += [each for each in QUICK if each.label in ("minimax", "qtable published")]
+    monkeypatch.setattr("benchmarks.commands.QUICK", tuple(cheap))
+    argv = ["benchmarks", "run", "--quick", "--runs", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", argv)
+    command.main()
+    first = capsys.readouterr().out
+    assert re.search(r"2048, article +random +1,023 \(993 to 1,054\) +1,005 +a beginner's", first)
+    assert re.search(r"minimax +random +96\.8 / 3\.2 / 0\.0 +96\.8 / 3\.2 / 0 +Nested", first)
+    assert re.search(r"2048 on 2×2 +greedy +24\.04 +35\.89%", first)
+    assert re.search(r"2048 +tile-envs, numba +4 +[\d.]+ M", first)
+    command.main()  # all rows are there
+    printed = capsys.readouterr().out
+    assert first.endswith(printed)
+    assert printed.startswith("Mean scores")
 
 
 # The rows, each kind in small

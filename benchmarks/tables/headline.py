@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from baselines.task import Task
 from benchmarks.experiments import GAME_2048, GAME_2584, SIDES
-from benchmarks.published import Figure, figures
+from benchmarks.published import Figure, best, figures
 from benchmarks.tables.committed import Committed, Row
 from benchmarks.tables.markdown import Line, marked, mean_of_seeds, number, table
 from tile_envs.words import counted
@@ -27,34 +27,32 @@ def headline(committed: Committed) -> str:
         rows = [
             row for row in committed.rows(name) if (row["env"], row["env_kwargs"]) == (env, "{}")
         ]
-        theirs = [figure for figure in figures(published) if _counts(figure)] if published else []
         for searches in (False, True):
             ours = [row for row in rows if (row["depth"] != "1") == searches]
-            beside = [figure for figure in theirs if (figure.get("depth") != 1) == searches]
             if ours:
-                lines.append(_sliding_line(env, kind, ours, beside))
+                theirs = best(published, searches) if published else None
+                lines.append(_sliding_line(env, kind, ours, theirs))
     for side in SIDES:
         lines.append(_tictactoe_line(committed, side))
     head = ("game", "agent", "training", "result", "best published", "by")
     return table(head, lines)
 
 
-def _sliding_line(env: str, kind: str, rows: Sequence[Row], theirs: Sequence[Figure]) -> Line:
+def _sliding_line(env: str, kind: str, rows: Sequence[Row], theirs: Figure | None) -> Line:
     trained: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:  # several seeds of one training count together
         how = (row["label"], row["minutes"], row["depth"], row["samples"])
         trained.setdefault(how, []).append(row)
     runs = max(trained.values(), key=lambda runs: sum(float(r["mean"]) for r in runs) / len(runs))
     row = runs[0]
-    best = max(theirs, key=lambda figure: float(figure["mean"]), default=None)
     cores = "core" if row["threads"] == "1" else "cores"
     line = (
         Task.of(env).game.name,
         f"{kind}, {row['depth']}-ply",
         f"{float(row['minutes']):g} min, {row['threads']} {cores}, {counted(len(runs), 'seed')}",
         f"mean {mean_of_seeds(runs)}",
-        f"{number(best['mean'])}{_depth(best)}" if best else "",
-        str(best["source"]) if best else "",
+        f"{number(theirs['mean'])}{_depth(theirs)}" if theirs else "",
+        str(theirs["source"]) if theirs else "",
     )
     return marked(line, *runs)
 
@@ -87,11 +85,6 @@ def _tictactoe_line(committed: Committed, side: str) -> Line:
 
 def _never_loses(row: Row) -> bool:
     return str(row["worst"]) != "-1"
-
-
-def _counts(figure: Figure) -> bool:
-    """Tell whether a figure is a mean score under the standard rules that can be compared."""
-    return isinstance(figure.get("mean"), int | float) and not figure.keys() & {"doubt", "spawn"}
 
 
 def _depth(figure: Figure) -> str:

@@ -43,12 +43,12 @@ def _cited(figure: Figure) -> str:
 def exact(committed: Committed) -> str:
     """Return the share of the optimal expected score of each agent on each board."""
     rows = committed.rows("exact")
-    boards = list(dict.fromkeys(_board(row) for row in rows))
+    boards = list(dict.fromkeys(board_of(row) for row in rows))
     by_agent: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
-        by_agent.setdefault(row["label"], {}).setdefault(_board(row), []).append(row)
-    optimum = {_board(row): float(row["mean"]) / float(row["share"]) for row in rows}
-    scores = {_board(row): float(row["mean"]) for row in rows if row["label"] == "random"}
+        by_agent.setdefault(row["label"], {}).setdefault(board_of(row), []).append(row)
+    optimum = {board_of(row): float(row["mean"]) / float(row["share"]) for row in rows}
+    scores = {board_of(row): float(row["mean"]) for row in rows if row["label"] == "random"}
     lines: list[Line] = [
         ("expected score of optimal play", *(f"{optimum[board]:,.3f}" for board in boards)),
         ("expected score of random play", *(f"{scores[board]:,.3f}" for board in boards)),
@@ -59,7 +59,8 @@ def exact(committed: Committed) -> str:
     return table(("agent", *boards), lines)
 
 
-def _board(row: Row) -> str:
+def board_of(row: Row) -> str:
+    """Return the game of a row, with the shape of its board."""
     game = Task.of(row["env"], json.loads(row["env_kwargs"])).game
     return str(game)
 

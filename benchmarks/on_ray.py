@@ -1,0 +1,112 @@
+"""Does jobs on Ray: on this machine, or on a cluster.
+
+Ray decides what runs where: each job is a task that asks for the cores and the memory that its
+experiment needs.  A task whose worker dies is tried again, and goes on with the training run's last
+checkpoint.  The machines of a cluster need this package, this clone and its training runs under the
+same paths, on a file system that they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.jobs import Job
+from benchmarks.kinds import Measure
+from benchmarks.making import Outcome, failed, outcome_of
+from benchmarks.run import Executor, Run
+from benchmarks.trained import folders_of, settings_of
+from tile_envs.extras import extra
+
+LOCAL = "local"
+"""The address of a cluster that is started on this machine, and ends with the command."""
+RETRIES = 3
+OBJECT_STORE_BYTES = 100 * 2**20
+"""Of a local cluster: jobs and rows are small."""
+GIB = 2**30
+
+
+def on_ray(address: str = LOCAL) -> Executor:
+    """Return what does jobs on a cluster.
+
+    Args:
+        address: The cluster's address, such as `10.0.0.1:6379`, or `LOCAL`.
+
+    Raises:
+        ValueError: If no cluster answers there.
+        ModuleNotFoundError: If Ray is not installed.
+    """
+    with extra("ray"):
+        import ray
+
+    if address == LOCAL:
+        ray.init(
+            address=LOCAL,
+            object_store_memory=OBJECT_STORE_BYTES,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="error",
+        )
+    else:
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="error")
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise ValueError(
+                f"no Ray cluster answers at {address!r}: expected the address that `ray start "
+                f"--head` has printed, or --ray alone for a cluster on this machine ({error})."
+            ) from None
+    return _do
+
+
+def _do(jobs: Sequence[Job], runs: Path, line: Run) -> Iterator[Outcome]:
+    import ray
+
+    last: dict[Path, Any] = {}  # for each training run, the task that goes on with it last
+    pending = {}
+    try:
+        for job in jobs:
+            before = [last[folder] for folder in folders_of(job, runs) if folder in last]
+            task = ray.remote(_outcome).options(
+                name=str(job),
+                num_cpus=cores_of(job, _most_cores()),
+                memory=int(job.experiment.memory * GIB),
+                max_retries=RETRIES,
+            )
+            reference = task.remote(job, runs.resolve(), *before)
+            last |= dict.fromkeys(folders_of(job, runs), reference)
+            pending[reference] = job
+        while pending:
+            for reference in ray.wait(list(pending), num_returns=1)[0]:
+                job = pending.pop(reference)
+                try:
+                    yield ray.get(reference)
+                except ray.exceptions.RayError as error:
+                    yield failed(job, error)
+    finally:
+        ray.shutdown()
+
+
+def _outcome(job: Job, runs: Path, *before: Outcome) -> Outcome:
+    """Make the rows of a job, after those of the same training run that came before."""
+    return outcome_of(job, runs, {})
+
+
+def cores_of(job: Job, most: int) -> int:
+    """Return how many cores a job needs: a measure of speed has its machine to itself.
+
+    Args:
+        job: The job.
+        most: The cores of the largest machine, which no job exceeds.
+    """
+    each = job.experiment
+    if isinstance(each, Measure):
+        return most
+    threads = getattr(settings_of(each), "threads", 1) if each.trained else 1
+    return min(most, int(threads))
+
+
+def _most_cores() -> int:
+    import ray
+
+    return max(int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"])
