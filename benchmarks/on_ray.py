@@ -8,6 +8,7 @@ same paths, on a file system that they share.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from tile_envs.extras import extra
 
 LOCAL = "local"
 """The address of a cluster that is started on this machine, and ends with the command."""
+CLIENT = "ray://"
+"""Before the address of a cluster that is reached by Ray's client."""
+ANSWER_SECONDS = 5
 RETRIES = 3
 OBJECT_STORE_BYTES = 100 * 2**20
 """Of a local cluster: jobs and rows are small."""
@@ -50,13 +54,25 @@ def on_ray(address: str = LOCAL) -> Executor:
         )
     else:
         try:
+            _knock(address)
             ray.init(address=address, log_to_driver=False, logging_level="error")
-        except (ConnectionError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             raise ValueError(
                 f"no Ray cluster answers at {address!r}: expected the address that `ray start "
                 f"--head` has printed, or --ray alone for a cluster on this machine ({error})."
             ) from None
     return _do
+
+
+def _knock(address: str) -> None:
+    """Check that something answers at `host:port`: Ray tries for minutes.
+
+    Raises:
+        OSError: If nothing does.
+    """
+    host, _, port = address.removeprefix(CLIENT).rpartition(":")
+    if port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()
 
 
 def _do(jobs: Sequence[Job], runs: Path, line: Run) -> Iterator[Outcome]:

@@ -16,7 +16,6 @@ from benchmarks.jobs import Job, Wanted, is_current, jobs_of
 from benchmarks.kinds import Experiment, Measure, minutes_of
 from benchmarks.making import Outcome, Policies, outcome_of
 from benchmarks.results import VERSION, Row, add, key_of, read
-from tile_envs.words import counted
 
 Experiments = Sequence[Experiment | Measure]
 
@@ -112,10 +111,8 @@ def run(
             locks.enter_context(held(path, f"the table {table} in {results}"))
         failures = _make(_jobs(chosen, experiments, results), results, runs, executor)
     if failures:
-        raise RuntimeError(
-            f"{counted(len(failures), 'job')} failed: {'; '.join(failures)}. "
-            "The same command tries again."
-        )
+        more = f" and {len(failures) - 1:,} more" if failures[1:] else ""
+        raise RuntimeError(f"failed: {failures[0].rstrip('.')}{more}; the same command tries again")
 
 
 def _make(jobs: Sequence[Job], results: Path, runs: Path, executor: Executor) -> list[str]:

@@ -1,0 +1,99 @@
+"""Experiments on a local cluster of Ray make the rows that they make without it."""
+
+import dataclasses
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from test_benchmarks import EXACT, GAME_2048, PAIRINGS, PLAYED
+
+from baselines.rows import read_rows
+from benchmarks import on_ray as module
+from benchmarks.experiments import EXPERIMENTS
+from benchmarks.jobs import jobs_of
+from benchmarks.kinds import Experiment, Measure, Pairings, Sampled
+from benchmarks.on_ray import cores_of, on_ray
+from benchmarks.run import run
+from benchmarks.trained import folder_of
+
+try:
+    import ray
+except ModuleNotFoundError:
+    pytest.skip("needs tile-envs[ray]", allow_module_level=True)
+
+DYING = Experiment("agents", "dying", "dying:Dying", GAME_2048, evaluations=(Sampled(3),))
+# Seconds of training, in which the worker can be killed.
+LONGER = dataclasses.replace(EXACT, preset=None, games=100_000)
+TOGETHER = (
+    LONGER,
+    *PAIRINGS[:-1],
+    dataclasses.replace(LONGER, table="crosstable", seeds=1, evaluations=Pairings()),
+)
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """A cluster of two workers, started by the command's own way and ended by it."""
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # for `dying`
+    begin = ray.init
+    monkeypatch.setattr(ray, "init", lambda **options: begin(num_cpus=2, **options))
+    return on_ray()
+
+
+def rows_of(folder, table):
+    return [row | {"seconds": ""} for row in read_rows(folder / "results" / f"{table}.csv")]
+
+
+def kill_the_worker_of(folder, killed):
+    """Kill the process that holds a run, as soon as one does."""
+    lock = folder / "lock"
+    while not (lock.exists() and lock.read_text().strip()):
+        time.sleep(0.01)
+    pid = int(lock.read_text().split()[0])
+    os.kill(pid, signal.SIGKILL)
+    killed.append(pid)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_are_those_of_one_process_though_a_worker_is_killed(cluster, tmp_path):
+    run(TOGETHER, TOGETHER, tmp_path / "here" / "results", tmp_path / "here" / "runs")
+    folder, killed = tmp_path / "there", []
+    watch = threading.Thread(
+        target=kill_the_worker_of, args=(folder_of(LONGER, 0, folder / "runs"), killed)
+    )
+    watch.start()
+    run(TOGETHER, TOGETHER, folder / "results", folder / "runs", cluster)
+    watch.join()
+    (pid,) = killed
+    assert pid != os.getpid()
+    assert not psutil.pid_exists(pid)
+    for table in ("seeds", "crosstable"):
+        assert rows_of(folder, table) == rows_of(tmp_path / "here", table)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_job_that_kills_every_worker_is_a_failed_row(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "RETRIES", 1)
+    with pytest.raises(RuntimeError, match="failed: agents/dying: WorkerCrashed"):
+        run((DYING, PLAYED), (DYING, PLAYED), tmp_path / "results", tmp_path / "runs", cluster)
+    by_agent = {row["agent"]: row for row in read_rows(tmp_path / "results" / "agents.csv")}
+    assert "WorkerCrashed" in by_agent["dying:Dying"]["error"]
+    assert float(by_agent["greedy"]["mean"]) > 1000
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense"])
+def test_an_address_that_does_not_answer_is_one_clear_error(address):
+    with pytest.raises(ValueError, match=f"no Ray cluster answers at '{address}': expected"):
+        on_ray(address)
+
+
+def test_jobs_ask_for_the_cores_that_they_use():
+    asked = {
+        (type(each), cores_of(job, 4)) for each in EXPERIMENTS for job in jobs_of(each, EXPERIMENTS)
+    }
+    assert asked == {(Measure, 4), (Experiment, 1), (Experiment, 2)}
