@@ -27,8 +27,10 @@ from tile_envs.extras import extra
 
 N_ENVS = 512
 """Games that are played side by side."""
-BYTES_PER_GAME = 40
+BYTES_PER_GAME = 64
 """What the results of a game take, and their bootstrap."""
+QUANTILES = tuple(step / 20 for step in range(21))
+"""The shares of games that a row has a score for, from the lowest to the highest."""
 RESAMPLES = 2000
 """Bootstrap resamples of an interval."""
 
@@ -45,6 +47,7 @@ class Record:
             side that is evaluated (X, if the agent plays both), 0 for a draw, -1 for a loss.  A
             truncated game counts as a loss.
         tiles: `(episodes,) int64`, the face of the largest tile; 0 in tic-tac-toe.
+        boards: `(episodes, R, C)`, the last observation.
         faces: All faces of a sliding game; none in tic-tac-toe.
         moves: The number of moves of the agent.
         seconds: The wall-clock time of all games.
@@ -52,6 +55,7 @@ class Record:
 
     returns: NDArray[np.float64]
     tiles: NDArray[np.int64]
+    boards: NDArray[Any]
     faces: tuple[int, ...]
     moves: int
     seconds: float
@@ -154,6 +158,7 @@ def play(
     game, handed_out = np.arange(n), n
     observations, infos = envs.reset(seed=seeds[game])
     side = infos.get("to_play")
+    boards = np.zeros((episodes + 1, *observations.shape[1:]), observations.dtype)
     state, starts = None, np.ones(n, np.bool_)
     moves, began = 0, time.perf_counter()
     has_ended = np.zeros(episodes + 1, np.bool_)
@@ -162,7 +167,7 @@ def play(
     def record(n: int) -> Record:
         seconds = time.perf_counter() - began
         faces = envs.game.rules.faces if side is None else ()
-        return Record(returns[:n], tiles[:n], faces, moves, seconds)
+        return Record(returns[:n], tiles[:n], boards[:n], faces, moves, seconds)
 
     try:
         while (game < episodes).any():
@@ -187,6 +192,7 @@ def play(
                 else:
                     results = np.where(terminations, infos["winner"] * side, -1)
                     returns[game[ended]] = results[ended]
+                boards[game[ended]] = observations[ended]
                 has_ended[game[ended]] = True
                 squares += float(lengths[ended] @ lengths[ended])
                 over += int((game[ended] < episodes).sum())
@@ -219,10 +225,11 @@ def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], 
     """Return the row of a record.
 
     Returns:
-        `agent, env, env_kwargs, side, episodes, seed, mean, low, high, median, min, max, reach,
-        moves_per_second`, and in tic-tac-toe `win, draw, loss` as shares.  `low` and `high` bound
-        the mean with 95 % confidence (percentile bootstrap over the games; None for a single game);
-        `reach` is the share of games in which each face was reached.
+        `agent, env, env_kwargs, side, episodes, seed, mean, low, high, median, min, max, quantiles,
+        reach, moves_per_second`, and in tic-tac-toe `win, draw, loss` as shares.  `low` and `high`
+        bound the mean with 95 % confidence (percentile bootstrap over the games; None for a single
+        game); `quantiles` are the scores at `QUANTILES`, and `reach` the share of games in which
+        each face was reached: both are None in tic-tac-toe.
     """
     returns = record.returns
     low, high = interval(returns, seed)
@@ -239,6 +246,7 @@ def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], 
         "median": float(np.median(returns)),
         "min": float(returns.min()),
         "max": float(returns.max()),
+        "quantiles": None,
         "reach": None,
         "moves_per_second": round(record.moves / record.seconds),
     }
@@ -246,6 +254,7 @@ def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], 
         shares = {"win": 1, "draw": 0, "loss": -1}
         row["side"] = env_kwargs.get("side", "X")
         return row | {key: float((returns == value).mean()) for key, value in shares.items()}
+    row["quantiles"] = [float(score) for score in np.quantile(returns, QUANTILES, method="lower")]
     reached = {face: float((record.tiles >= face).mean()) for face in record.faces[1:]}
     row["reach"] = {face: share for face, share in reached.items() if share > 0}
     return row

@@ -22,6 +22,7 @@ MARKERS = "os*^DvPX"
 """For lines that share a colour, or are printed in black."""
 
 STYLE: Any = {
+    "axes.axisbelow": True,
     "axes.grid": True,
     "axes.prop_cycle": cycler(color=COLOURS),
     "axes.spines.right": False,

@@ -125,8 +125,8 @@ def checked_path(path: Path) -> Path:
 def write_rows(rows: Sequence[Row], path: Path) -> None:
     """Write rows to a file, which is replaced when all is written.
 
-    A `.json` file is a list of rows; in a `.csv` file, dictionaries are JSON cells.  An object,
-    such as an opponent or a placer of tiles, is written as its `str`.
+    A `.json` file is a list of rows; in a `.csv` file, dictionaries and lists are JSON cells.  An
+    object, such as an opponent or a placer of tiles, is written as its `str`.
 
     Raises:
         OSError: If the file cannot be written; the one before is still there then.
@@ -145,7 +145,7 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
 
 
 def _cell(value: Any) -> Any:
-    return json.dumps(value, default=str) if isinstance(value, dict) else value
+    return json.dumps(value, default=str) if isinstance(value, dict | list) else value
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -18,6 +18,7 @@ from baselines.command_line import Interrupted
 from baselines.evaluation import play
 from baselines.exact.tictactoe import side_shares
 from baselines.hyperparams import presets_of, tuned
+from baselines.last_words import last_words
 from baselines.learner import Learner, Metrics, check_state, settings_of
 from baselines.lock import locked
 from baselines.loop import train
@@ -62,6 +63,13 @@ class Options(Generic[Settings]):
     preset: str | None = None
 
 
+@dataclass(frozen=True)
+class OneSided(Options[Settings]):
+    """The options in a game without sides: `--side` is no part of the help."""
+
+    side: tyro.conf.Suppress[str] = BOTH
+
+
 def command(name: str, arguments: Sequence[str]) -> None:
     """Train an agent as a command line says, in a folder.
 
@@ -90,14 +98,16 @@ def command(name: str, arguments: Sequence[str]) -> None:
     if asked.resume:
         folder = asked.out or _usual_folder(name, env_id, asked.seed)
         defaults = _as_begun(name, folder, defaults)
+    kind: Any = Options if Task.of(env_id).game.sides else OneSided
     options = tyro.cli(
-        tyro.conf.OmitArgPrefixes[Options[found.Settings]],  # type: ignore[name-defined]
+        tyro.conf.OmitArgPrefixes[kind[found.Settings]],
         args=list(arguments),
-        default=defaults,
+        default=kind(**vars(defaults)),
         prog=f"python -m baselines train {name}",
         description=_description(name, found),
     )
-    run(name, options)
+    folder = run(name, options)
+    print(f"\n{last_words(folder)}")
 
 
 def _description(name: str, found: type[Learner]) -> str:

@@ -80,7 +80,17 @@ TWO_CORES = {"threads": 2}
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
 STRONGEST = "two cores, 1 and 3 appear"
 """The strongest player of 2584 in which the tiles 1 and 3 appear."""
+GAMES = 10_000
 NTUPLE = (
+    *(  # budgets in games: the same rows on every machine
+        _learning(
+            *("ntuple", f"{GAMES:,} games", "ntuple", env),
+            games=GAMES,
+            evaluations=evaluations,
+            cost=cost,
+        )
+        for env, evaluations, cost in ((GAME_2048, SEARCHES[:2], 5), (GAME_2584, ALONE, 4))
+    ),
     _learning(
         *("ntuple", "one core", "ntuple"),
         minutes=(0.75, 1, 2, 4),

@@ -27,7 +27,7 @@ IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 every_id = pytest.mark.parametrize("env_id", IDS)
 KEYS = [
     *("agent", "env", "env_kwargs", "side", "episodes", "seed", "mean", "low", "high"),
-    *("median", "min", "max", "reach", "moves_per_second"),
+    *("median", "min", "max", "quantiles", "reach", "moves_per_second"),
 ]
 
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.pictures import speed
+from benchmarks.pictures import learning, scores, search, speed, tiles
 from benchmarks.tables.committed import Committed
 
 FOLDER = Path(__file__).parent
 
-PICTURES: dict[str, Callable[[Committed], bytes]] = {"speed": speed.by_size}
+PICTURES: dict[str, Callable[[Committed], bytes]] = {
+    "speed": speed.by_size,
+    "learning": learning.by_minutes,
+    "tiles": tiles.by_tile,
+    "scores": scores.distributions,
+    "search": search.by_milliseconds,
+}
 """By the name of its file, what draws a picture, as SVG."""

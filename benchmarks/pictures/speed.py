@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from baselines.figures import MARKERS, styled, svg
+from benchmarks.pictures.numbers import separated, short
 from benchmarks.speed.environments import GAMES
 from benchmarks.tables.committed import Committed, Row
 from benchmarks.tables.speeds import OURS, STEPS
@@ -25,9 +26,9 @@ def by_size(committed: Committed) -> bytes:
                 points = zip(*of_game.get(name, [(np.nan, np.nan)]), strict=True)
                 axis.loglog(*points, label=name, **style)
             axis.set(title=game, xlabel="games at once")
-            axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+            axis.xaxis.set_major_formatter(FuncFormatter(separated))
         axes[0].set_ylabel("steps per second of CPU time")
-        axes[0].yaxis.set_major_formatter(FuncFormatter(_short))
+        axes[0].yaxis.set_major_formatter(FuncFormatter(short))
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return svg(figure, lines)
 
@@ -53,10 +54,3 @@ def _name(row: Row) -> str:
     if row["package"] != OURS:
         return str(row["package"])
     return f"{OURS}, {'one game' if row['kind'] == 'single' else row['kind']}"
-
-
-def _short(value: float, _: int) -> str:
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:g} {letter}"
-    return f"{value:g}"
