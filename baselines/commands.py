@@ -417,17 +417,17 @@ def compare(
         write_rows(rows, out)
 
 
-def export(folder: tyro.conf.Positional[Path], /, out: Path, episodes: int = EPISODES) -> None:
-    """Make a small copy of a trained n-tuple network, for sharing: it plays, but cannot learn.
+def export(run: tyro.conf.Positional[Path], /, out: Path, episodes: int = EPISODES) -> None:
+    """Make a small copy of a trained agent, for sharing: it plays, but cannot learn.
 
     The folder is laid out as the Hugging Face Hub has it; a model card says how well it plays.
 
     Args:
-        folder: The run's folder.
+        run: The run's folder, or a model in it, such as runs/d/best.zip.
         out: The folder of the copy.
-        episodes: The number of games of the evaluation on the card.
+        episodes: The number of games of the evaluation on the card; in tic-tac-toe it is exact.
     """
-    write_export(folder, out, checked_count(episodes, "episodes"))
+    write_export(run, out, checked_count(episodes, "episodes"))
 
 
 def _given(**values: Any) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Small copies of trained n-tuple networks, for sharing, in the layout of the Hugging Face Hub.
+"""Small copies of trained agents, for sharing, in the layout of the Hugging Face Hub.
 
 config.json      what was trained, and how
-checkpoint.npz   the weights in half precision, compressed
+checkpoint.npz   what playing needs of what was learned, compressed
+model.zip        of learners on Stable-Baselines3: the model as that library loads it
 README.md        the model card: how well it plays, and how it is loaded
 """
 
@@ -12,62 +13,77 @@ from typing import Any
 
 from baselines import runs
 from baselines.evaluation import evaluate
+from baselines.exact.evaluation import evaluate_exactly
+from baselines.learner import Learner
 from baselines.lock import LOCK, locked
 from baselines.registry import Player, load_player
-from baselines.rows import block
-from tile_envs.files import PART, write_file
+from baselines.rows import Row, block
+from tile_envs.files import PART, replacing, write_file
 
-CARD = "README.md"
+CARD, MODEL = "README.md", "model.zip"
 EPISODES = 200
-UNFINISHED = {runs.CHECKPOINT, LOCK}
+UNFINISHED = {runs.CHECKPOINT, MODEL, LOCK}
 """What an export that was killed leaves behind."""
 
 
-def write_export(folder: Path, out: Path, episodes: int = EPISODES) -> None:
-    """Write a copy of a trained network that `load` and `evaluate` take like any run's folder.
+def write_export(path: Path, out: Path, episodes: int = EPISODES) -> None:
+    """Write a copy of a trained agent that `load` and `evaluate` take like any run's folder.
 
     Args:
-        folder: The run's folder.
+        path: The run's folder, or a model in it, such as `runs/d/best.zip`.
         out: The folder of the copy.
-        episodes: The number of games of the evaluation on its model card.
+        episodes: The number of games of the evaluation on its model card; in tic-tac-toe, it is
+            exact instead.
 
     Raises:
-        ValueError: If the folder does not hold a trained n-tuple network, or `out` holds anything.
+        ValueError: If there is no run, or it is unfinished, or `out` holds anything.
     """
+    folder = path.parent if path.suffix == runs.MODEL_SUFFIX else path
     config = runs.read_config(folder)
-    if config["agent"] != "ntuple":
-        raise ValueError(f"{folder} holds a {config['agent']}: only ntuple networks are exported.")
     if not config["finished"]:
         raise ValueError(f"{folder} is unfinished: continue it with train --resume.")
     runs.check_free(out, advice="give ")
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
     if others := sorted(name for name in there - UNFINISHED if not name.endswith(PART)):
         raise ValueError(f"{out} holds {others[0]} already: give another --out.")
-    state = load_player(folder).agent.exported()  # type: ignore[attr-defined]
-    plain = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
+    learner = load_player(path).agent
+    assert isinstance(learner, Learner)
+    state, settings = learner.exported()
     with locked(out):
         runs.write_checkpoint(out, state, compressed=True)
-        settings = config["settings"] | plain
-        runs.write_config(out, config | {"settings": settings, "exported": True})
-        card = _card(load_player(out), config, episodes)
+        with replacing(out / MODEL) as beside:
+            learner.save_model(beside)
+        changed = {"settings": config["settings"] | settings, "exported": True}
+        runs.write_config(out, config | changed)
+        card = _card(load_player(out), config, episodes, (out / MODEL).exists())
         write_file(out / CARD, card.encode())
-    size = (out / runs.CHECKPOINT).stat().st_size
+    size = sum(file.stat().st_size for file in out.iterdir())
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
 
 
-def _card(copied: Player, config: dict[str, Any], episodes: int) -> str:
-    """Return the model card of a copy, which plays the games of its evaluation first."""
+def _card(copied: Player, config: dict[str, Any], episodes: int, has_model: bool) -> str:
+    """Return the model card of a copy, which is evaluated first."""
     task, version = copied.task, config.get("versions", {}).get("tile-envs", "")
-    row = evaluate(copied.agent, task.env, task.env_kwargs, episodes, name="ntuple")
+    rows = _rows(copied, episodes)
     options = "".join(f", {name}={value!r}" for name, value in task.env_kwargs.items())
+    metrics = "\n".join(
+        f"    - type: {name}\n      value: {value:.{'4f' if task.sides else '1f'}}"
+        for name, value in _metrics(rows).items()
+    )
+    blocks = "\n".join(block(row) for row in rows).replace("\n", "\n    ")
+    model = f"\n`{MODEL}` is the model as Stable-Baselines3 loads it." if has_model else ""
+    judged = "evaluate_exactly" if task.sides else "evaluate"
+    side = {"side": task.sides[0]} if task.sides else {}
+    arguments = f'agent, "{task.env}", {dict(task.env_kwargs) | side!r}'
+    arguments += "" if task.sides else f", episodes={episodes}"
     return f"""---
 library_name: tile-envs
 tags:
 - reinforcement-learning
 - {task.env}
-- n-tuple-network
+- {copied.name}
 model-index:
-- name: ntuple
+- name: {copied.name}
   results:
   - task:
       type: reinforcement-learning
@@ -75,25 +91,39 @@ model-index:
       name: {task.env}
       type: {task.env}
     metrics:
-    - type: mean_reward
-      value: {row["mean"]:.1f}
+{metrics}
 ---
 
-# An n-tuple network for {task.env}
+# {copied.name} for {task.env}
 
-It plays `gym.make("{task.env}"{options})` by r + V(s') of afterstates. It was trained by
-`python -m baselines train ntuple` of tile-envs {version}, with seed {config["seed"]}; `config.json`
-has all settings. The weights are in half precision: it plays, but cannot go on learning.
+It plays `gym.make("{task.env}"{options})`. It was trained by
+`python -m baselines train {copied.name}` of tile-envs {version}, with seed {config["seed"]};
+`config.json` has all settings. The copy plays, but cannot go on learning.{model}
 
-    {block(row).replace(chr(10), chr(10) + "    ")}
+    {blocks}
 
 Load it from a folder with these files:
 
 ```python
-from baselines import evaluate, load
+from baselines import {judged}, load
 
 agent = load("FOLDER")
-actions, _ = agent.predict(boards)  # tile indices, (n, R, C)
-row = evaluate(agent, "{task.env}", {dict(task.env_kwargs)!r}, episodes={episodes})
+actions, _ = agent.predict(boards)  # observations, (n, R, C)
+row = {judged}({arguments})
 ```
 """
+
+
+def _rows(copied: Player, episodes: int) -> list[Row]:
+    """Return the rows of an evaluation: in games with sides an exact one for each."""
+    task = copied.task
+    if not task.sides:
+        return [evaluate(copied.agent, task.env, task.env_kwargs, episodes, name=copied.name)]
+    options = [{**task.env_kwargs, "side": side} for side in task.sides]
+    return [evaluate_exactly(copied.agent, task.env, each, name=copied.name) for each in options]
+
+
+def _metrics(rows: list[Row]) -> dict[str, float]:
+    if len(rows) == 1 and "win" not in rows[0]:
+        return {"mean_reward": rows[0]["mean"]}
+    return {f"wins_as_{row['side']}_against_random_play": row["win"] for row in rows}

@@ -107,6 +107,14 @@ class Learner(ABC):
         """
         raise ValueError(f"{path} is no model of this agent: give the folder of its run.")
 
+    def exported(self) -> tuple[State, dict[str, Any]]:
+        """Return a state for playing only, and the settings with which that is loaded.
+
+        Raises:
+            ValueError: If what has been learned cannot be made smaller.
+        """
+        return self.state_dict(), {}
+
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Check a state, and take it over.
 
@@ -139,6 +147,19 @@ def settings_of(learner: type[Learner], values: Mapping[str, Any]) -> Any:
         if name in given and not is_a(given[name], kind):
             raise ValueError(f"{name} must be of type {type_name(kind)}, got {given[name]!r}")
     return settings
+
+
+def blank(state: State, *kinds: str) -> State:
+    """Return a state in which arrays are zero that only learning needs: these take no space.
+
+    Args:
+        state: The state.
+        *kinds: Words in the arrays' names.
+    """
+    return {
+        name: np.zeros_like(array) if set(kinds) & set(name.split()) else array
+        for name, array in state.items()
+    }
 
 
 def size_of(learner: Learner) -> int:

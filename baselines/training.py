@@ -100,7 +100,7 @@ def command(name: str, arguments: Sequence[str]) -> None:
         defaults = _as_begun(name, folder, defaults)
     kind: Any = Options if Task.of(env_id).game.sides else OneSided
     options = tyro.cli(
-        tyro.conf.OmitArgPrefixes[kind[found.Settings]],
+        tyro.conf.OmitArgPrefixes[kind[found.Settings]],  # type: ignore[misc]
         args=list(arguments),
         default=kind(**vars(defaults)),
         prog=f"python -m baselines train {name}",

@@ -551,7 +551,7 @@ def test_a_game_made_of_rules_is_learned_saved_and_loaded(tmp_path):
 def test_an_exported_network_plays_alike_and_is_small():
     learner = made(network="0123 4567 0145", **COHERENT)
     learner.learn()
-    state = learner.exported()
+    state, _ = learner.exported()
     assert state["weights"].dtype == np.float16
     assert len(state["weights"]) == learner.network.size
     copy_ = made(network="0123 4567 0145")

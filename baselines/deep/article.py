@@ -42,7 +42,7 @@ from baselines.deep.torch_setup import (
 )
 from baselines.episodes import Episodes, EpisodicLearner, collect, training_envs
 from baselines.exploration import epsilon_greedy
-from baselines.learner import Metrics, State
+from baselines.learner import Metrics, State, blank
 from baselines.seeds import training_generator, training_seeds
 from tile_envs.game import Game
 from tile_envs.sliding import SlidingGame
@@ -277,6 +277,10 @@ class Article(EpisodicLearner):
         for index, rmsprop in enumerate(moments(self._optimizer, "square_avg")):
             state[f"rmsprop {index}"] = rmsprop["square_avg"].numpy()
         return state
+
+    def exported(self) -> tuple[State, dict[str, Any]]:
+        """Return the networks alone; see `Learner.exported`."""
+        return blank(self.state_dict(), "buffer", "rmsprop"), {}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""

@@ -33,7 +33,7 @@ from baselines.deep.ring_buffer import RingBuffer
 from baselines.deep.torch_setup import set_up_torch
 from baselines.episodes import SELF, Episodes, EpisodicLearner
 from baselines.exploration import epsilon_greedy, stepwise
-from baselines.learner import State
+from baselines.learner import State, blank
 from baselines.seeds import training_generator
 from baselines.tabular.boards import BoardCodes
 from tile_envs.game import Game
@@ -205,6 +205,10 @@ class Neural(EpisodicLearner):
         for side, player in self._players.items():
             state |= {f"{side} {name}": array for name, array in player.state_dict().items()}
         return state
+
+    def exported(self) -> tuple[State, dict[str, Any]]:
+        """Return the networks alone; see `Learner.exported`."""
+        return blank(self.state_dict(), "buffer"), {}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""

@@ -32,7 +32,7 @@ from baselines.deep.torch_setup import (
     uses_bfloat16,
 )
 from baselines.episodes import SELF, training_envs
-from baselines.learner import Learner, Metrics, State, checked_sides, size_of
+from baselines.learner import Learner, Metrics, State, blank, checked_sides, size_of
 from baselines.seeds import training_stream
 from tile_envs.game import Game
 from tile_envs.plug.sb3 import SB3VecEnv
@@ -235,6 +235,10 @@ class SB3Learner(Learner):
             state |= {f"adam {name} {index}": adam[name].cpu().numpy() for name in adam}
         games = self.envs.get_state()
         return state | {f"games {name}": np.asarray(value) for name, value in games.items()}
+
+    def exported(self) -> tuple[State, dict[str, Any]]:
+        """Return the networks alone; see `Learner.exported`."""
+        return blank(self.state_dict(), "buffer", "adam"), {}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned.

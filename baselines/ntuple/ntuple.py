@@ -244,8 +244,8 @@ class NTuple(ValueAgent, Learner):
             state = {**state, "weights": weights.astype(np.float32)}
         super().restore(state)
 
-    def exported(self) -> State:
-        """Return a state for playing only: weights of the method td, in half precision.
+    def exported(self) -> tuple[State, dict[str, Any]]:
+        """Return weights of the method td in half precision, and its settings.
 
         Raises:
             ValueError: If a weight is too large for half precision.
@@ -253,4 +253,5 @@ class NTuple(ValueAgent, Learner):
         weights = self.weights
         if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
             raise ValueError("a weight is too large for half precision: the network cannot shrink.")
-        return self.state_dict() | {"weights": weights.astype(np.float16)}
+        plain = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
+        return self.state_dict() | {"weights": weights.astype(np.float16)}, plain

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 
-def write_numbers(axis: Axis, written: Callable[[float, int | None], str]) -> None:
-    """Let a logarithmic axis have ticks at 1, 2, 5, 10, 20, 50 …, with numbers at all of them."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+def write_numbers(
+    axis: Axis, written: Callable[[float, int | None], str], ticks: Sequence[float] = (1, 2, 5)
+) -> None:
+    """Let a logarithmic axis have ticks at these multiples of 1, 10, 100 …, with numbers at all."""
+    axis.set_major_locator(LogLocator(subs=ticks))
     axis.set_major_formatter(FuncFormatter(written))
     axis.set_minor_formatter(NullFormatter())
 

@@ -32,9 +32,9 @@ def distributions(committed: Committed) -> bytes:
                     label=label,
                 )
             axis.set(title=game, xlabel="score")
-            write_numbers(axis.xaxis, short)
+            write_numbers(axis.xaxis, short, ticks=(1,))
             axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-            axis.legend(fontsize=8)
+            axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=1)
         axes[0].set_ylabel("games with at least this score")
     return svg(figure, lines)
 
