@@ -2,21 +2,16 @@
 
 import json
 import shutil
-import subprocess
 import sys
 
 import numpy as np
 import pytest
+from commands import command
 from interrupting import interrupted
 
 from baselines import evaluate, load, runs
 
-COMMAND = (sys.executable, "-m", "baselines")
 SMALL = ("--network", "0123 4567", "--iteration-games", "50")
-
-
-def command(*arguments):
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True)
 
 
 def weights(folder):

@@ -1,8 +1,6 @@
 """Training on Stable-Baselines3 as a run: resumed bit for bit, better than random play."""
 
 import inspect
-import subprocess
-import sys
 from functools import partial
 
 import gymnasium as gym
@@ -11,6 +9,7 @@ import powers3  # noqa: F401 # registers the game of powers of three
 import psutil
 import pytest
 import torch
+from commands import command
 from interrupting import interrupted
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
@@ -117,11 +116,7 @@ def test_a_tiny_run_beats_random_play(tmp_path):
         *("--width", "32", "--hidden", "32", "--learning-starts", "1000", "--n-envs", "16"),
         *("--gradient-steps", "1", "--target-update-interval", "1000", "--learning-rate", "2e-3"),
     ]
-    done = subprocess.run(
-        [sys.executable, "-m", "baselines", *arguments, "--out", folder],
-        capture_output=True,
-        text=True,
-    )
+    done = command(*arguments, "--out", folder)
     assert done.returncode == 0, done.stderr
     assert "greedy_mean" in done.stderr
     trained = load_player(folder)
@@ -156,8 +151,7 @@ def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(tmp_path):
     assert done.returncode == -9, done.stderr
     assert runs.read_checkpoint(cut)["iterations"] == 2
     for folder, how in ((cut, ["--resume"]), (whole, [])):
-        command = [sys.executable, "-m", "baselines", *map(str, arguments), "--out", folder, *how]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = command(*arguments, "--out", folder, *how)
         assert done.returncode == 0, done.stderr
     one, other = runs.read_checkpoint(cut), runs.read_checkpoint(whole)
     assert one["iterations"] == other["iterations"] > 3
