@@ -65,7 +65,7 @@ def test_minutes_of_learning_are_a_budget(tmp_path):
 def test_a_network_is_evaluated_alone_and_with_search(trained, tmp_path):
     out = tmp_path / "rows.json"
     for options in ((), ("--search", 2), ("--search", 2, "--agent-kwargs", '{"threads": 2}')):
-        done = command("evaluate", trained, "--episodes", 20, "--out", out, *options)
+        done = command("evaluate", trained, "--episodes", 8, "--out", out, *options)
         assert done.returncode == 0, done.stderr
         (row,) = json.loads(out.read_text())
         assert row["mean"] > 1000

@@ -15,12 +15,9 @@ from baselines import load, runs
 from baselines.arrays import write_arrays
 
 
-def in_a_process(*arguments, **options):
+def in_a_process(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "baselines", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        **options,
+        [sys.executable, "-m", "baselines", *map(str, arguments)], capture_output=True, text=True
     )
 
 
@@ -492,12 +489,11 @@ def test_a_learner_that_cannot_be_trained_is_told_what_it_lacks(change, message,
     assert not mine.with_name("run").exists()
 
 
-def test_a_learner_of_the_users_is_resumed_up_to_its_budget(tmp_path):
-    (tmp_path / "mine.py").write_text(LEARNER.format(**GOOD))
-    first = ("train", "mine:Mine", "--games", "40", "--out", "run")
-    done = in_a_process(*first, cwd=tmp_path)
+def test_a_learner_of_the_users_is_resumed_up_to_its_budget(mine):
+    mine.write_text(LEARNER.format(**GOOD))
+    done = in_a_process("train", "mine:Mine", "--games", "40", "--out", "run")
     assert done.returncode == 0, done.stderr
-    done = in_a_process("train", "mine:Mine", "--resume", "--out", "run", cwd=tmp_path)
+    done = command("train", "mine:Mine", "--resume", "--out", "run")
     assert done.returncode == 0, done.stderr
     assert "Mine has played 40 games: run" in done.stdout
-    assert state(tmp_path / "run")["iterations"] == 8
+    assert state(mine.with_name("run"))["iterations"] == 8

@@ -76,7 +76,7 @@ def test_merging_symmetric_boards_changes_nothing_in_strength(merge):
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_self_play_learns_to_draw_with_perfect_play(learner):
-    made = trained(learner, tuned(learner, opponent="self", loss_weight=1.0), 200)
+    made = trained(learner, tuned(learner, opponent="self", loss_weight=1.0), 100)
     assert worst_case(policy_of(made, "X"), "X") == 0
     assert worst_case(policy_of(made, "O"), "O") == 0
 
