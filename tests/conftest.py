@@ -9,6 +9,9 @@ from hypothesis import settings
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # windows without a screen
 
+# Tests run side by side, and threads of torch that wait for each other keep their cores busy.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # TorchRL makes it "spawn", for the whole process, where none has been settled.
 multiprocessing.get_start_method()
 

@@ -7,19 +7,21 @@ import numpy as np
 
 def worst_by_force(game, board, tile):
     """Try a tile on every empty cell; return the worst ones for the player, in reading order."""
-    values = {}
-    for cell in np.flatnonzero(board == 0).tolist():
-        placed = board.copy()
-        placed.flat[cell] = tile
-        values[cell] = _value(game, placed)
-    return [cell for cell, value in values.items() if value == min(values.values())]
+    cells = np.flatnonzero(board == 0).tolist()
+    if not cells:
+        return []
+    placed = np.stack([board] * len(cells))
+    for each, cell in zip(placed, cells, strict=True):
+        each.flat[cell] = tile
+    values = _values(game, placed)
+    return [cell for cell, value in zip(cells, values, strict=True) if value == min(values)]
 
 
-def _value(game, board):
+def _values(game, boards):
     """Return the highest reward plus number of empty cells after a legal move, or -1."""
-    (after,), (rewards,), (masks,) = game.afterstates(board[None])
-    values = [rewards[i] + (after[i] == 0).sum() for i in range(4) if masks[i]]
-    return max(values, default=-1)
+    after, rewards, masks = game.afterstates(boards)
+    gains = rewards + (after == 0).sum(axis=(2, 3))
+    return np.where(masks, gains, -1).max(axis=1).tolist()
 
 
 class LastCell:

@@ -15,6 +15,7 @@ GAME = SlidingGame(RULES_2048, (3, 3))
 SMALL = {
     **{"iteration_games": 4, "score_games": 3, "learning_starts": 60, "newest": 20, "others": 40},
     **{"buffer_size": 300, "n_epochs": 1, "batch_size": 25, "threads": 1},
+    "confirmations": 2,
 }
 
 
@@ -107,7 +108,7 @@ def test_a_restored_learner_ends_where_the_other_ends(one_hot):
 
 
 def test_a_lucky_score_makes_no_best_network(monkeypatch):
-    learner = made(confirmations=2)
+    learner = made()
     scores = iter((30.0, 10.0, 20.0, 16.0, 10.0, 12.0, 15.0))
     monkeypatch.setattr(learner, "_greedy_mean", lambda rng: next(scores))
     assert learner.learn()["best_score"] == 15.0

@@ -7,6 +7,7 @@ import sys
 import gymnasium as gym
 import numpy as np
 import pytest
+from commands import command
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
@@ -29,12 +30,6 @@ KEYS = [
     *("agent", "env", "env_kwargs", "side", "episodes", "seed", "mean", "low", "high"),
     *("median", "min", "max", "quantiles", "reach", "moves_per_second"),
 ]
-
-
-def command(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "baselines", *map(str, arguments)], capture_output=True, text=True
-    )
 
 
 def game_of(env_id):

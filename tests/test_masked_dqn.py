@@ -330,7 +330,7 @@ def test_trained_models_load_and_play_in_a_fresh_process(tmp_path):
             trained, untrained = (
                 learner(game, 0, learner.Settings(**SETTINGS | settings)) for _ in range(2)
             )
-            for _ in range(6):
+            for _ in range(3):
                 trained.learn()
             assert trained.model._n_updates > 0
             weights = [each.model.policy.state_dict() for each in (trained, untrained)]

@@ -47,7 +47,7 @@ def test_seconds_of_learning_go_far():
 
 
 def test_seconds_of_the_published_recipe_beat_random_play():
-    made = trained(published(epsilon=0.5), 60)
+    made = trained(published(epsilon=0.5), 40)
     assert against_random(policy_of(made, "X"), "X").win > 0.7
     assert against_random(policy_of(made, "O"), "O").win > 0.4
 

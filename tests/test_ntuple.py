@@ -196,9 +196,9 @@ def test_learning_does_as_plain_python_does(rules, shape, method, variant):
         assert scores[0] == sum(move.reward for move in episode)
         assert tiles[0] == max(move.afterstate.max() for move in episode)
         learned += 1
-        if learned == 5:
+        if learned == 3:
             break
-    assert learned >= 3
+    assert learned == 3
     values, expected = learner.action_values(boards), plain.action_values(boards)
     legal = np.isfinite(expected)
     assert values[legal] == pytest.approx(expected[legal], rel=1e-4, abs=1e-2)

@@ -2,21 +2,16 @@
 
 import json
 import shutil
-import subprocess
 import sys
 
 import numpy as np
 import pytest
+from commands import command
 from interrupting import interrupted
 
 from baselines import evaluate, load, runs
 
-COMMAND = (sys.executable, "-m", "baselines")
 SMALL = ("--network", "0123 4567", "--iteration-games", "50")
-
-
-def command(*arguments):
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True)
 
 
 def weights(folder):
@@ -70,7 +65,7 @@ def test_minutes_of_learning_are_a_budget(tmp_path):
 def test_a_network_is_evaluated_alone_and_with_search(trained, tmp_path):
     out = tmp_path / "rows.json"
     for options in ((), ("--search", 2), ("--search", 2, "--agent-kwargs", '{"threads": 2}')):
-        done = command("evaluate", trained, "--episodes", 20, "--out", out, *options)
+        done = command("evaluate", trained, "--episodes", 8, "--out", out, *options)
         assert done.returncode == 0, done.stderr
         (row,) = json.loads(out.read_text())
         assert row["mean"] > 1000

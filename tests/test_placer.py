@@ -124,7 +124,7 @@ def test_many_games_against_the_adversary_are_single_games(rules, shape, mode):
     theirs = SyncVectorEnv([lambda: SlidingEnv(**options)] * n, autoreset_mode=mode)
     assert np.array_equal(ours.reset(seed=5)[0], theirs.reset(seed=5)[0])
     rng = np.random.default_rng(0)
-    for _ in range(150):
+    for _ in range(80):
         actions = np.where(rng.random(n) < 0.8, ours.sample_legal_actions(), rng.integers(0, 4, n))
         one, other = ours.step(actions), theirs.step(actions)
         for mine, yours in zip(one[:4], other[:4], strict=True):

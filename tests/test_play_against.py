@@ -1,11 +1,11 @@
 """A person against an agent of tic-tac-toe."""
 
-import subprocess
-import sys
+import os
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from commands import command
 
 from baselines.play import episode_of, whispering
 from baselines.registry import player
@@ -80,13 +80,9 @@ def test_values_stand_below_the_board():
         (("--against", "random", "--env", "Tiles2048-v0"), "go with --hints"),
     ],
 )
-def test_the_command_answers_bad_input_with_one_line(arguments, message):
-    done = subprocess.run(
-        [sys.executable, "-m", "baselines", "play", *arguments],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
+def test_the_command_answers_bad_input_with_one_line(arguments, message, monkeypatch):
+    monkeypatch.setattr(os, "isatty", lambda _: False)
+    done = command("play", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

@@ -8,20 +8,16 @@ import sys
 
 import numpy as np
 import pytest
+from commands import command
 from interrupting import interrupted
 
 from baselines import load, runs
 from baselines.arrays import write_arrays
 
-COMMAND = (sys.executable, "-m", "baselines")
 
-
-def command(*arguments, **options):
+def in_a_process(*arguments):
     return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        **options,
+        [sys.executable, "-m", "baselines", *map(str, arguments)], capture_output=True, text=True
     )
 
 
@@ -114,7 +110,8 @@ def test_a_folder_is_evaluated_like_a_name(trained, tmp_path):
 
 def test_the_same_command_learns_the_same_table_in_another_process(trained, tmp_path):
     again = tmp_path / "again"
-    command("train", "qtable", "--games", 30_000, "--seed", 3, "--out", again)
+    done = in_a_process("train", "qtable", "--games", 30_000, "--seed", 3, "--out", again)
+    assert done.returncode == 0, done.stderr
     assert_same_state(trained, again)
 
 
@@ -130,12 +127,26 @@ def test_a_resumed_run_ends_where_a_longer_one_ends(trained, tmp_path):
     assert games == sorted(set(games))
 
 
+INTERRUPTED = ("train", "value_table", "--games", "20000", "--n-envs", "500", "--out")
+SHORT = ("train", "value_table", "--games", "3000", "--n-envs", "500", "--out")
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    found = {}
+    for name, options in (("long", INTERRUPTED), ("short", SHORT)):
+        assert command(*options, folder / name).returncode == 0
+        found[name] = contents(folder / name)
+    return found
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize(("name", "status"), [("SIGKILL", -9), ("SIGINT", 130), ("SIGTERM", 143)])
-def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(tmp_path, name, status):
-    options = ("train", "value_table", "--games", "20000", "--n-envs", "500", "--out")
-    whole, folder = tmp_path / "whole", tmp_path / "run"
-    assert command(*options, whole).returncode == 0
+def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(
+    uninterrupted, tmp_path, name, status
+):
+    options, folder = INTERRUPTED, tmp_path / "run"
     done = interrupted("baselines.tabular.value_table:ValueTable", 12, name, *options, folder)
     assert done.returncode == status, done.stderr
     # A signal that can be caught lets the iteration end and saves; a kill loses the last one.
@@ -143,15 +154,13 @@ def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(tmp_path, name,
     if name != "SIGKILL":
         assert "stopped after 6,000 games a side, --resume continues" in done.stderr
     assert command(*options, folder, "--resume").returncode == 0
-    assert contents(folder) == contents(whole)
+    assert contents(folder) == uninterrupted["long"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize(("name", "status"), [("SIGKILL", -9), ("SIGINT", 130), ("SIGTERM", 143)])
-def test_a_signal_in_the_last_iteration_loses_nothing(tmp_path, name, status):
-    options = ("train", "value_table", "--games", "3000", "--n-envs", "500", "--out")
-    whole, folder = tmp_path / "whole", tmp_path / "run"
-    assert command(*options, whole).returncode == 0
+def test_a_signal_in_the_last_iteration_loses_nothing(uninterrupted, tmp_path, name, status):
+    options, folder = SHORT, tmp_path / "run"
     learner = "baselines.tabular.value_table:ValueTable"
     done = interrupted(learner, 6, name, *options, folder)
     assert done.returncode == status, done.stderr
@@ -162,7 +171,7 @@ def test_a_signal_in_the_last_iteration_loses_nothing(tmp_path, name, status):
     allowed = command("evaluate", folder, "--exact", "--unfinished")
     assert "value_table, unfinished on TicTacToe-v0" in allowed.stdout
     assert command(*options, folder, "--resume").returncode == 0
-    assert contents(folder) == contents(whole)
+    assert contents(folder) == uninterrupted["short"]
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, monkeypatch):
@@ -380,6 +389,14 @@ def test_a_side_that_was_not_trained_is_refused(tmp_path):
     assert "was trained in TicTacToe-v0, not in Tiles2048-v0" in refused.stderr
 
 
+def test_a_mistake_ends_the_process_with_one_line(tmp_path):
+    done = in_a_process("train", "dqn", "--device", "cuda:99", "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: device is cuda:99, and torch finds")
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -439,6 +456,15 @@ class Mine(EpisodicLearner):
 GOOD = {"settings": "", "body": "", "weights": "np.zeros(3)", "update": "def update(self, e): ..."}
 
 
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """The file of a module that is found as in the folder where Python has been started."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path / "mine.py"
+    sys.modules.pop("mine", None)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -455,20 +481,19 @@ GOOD = {"settings": "", "body": "", "weights": "np.zeros(3)", "update": "def upd
         ),
     ],
 )
-def test_a_learner_that_cannot_be_trained_is_told_what_it_lacks(change, message, tmp_path):
-    (tmp_path / "mine.py").write_text(LEARNER.format(**GOOD | change))
-    done = command("train", "mine:Mine", "--games", "20", "--out", "run", cwd=tmp_path)
+def test_a_learner_that_cannot_be_trained_is_told_what_it_lacks(change, message, mine):
+    mine.write_text(LEARNER.format(**GOOD | change))
+    done = command("train", "mine:Mine", "--games", "20", "--out", "run")
     assert done.returncode == 2, done.stderr
     assert message in done.stderr
-    assert not (tmp_path / "run").exists()
+    assert not mine.with_name("run").exists()
 
 
-def test_a_learner_of_the_users_is_resumed_up_to_its_budget(tmp_path):
-    (tmp_path / "mine.py").write_text(LEARNER.format(**GOOD))
-    first = ("train", "mine:Mine", "--games", "40", "--out", "run")
-    done = command(*first, cwd=tmp_path)
+def test_a_learner_of_the_users_is_resumed_up_to_its_budget(mine):
+    mine.write_text(LEARNER.format(**GOOD))
+    done = in_a_process("train", "mine:Mine", "--games", "40", "--out", "run")
     assert done.returncode == 0, done.stderr
-    done = command("train", "mine:Mine", "--resume", "--out", "run", cwd=tmp_path)
+    done = command("train", "mine:Mine", "--resume", "--out", "run")
     assert done.returncode == 0, done.stderr
     assert "Mine has played 40 games: run" in done.stdout
-    assert state(tmp_path / "run")["iterations"] == 8
+    assert state(mine.with_name("run"))["iterations"] == 8

@@ -1,8 +1,6 @@
 """Training on Stable-Baselines3 as a run: resumed bit for bit, better than random play."""
 
 import inspect
-import subprocess
-import sys
 from functools import partial
 
 import gymnasium as gym
@@ -11,6 +9,7 @@ import powers3  # noqa: F401 # registers the game of powers of three
 import psutil
 import pytest
 import torch
+from commands import command
 from interrupting import interrupted
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
@@ -33,7 +32,7 @@ from baselines.task import Task
 
 SMALL = {
     **{"width": 8, "hidden": (8,), "n_envs": 16, "gradient_steps": 2, "batch_size": 16},
-    **{"learning_starts": 64, "buffer_size": 640, "reward_scale": 1 / 1024, "gamma": 0.999},
+    **{"learning_starts": 64, "buffer_size": 320, "reward_scale": 1 / 1024, "gamma": 0.999},
 }
 
 
@@ -70,18 +69,18 @@ def equal(one, other):
 def test_a_restored_learner_ends_where_the_other_ends(env_id, sides, make):
     env_kwargs = {} if sides else {"shape": (2, 3)}
     whole, again, other = (make(env_id, sides, seed, env_kwargs) for seed in (0, 0, 1))
-    for _ in range(6):
+    for _ in range(3):
         whole.learn()
     again.restore({name: array.copy() for name, array in whole.state_dict().items()})
     assert equal(whole, again)
-    for _ in range(6):
+    for _ in range(3):
         metrics, same = whole.learn(), again.learn()
     assert equal(whole, again)
     assert whole.games == again.games > 0
     assert whole.model._n_updates > 0
     del metrics["environment_share"], same["environment_share"]
     assert metrics == same
-    for _ in range(12):
+    for _ in range(6):
         other.learn()
     assert not equal(whole, other)
 
@@ -113,15 +112,11 @@ def test_what_others_draw_does_not_matter():
 def test_a_tiny_run_beats_random_play(tmp_path):
     folder = tmp_path / "run"
     arguments = [
-        *("train", "dqn", "--env-kwargs", '{"shape": [3, 3]}', "--games", "150"),
+        *("train", "dqn", "--env-kwargs", '{"shape": [3, 3]}', "--games", "100"),
         *("--width", "32", "--hidden", "32", "--learning-starts", "1000", "--n-envs", "16"),
         *("--gradient-steps", "1", "--target-update-interval", "1000", "--learning-rate", "2e-3"),
     ]
-    done = subprocess.run(
-        [sys.executable, "-m", "baselines", *arguments, "--out", folder],
-        capture_output=True,
-        text=True,
-    )
+    done = command(*arguments, "--out", folder)
     assert done.returncode == 0, done.stderr
     assert "greedy_mean" in done.stderr
     trained = load_player(folder)
@@ -156,8 +151,7 @@ def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(tmp_path):
     assert done.returncode == -9, done.stderr
     assert runs.read_checkpoint(cut)["iterations"] == 2
     for folder, how in ((cut, ["--resume"]), (whole, [])):
-        command = [sys.executable, "-m", "baselines", *map(str, arguments), "--out", folder, *how]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = command(*arguments, "--out", folder, *how)
         assert done.returncode == 0, done.stderr
     one, other = runs.read_checkpoint(cut), runs.read_checkpoint(whole)
     assert one["iterations"] == other["iterations"] > 3

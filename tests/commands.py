@@ -1,0 +1,31 @@
+"""Runs commands in this process, which need not import anything again."""
+
+import io
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
+from subprocess import CompletedProcess
+from unittest import mock
+
+from tile_envs import modules
+
+
+def command(*arguments, module="baselines"):
+    """Do as `python -m baselines`, or another module; return its status and what it printed."""
+    main = import_module(f"{module}.__main__").main
+    words = [*map(str, arguments)]
+    out, err = io.StringIO(), io.StringIO()
+    named = modules.NAMED[:]
+    modules.NAMED.clear()  # no module has been named when a process begins
+    try:
+        with (
+            mock.patch.object(sys, "argv", [module, *words]),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            status = main() or 0
+    except SystemExit as end:
+        status = end.code or 0
+    finally:
+        modules.NAMED[:] = named
+    return CompletedProcess(words, status, out.getvalue(), err.getvalue())
