@@ -31,6 +31,7 @@ from baselines.watching.film import FRAMES, write_gif, write_mp4
 from baselines.watching.page import write_page
 from tile_envs.checks import checked_count, checked_seed
 from tile_envs.extras import extra
+from tile_envs.files import checked_file
 from tile_envs.modules import import_named
 from tile_envs.playthrough import imported
 
@@ -254,7 +255,7 @@ def watch(
     env: str | None = None,
     env_kwargs: EnvOptions | None = None,
     search: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     speed: float = 4.0,
     frames: int = FRAMES,
     window: bool = False,
@@ -274,7 +275,8 @@ def watch(
         env: The environment's id (Tiles2048-v0, or the one that the agent was trained in).
         env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
         search: The depth of a search with the values of a trained agent, in moves.
-        seed: The seed of a list of games, as `evaluate` plays it; the first one is shown.
+        seed: The seed of a list of games, as `evaluate` plays it; the first one is shown (0 if not
+            given).
         speed: Moves a second.
         frames: The most positions in a film, spread over all moves; `speed` is then positions a
             second.
@@ -288,7 +290,7 @@ def watch(
     checked_count(frames, "frames")
     files = _given(gif=gif, mp4=mp4, html=html)
     for suffix, path in files.items():
-        watching.checked_file(path, f".{suffix}")
+        checked_file(path, [f".{suffix}"], f"--{suffix} is")
     if files and window:
         raise ValueError("give either --window or a file to write, not both.")
     games = watching.games_of(agent, env, env_kwargs or {}, search, seed)
@@ -327,7 +329,7 @@ def record(
     """
     checked_count(episodes, "episodes")
     found = player(agent, env, env_kwargs or {}, checked_seed(seed))
-    record_games(found.agent, found.task, episodes, seed, out)
+    record_games(found.agent, found.task, episodes, seed, out, found.name)
 
 
 def plot(

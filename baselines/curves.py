@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from baselines import runs
 from baselines.figures import drawn, styled
 from tile_envs.checks import checked_choice
-from tile_envs.files import write_file
+from tile_envs.files import checked_file, write_file
 
 Floats = NDArray[np.float64]
 
@@ -74,10 +74,7 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
             column.
     """
     checked_choice(against, "against", tuple(AXES))
-    if out.suffix not in SUFFIXES:
-        raise ValueError(f"a picture is written to {' or '.join(SUFFIXES)} files, got {out}.")
-    if not out.resolve().parent.is_dir():
-        raise ValueError(f"the folder of {out} does not exist: make it first.")
+    checked_file(out, SUFFIXES, "a picture is")
     if not folders:
         raise ValueError("plot needs the folder of a run, such as runs/*.")
     folders = [folder for folder in folders if _is_run(folder)] or folders

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import tile_envs  # noqa: F401 # registers the games
 from baselines.checks import check_batch
-from baselines.progress import Playing
+from baselines.playing import Playing
 from baselines.rows import Row, histogram
 from baselines.seeds import Use, game_seeds
 from tile_envs.agents import Agent, ask

@@ -106,7 +106,7 @@ def _check_others(folder: Path, task: Task) -> None:
         print(f"{folder} holds {counted(len(paths), 'game')} already; the same seed's are replaced")
 
 
-def record(agent: Agent, task: Task, games: int, seed: int, folder: Path) -> None:
+def record(agent: Agent, task: Task, games: int, seed: int, folder: Path, name: str = "") -> None:
     """Let an agent play, and write each game to a file of its own in a folder.
 
     No game is one of an evaluation, so that what learns from them can be evaluated with any seed.
@@ -117,6 +117,7 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path) -> Non
         games: Number of games.
         seed: Seed of the games.
         folder: Where the replays are written.
+        name: The agent's name, which they tell.
 
     Raises:
         ValueError: If the folder holds a run or games of another task, or another process writes to
@@ -141,7 +142,7 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path) -> Non
                 )
                 episode_start = np.zeros(1, np.bool_)
                 playthrough.play(int(actions[0]))
-            write(replay_of(playthrough), folder / f"{seed}-{number}.json")
+            write(replay_of(playthrough, name), folder / f"{seed}-{number}.json")
     print(
         f"wrote {counted(games, 'game')} to {folder}; python -m baselines watch {folder} shows them"
     )

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.files import write_file
+from tile_envs.files import checked_file, write_file
+from tile_envs.words import figure
 
 Row = dict[str, Any]
 
@@ -21,8 +22,7 @@ SUFFIXES = (".csv", ".json")
 
 def block(row: Row) -> str:
     """Return a row as text: the block of results that the field compares."""
-    options = [f"{key}={value}" for key, value in row["env_kwargs"].items()]
-    head = [f"{row['agent']} on {row['env']}", *options]
+    head = [f"{row['agent']} on {row['env']}", *_options(row)]
     if "worst" in row:
         worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
         return f"{', '.join(head)}, exactly\n{_shares(row)}\n  against every opponent: {worst}"
@@ -37,12 +37,11 @@ def block(row: Row) -> str:
     head += [f"{row['episodes']:,} games", f"seed {row['seed']}"]
     interval = ""
     if row["low"] is not None:
-        interval = f"   95 % interval {_figure(row['low'])} to {_figure(row['high'])}"
+        interval = f"   95 % interval {figure(row['low'])} to {figure(row['high'])}"
     lines = [
         ", ".join(head),
-        f"  mean    {_figure(row['mean'])}{interval}",
-        f"  median  {_figure(row['median'])}   "
-        f"min {_figure(row['min'])}   max {_figure(row['max'])}",
+        f"  mean    {figure(row['mean'])}{interval}",
+        f"  median  {figure(row['median'])}   min {figure(row['min'])}   max {figure(row['max'])}",
         f"  moves   {row['moves_per_second']:,} a second",
     ]
     if "win" in row:
@@ -67,16 +66,19 @@ def comparison(rows: Sequence[Row]) -> str:
         for row in sorted(of_env, key=lambda row: -row["mean"]):
             interval = ""
             if row["low"] is not None:
-                interval = f"{_figure(row['low'])} to {_figure(row['high'])}"
-            figures = (_figure(row["mean"]), interval, _figure(row["median"]), _figure(row["max"]))
+                interval = f"{figure(row['low'])} to {figure(row['high'])}"
+            cells = (figure(row["mean"]), interval, figure(row["median"]), figure(row["max"]))
             speed = f"{row['moves_per_second']:,}"
-            lines.append("  " + _played(row).ljust(width) + _aligned((*figures, speed)))
+            lines.append("  " + _played(row).ljust(width) + _aligned((*cells, speed)))
     return "\n".join(lines)
 
 
 def _played(row: Row) -> str:
-    options = [f"{key}={value}" for key, value in row["env_kwargs"].items()]
-    return ", ".join([row["agent"], *options])
+    return ", ".join([row["agent"], *_options(row)])
+
+
+def _options(row: Row) -> list[str]:
+    return [f"{key}={value}" for key, value in row["env_kwargs"].items()]
 
 
 def _aligned(cells: Sequence[str]) -> str:
@@ -98,11 +100,6 @@ def _reach_lines(reach: Mapping[int, float]) -> list[str]:
     return lines
 
 
-def _figure(value: float) -> str:
-    """Return a score as text, with decimals where it is small."""
-    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:,.3g}"
-
-
 def histogram(returns: NDArray[np.float64], width: int) -> dict[int, int]:
     """Count games by score: the count of each bin, by its lower end, a multiple of `width`."""
     begins, counts = np.unique(returns // width * width, return_counts=True)
@@ -110,16 +107,8 @@ def histogram(returns: NDArray[np.float64], width: int) -> dict[int, int]:
 
 
 def checked_path(path: Path) -> Path:
-    """Return a path that rows can be written to.
-
-    Raises:
-        ValueError: If its suffix says neither `.csv` nor `.json`, or its folder does not exist.
-    """
-    if path.suffix not in SUFFIXES:
-        raise ValueError(f"rows are written to {' or '.join(SUFFIXES)} files, got {path}.")
-    if not path.resolve().parent.is_dir():
-        raise ValueError(f"the folder of {path} does not exist: make it first.")
-    return path
+    """Return a path that rows can be written to; see `checked_file`."""
+    return checked_file(path, SUFFIXES, "rows are")
 
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:

@@ -85,6 +85,7 @@ def command(name: str, arguments: Sequence[str]) -> None:
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     first.add_argument("--env", default=usual_env(name))
     first.add_argument("--preset")
+    first.add_argument("--side", default=BOTH)
     first.add_argument("--seed", default=str(Options.seed))
     first.add_argument("--out", type=Path)
     first.add_argument("--resume", action="store_true")
@@ -98,7 +99,7 @@ def command(name: str, arguments: Sequence[str]) -> None:
     if asked.resume:
         folder = asked.out or _usual_folder(name, env_id, asked.seed)
         defaults = _as_begun(name, folder, defaults)
-    kind: Any = Options if Task.of(env_id).game.sides else OneSided
+    kind: Any = Options if Task.of(env_id, side=asked.side).game.sides else OneSided
     options = tyro.cli(
         tyro.conf.OmitArgPrefixes[kind[found.Settings]],  # type: ignore[misc]
         args=list(arguments),

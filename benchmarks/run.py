@@ -10,12 +10,14 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from baselines.line import Line, duration, time_left
 from baselines.lock import held
-from baselines.progress import Line, duration, figure, time_left
 from benchmarks.jobs import Job, Wanted, is_current, jobs_of
 from benchmarks.kinds import Experiment, Measure, minutes_of
 from benchmarks.making import Outcome, Policies, outcome_of
 from benchmarks.results import VERSION, Row, add, key_of, read
+from tile_envs.files import check_writable
+from tile_envs.words import figure
 
 Experiments = Sequence[Experiment | Measure]
 
@@ -101,10 +103,13 @@ def run(
 
     Raises:
         KeyboardInterrupt: If it is interrupted; what was made before is written.
+        OSError: If one of the folders cannot be written to.
         RuntimeError: If a row could not be made; the others are made, and its own says why.
         ValueError: If another process makes rows of one of these tables.
     """
-    results.mkdir(parents=True, exist_ok=True)
+    for folder in (results, runs):
+        folder.mkdir(parents=True, exist_ok=True)
+        check_writable(folder)  # before hours of training
     with ExitStack() as locks:
         for table in sorted({each.table for each in chosen}):
             path = results / f"{table}.lock"

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -397,6 +398,14 @@ def test_one_process_at_a_time_makes_the_rows_of_a_table(tmp_path):
         run_small(tmp_path, EXACT)
     run_small(tmp_path, EXACT)
     assert not list((tmp_path / "results").glob("*.lock"))
+
+
+@pytest.mark.parametrize("place", ["results", "runs"])
+def test_folders_that_cannot_be_written_to_are_refused_before_anything_is_made(place, tmp_path):
+    folders = {"results": tmp_path / "results", "runs": tmp_path / "runs", place: Path("/proc")}
+    with pytest.raises(OSError, match="nothing can be written to /proc"):
+        run((PLAYED,), (PLAYED,), **folders)
+    assert not list(tmp_path.rglob("*.csv"))
 
 
 def test_rows_of_an_earlier_version_are_made_again(tmp_path):

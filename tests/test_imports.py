@@ -83,7 +83,12 @@ def test_agents_are_given_games_never_environments():
 
 def test_the_evaluation_knows_no_agents():
     ours = [to for to in ARROWS["baselines.evaluation"] if to.startswith("baselines.")]
-    assert sorted(ours) == ["baselines.checks", "baselines.rows", "baselines.seeds"]
+    assert sorted(ours) == [
+        "baselines.checks",
+        "baselines.playing",
+        "baselines.rows",
+        "baselines.seeds",
+    ]
 
 
 def test_numba_is_imported_for_compiled_engines_only():

@@ -7,7 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from baselines.progress import Playing, Progress, fitting, in_text
+from baselines.line import fitting
+from baselines.playing import Playing
+from baselines.progress import Progress, in_text
 from baselines.runs import Budget
 
 
@@ -38,7 +40,7 @@ def test_a_budget_in_games_is_shown_in_games(capsys):
 
 
 def test_the_line_is_drawn_again_while_nothing_is_told(capsys, monkeypatch):
-    monkeypatch.setattr("baselines.progress.REFRESH_SECONDS", 0.05)
+    monkeypatch.setattr("baselines.line.REFRESH_SECONDS", 0.05)
     with Progress("n", Budget(1000, minutes=0.05), games=0, seconds=0):
         time.sleep(0.5)
     starting = re.findall(r"n: (\d+)% of 0.05 minutes, starting", capsys.readouterr().err)
@@ -72,7 +74,7 @@ def test_tests_and_saving_are_shown_and_counted_apart(capsys, monkeypatch):
 
 def test_the_time_that_games_take_is_told_once_some_have_ended(monkeypatch, capsys):
     now = [0.0]
-    monkeypatch.setattr("baselines.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("baselines.playing.time.monotonic", lambda: now[0])
     lengths = np.random.default_rng(0).rayleigh(1000, 400)  # all are played side by side
     last = ""
     with Playing("n", 400) as line:

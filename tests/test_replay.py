@@ -99,6 +99,12 @@ def test_render_modes_are_not_kept():
     assert replay_of(Playthrough(env, 0)).options == {"shape": (3, 3)}
 
 
+def test_a_file_may_name_its_player(tmp_path):
+    game = played("Tiles2048-v0", {}, 0, n_actions=3)
+    write(replay_of(game, "ntuple"), tmp_path / "game.json")
+    assert read(tmp_path / "game.json").player == "ntuple"
+
+
 def test_an_opponent_without_a_name_cannot_be_written(tmp_path):
     class Friend:
         def predict(self, observation, action_masks):
@@ -124,6 +130,9 @@ BAD = {
     "id no string": ({"env": 2048}, '"env" must be a string, got 2048'),
     "unknown option": ({"options": {"size": 4}}, "'size' of TicTacToe-v0.*'opponent'"),
     "render mode": ({"options": {"render_mode": "human"}}, "'render_mode'"),
+    "newer version": ({"version": "99.1.0"}, r"written by version 99\.1\.0 .* update the package"),
+    "no version": ({"version": "new"}, '"version" must be numbers .* got .new.'),
+    "player no name": ({"player": 3}, '"player" must be a string, got 3'),
     "bad option": ({"options": {"side": "Z"}}, "side must be .*'Z'"),
     "options no object": ({"options": 3}, '"options" must be an object, got 3'),
     "bad board": ({"reset": {"board": [[1]]}}, r"board must have shape .*got \(1, 1\)"),

@@ -113,6 +113,8 @@ def test_a_game_is_shown_with_what_the_agent_thinks(monkeypatch):
         *(f"move {n} · 1000 moves/s" for n in (0, 1, 2)),
         "move 1 · paused",
     ]
+    marked = [re.search(r"\[(\w+) ", view.words)[1] for view in script.views]
+    assert marked[3] == marked[1]  # the move that follows, after going back, too
     for view in script.views:
         assert re.search(r"optimal, value: .*up", view.words)
         assert "exact, expected score" in view.words
@@ -121,13 +123,16 @@ def test_a_game_is_shown_with_what_the_agent_thinks(monkeypatch):
 
 def test_games_of_a_folder_are_shown_one_after_the_other(tmp_path, monkeypatch):
     typed(monkeypatch, "record", "random", "--out", tmp_path, "--episodes", 3)
-    found = games_of(str(tmp_path), None, {}, None, 0)
+    found = games_of(str(tmp_path), None, {}, None, None)
     assert [type(each) for each in found] == [Recorded] * 3
     script = Script("n", "n", "n", "q")
     monkeypatch.setattr("baselines.watching.watch.opened", lambda *_: nullcontext(script))
     show(found, 4.0, window=False)
     assert len(script.views) == 4  # there is nothing after the last one
     assert re.match(r"move 0 of \d+ · 4 moves/s", script.views[0].words)
+    assert found[0].title == "random, 0-0"
+    with pytest.raises(ValueError, match="--search or --seed with them"):
+        games_of(str(tmp_path), None, {}, None, 3)
 
 
 def test_films_are_written_without_a_terminal(tmp_path, monkeypatch, capsys):
@@ -203,7 +208,7 @@ def test_names_in_a_page_are_no_code(tmp_path):
     [
         (["nobody"], "there is no agent 'nobody'"),
         (["greedy"], "this needs a terminal"),
-        (["greedy", "--html", "x.htm"], "--html writes a .html file, got x.htm"),
+        (["greedy", "--html", "x.htm"], "--html is written to .html files, got x.htm"),
         (["greedy", "--gif", "no/x.gif"], "the folder of no/x.gif does not exist"),
         (["greedy", "--speed", "0"], "speed must be above 0"),
         (["greedy", "--speed", "51", "--gif", "x.gif"], "at most 50 positions a second, got 51"),
@@ -342,7 +347,7 @@ def test_a_page_of_tic_tac_toe_and_of_several_games(opened, tmp_path):
         while not playthrough.position.over:
             playthrough.play(int(playthrough.position.info["action_mask"].argmax()))
         write(replay_of(playthrough), tmp_path / f"{seed}.json")
-    games = games_of(str(tmp_path), None, {}, None, 0)
+    games = games_of(str(tmp_path), None, {}, None, None)
     page = opened(games, color_scheme="dark", viewport={"width": 390, "height": 800})
     assert page.text_content("#score") == "X to play"
     assert "exact, with perfect play" in page.text_content("#thoughts")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,3 +41,38 @@ def sweep(folder: Path) -> None:
     """Remove what processes that were killed have left in a folder that nobody else writes to."""
     for left in folder.glob(f"*{PART}"):
         left.unlink(missing_ok=True)
+
+
+def checked_file(path: Path, suffixes: Sequence[str], what: str) -> Path:
+    """Return a path that a file can be written to, before there is something to write.
+
+    Args:
+        path: The file.
+        suffixes: The suffixes that it may have.
+        what: What is written, for the error, such as "a picture is".
+
+    Raises:
+        ValueError: If it has another suffix, or its folder does not exist.
+        OSError: If nothing can be written to its folder.
+    """
+    if path.suffix not in suffixes:
+        raise ValueError(f"{what} written to {' or '.join(suffixes)} files, got {path}.")
+    if not path.resolve().parent.is_dir():
+        raise ValueError(f"the folder of {path} does not exist: make it first.")
+    check_writable(path.resolve().parent)
+    return path
+
+
+def check_writable(folder: Path) -> None:
+    """Check that files can be written to a folder.
+
+    Raises:
+        OSError: If they cannot.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OSError(
+            f"nothing can be written to {folder} ({error.strerror}): give another folder."
+        ) from None

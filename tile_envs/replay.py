@@ -9,7 +9,8 @@
       "actions": [4, 0, 5]
     }
 
-A game that began with a given board has `"reset": {"board": …, "score": …}` as well.
+A game that began with a given board has `"reset": {"board": …, "score": …}` as well; one that an
+agent has played may name it, `"player": "ntuple"`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ ENTRIES: dict[str, type] = {
     "reset": dict,
     "seed": int,
     "actions": list,
+    "player": str,
 }
+OPTIONAL = ("reset", "player")
 JSON_NAMES = {str: "a string", dict: "an object", int: "an integer", list: "a list of integers"}
 
 
@@ -53,6 +56,7 @@ class Replay:
         options: What `gym.make` was given.
         reset: The reset options, if the game began with a given board.
         version: The version of this package that the game was played with.
+        player: Who has played it, if that is told.
     """
 
     env: str
@@ -61,17 +65,24 @@ class Replay:
     options: Mapping[str, Any] = field(default_factory=dict)
     reset: Mapping[str, Any] = field(default_factory=dict)
     version: str = __version__
+    player: str = ""
 
     def action(self, n: int) -> int | None:
         """Return the action after n others; None after the last one."""
         return self.actions[n] if n < len(self.actions) else None
 
 
-def replay_of(game: Playthrough) -> Replay:
-    """Return a game so far as data.  Its environment must be from `gymnasium.make`."""
+def replay_of(game: Playthrough, player: str = "") -> Replay:
+    """Return a game so far as data.
+
+    Args:
+        game: The game; its environment must be from `gymnasium.make`.
+        player: Who plays it.
+    """
     options = given_options(game.env)
     assert game.env.spec
-    return Replay(game.env.spec.id, game.seed, tuple(game.actions), options, game.reset)
+    actions = tuple(game.actions)
+    return Replay(game.env.spec.id, game.seed, actions, options, game.reset, player=player)
 
 
 def begin(replay: Replay) -> Playthrough:
@@ -119,6 +130,7 @@ def write(replay: Replay, path: str | os.PathLike[str]) -> None:
         **({"reset": replay.reset} if replay.reset else {}),
         "seed": replay.seed,
         "actions": replay.actions,
+        **({"player": replay.player} if replay.player else {}),
     }
     lines = [f'  "{name}": {json.dumps(entry, default=_plain)}' for name, entry in entries.items()]
     write_file(Path(path), ("{\n" + ",\n".join(lines) + "\n}\n").encode())
@@ -159,8 +171,13 @@ def _checked(entries: Any) -> Replay:
             kind = JSON_NAMES[ENTRIES[name]]
             raise ValueError(f'"{name}" must be {kind}, got {brief(value)}.')
     for name in ENTRIES:
-        if name not in entries and name != "reset":
+        if name not in entries and name not in OPTIONAL:
             raise ValueError(f'"{name}" is missing.')
+    if _order(entries["version"]) > _order(__version__):
+        raise ValueError(
+            f"it was written by version {entries['version']} of tile-envs, and this is "
+            f"{__version__}: update the package."
+        )
     for n, action in enumerate(entries["actions"], 1):
         if as_integer(action) is None:
             place = f"action {n} of {len(entries['actions'])}"
@@ -172,7 +189,20 @@ def _checked(entries: Any) -> Replay:
         entries["options"],
         entries.get("reset", {}),
         entries["version"],
+        entries.get("player", ""),
     )
+
+
+def _order(version: str) -> list[int]:
+    """Return what orders versions.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    parts = version.split(".")
+    if not all(part.isdecimal() for part in parts):
+        raise ValueError(f'"version" must be numbers with dots between, got {brief(version)}.')
+    return [int(part) for part in parts]
 
 
 def _plain(value: object) -> object:

@@ -1,4 +1,4 @@
-"""How numbers of things are written."""
+"""How numbers are written, for people."""
 
 from __future__ import annotations
 
@@ -10,3 +10,12 @@ def counted(n: int, thing: str) -> str:
     ('1 move', '1,234 moves')
     """
     return f"{n:,} {thing}{'s' * (n != 1)}"
+
+
+def figure(value: float) -> str:
+    """Return a number with separators, and with decimals where it is small.
+
+    >>> figure(38390.4), figure(999.7), figure(12.0), figure(0.7213)
+    ('38,390', '1,000', '12', '0.721')
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines import progress
 from tile_envs.agents import Agent
 from tile_envs.game import Game
 from tile_envs.playthrough import Position
@@ -17,6 +16,7 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import ACTIONS
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELL_NAMES, SIDE, afterstates, encode_seen, solve
+from tile_envs.words import figure
 
 Values = NDArray[np.float64]
 
@@ -125,7 +125,7 @@ def in_words(thoughts: Sequence[Thought], game: Game, chosen: int | None = None)
     for thought in thoughts:
         words = []
         for action, name in enumerate(action_names(game)):
-            text = f"{name} {figure(thought.values[action])}"
+            text = f"{name} {in_text(thought.values[action])}"
             words.append(f"[{text}]" if action == chosen else text)
         if isinstance(game, TicTacToe):
             cells = [word.center(CELL_WIDTH) for word in words]
@@ -141,8 +141,6 @@ def action_names(game: Game) -> tuple[str, ...]:
     return CELL_NAMES if isinstance(game, TicTacToe) else tuple(ACTIONS)
 
 
-def figure(value: float) -> str:
+def in_text(value: float) -> str:
     """Return a value in few digits, and a hyphen for none: the pictures' font has no dash."""
-    if not math.isfinite(value):
-        return "-"
-    return progress.figure(value)
+    return figure(value) if math.isfinite(value) else "-"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def games_of(
     env: str | None,
     env_kwargs: Mapping[str, Any],
     search: int | None,
-    seed: int,
+    seed: int | None,
 ) -> Sequence[Watched]:
     """Return what is to be watched: a game that an agent plays, or recorded ones.
 
@@ -42,13 +43,14 @@ def games_of(
     path = Path(name)
     is_run = (path / CONFIG).exists()
     if name not in AGENTS and not is_run and (path.is_dir() or path.suffix == ".json"):
-        if env or env_kwargs or search is not None:
+        if env or env_kwargs or search is not None or seed is not None:
             raise ValueError(
                 f"{path} holds recorded games, which know what they are: give no --env, "
-                "--env-kwargs or --search with them."
+                "--env-kwargs, --search or --seed with them."
             )
         return recorded(path)
-    found = player(name, env, env_kwargs, checked_seed(seed))
+    seed = checked_seed(0 if seed is None else seed)
+    found = player(name, env, env_kwargs, seed)
     if search is not None:
         found = searching(found, search, {})
     sides = found.sides_to_evaluate(None, exact=False)
@@ -65,24 +67,16 @@ def show(games: Sequence[Watched], speed: float, window: bool) -> None:
         for n, each in enumerate(games, 1):
             game, others = each.playthrough, n < len(games)
             controls = controls_of(game.env, person=False)
-            shown = Whispering(controls, each.thinker, game.env.game)
+            shown = Whispering(controls, each.thinker, game.env.game, partial(_next, each))
             if not watch(
                 game, each.action, screen, speed, controls=shown, end=each.end, others=others
             ):
                 return
 
 
-def checked_file(path: Path, suffix: str) -> Path:
-    """Return a path that a file of this suffix can be written to.
-
-    Raises:
-        ValueError: If it has another suffix, or its folder does not exist.
-    """
-    if path.suffix != suffix:
-        raise ValueError(f"--{suffix[1:]} writes a {suffix} file, got {path}.")
-    if not path.resolve().parent.is_dir():
-        raise ValueError(f"the folder of {path} does not exist: make it first.")
-    return path
+def _next(watched: Watched) -> int | None:
+    """Return the action that follows, wherever the person has gone back to."""
+    return watched.action(len(watched.playthrough.actions))
 
 
 class Whispering(Controls):
@@ -92,11 +86,19 @@ class Whispering(Controls):
         controls: The controls.
         thinker: Says what is thought.
         game: The game.
+        chosen: Returns the action that is played next, which is marked; None if that is unknown.
     """
 
-    def __init__(self, controls: Controls, thinker: Thinker, game: Any) -> None:
+    def __init__(
+        self,
+        controls: Controls,
+        thinker: Thinker,
+        game: Any,
+        chosen: Callable[[], int | None] = lambda: None,
+    ) -> None:
         self.keys = controls.keys
         self._controls, self._thinker, self._game = controls, thinker, game
+        self._chosen = chosen
 
     def action(self, key: Key) -> int | None:
         """Return what a key plays."""
@@ -104,7 +106,7 @@ class Whispering(Controls):
 
     def words(self, position: Position) -> str:
         """Return what there is to say, and what is thought of the moves."""
-        thoughts = in_words(self._thinker.of(position), self._game)
+        thoughts = in_words(self._thinker.of(position), self._game, self._chosen())
         return "\n".join([self._controls.words(position), *thoughts])
 
     def text(self, position: Position, colours: bool) -> str:

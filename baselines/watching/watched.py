@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from tile_envs.agents import ask
 from tile_envs.playthrough import Playthrough, make
 
 
-class Watched:
+class Watched(ABC):
     """A game that goes on as long as it is asked for its next action.
 
     Attributes:
@@ -34,9 +35,9 @@ class Watched:
         self.playthrough, self.title, self.about = playthrough, title, about
         self.thinker, self.end = thinker, end
 
+    @abstractmethod
     def action(self, n: int) -> int | None:
         """Return the action after n moves; None at the end of the game."""
-        raise NotImplementedError
 
     def play_on(self, progress: str | None = None) -> Playthrough:
         """Play the game to its end, under a progress bar of this name if one is given."""
@@ -98,7 +99,8 @@ class Recorded(Watched):
         playthrough = replay.begin(self._replay)
         thinker = Thinker(playthrough.env.game, None, "")
         about = _about(self._replay.env, self._replay.options, self._replay.seed)
-        super().__init__(playthrough, path.stem, about, thinker, len(self._replay.actions))
+        who = f"{self._replay.player}, {path.stem}" if self._replay.player else path.stem
+        super().__init__(playthrough, who, about, thinker, len(self._replay.actions))
 
     def action(self, n: int) -> int | None:
         """Return the action after n moves; None at the end of the game."""
