@@ -319,7 +319,14 @@ def test_the_short_list_prints_its_results_beside_the_published_ones(tmp_path, m
 # The rows, each kind in small
 
 
-@pytest.mark.parametrize("each", SMALL, ids=lambda each: f"{each.table}, {each.label}")
+@pytest.mark.parametrize(
+    "each",
+    [
+        pytest.param(each, marks=[pytest.mark.slow] if each.label == "start-up" else [])
+        for each in SMALL
+    ],
+    ids=lambda each: f"{each.table}, {each.label}",
+)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_an_experiment_makes_its_rows_once(each, tmp_path, monkeypatch):
     run_small(tmp_path, each)
