@@ -169,6 +169,8 @@ SPEEDS = (
         },
     ),
 )
+FROM_OUTSIDE = ("start-up", "n-tuple networks")
+"""Measures that start a dozen processes."""
 EXACTLY = (GREEDY_EXACTLY, LEARNER_EXACTLY, ADVERSARY)
 SMALL = (PLAYED, EXACT, *PAIRINGS, NTUPLE, DEEP, RECIPE, *EXACTLY, *SPEEDS)
 
@@ -322,7 +324,7 @@ def test_the_short_list_prints_its_results_beside_the_published_ones(tmp_path, m
 @pytest.mark.parametrize(
     "each",
     [
-        pytest.param(each, marks=[pytest.mark.slow] if each.label == "start-up" else [])
+        pytest.param(each, marks=[pytest.mark.slow] if each.label in FROM_OUTSIDE else [])
         for each in SMALL
     ],
     ids=lambda each: f"{each.table}, {each.label}",

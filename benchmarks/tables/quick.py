@@ -8,16 +8,13 @@ from collections.abc import Callable, Sequence
 from baselines.task import Task
 from benchmarks.published import Figure, best, figures
 from benchmarks.tables.committed import Committed, Row
+from benchmarks.tables.headline import KINDS
 from benchmarks.tables.markdown import Line, mean, millions, number, ply
 from benchmarks.tables.small_boards import board_of
 from benchmarks.tables.speeds import STEPS, named
+from benchmarks.tables.strength import ITERATION_GAMES
 
-PUBLISHED = {
-    ("ntuple", "Tiles2048-v0"): "ntuple",
-    ("ntuple", "Tiles2584-v0"): "fibonacci",
-    ("deep", "Tiles2048-v0"): "deep",
-}
-"""By table and environment, the list of published results that are compared with."""
+PUBLISHED = {(table, env): published for env, _, table, published in KINDS}
 GAP = "  "
 
 
@@ -57,7 +54,7 @@ def _budget(figure: Figure) -> str:
     depth = f"{figure['depth']}-ply" if str(figure.get("depth", "")).isdigit() else ""
     budget = str(figure.get("budget", ""))
     if "iterations" in figure:
-        budget = f"{20 * int(figure['iterations']):,} games"
+        budget = f"{ITERATION_GAMES * int(figure['iterations']):,} games"
     words = ", ".join(filter(None, (budget, depth)))
     return f" ({words})" if words else ""
 
