@@ -35,7 +35,7 @@ RESAMPLES = 2000
 """Bootstrap resamples of an interval."""
 
 
-Progress = Callable[[int, int, float], object]
+Told = Callable[[int, int, float], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ def play(
     episodes: int = 1000,
     seed: int = 0,
     deterministic: bool = True,
-    progress: Progress = lambda ended, moves, squares: None,
+    progress: Told = lambda ended, moves, squares: None,
     use: Use = "evaluation",
 ) -> Record:
     """Let an agent play a fixed list of games.

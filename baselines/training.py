@@ -14,11 +14,11 @@ from typing import Any, Generic, TypeVar
 import tyro
 
 from baselines import runs
+from baselines.after_training import closing_text
 from baselines.command_line import Interrupted
 from baselines.evaluation import play
 from baselines.exact.tictactoe import side_shares
 from baselines.hyperparams import presets_of, tuned
-from baselines.last_words import last_words
 from baselines.learner import Learner, Metrics, check_state, settings_of
 from baselines.lock import locked
 from baselines.loop import train
@@ -108,7 +108,7 @@ def command(name: str, arguments: Sequence[str]) -> None:
         description=_description(name, found),
     )
     folder = run(name, options)
-    print(f"\n{last_words(folder)}")
+    print(f"\n{closing_text(folder)}")
 
 
 def _description(name: str, found: type[Learner]) -> str:

@@ -32,7 +32,7 @@ Policies = dict[tuple[str, str], Policy]
 """The policies of agents, by label and side: every agent of a table of pairings needs them all."""
 
 
-class Outcome(NamedTuple):
+class JobResult(NamedTuple):
     """What has become of a job.
 
     Attributes:
@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
     error: str = ""
 
 
-def outcome_of(job: Job, runs: Path, policies: Policies) -> Outcome:
+def result_of(job: Job, runs: Path, policies: Policies) -> JobResult:
     """Make the rows of a job, quietly.
 
     Args:
@@ -60,15 +60,15 @@ def outcome_of(job: Job, runs: Path, policies: Policies) -> Outcome:
     said = io.StringIO()
     try:
         with redirect_stdout(said), redirect_stderr(said):
-            return Outcome(job, _made(job, runs, policies))
+            return JobResult(job, _made(job, runs, policies))
     except Exception as error:  # hours of other jobs must not be lost
         return failed(job, error)
 
 
-def failed(job: Job, error: Exception) -> Outcome:
-    """Return the outcome of a job that an error has ended."""
+def failed(job: Job, error: Exception) -> JobResult:
+    """Return the result of a job that an error has ended."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
-    return Outcome(job, [name | {"error": text} for name in job.names], text)
+    return JobResult(job, [name | {"error": text} for name in job.names], text)
 
 
 def _made(job: Job, runs: Path, policies: Policies) -> list[Row]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.jobs import Job
 from benchmarks.kinds import Measure
-from benchmarks.making import Outcome, failed, outcome_of
+from benchmarks.making import JobResult, failed, result_of
 from benchmarks.run import Executor, Run
 from benchmarks.trained import folders_of, settings_of
 from tile_envs.extras import extra
@@ -75,7 +75,7 @@ def _knock(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()
 
 
-def _do(jobs: Sequence[Job], runs: Path, line: Run) -> Iterator[Outcome]:
+def _do(jobs: Sequence[Job], runs: Path, line: Run) -> Iterator[JobResult]:
     import ray
 
     last: dict[Path, Any] = {}  # for each training run, the task that goes on with it last
@@ -83,7 +83,7 @@ def _do(jobs: Sequence[Job], runs: Path, line: Run) -> Iterator[Outcome]:
     try:
         for job in jobs:
             before = [last[folder] for folder in folders_of(job, runs) if folder in last]
-            task = ray.remote(_outcome).options(
+            task = ray.remote(_result).options(
                 name=str(job),
                 num_cpus=cores_of(job, _most_cores()),
                 memory=int(job.experiment.memory * GIB),
@@ -103,9 +103,9 @@ def _do(jobs: Sequence[Job], runs: Path, line: Run) -> Iterator[Outcome]:
         ray.shutdown()
 
 
-def _outcome(job: Job, runs: Path, *before: Outcome) -> Outcome:
+def _result(job: Job, runs: Path, *before: JobResult) -> JobResult:
     """Make the rows of a job, after those of the same training run that came before."""
-    return outcome_of(job, runs, {})
+    return result_of(job, runs, {})
 
 
 def cores_of(job: Job, most: int) -> int:

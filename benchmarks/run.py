@@ -14,7 +14,7 @@ from baselines.line import Line, duration, time_left
 from baselines.lock import held
 from benchmarks.jobs import Job, Wanted, is_current, jobs_of
 from benchmarks.kinds import Experiment, Measure, minutes_of
-from benchmarks.making import Outcome, Policies, outcome_of
+from benchmarks.making import JobResult, Policies, result_of
 from benchmarks.results import VERSION, Row, add, key_of, read
 from tile_envs.files import check_writable
 from tile_envs.words import figure
@@ -70,19 +70,19 @@ def _most(minutes: float, expected: float) -> float:
     return expected * -math.expm1(-minutes / expected) if expected else 0.0
 
 
-Executor = Callable[[Sequence[Job], Path, Run], Iterator[Outcome]]
-"""Does jobs: yields the outcome of each as soon as it is known, and tells the line what begins.
+Executor = Callable[[Sequence[Job], Path, Run], Iterator[JobResult]]
+"""Does jobs: yields the result of each as soon as it is known, and tells the line what begins.
 
 Jobs of one training run (`trained.folders_of`) go on with one another, in their order.
 """
 
 
-def in_process(jobs: Sequence[Job], runs: Path, line: Run) -> Iterator[Outcome]:
+def in_process(jobs: Sequence[Job], runs: Path, line: Run) -> Iterator[JobResult]:
     """Do jobs here, one after the other; see `Executor`."""
     policies: Policies = {}
     for job in jobs:
         line.begin(job)
-        yield outcome_of(job, runs, policies)
+        yield result_of(job, runs, policies)
 
 
 def run(

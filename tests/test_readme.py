@@ -57,8 +57,8 @@ def python(folder, *arguments):
 
 RUN_ALL = """
 import contextlib, io, json, runpy, sys
-from baselines import last_words, registry
-last_words.GAMES = 1  # tests of a hundred games would take most of the time
+from baselines import after_training, registry
+after_training.GAMES = 1  # tests of a hundred games would take most of the time
 for name, entry in registry.AGENTS.items():
     registry.agent_class(name).test_games = 2 if entry.learns else 0
 results = []

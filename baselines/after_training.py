@@ -12,7 +12,7 @@ from tile_envs.words import counted
 GAMES = 10
 
 
-def last_words(folder: Path) -> str:
+def closing_text(folder: Path) -> str:
     """Return what there is to say of a finished run.
 
     Args:
