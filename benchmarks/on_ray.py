@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.jobs import Job
+from benchmarks.jobs_line import JobsLine
 from benchmarks.kinds import Measure
 from benchmarks.making import JobResult, failed, result_of
-from benchmarks.run import Executor, Run
+from benchmarks.run import Executor
 from benchmarks.trained import folders_of, settings_of
 from tile_envs.extras import extra
 
@@ -75,7 +76,7 @@ def _knock(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()
 
 
-def _do(jobs: Sequence[Job], runs: Path, line: Run) -> Iterator[JobResult]:
+def _do(jobs: Sequence[Job], runs: Path, line: JobsLine) -> Iterator[JobResult]:
     import ray
 
     last: dict[Path, Any] = {}  # for each training run, the task that goes on with it last

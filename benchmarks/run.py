@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from tqdm import tqdm
-
-from baselines.line import Line, duration, time_left
 from baselines.lock import held
 from benchmarks.jobs import Job, Wanted, is_current, jobs_of
+from benchmarks.jobs_line import JobsLine
 from benchmarks.kinds import Experiment, Measure, minutes_of
 from benchmarks.making import JobResult, Policies, result_of
 from benchmarks.results import VERSION, Row, add, key_of, read
@@ -25,59 +21,14 @@ FEW_ROWS = 4
 """A job with more rows is told of in one line."""
 
 
-class Run(Line):
-    """The line under which jobs are done.
-
-    Args:
-        jobs: All of them.
-    """
-
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        super().__init__()
-        self._jobs = jobs
-        self._done: list[Job] = []
-        self._current: dict[int, tuple[Job, float]] = {}  # with the times when they began
-        self._began = time.monotonic()
-
-    def begin(self, job: Job) -> None:
-        """Tell that a job begins."""
-        self._current[id(job)] = job, time.monotonic()
-        self.draw()
-
-    def done(self, job: Job) -> None:
-        """Tell that a job has ended."""
-        self._current.pop(id(job), None)
-        self._done.append(job)
-
-    def say(self, text: str) -> None:
-        """Print a line above this one."""
-        tqdm.write(text)
-
-    def _parts(self) -> list[str]:
-        now = time.monotonic()
-        minutes = sum(job.minutes for job in self._done)
-        for job, began in self._current.values():
-            minutes += _most((now - began) / 60, job.minutes)
-        share = minutes / max(sum(job.minutes for job in self._jobs), 1e-9)
-        parts = [f"{min(share, 0.99):.0%} of {len(self._jobs):,} jobs"]
-        parts += time_left(now - self._began, share)
-        parts += [f"{job} {duration(now - began)}" for job, began in self._current.values()]
-        return parts
-
-
-def _most(minutes: float, expected: float) -> float:
-    """Return how much of the expected minutes is done: never all of it, however long it takes."""
-    return expected * -math.expm1(-minutes / expected) if expected else 0.0
-
-
-Executor = Callable[[Sequence[Job], Path, Run], Iterator[JobResult]]
+Executor = Callable[[Sequence[Job], Path, JobsLine], Iterator[JobResult]]
 """Does jobs: yields the result of each as soon as it is known, and tells the line what begins.
 
 Jobs of one training run (`trained.folders_of`) go on with one another, in their order.
 """
 
 
-def in_process(jobs: Sequence[Job], runs: Path, line: Run) -> Iterator[JobResult]:
+def in_process(jobs: Sequence[Job], runs: Path, line: JobsLine) -> Iterator[JobResult]:
     """Do jobs here, one after the other; see `Executor`."""
     policies: Policies = {}
     for job in jobs:
@@ -114,7 +65,11 @@ def run(
         for table in sorted({each.table for each in chosen}):
             path = results / f"{table}.lock"
             locks.enter_context(held(path, f"the table {table} in {results}"))
-        failures = _make(_jobs(chosen, experiments, results), results, runs, executor)
+        jobs = _jobs(chosen, experiments, results)
+        if not jobs:
+            print("All rows are there.")
+            return
+        failures = _make(jobs, results, runs, executor)
     if failures:
         more = f" and {len(failures) - 1:,} more" if failures[1:] else ""
         raise RuntimeError(f"failed: {failures[0].rstrip('.')}{more}; the same command tries again")
@@ -123,7 +78,7 @@ def run(
 def _make(jobs: Sequence[Job], results: Path, runs: Path, executor: Executor) -> list[str]:
     """Do jobs, write their rows, and return what went wrong."""
     failures = []
-    with Run(jobs) as line:
+    with JobsLine(jobs) as line:
         for job, rows, error in executor(jobs, runs, line):
             table, versions = job.experiment.table, job.wanted
             line.done(job)
