@@ -92,10 +92,10 @@ def test_commands_say_what_to_install(missing, name, command):
 
 
 def test_functions_of_the_baselines_say_what_to_install():
-    code = "import sys; sys.modules['tqdm'] = None; from baselines import evaluate"
+    code = "import sys; sys.modules['psutil'] = None; from baselines import evaluate"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     last = done.stderr.splitlines()[-1]
-    assert last.endswith("tqdm is not installed: pip install 'tile-envs[baselines]'")
+    assert last.endswith("psutil is not installed: pip install 'tile-envs[baselines]'")
 
 
 def test_the_extras_that_errors_name_exist():
