@@ -70,8 +70,13 @@ SEEDS = tuple(
 # The learners of the sliding games, by minutes of learning.
 
 
+MEMORY = {"ntuple": 2.0, "dqn": 2.0}
+"""GiB of learners that take more than others."""
+
+
 def _learning(table: str, label: str, agent: str, env: str = GAME_2048, **how: Any) -> Experiment:
-    return Experiment(table, label, agent, env, trained=True, **how)
+    memory = {"memory": MEMORY.get(agent, Experiment.memory)}
+    return Experiment(table, label, agent, env, trained=True, **memory | how)
 
 
 ALONE = (Sampled(1_000),)
@@ -116,6 +121,7 @@ NTUPLE = (
         minutes=(25, 50),
         evaluations=SEARCHES,
         cost=6,
+        memory=6.0,
     ),
     _learning(
         *("ntuple", "one core", "ntuple", GAME_2584), minutes=(1, 5), evaluations=ALONE, cost=1
@@ -263,6 +269,7 @@ MEASURES = (
             )
         },
         cost=2,
+        memory=4.0,
     ),
     Measure(
         *("kernels", "n-tuple networks", "benchmarks.speed.ntuple"),

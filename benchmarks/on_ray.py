@@ -82,12 +82,13 @@ def _do(jobs: Sequence[Job], runs: Path, line: JobsLine) -> Iterator[JobResult]:
     last: dict[Path, Any] = {}  # for each training run, the task that goes on with it last
     pending = {}
     try:
+        cores, memory = int(_largest("CPU")), _largest("memory")
         for job in jobs:
             before = [last[folder] for folder in folders_of(job, runs) if folder in last]
             task = ray.remote(_result).options(
                 name=str(job),
-                num_cpus=cores_of(job, _most_cores()),
-                memory=int(job.experiment.memory * GIB),
+                num_cpus=cores_of(job, cores),
+                memory=int(min(job.experiment.memory * GIB, memory)),
                 max_retries=RETRIES,
             )
             reference = task.remote(job, runs.resolve(), *before)
@@ -123,7 +124,8 @@ def cores_of(job: Job, most: int) -> int:
     return min(most, int(threads))
 
 
-def _most_cores() -> int:
+def _largest(resource: str) -> float:
+    """Return how much of a resource the machine has that has most: no job may wait for more."""
     import ray
 
-    return max(int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"])
+    return max(node["Resources"].get(resource, 0) for node in ray.nodes() if node["Alive"])
