@@ -60,7 +60,8 @@ def on_ray(address: str = LOCAL) -> Executor:
         except (OSError, ValueError, RuntimeError) as error:
             raise ValueError(
                 f"no Ray cluster answers at {address!r}: expected the address that `ray start "
-                f"--head` has printed, or --ray alone for a cluster on this machine ({error})."
+                "--head` has printed (with RAY_AUTH_MODE=token in the environment, if the cluster "
+                f"asks for a token), or --ray alone for a cluster on this machine ({error})."
             ) from None
     return _do
 
