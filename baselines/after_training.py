@@ -7,6 +7,7 @@ from pathlib import Path
 
 from baselines.evaluation import play
 from baselines.registry import Player, load_player
+from tile_envs.modules import NAMED
 from tile_envs.words import counted
 
 GAMES = 10
@@ -21,9 +22,10 @@ def closing_text(folder: Path) -> str:
     found = load_player(folder)
     name = shlex.quote(str(folder))
     searches = hasattr(found.agent, "action_values") and not found.task.sides
+    named = "".join(f" --import {shlex.quote(module)}" for module in NAMED)
     commands = {
-        f"watch {name}": "see it play, and what it thinks of each move",
-        f"evaluate {name}{' --search 2' if searches else ''}": "play 1,000 games"
+        f"watch {name}{named}": "see it play, and what it thinks of each move",
+        f"evaluate {name}{' --search 2' if searches else ''}{named}": "play 1,000 games"
         + (", looking two moves ahead" if searches else ""),
         f"plot {name}": "draw its learning curve",
     }

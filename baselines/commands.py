@@ -96,7 +96,7 @@ def evaluate(
             optimal). A placer that minimises these values then chooses the cell of each new tile,
             instead of the environment's placer.
         placer_depth: The depth of that placer's search, in moves of the player; 1 if not given.
-        preset: A preset of hyperparams.yml; options given beside it come first.
+        preset: A preset of hyperparams.yml; other options override it.
         bins: Also count the games by score, in bins of this width.
         unfinished: Evaluate a run before its budget is used up; the agent's name says so.
         out: Write the rows to this file, .csv or .json, too.
@@ -278,10 +278,10 @@ def watch(
         seed: The seed of a list of games, as `evaluate` plays it; the first one is shown (0 if not
             given).
         speed: Moves a second.
-        frames: The most positions in a film, spread over all moves; `speed` is then positions a
-            second.
+        frames: The most frames of a film: a longer game is thinned out evenly, and `speed` is
+            frames a second.
         window: Open a window instead (extra render).
-        gif: Write a film of the game to this file, .gif.
+        gif: Write a film to this file, .gif; of a folder, all games one after the other.
         mp4: Write a film of the game to this file, .mp4 (extra render).
         html: Write the game to this file, .html: a page with all its moves to step through.
     """
@@ -323,7 +323,7 @@ def record(
             same seed are replaced.
         env: The environment's id (Tiles2048-v0, or the one that the agent was trained in).
         episodes: The number of games.
-        seed: The seed of the list of games, none of which `evaluate` plays, whatever its seed; and
+        seed: The seed of the list of games, which are never those of `evaluate`; and
             of the agent's own random numbers.
         env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
     """

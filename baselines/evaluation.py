@@ -7,6 +7,7 @@ and knows of an agent no more than its `predict`.
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ class Record:
         boards: `(episodes, R, C)`, the last observation.
         faces: All faces of a sliding game; none in tic-tac-toe.
         moves: The number of moves of the agent.
+        illegal: How many of these were illegal, and changed nothing.
         seconds: The wall-clock time of all games.
     """
 
@@ -58,6 +60,7 @@ class Record:
     boards: NDArray[Any]
     faces: tuple[int, ...]
     moves: int
+    illegal: int
     seconds: float
 
 
@@ -119,6 +122,12 @@ def evaluate(
         except Stopped as stopped:
             stopped.row = summary(stopped.record, f"{name}, stopped", env, env_kwargs or {}, seed)
             raise
+    if record.illegal:
+        print(
+            f"{name}: {record.illegal:,} of {record.moves:,} actions were illegal: these change "
+            "nothing, and too many of them end a game",
+            file=sys.stderr,
+        )
     row = summary(record, name, env, env_kwargs or {}, seed)
     return row if bins is None else row | {"bins": histogram(record.returns, bins)}
 
@@ -160,14 +169,14 @@ def play(
     side = infos.get("to_play")
     boards = np.zeros((episodes + 1, *observations.shape[1:]), observations.dtype)
     state, starts = None, np.ones(n, np.bool_)
-    moves, began = 0, time.perf_counter()
+    moves, illegal, began = 0, 0, time.perf_counter()
     has_ended = np.zeros(episodes + 1, np.bool_)
     lengths, squares, over = np.zeros(n), 0.0, 0  # of games that are on; of others; how many
 
     def record(n: int) -> Record:
         seconds = time.perf_counter() - began
         faces = envs.game.rules.faces if side is None else ()
-        return Record(returns[:n], tiles[:n], boards[:n], faces, moves, seconds)
+        return Record(returns[:n], tiles[:n], boards[:n], faces, moves, illegal, seconds)
 
     try:
         while (game < episodes).any():
@@ -183,6 +192,7 @@ def play(
             moves += len(playing)
             lengths[playing] += 1
             observations, _, terminations, truncations, infos = envs.step(actions)
+            illegal += int(infos["illegal"][playing].sum())
             starts = terminations | truncations
             ended = np.flatnonzero(starts)
             if ended.size:
@@ -206,6 +216,10 @@ def play(
     except KeyboardInterrupt as interrupt:
         ended_first = int(np.argmin(has_ended[:episodes]))
         if not ended_first:
+            words = (
+                "stopped before the first game of the list has ended: the others that have would "
+            )
+            interrupt.args = (words + "count short games more than long ones.",)
             raise
         raise Stopped(record(ended_first), interrupt) from None
     return record(episodes)

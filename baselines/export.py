@@ -61,7 +61,7 @@ def write_export(path: Path, out: Path, episodes: int = EPISODES) -> None:
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
 
 
-def _card(copied: Player, config: dict[str, Any], episodes: int, has_model: bool) -> str:
+def _card(copied: Any, config: dict[str, Any], episodes: int, has_model: bool) -> str:
     """Return the model card of a copy, which is evaluated first."""
     task, version = copied.task, config.get("versions", {}).get("tile-envs", "")
     rows = _rows(copied, episodes)
@@ -70,7 +70,7 @@ def _card(copied: Player, config: dict[str, Any], episodes: int, has_model: bool
         f"    - type: {name}\n      value: {value:.{'4f' if task.sides else '1f'}}"
         for name, value in _metrics(rows).items()
     )
-    blocks = "\n".join(block(row) for row in rows).replace("\n", "\n    ")
+    blocks = "\n".join(block(row, with_speed=False) for row in rows).replace("\n", "\n    ")
     model = f"\n`{MODEL}` is the model as Stable-Baselines3 loads it." if has_model else ""
     judged = "evaluate_exactly" if task.sides else "evaluate"
     side = {"side": task.sides[0]} if task.sides else {}
@@ -96,19 +96,23 @@ model-index:
 
 # {copied.name} for {task.env}
 
-It plays `gym.make("{task.env}"{options})`. It was trained by
-`python -m baselines train {copied.name}` of tile-envs {version}, with seed {config["seed"]};
-`config.json` has all settings. The copy plays, but cannot go on learning.{model}
+It plays `gym.make("{task.env}"{options})`. It has learned from {copied.agent.games:,} games, by
+`python -m baselines train {config["agent"]} --env {task.env} --seed {config["seed"]}` of tile-envs
+{version}; `config.json` has all settings. The copy plays, but cannot go on learning.{model}
 
     {blocks}
 
 Load it from a folder with these files:
 
 ```python
+import gymnasium as gym
+{"".join(f"import {module}{chr(10)}" for module in config["modules"])}
+import tile_envs
 from baselines import {judged}, load
 
 agent = load("FOLDER")
-actions, _ = agent.predict(boards)  # observations, (n, R, C)
+boards, _ = gym.make_vec("{task.env}", num_envs=8{options}).reset(seed=0)
+actions, _ = agent.predict(boards)
 row = {judged}({arguments})
 ```
 """

@@ -112,9 +112,7 @@ def train(
     if beside := progress.beside():
         print(beside, file=sys.stderr)
     if tested:
-        print(
-            f"test of {learner.test_games:,} games: {', '.join(in_text(tested))}", file=sys.stderr
-        )
+        print(f"last test: {', '.join(in_text(tested))}", file=sys.stderr)
 
 
 def _note_test(

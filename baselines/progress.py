@@ -69,7 +69,8 @@ class Progress(Line):
             seconds += time.monotonic() - self._began
         share = self._budget.share(self._games, seconds)
         minutes = self._budget.minutes
-        whole = f"{self._budget.games:,} games" if minutes is None else f"{minutes:g} minutes"
+        plural = "s" * (minutes != 1)
+        whole = f"{minutes:g} minute{plural}" if minutes else counted(self._budget.games, "game")
         parts = [f"{self._name}: {min(share, 1.0):.0%} of {whole}", self._phase]
         if share < 1 and self._games:
             parts += time_left(seconds, share)

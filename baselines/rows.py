@@ -20,8 +20,13 @@ Row = dict[str, Any]
 SUFFIXES = (".csv", ".json")
 
 
-def block(row: Row) -> str:
-    """Return a row as text: the block of results that the field compares."""
+def block(row: Row, with_speed: bool = True) -> str:
+    """Return a row as text: the block of results that the field compares.
+
+    Args:
+        row: The row.
+        with_speed: Whether it tells the speed of play, which depends on the machine.
+    """
     head = [f"{row['agent']} on {row['env']}", *_options(row)]
     if "worst" in row:
         worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
@@ -42,8 +47,9 @@ def block(row: Row) -> str:
         ", ".join(head),
         f"  mean    {figure(row['mean'])}{interval}",
         f"  median  {figure(row['median'])}   min {figure(row['min'])}   max {figure(row['max'])}",
-        f"  moves   {row['moves_per_second']:,} a second",
     ]
+    if with_speed:
+        lines.append(f"  moves   {row['moves_per_second']:,} a second")
     if "win" in row:
         lines.append(_shares(row))
     if row["reach"]:

@@ -48,7 +48,7 @@ class Options(Generic[Settings]):
         out: The run's folder; runs/AGENT-ENV-SEED if not given.
         resume: Continue the run in that folder, up to its budget or another that is given; what was
             learned before counts, and its settings need not be given again.
-        preset: A preset of hyperparams.yml; options given beside it come first.
+        preset: A preset of hyperparams.yml; other options override it.
     """
 
     settings: Settings
@@ -115,7 +115,8 @@ def _description(name: str, found: type[Learner]) -> str:
     """Return what `--help` says of a learner: what it is, and which presets there are."""
     first = (inspect.getdoc(found) or name).split("\n")[0]
     presets = [f"{env_id}: {', '.join(names)}" for env_id, names in presets_of(name).items()]
-    return f"{first} Presets, by environment: {'; '.join(presets)}." if presets else first
+    known = f"{first} Presets (sets of tuned settings), by environment: {'; '.join(presets)}."
+    return known if presets else first
 
 
 def default_options(name: str, env_id: str, preset: str | None = None) -> Options[Any]:

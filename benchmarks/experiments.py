@@ -384,8 +384,8 @@ def selected(
     for name in names:
         if not any(name in _names(each) for each in experiments):
             raise ValueError(
-                f"there is no {name!r}: the tables are {', '.join(tables)}; "
-                f"the experiments are {', '.join(map(repr, labels))}."
+                f"there is no {name!r}: expected a table ({', '.join(tables)}), or a label such as "
+                f"{list(labels)[-1]!r}; `run --list` shows all."
             )
     wanted = set(names)
     return [each for each in experiments if not wanted or wanted & set(_names(each))]

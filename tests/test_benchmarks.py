@@ -265,7 +265,7 @@ def test_an_unknown_label_is_one_line_that_names_what_exists():
     assert done.stderr.count("\n") == 1
     assert "there is no 'nobody'" in done.stderr
     assert "crosstable" in done.stderr
-    assert "'two cores, stages'" in done.stderr
+    assert "run --list" in done.stderr
 
 
 def test_the_list_shows_every_experiment(monkeypatch, capsys):

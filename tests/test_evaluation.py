@@ -1,6 +1,7 @@
 """Sampled evaluation, and the agents that need no training."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -22,6 +23,7 @@ from baselines.seeds import (
     training_seeds,
     training_stream,
 )
+from baselines.task import Task
 from tile_envs.random_stream import consecutive
 
 IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
@@ -374,3 +376,15 @@ def test_an_interrupted_evaluation_counts_the_first_games_that_have_all_ended():
     with pytest.raises(KeyboardInterrupt) as early:
         evaluate(Interrupting(game, 3), "Tiles2048-v0", episodes=40)
     assert not isinstance(early.value, Stopped)
+    assert "before the first game of the list has ended" in str(early.value)
+
+
+def test_illegal_actions_are_told(capsys):
+    class AlwaysUp:
+        def predict(self, boards):
+            return np.zeros(len(boards), int)
+
+    evaluate(AlwaysUp(), "Tiles2048-v0", {"max_illegal": 5}, episodes=3)
+    assert re.search(r"AlwaysUp: \d+ of \d+ actions were illegal", capsys.readouterr().err)
+    evaluate(GreedyAgent(Task.of("Tiles2048-v0").game), "Tiles2048-v0", episodes=3)
+    assert "illegal" not in capsys.readouterr().err

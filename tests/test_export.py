@@ -70,6 +70,10 @@ def test_a_copy_plays_alike_is_small_and_cannot_learn(name, typed, tmp_path):
     with pytest.raises(SystemExit):
         typed("train", name, *TINY[name], "--out", copy, "--resume")
     card = (copy / "README.md").read_text()
+    code = re.search(r"```python\n(.*)```", card, re.DOTALL)[1].replace("FOLDER", str(copy))
+    names = {}
+    exec(code.replace("episodes=5", "episodes=1"), names)
+    assert len(names["actions"]) == 8
     value = float(re.search(r"value: ([\d.]+)", card)[1])
     if env == "TicTacToe-v0":
         row = evaluate_exactly(load(copy), env, {"side": "X"})

@@ -32,6 +32,15 @@ def players(committed: Committed, env: str) -> dict[str, Row]:
     return {label + (MARK if row["is_stale"] else ""): row for label, row in ordered}
 
 
+def colour_of(label: str) -> str:
+    """Return the colour of a player, the same in all pictures."""
+    kinds = ["random", "greedy"] + [
+        f"{name}, {depth}-ply" for name in LEARNERS.values() for depth in (1, 2, 3)
+    ]
+    (place,) = (place for place, kind in enumerate(kinds) if label.startswith(kind))
+    return f"C{place}"
+
+
 def player(table: str, row: Row) -> str:
     """Return what a row's player is called, without its training."""
     return f"{LEARNERS[table]}, {row['depth']}-ply" if table in LEARNERS else str(row["agent"])

@@ -10,7 +10,7 @@ from matplotlib.ticker import PercentFormatter
 from baselines.evaluation import QUANTILES
 from baselines.figures import styled, svg
 from benchmarks.pictures.numbers import short, write_numbers
-from benchmarks.pictures.players import GAMES, LEARNERS, player, training
+from benchmarks.pictures.players import GAMES, LEARNERS, colour_of, player, training
 from benchmarks.tables.committed import Committed, Row
 from benchmarks.tables.markdown import MARK
 
@@ -30,6 +30,7 @@ def distributions(committed: Committed) -> bytes:
                     [max(1.0, score) for score in scores],
                     [1 - share for share in QUANTILES],
                     label=label,
+                    color=colour_of(label),
                 )
             axis.set(title=game, xlabel="score")
             write_numbers(axis.xaxis, short, ticks=(1,))
@@ -47,7 +48,7 @@ def _lines(committed: Committed, env: str) -> dict[str, list[float]]:
             if (row["env"], row["env_kwargs"]) == (env, "{}") and row.get("quantiles"):
                 label = player(table, row)
                 if table in LEARNERS:
-                    label += f", {training(row)}"
+                    label += f", trained with {training(row)}"
                 rows.setdefault(label + (MARK if row["is_stale"] else ""), row)
     ordered = sorted(rows, key=lambda label: float(rows[label]["mean"]))
     return {label: json.loads(rows[label]["quantiles"]) for label in ordered}

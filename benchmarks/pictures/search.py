@@ -32,7 +32,7 @@ def by_milliseconds(committed: Committed) -> bytes:
                 axis.annotate(
                     f"{depth}-ply", (time, mean), (0, 6), textcoords="offset points", fontsize=7
                 )
-        axis.set(xlabel="milliseconds of a move", ylabel="mean score of 2048")
+        axis.set(xlabel="milliseconds per move", ylabel="mean score of 2048")
         axis.xaxis.set_major_formatter(FuncFormatter(separated))
         axis.yaxis.set_major_formatter(FuncFormatter(short))
         axis.set_ylim(bottom=0)
@@ -45,7 +45,8 @@ def _lines(committed: Committed) -> dict[str, list[Point]]:
     agents: dict[str, list[Row]] = {}
     for table, name in LEARNERS.items():
         for row in committed.rows(table):
-            if row["env"] == GAME_2048 and row["train_seed"] == "0":
+            timed = row["minutes"] and row["train_seed"] == "0"
+            if row["env"] == GAME_2048 and timed:
                 label = f"{name}, {training(row)}"
                 agents.setdefault(label, []).append(row)
     lines = {}

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from baselines.figures import styled, svg
-from benchmarks.pictures.players import GAMES, players
+from benchmarks.pictures.players import GAMES, colour_of, players
 from benchmarks.tables.committed import Committed
 from benchmarks.tables.markdown import reached
 
@@ -30,8 +30,9 @@ def by_tile(committed: Committed) -> bytes:
             for number, (label, bars) in enumerate(of_game.items()):
                 offset = (number - (len(of_game) - 1) / 2) * width
                 heights = [bars.get(face, 0.0) for face in faces]
-                axis.bar(places + offset, heights, width, label=label)
-            axis.set(title=game, xticks=places, xticklabels=[f"{face:,}" for face in faces])
+                axis.bar(places + offset, heights, width, label=label, color=colour_of(label))
+            labels = [f"{face:,}" for face in faces]
+            axis.set(title=game, xlabel="tile", xticks=places, xticklabels=labels)
             axis.yaxis.set_major_formatter(PercentFormatter(1.0))
             axis.grid(axis="x", visible=False)
             axis.legend(fontsize=8, ncols=1, loc="upper left", bbox_to_anchor=(1.0, 1.0))
