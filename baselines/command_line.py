@@ -5,6 +5,7 @@ It imports next to nothing, so that a command answers from its first moments on.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
+BROKEN_PIPE = 13
+"""The number of SIGPIPE, which Windows lacks."""
 MISTAKE = 2
 """The exit status of a command that a user's mistake has ended."""
 
@@ -46,6 +49,10 @@ def answering(advice: str = "") -> Iterator[None]:
     before = signal.signal(signal.SIGTERM, _terminated)
     try:
         yield
+        sys.stdout.flush()
+    except BrokenPipeError:  # of `| head`: there is nobody to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + BROKEN_PIPE)
     except KeyboardInterrupt as interrupt:
         known = "" if advice else str(interrupt)
         print(known or f"stopped{advice}.", file=sys.stderr)

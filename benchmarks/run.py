@@ -117,13 +117,15 @@ def _made(versions: Wanted, rows: dict[tuple[str, ...], Row]) -> Wanted:
 
 
 def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iterator[str]:
-    """Yield a line on each experiment: its table, label, rows, cost and task."""
+    """Yield a heading, and a line on each experiment: its table, label, rows, cost and task."""
+    width = max((len(each.label) for each in chosen), default=0) + 2
+    yield f"{'table':<11}{'label':<{width}}{'rows made':>13}{'minutes':>9}  plays"
     for each in chosen:
         versions = {k: v for job in jobs_of(each, experiments) for k, v in job.wanted.items()}
         made = len(_made(versions, read(results, each.table)))
         line = (
-            f"{each.table:<11}{each.label:<34}{made:>3} of {len(versions):>2} rows"
-            f"{minutes_of(each):>6.1f} min  {_task(each) if versions else _needs(each)}"
+            f"{each.table:<11}{each.label:<{width}}{f'{made} of {len(versions)}':>13}"
+            f"{minutes_of(each):>9.1f}  {_task(each) if versions else _needs(each)}"
         )
         yield line.rstrip()
 

@@ -272,8 +272,15 @@ def test_the_list_shows_every_experiment(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["benchmarks", "run", "--list", "--only", "seeds", "recipe"])
     command.main()
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(selected(["seeds", "recipe"]))
-    assert re.fullmatch(r"seeds +qtable +12 of 12 rows +\d+\.\d min  TicTacToe-v0", lines[1])
+    assert len(lines) == 1 + len(selected(["seeds", "recipe"]))
+    assert re.fullmatch(r"seeds +qtable +12 of 12 +\d+\.\d  TicTacToe-v0", lines[2])
+
+
+def test_a_reader_that_leaves_is_no_error():
+    asked = f"{sys.executable} -m benchmarks run --list | head -1"
+    done = subprocess.run(asked, shell=True, capture_output=True, text=True)
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -7,6 +7,11 @@ from benchmarks.tables.markdown import MARK, minutes
 
 LEARNERS = {"deep": "deep network", "ntuple": "n-tuple network"}
 """The tables of learners, with what their agents are called."""
+KINDS = (
+    *("random", "greedy", "deep network, 1-ply", "deep network, 2-ply"),
+    *(f"n-tuple network, {depth}-ply" for depth in (1, 2, 3)),
+)
+"""The players that have a colour of their own."""
 GAMES = {"Tiles2048-v0": "2048", "Tiles2584-v0": "2584"}
 """The sliding games by their environments."""
 
@@ -34,11 +39,8 @@ def players(committed: Committed, env: str) -> dict[str, Row]:
 
 def colour_of(label: str) -> str:
     """Return the colour of a player, the same in all pictures."""
-    kinds = ["random", "greedy"] + [
-        f"{name}, {depth}-ply" for name in LEARNERS.values() for depth in (1, 2, 3)
-    ]
-    (place,) = (place for place, kind in enumerate(kinds) if label.startswith(kind))
-    return f"C{place}"
+    place = (place for place, kind in enumerate(KINDS) if label.startswith(kind))
+    return f"C{next(place, len(KINDS))}"
 
 
 def player(table: str, row: Row) -> str:

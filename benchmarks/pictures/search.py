@@ -30,7 +30,7 @@ def by_milliseconds(committed: Committed) -> bytes:
             axis.semilogx(times, means, style, label=label, marker=marker, markersize=5)
             for time, mean, depth in zip(times, means, depths, strict=True):
                 axis.annotate(
-                    f"{depth}-ply", (time, mean), (0, 6), textcoords="offset points", fontsize=7
+                    f"{depth}-ply", (time, mean), (5, -10), textcoords="offset points", fontsize=7
                 )
         axis.set(xlabel="milliseconds per move", ylabel="mean score of 2048")
         axis.xaxis.set_major_formatter(FuncFormatter(separated))
