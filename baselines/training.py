@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -99,9 +99,13 @@ def command(name: str, arguments: Sequence[str]) -> None:
     if asked.resume:
         folder = asked.out or _usual_folder(name, env_id, asked.seed)
         defaults = _as_begun(name, folder, defaults)
-    kind: Any = Options if Task.of(env_id, side=asked.side).game.sides else OneSided
+    kind: Any = Options
+    settings = found.Settings
+    if not Task.of(env_id, side=asked.side).game.sides:
+        kind, settings = OneSided, _suppressed(found.Settings, found.sided)
+        defaults = dataclasses.replace(defaults, settings=settings(**vars(defaults.settings)))
     options = tyro.cli(
-        tyro.conf.OmitArgPrefixes[kind[found.Settings]],  # type: ignore[misc]
+        tyro.conf.OmitArgPrefixes[kind[settings]],  # type: ignore[misc]
         args=list(arguments),
         default=kind(**vars(defaults)),
         prog=f"python -m baselines train {name}",
@@ -109,6 +113,19 @@ def command(name: str, arguments: Sequence[str]) -> None:
     )
     folder = run(name, options)
     print(f"\n{closing_text(folder)}")
+
+
+def _suppressed(settings: type[Any], names: Collection[str]) -> type[Any]:
+    """Return a dataclass of settings with some that are no options of the command line."""
+    hidden: Any = tyro.conf.Suppress
+    fields = [
+        (known.name, hidden[Any], dataclasses.field(default=known.default))
+        for known in dataclasses.fields(settings)
+        if known.name in names
+    ]
+    if not fields:
+        return settings
+    return dataclasses.make_dataclass(settings.__name__, fields, bases=(settings,), frozen=True)
 
 
 def _description(name: str, found: type[Learner]) -> str:

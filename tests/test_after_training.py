@@ -57,5 +57,7 @@ def test_help_shows_sides_where_there_are_some(env, shown, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         typed(monkeypatch, capsys, "train", "qtable", "--env", env, "--help")
     out = capsys.readouterr().out
-    assert ("--side" in out) == shown
+    for option in ("--side", "--opponent", "--loss-weight"):
+        assert (option in out) == shown
+    assert "--learning-rate " in out
     assert "--env-kwargs" in out

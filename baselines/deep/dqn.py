@@ -113,6 +113,7 @@ class DQNLearner(ValueAgent, SB3Learner):
     """
 
     Settings = DQNSettings
+    sided = frozenset({"opponent", "loss_weight"})
     version = 2
     counters = (*SB3Learner.counters, "exploration_rate", "_n_calls", "_episode_num")
     model: MaskedDQN

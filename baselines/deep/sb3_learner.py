@@ -120,6 +120,7 @@ class SB3Learner(Learner):
     """
 
     Settings: ClassVar[type[Any]] = SB3Settings
+    sided = frozenset({"opponent"})
     test_games = 100
     first_test = 100
     counters: ClassVar[tuple[str, ...]] = (

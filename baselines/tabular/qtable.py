@@ -105,6 +105,7 @@ class QTable(EpisodicLearner):
     """
 
     Settings = QTableSettings
+    sided = frozenset({"opponent", "loss_weight"})
     saved = ("q", "visits")
 
     def __init__(
