@@ -8,6 +8,7 @@ README.md        the model card: how well it plays, and how it is loaded
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,14 @@ from baselines.learner import Learner
 from baselines.lock import LOCK, locked
 from baselines.registry import Player, load_player
 from baselines.rows import Row, block
-from tile_envs.files import PART, replacing, write_file
+from tile_envs.files import PART, write_file
 
 CARD, MODEL = "README.md", "model.zip"
 EPISODES = 200
+HEAD = """---
+library_name: tile-envs
+"""
+"""How a model card begins."""
 UNFINISHED = {runs.CHECKPOINT, MODEL, LOCK}
 """What an export that was killed leaves behind."""
 
@@ -44,19 +49,24 @@ def write_export(path: Path, out: Path, episodes: int = EPISODES) -> None:
         raise ValueError(f"{folder} is unfinished: continue it with train --resume.")
     runs.check_free(out, advice="give ")
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
+    if CARD in there and (out / CARD).read_bytes().startswith(HEAD.encode()):
+        there -= {CARD}
     if others := sorted(name for name in there - UNFINISHED if not name.endswith(PART)):
         raise ValueError(f"{out} holds {others[0]} already: give another --out.")
     learner = load_player(path).agent
     assert isinstance(learner, Learner)
     state, settings = learner.exported()
-    with locked(out):
-        runs.write_checkpoint(out, state, compressed=True)
-        with replacing(out / MODEL) as beside:
-            learner.save_model(beside)
-        changed = {"settings": config["settings"] | settings, "exported": True}
-        runs.write_config(out, config | changed)
-        card = _card(load_player(out), config, episodes, (out / MODEL).exists())
-        write_file(out / CARD, card.encode())
+    changed = {"settings": config["settings"] | settings, "exported": True}
+    with locked(out), tempfile.TemporaryDirectory(suffix=PART, dir=out) as made:
+        whole = Path(made)
+        runs.write_checkpoint(whole, state, compressed=True)
+        learner.save_model(whole / MODEL)
+        runs.write_config(whole, config | changed)
+        card = _card(load_player(whole), config, episodes, (whole / MODEL).exists())
+        write_file(whole / CARD, card.encode())
+        for name in (runs.CHECKPOINT, MODEL, CARD, runs.CONFIG):  # which makes it a run
+            if (whole / name).exists():
+                (whole / name).replace(out / name)
     size = sum(file.stat().st_size for file in out.iterdir())
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
 
@@ -76,9 +86,7 @@ def _card(copied: Any, config: dict[str, Any], episodes: int, has_model: bool) -
     side = {"side": task.sides[0]} if task.sides else {}
     arguments = f'agent, "{task.env}", {dict(task.env_kwargs) | side!r}'
     arguments += "" if task.sides else f", episodes={episodes}"
-    return f"""---
-library_name: tile-envs
-tags:
+    return f"""{HEAD}tags:
 - reinforcement-learning
 - {task.env}
 - {copied.name}

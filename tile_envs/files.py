@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -40,7 +41,10 @@ def write_file(path: Path, content: bytes) -> None:
 def sweep(folder: Path) -> None:
     """Remove what processes that were killed have left in a folder that nobody else writes to."""
     for left in folder.glob(f"*{PART}"):
-        left.unlink(missing_ok=True)
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
 
 
 def checked_file(path: Path, suffixes: Sequence[str], what: str) -> Path:
