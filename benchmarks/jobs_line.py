@@ -24,17 +24,17 @@ class JobsLine(Line):
         super().__init__()
         self._jobs = jobs
         self._done: list[Job] = []
-        self._current: dict[int, tuple[Job, float]] = {}  # with the times when they began
+        self._current: list[tuple[Job, float]] = []  # with the time when it began
         self._began = time.monotonic()
 
     def begin(self, job: Job) -> None:
         """Tell that a job begins."""
-        self._current[id(job)] = job, time.monotonic()
+        self._current = [(job, time.monotonic())]
         self.draw()
 
     def done(self, job: Job) -> None:
         """Tell that a job has ended."""
-        self._current.pop(id(job), None)
+        self._current = []
         self._done.append(job)
 
     def say(self, text: str) -> None:
@@ -42,7 +42,7 @@ class JobsLine(Line):
         tqdm.write(text)
 
     def _parts(self) -> list[str]:
-        now, current = time.monotonic(), list(self._current.values())
+        now, current = time.monotonic(), self._current
         minutes = sum(job.minutes for job in self._done)
         minutes += sum(_most((now - began) / 60, job.minutes) for job, began in current)
         share = minutes / max(sum(job.minutes for job in self._jobs), 1e-9)

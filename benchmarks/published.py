@@ -32,10 +32,14 @@ class Source:
     link: str
     name: str = ""
 
+    @property
+    def citation(self) -> str:
+        """How it is cited, without a link."""
+        return f"{self.name or _surnames(self.author)}, {self.year}"
+
     def __str__(self) -> str:
         """Return the citation in Markdown, with a link if there is one."""
-        name = f"{self.name or _surnames(self.author)}, {self.year}"
-        return f"[{name}]({self.link})" if self.link.startswith("http") else name
+        return f"[{self.citation}]({self.link})" if self.link.startswith("http") else self.citation
 
 
 def _surnames(author: str) -> str:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from baselines.lock import held
-from benchmarks.jobs import Job, Wanted, is_current, jobs_of
+from benchmarks.jobs import Job, Wanted, is_current, jobs_of, wanted
 from benchmarks.jobs_line import JobsLine
 from benchmarks.kinds import Experiment, Measure, minutes_of
 from benchmarks.making import JobResult, Policies, result_of
@@ -19,7 +19,6 @@ Experiments = Sequence[Experiment | Measure]
 
 FEW_ROWS = 4
 """A job with more rows is told of in one line."""
-
 
 Executor = Callable[[Sequence[Job], Path, JobsLine], Iterator[JobResult]]
 """Does jobs: yields the result of each as soon as it is known, and tells the line what begins.
@@ -121,7 +120,7 @@ def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iter
     width = max((len(each.label) for each in chosen), default=0) + 2
     yield f"{'table':<11}{'label':<{width}}{'rows made':>13}{'minutes':>9}  plays"
     for each in chosen:
-        versions = {k: v for job in jobs_of(each, experiments) for k, v in job.wanted.items()}
+        versions = wanted(each, experiments)
         made = len(_made(versions, read(results, each.table)))
         line = (
             f"{each.table:<11}{each.label:<{width}}{f'{made} of {len(versions)}':>13}"

@@ -62,16 +62,12 @@ def _point(row: Row) -> Point:
 
 
 def _published() -> dict[str, list[Point]]:
-    known = [
-        (str(figure["source"].author).split(". ")[-1], figure)
-        for figure in figures("ntuple")
-        if isinstance(figure.get("depth"), int) and _speed(figure.get("speed"))
-    ]
     lines: dict[str, list[Point]] = {}
-    for author, figure in known:
-        if "mean" in figure:
-            point = 1000 / _speed(figure["speed"]), float(figure["mean"]), int(figure["depth"])
-            lines.setdefault(f"{author}, {figure['source'].year}, {ELSEWHERE}", []).append(point)
+    for figure in figures("ntuple"):
+        speed, depth = _speed(figure.get("speed")), figure.get("depth")
+        if speed and isinstance(depth, int) and "mean" in figure:
+            label = f"{figure['source'].citation}, {ELSEWHERE}"
+            lines.setdefault(label, []).append((1000 / speed, float(figure["mean"]), depth))
     return {label: sorted(points) for label, points in lines.items() if len(points) > 1}
 
 

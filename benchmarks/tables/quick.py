@@ -47,7 +47,7 @@ def _sliding(committed: Committed) -> str:
 def _sampled(row: Row, agent: str, preset: str, learned: str, theirs: Figure | None) -> Line:
     name = ", ".join(filter(None, (Task.of(row["env"]).game.name, preset)))
     published = f"{number(theirs['mean'])}{_budget(theirs)}" if theirs else ""
-    by = _unlinked(str(theirs["source"])) if theirs else ""
+    by = theirs["source"].citation if theirs else ""
     return (name, agent, learned, ply(row), mean(row), published, by)
 
 
@@ -70,7 +70,7 @@ def _tictactoe(committed: Committed) -> str:
                 f"{100 * float(row[key]):.1f}" for key in ("x_wins", "draws", "o_wins")
             )
             theirs = " / ".join(map(str, published.get((row["x"], row["o"]), ())))
-            by = _unlinked(str(figure["source"])) if theirs else ""
+            by = figure["source"].citation if theirs else ""
             lines.append((row["x"], row["o"], ours, theirs, by))
     head = ("X", "O", "X wins / draws / O wins, %", "published", "by")
     return _section("Tic-tac-toe, exactly", head, lines)
@@ -93,11 +93,6 @@ def _speeds(committed: Committed) -> str:
     ]
     head = ("game", "environment", "games at once", "steps a second of CPU time")
     return _section("Speed", head, lines)
-
-
-def _unlinked(text: str) -> str:
-    """Return Markdown without links: "[Guei, 2024](https://…)" -> "Guei, 2024"."""
-    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
 
 
 def _section(title: str, head: Line, lines: Sequence[Line]) -> str:
