@@ -2,12 +2,11 @@
 
 import re
 import shlex
-import sys
 
 import numpy as np
 import pytest
+from commands import command
 
-from baselines import __main__ as command
 from baselines.evaluation import play
 from baselines.registry import load_player, make_agent
 from baselines.task import Task
@@ -15,15 +14,15 @@ from baselines.task import Task
 SMALL = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}', "--games", "100")
 
 
-def typed(monkeypatch, capsys, *arguments):
-    monkeypatch.setattr(sys, "argv", ["baselines", *map(str, arguments)])
-    command.main()
-    return capsys.readouterr().out
+def typed(*arguments):
+    done = command(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
-def test_training_ends_with_the_best_board_and_what_is_next(tmp_path, monkeypatch, capsys):
+def test_training_ends_with_the_best_board_and_what_is_next(tmp_path):
     folder = tmp_path / "a run"
-    out = typed(monkeypatch, capsys, "train", "qtable", *SMALL, "--out", folder)
+    out = typed("train", "qtable", *SMALL, "--out", folder)
     found = load_player(folder)
     games = play(found.agent, found.task.env, found.task.env_kwargs, 10, use="test")
     best = int(games.returns.argmax())
@@ -33,14 +32,14 @@ def test_training_ends_with_the_best_board_and_what_is_next(tmp_path, monkeypatc
     following = [shlex.split(line, comments=True)[3:] for line in out.splitlines() if "#" in line]
     assert [words[0] for words in following] == ["watch", "evaluate", "plot"]
     assert following[1] == ["evaluate", str(folder), "--search", "2"]
-    evaluated = typed(monkeypatch, capsys, *following[1], "--episodes", 5)
+    evaluated = typed(*following[1], "--episodes", 5)
     assert "qtable 2-ply on Tiles2048-v0" in evaluated
 
 
-def test_training_in_tic_tac_toe_ends_with_what_is_next_alone(tmp_path, monkeypatch, capsys):
+def test_training_in_tic_tac_toe_ends_with_what_is_next_alone(tmp_path):
     folder = tmp_path / "run"
     arguments = ("--preset", "published", "--games", 10, "--out", folder)
-    out = typed(monkeypatch, capsys, "train", "value_table", *arguments)
+    out = typed("train", "value_table", *arguments)
     assert "ended here" not in out
     assert f"python -m baselines evaluate {folder}  " in out
 
@@ -53,10 +52,8 @@ def test_the_last_boards_are_those_of_finished_games():
 
 
 @pytest.mark.parametrize(("env", "shown"), [("Tiles2048-v0", False), ("TicTacToe-v0", True)])
-def test_help_shows_sides_where_there_are_some(env, shown, monkeypatch, capsys):
-    with pytest.raises(SystemExit):
-        typed(monkeypatch, capsys, "train", "qtable", "--env", env, "--help")
-    out = capsys.readouterr().out
+def test_help_shows_sides_where_there_are_some(env, shown):
+    out = typed("train", "qtable", "--env", env, "--help")
     for option in ("--side", "--opponent", "--loss-weight"):
         assert (option in out) == shown
     assert "--learning-rate " in out
