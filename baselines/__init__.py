@@ -7,20 +7,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from baselines.evaluation import evaluate
-    from baselines.exact.evaluation import evaluate_exactly
-    from baselines.exact.solver import solve
-    from baselines.learner import Learner
+    from baselines.evaluation.exact import evaluate_exactly
+    from baselines.evaluation.sampled import evaluate
     from baselines.registry import load
+    from baselines.solver.solve import solve
+    from baselines.training.learner import Learner
 
 __all__ = ["Learner", "evaluate", "evaluate_exactly", "load", "solve"]
 
 _HOMES = {
-    "Learner": "baselines.learner",
-    "evaluate": "baselines.evaluation",
-    "evaluate_exactly": "baselines.exact.evaluation",
+    "Learner": "baselines.training.learner",
+    "evaluate": "baselines.evaluation.sampled",
+    "evaluate_exactly": "baselines.evaluation.exact",
     "load": "baselines.registry",
-    "solve": "baselines.exact.solver",
+    "solve": "baselines.solver.solve",
 }
 
 

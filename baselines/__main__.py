@@ -1,6 +1,6 @@
 """The command line, `python -m baselines`: trains, evaluates and plays with agents."""
 
-from baselines.command_line import answering
+from baselines.errors import answering
 
 
 def main() -> None:
@@ -10,7 +10,7 @@ def main() -> None:
         from tile_envs.extras import extra
 
         with extra("baselines"):
-            from baselines.commands import run_typed
+            from baselines.commands.line import run_typed
 
         run_typed()
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 
 Arrays = dict[str, NDArray[Any]]
@@ -68,8 +69,8 @@ def read_arrays(path: Path, most: int) -> Arrays:
     except FileNotFoundError:
         raise
     except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds on damaged files
-        raise ValueError(f"{path} is damaged, or no file of arrays: {_line(error)}.") from None
-    raise ValueError(
+        raise UsageError(f"{path} is damaged, or no file of arrays: {_line(error)}.") from None
+    raise UsageError(
         f"{path} holds {size:,} bytes of arrays, expected at most {most:,}: "
         "is it one of another game?"
     )
@@ -94,7 +95,7 @@ def check_unpacked(path: Path, most: int) -> None:
             models = (zipfile.ZipFile(file) for file in inner if zipfile.is_zipfile(file))
             size = max((sum(e.file_size for e in model.infolist()) for model in models), default=0)
     if size > most:
-        raise ValueError(f"{path} would take {size:,} bytes, expected at most {most:,}.")
+        raise UsageError(f"{path} would take {size:,} bytes, expected at most {most:,}.")
 
 
 def _size(file: IO[bytes]) -> int:
@@ -110,7 +111,7 @@ def _size(file: IO[bytes]) -> int:
                 shape, _, dtype = HEADERS[npy.read_magic(member)](member)
                 needed = math.prod(shape) * dtype.itemsize
                 if dtype.hasobject or member.tell() + needed != entry.file_size:
-                    raise ValueError(f"{entry.filename} is not an array of the size it claims")
+                    raise UsageError(f"{entry.filename} is not an array of the size it claims")
             size += needed
     return size
 

@@ -9,6 +9,8 @@ from typing import Any
 import psutil
 import typeguard
 
+from tile_envs.errors import UsageError
+
 
 def check(name: str, value: object, usable: bool, expected: str) -> None:
     """Check a setting.
@@ -17,7 +19,7 @@ def check(name: str, value: object, usable: bool, expected: str) -> None:
         ValueError: If it is not usable.
     """
     if not usable:
-        raise ValueError(f"{name} must be {expected}, got {value!r}.")
+        raise UsageError(f"{name} must be {expected}, got {value!r}.")
 
 
 def check_least(settings: object, least: int, *names: str) -> None:
@@ -87,7 +89,7 @@ def check_memory(needed: int, what: str, advice: Callable[[int], str]) -> None:
     """
     available = psutil.virtual_memory().available
     if needed > available:
-        raise ValueError(
+        raise UsageError(
             f"{what} takes {needed / 2**30:,.1f} GiB, "
             f"and {available / 2**30:,.1f} GiB are free: {advice(available)}."
         )

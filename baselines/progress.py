@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from baselines.learner import Metrics
 from baselines.line import Line, duration, time_left
-from baselines.runs import Budget
+from baselines.training.learner import Metrics
+from baselines.training.run_folder import Budget
 from tile_envs.words import counted, figure
 
 LEARNING, STARTING, OVER = "learning", "starting (compiling on first use)", "stopped"

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from baselines.learner import Learner, size_of
-from baselines.runs import (
+from baselines.task import BOTH, Task
+from baselines.training.learner import Learner, size_of
+from baselines.training.run_folder import (
     CONFIG,
     MODEL_SUFFIX,
     as_played,
@@ -22,8 +23,8 @@ from baselines.runs import (
     read_config,
     read_settings,
 )
-from baselines.task import BOTH, Task
 from tile_envs.agents import Agent
+from tile_envs.errors import UsageError
 from tile_envs.extras import extra
 from tile_envs.game import Game
 from tile_envs.modules import import_named
@@ -56,7 +57,7 @@ AGENTS = {
     "minimax_first": Entry("baselines.search.minimax:MinimaxFirstAgent", *TICTACTOE),
     "mcts": Entry("baselines.search.mcts:MCTSAgent", *TICTACTOE),
     "optimal": Entry(
-        "baselines.exact.optimal:OptimalAgent", "sliding games on small boards", "Tiles2048-v0"
+        "baselines.solver.optimal:OptimalAgent", "sliding games on small boards", "Tiles2048-v0"
     ),
     "qtable": Entry(
         "baselines.tabular.qtable:QTable",
@@ -103,10 +104,10 @@ class Player(NamedTuple):
         sides = self.task.game.sides
         if not sides:
             if side is not None:
-                raise ValueError(f"sides are for tic-tac-toe, not for {self.task.env}.")
+                raise UsageError(f"sides are for tic-tac-toe, not for {self.task.env}.")
             return (None,)
         if side not in (None, *sides, "random", BOTH):
-            raise ValueError(f"side must be {', '.join(sides)}, random or both, got {side!r}.")
+            raise UsageError(f"side must be {', '.join(sides)}, random or both, got {side!r}.")
         if side is None:
             usual = (self.task.env_kwargs.get("side", sides[0]),)
             return self.task.sides if exact or self.trained else usual
@@ -114,9 +115,9 @@ class Player(NamedTuple):
         if exact and side == BOTH:
             needed, side = sides, None
         if exact and side not in (*sides, None):
-            raise ValueError(f"exact evaluation takes side X, O or both, got {side!r}.")
+            raise UsageError(f"exact evaluation takes side X, O or both, got {side!r}.")
         if missing := [s for s in needed if s not in self.task.sides]:
-            raise ValueError(
+            raise UsageError(
                 f"{self.name} was not trained to play {missing[0]}, "
                 f"only {', '.join(self.task.sides)}."
             )
@@ -133,7 +134,7 @@ def agent_class(name: str) -> type[Any]:
         ValueError: If there is no such agent.
     """
     if ":" not in name and name not in AGENTS:
-        raise ValueError(
+        raise UsageError(
             f"there is no agent {name!r}: expected {', '.join(AGENTS)}, a trained run's folder "
             "(there is none of this name), or a class of your own, my_module:MyAgent."
         )
@@ -145,9 +146,9 @@ def agent_class(name: str) -> type[Any]:
         import_named(module)
     found = getattr(sys.modules[module], qualified, None)
     if found is None:
-        raise ValueError(f"{name}: the module {module} has no class {qualified!r}.")
+        raise UsageError(f"{name}: the module {module} has no class {qualified!r}.")
     if not isinstance(found, type) or not hasattr(found, "predict"):
-        raise ValueError(
+        raise UsageError(
             f"{name} is no agent: expected a class with a method predict(observation)."
         )
     return found
@@ -161,20 +162,20 @@ def learner_class(name: str) -> type[Learner]:
     """
     learners = [known for known, entry in AGENTS.items() if entry.learns]
     if ":" not in name and name not in learners:
-        raise ValueError(
+        raise UsageError(
             f"there is no {name!r} to train: expected {', '.join(learners)}, "
             "or a class of your own, my_module:MyLearner."
         )
     found = agent_class(name)
     if not issubclass(found, Learner):
-        raise ValueError(f"{name} does not learn: expected a subclass of baselines.Learner.")
+        raise UsageError(f"{name} does not learn: expected a subclass of baselines.Learner.")
     if missing := sorted(getattr(found, "__abstractmethods__", ())):
-        raise ValueError(f"{name} has no {', '.join(missing)}, which a learner needs.")
+        raise UsageError(f"{name} has no {', '.join(missing)}, which a learner needs.")
     if not dataclasses.is_dataclass(found.Settings):
-        raise ValueError(f"{name}.Settings must be a dataclass, got {found.Settings!r}.")
+        raise UsageError(f"{name}.Settings must be a dataclass, got {found.Settings!r}.")
     for field in dataclasses.fields(found.Settings):
         if field.default is field.default_factory is dataclasses.MISSING:
-            raise ValueError(f"{name}.Settings.{field.name} needs a default.")
+            raise UsageError(f"{name}.Settings.{field.name} needs a default.")
     return found
 
 
@@ -204,7 +205,7 @@ def _made(known: type[Any], name: str, *arguments: Any, **options: Any) -> Any:
     try:
         inspect.signature(known).bind(*arguments, **options)
     except TypeError as error:
-        raise ValueError(f"{name} must be made as {known.__name__}({expected}): {error}.") from None
+        raise UsageError(f"{name} must be made as {known.__name__}({expected}): {error}.") from None
     return known(*arguments, **options)
 
 
@@ -226,11 +227,11 @@ def make_agent(name: str, game: Game, seed: int = 0, **options: Any) -> Agent:
         ValueError: If there is no such agent, it does not play this game, or needs training.
     """
     if name in AGENTS and AGENTS[name].learns:
-        raise ValueError(f"{name} must be trained first: give the folder of a trained run.")
+        raise UsageError(f"{name} must be trained first: give the folder of a trained run.")
     found = agent_class(name)
     known = list(inspect.signature(found).parameters)[2:]
     if unknown := [option for option in options if option not in known]:
-        raise ValueError(
+        raise UsageError(
             f"{name} has no option {unknown[0]!r}, only {', '.join(known) or 'none at all'}."
         )
     agent: Agent = _made(found, name, game, seed, **options)
@@ -263,9 +264,9 @@ def player(
     asked = Task.of(env_id).env if env_id is not None else None  # imports the id's module
     known = load_player(name)
     if asked not in (None, known.task.env):
-        raise ValueError(f"{name} was trained in {known.task.env}, not in {asked}.")
+        raise UsageError(f"{name} was trained in {known.task.env}, not in {asked}.")
     if agent_kwargs:
-        raise ValueError(f"{name} is a trained agent and takes no options, got {agent_kwargs!r}.")
+        raise UsageError(f"{name} is a trained agent and takes no options, got {agent_kwargs!r}.")
     options = {**known.task.env_kwargs, **(env_kwargs or {})}
     task = dataclasses.replace(Task.of(known.task.env, options), sides=known.task.sides)
     return known._replace(task=task)
@@ -284,12 +285,12 @@ def searching(found: Player, depth: int, options: Mapping[str, Any]) -> Player:
     """
     expectimax = importlib.import_module("baselines.search.expectimax").Expectimax
     if not hasattr(found.agent, "action_values"):
-        raise ValueError(
+        raise UsageError(
             f"a search takes the values of a trained agent, and {found.name} has no action_values."
         )
     known = list(inspect.signature(expectimax).parameters)[3:]
     if unknown := [option for option in options if option not in known]:
-        raise ValueError(f"a search has no option {unknown[0]!r}, only {', '.join(known)}.")
+        raise UsageError(f"a search has no option {unknown[0]!r}, only {', '.join(known)}.")
     agent = expectimax(found.agent, found.task.game, depth, **options)
     return found._replace(agent=agent, name=f"{found.name} {depth}-ply")
 
@@ -327,8 +328,8 @@ def load_player(path: str | Path) -> Player:
         if missing := [m for m in config.get("modules") or [] if m not in sys.modules]:
             message = f"it needs the module {', '.join(missing)}: import it first, with --import"
         if message.startswith((str(folder), str(path))):
-            raise ValueError(message) from None
-        raise ValueError(f"{folder}: {message}") from None
+            raise UsageError(message) from None
+        raise UsageError(f"{folder}: {message}") from None
     label = name.rpartition(":")[2]
     return Player(learner, label, task, trained=True, finished=config["finished"])
 
@@ -340,5 +341,5 @@ def _class_in_a_file(name: str) -> type[Learner]:
         ValueError: If it is no learner, or its module has not been imported by a person.
     """
     if name not in AGENTS and name.partition(":")[0] not in sys.modules:
-        raise ValueError(f"{CONFIG} names the agent {name!r}, which is not known here.")
+        raise UsageError(f"{CONFIG} names the agent {name!r}, which is not known here.")
     return learner_class(name)

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from tile_envs.random_stream import WORD_MASK, Words, ahead, mix, start
+from tile_envs.base.random_stream import WORD_MASK, Words, ahead, mix, start
 
 Use = Literal["evaluation", "test", "recording"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium as gym
 
 import tile_envs  # noqa: F401 # registers the games
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.playthrough import ids, imported, make
 
@@ -48,15 +49,15 @@ class Task:
             gym.spec(name)  # Gymnasium's own error names the ids that come near
         except gym.error.UnregisteredEnv as error:
             hint = f"If a module of yours registers it, say so: --import MODULE, or MODULE:{name}."
-            raise ValueError(f"{error} {hint}") from None
+            raise UsageError(f"{error} {hint}") from None
         if name not in ids():
-            raise ValueError(f"{name} is not an environment of this package.")
+            raise UsageError(f"{name} is not an environment of this package.")
         task = cls(name, dict(env_kwargs or {}))
         sides = task.game.sides
         if not sides and side != BOTH:
-            raise ValueError(f"side is for games with two, such as tic-tac-toe, got {side!r}.")
+            raise UsageError(f"side is for games with two, such as tic-tac-toe, got {side!r}.")
         if sides and side not in (*sides, BOTH):
-            raise ValueError(f"side must be {', '.join(sides)} or both, got {side!r}.")
+            raise UsageError(f"side must be {', '.join(sides)} or both, got {side!r}.")
         return cls(name, task.env_kwargs, sides if side == BOTH else (side,))
 
     @classmethod
@@ -68,15 +69,15 @@ class Task:
         """
         env_id, options, sides = (entries.get(name) for name in ("env", "env_kwargs", "sides"))
         if not (isinstance(env_id, str) and isinstance(options, dict) and isinstance(sides, list)):
-            raise ValueError(
+            raise UsageError(
                 "expected env, a text; env_kwargs, an object; and sides, a list, "
                 f"got {env_id!r}, {options!r} and {sides!r}."
             )
         task = cls(env_id, options, tuple(sides))
         if task.game.sides and not sides:
-            raise ValueError(f"{env_id} has sides, and none is named.")
+            raise UsageError(f"{env_id} has sides, and none is named.")
         if unknown := set(sides) - set(task.game.sides):
-            raise ValueError(f"{env_id} has no side {unknown.pop()!r}.")
+            raise UsageError(f"{env_id} has no side {unknown.pop()!r}.")
         return task
 
     def to_dict(self) -> dict[str, Any]:

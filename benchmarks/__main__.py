@@ -1,6 +1,6 @@
 """The command line, `python -m benchmarks`: makes the rows of results and the pages."""
 
-from baselines.command_line import answering
+from baselines.errors import answering
 
 
 def main() -> None:

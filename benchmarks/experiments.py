@@ -18,6 +18,7 @@ from benchmarks.kinds import (
     Pairings,
     Sampled,
 )
+from tile_envs.errors import UsageError
 
 SIDES = ("X", "O")
 
@@ -326,7 +327,7 @@ MEASURES = (
 PLUGS = (
     *(
         Measure(
-            *("plug", library, "benchmarks.plug.training"),
+            *("plug", library, "benchmarks.libraries.training"),
             measures=(library,),
             options={"module": module, "episodes": 1_000},
             extra=extra,
@@ -343,7 +344,7 @@ PLUGS = (
     ),
     *(
         Measure(
-            *("plug", library, f"benchmarks.plug.{extra}"),
+            *("plug", library, f"benchmarks.libraries.{extra}"),
             measures=(library,),
             options={"episodes": 1_000},
             extra=extra,
@@ -383,7 +384,7 @@ def selected(
     labels = dict.fromkeys(each.label for each in experiments)
     for name in names:
         if not any(name in _names(each) for each in experiments):
-            raise ValueError(
+            raise UsageError(
                 f"there is no {name!r}: expected a table ({', '.join(tables)}), or a label such as "
                 f"{list(labels)[-1]!r}; `run --list` shows all."
             )

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from baselines.hyperparams import tuned
 from baselines.task import Task
+from baselines.training.presets import tuned
 from benchmarks.kinds import Exact, Experiment, Measure, Pairings, Sampled
 from benchmarks.results import Key, Row, key_of
 from benchmarks.versions import SEARCH, makers_of, version_of

@@ -8,13 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from baselines.evaluation import evaluate
-from baselines.exact.evaluation import evaluate_exactly
-from baselines.exact.tictactoe import Policy, outcome, policy_of
-from baselines.hyperparams import tuned
+from baselines.evaluation.exact import evaluate_exactly
+from baselines.evaluation.exact_tictactoe import Policy, outcome, policy_of
+from baselines.evaluation.sampled import evaluate
 from baselines.registry import Player, make_agent, searching
 from baselines.search.placing import ValuePlacer
 from baselines.task import Task
+from baselines.training.presets import tuned
 from benchmarks.experiments import SIDES
 from benchmarks.jobs import Job
 from benchmarks.kinds import OWN_VALUES, Exact, Experiment, Measure, Sampled

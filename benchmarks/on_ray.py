@@ -19,6 +19,7 @@ from benchmarks.kinds import Measure
 from benchmarks.making import JobResult, failed, result_of
 from benchmarks.run import Executor
 from benchmarks.trained import folders_of, settings_of
+from tile_envs.errors import UsageError
 from tile_envs.extras import extra
 
 LOCAL = "local"
@@ -58,7 +59,7 @@ def on_ray(address: str = LOCAL) -> Executor:
             _knock(address)
             ray.init(address=address, log_to_driver=False, logging_level="error")
         except (OSError, ValueError, RuntimeError) as error:
-            raise ValueError(
+            raise UsageError(
                 f"no Ray cluster answers at {address!r}: expected the address that `ray start "
                 "--head` has printed (with RAY_AUTH_MODE=token in the environment, if the cluster "
                 f"asks for a token), or --ray alone for a cluster on this machine ({error})."

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.pictures import FOLDER, PICTURES
+from benchmarks.figures import FOLDER, PICTURES
 from benchmarks.tables import (
     adversary,
     commands,
@@ -25,6 +25,7 @@ from benchmarks.tables import (
     tictactoe,
 )
 from benchmarks.tables.committed import Committed
+from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 
 ROOT = Path(__file__).parent.parent
@@ -86,5 +87,5 @@ def filled(text: str, committed: Committed) -> str:
 
 def _made(name: str, committed: Committed) -> str:
     if name not in TABLES:
-        raise ValueError(f"there is no table {name!r}: expected {', '.join(TABLES)}.")
+        raise UsageError(f"there is no table {name!r}: expected {', '.join(TABLES)}.")
     return TABLES[name](committed)

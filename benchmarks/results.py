@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from baselines.rows import read_rows, write_rows
+from baselines.evaluation.rows import read_rows, write_rows
+from tile_envs.errors import UsageError
 
 Row = dict[str, Any]
 Key = tuple[str, ...]
@@ -50,7 +51,7 @@ def read(folder: Path, table: str) -> dict[Key, Row]:
     path = folder / f"{table}.csv"
     rows = read_rows(path) if path.exists() else []
     if missing := [column for column in KEYS[table] if rows and column not in rows[0]]:
-        raise ValueError(f"{path} is damaged: it has no column {missing[0]!r}.")
+        raise UsageError(f"{path} is damaged: it has no column {missing[0]!r}.")
     return {key_of(table, row): row for row in rows}
 
 

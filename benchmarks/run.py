@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from baselines.lock import held
+from baselines.training.lock import held
 from benchmarks.jobs import Job, Wanted, is_current, jobs_of, wanted
 from benchmarks.jobs_line import JobsLine
 from benchmarks.kinds import Experiment, Measure, minutes_of

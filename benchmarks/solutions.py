@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from baselines.exact.evaluation import DIGITS
-from baselines.exact.solver import compile_steps, solve
+from baselines.evaluation.exact import DIGITS
+from baselines.solver.solve import compile_steps, solve
 from baselines.task import Task
 from benchmarks.speed.turns import machine
 from tile_envs.sliding.game import SlidingGame

@@ -8,13 +8,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from baselines.recording import record
 from baselines.registry import Player, load_player
-from baselines.runs import CONFIG, Budget, budget_of, read_config, read_progress
-from baselines.training import default_options, run
+from baselines.training.recording import record
+from baselines.training.run import default_options, run
+from baselines.training.run_folder import CONFIG, Budget, budget_of, read_config, read_progress
 from benchmarks.jobs import Job
 from benchmarks.kinds import Experiment, Games
 from benchmarks.versions import RECORDING, makers_of, version_of
+from tile_envs.errors import UsageError
 
 ENOUGH = 10**9  # games, where minutes end the training
 
@@ -41,7 +42,7 @@ def trained(experiment: Experiment, seed: int, minutes: float | None, runs: Path
     begun = (folder / CONFIG).exists()
     config = read_config(folder) if begun else {}
     if begun and (budget_of(config).minutes or 0) > (minutes or math.inf):
-        raise ValueError(
+        raise UsageError(
             f"{folder} has learned for more than {minutes:g} minutes: delete it to train again."
         )
     if not (begun and config["finished"] and budget_of(config) == budget):

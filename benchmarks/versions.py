@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from baselines import recording
 from baselines.registry import agent_class
+from baselines.training import recording
 from benchmarks.kinds import Experiment
 
 SEARCH, RECORDING = "search", "recording"

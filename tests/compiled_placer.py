@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tile_envs.compiled import compiled_loop
+from tile_envs.base.compiled import compiled_loop
 from tile_envs.sliding.kernels import game_tables, rows_of
 from tile_envs.sliding.spawn_kernels import worst_cells
 

@@ -5,7 +5,7 @@ import sys
 
 SCRIPT = """
 import importlib, os, signal, sys
-import baselines.loop as loop
+import baselines.training.loop as loop
 from baselines.__main__ import main
 
 module, name = {path!r}.split(":")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from commands import command
 
-from baselines.evaluation import play
+from baselines.evaluation.sampled import play
 from baselines.registry import load_player, make_agent
 from baselines.task import Task
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from baselines.deep.article import Article, ArticleSettings
-from baselines.hyperparams import tuned
+from baselines.training.presets import tuned
 from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 

@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from baselines.lock import held
+from baselines.evaluation.rows import read_rows, write_rows
 from baselines.registry import AGENTS, agent_class
-from baselines.rows import read_rows, write_rows
-from baselines.runs import read_config, write_config
 from baselines.tabular.value_table import ValueTable
+from baselines.training.lock import held
+from baselines.training.run_folder import read_config, write_config
 from benchmarks import __main__ as command
-from benchmarks import pictures, report
+from benchmarks import figures as drawings
+from benchmarks import report
 from benchmarks.experiments import EXPERIMENTS, selected
+from benchmarks.figures import PICTURES
 from benchmarks.jobs import jobs_of, wanted
 from benchmarks.kinds import (
     OWN_VALUES,
@@ -28,7 +30,6 @@ from benchmarks.kinds import (
     Sampled,
     minutes_of,
 )
-from benchmarks.pictures import PICTURES
 from benchmarks.published import figures, lists, sources
 from benchmarks.quick import QUICK
 from benchmarks.results import FOLDER, KEYS, add, key_of, read
@@ -664,12 +665,12 @@ def test_every_table_stands_on_a_page():
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_show_the_committed_rows(name):
     """Another version of matplotlib may draw other bytes of the same data."""
-    drawn, there = PICTURES[name](Committed()), (pictures.FOLDER / f"{name}.svg").read_bytes()
+    drawn, there = PICTURES[name](Committed()), (drawings.FOLDER / f"{name}.svg").read_bytes()
     (data,) = set(re.findall(rb"data [0-9a-f]{64}", drawn))
     assert data in there
     assert len(there) < 200_000
     assert drawn == PICTURES[name](Committed())
-    assert f"pictures/{name}.svg" in report.PAGES[1].read_text(encoding="utf-8")
+    assert f"figures/{name}.svg" in report.PAGES[1].read_text(encoding="utf-8")
 
 
 def test_a_page_with_an_unknown_table_is_refused():

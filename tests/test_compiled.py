@@ -18,23 +18,23 @@ FROZEN = {
         "baselines/ntuple/moves.py",
         "baselines/ntuple/settings.py",
         "baselines/ntuple/vectors.py",
-        "tile_envs/compiled.py",
-        "tile_envs/random_stream.py",
+        "tile_envs/base/compiled.py",
+        "tile_envs/base/random_stream.py",
         "tile_envs/sliding/kernels.py",
         "tile_envs/sliding/rules.py",
         "tile_envs/sliding/spawn.py",
         "tile_envs/sliding/spawn_kernels.py",
         "tile_envs/sliding/tables.py",
-        "tile_envs/stream_kernels.py",
+        "tile_envs/base/stream_kernels.py",
     ),
-    "baselines/exact/layers.py": (
-        "baselines/exact/keys.py",
+    "baselines/solver/layers.py": (
+        "baselines/solver/keys.py",
         "tile_envs/sliding/kernels.py",
         "tile_envs/sliding/spawn_kernels.py",
     ),
-    "baselines/exact/keys.py": ("tile_envs/sliding/kernels.py",),
+    "baselines/solver/keys.py": ("tile_envs/sliding/kernels.py",),
     "baselines/ntuple/moves.py": ("baselines/ntuple/entries.py", "tile_envs/sliding/spawn.py"),
-    "baselines/ntuple/vectors.py": ("tile_envs/compiled.py",),
+    "baselines/ntuple/vectors.py": ("tile_envs/base/compiled.py",),
     "baselines/search/compiled_expectimax.py": (
         "baselines/ntuple/moves.py",
         "tile_envs/sliding/tables.py",
@@ -49,16 +49,16 @@ FROZEN = {
     ),
     "baselines/search/mcts.py": ("tile_envs/tictactoe/positions.py",),
     "tile_envs/sliding/compiled_engine.py": (
-        "tile_envs/compiled_engine.py",
-        "tile_envs/sliding/boards.py",
+        "tile_envs/base/compiled_engine.py",
+        "tile_envs/sliding/packed.py",
         "tile_envs/sliding/engine.py",
         "tile_envs/sliding/kernels.py",
         "tile_envs/sliding/spawn_kernels.py",
-        "tile_envs/stream_kernels.py",
+        "tile_envs/base/stream_kernels.py",
     ),
     "tile_envs/tictactoe/compiled_engine.py": (
-        "tile_envs/compiled_engine.py",
-        "tile_envs/stream_kernels.py",
+        "tile_envs/base/compiled_engine.py",
+        "tile_envs/base/stream_kernels.py",
         "tile_envs/tictactoe/positions.py",
     ),
 }
@@ -66,7 +66,7 @@ FROZEN = {
 
 PUSH = """
 import numpy as np
-from tile_envs.compiled import compiled_loop
+from tile_envs.base.compiled import compiled_loop
 from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.sliding.kernels import (game_tables, push, rows_of)
 
@@ -88,7 +88,7 @@ print(sum(rewards.stats.cache_hits.values()), paid)
 PLAY_OUT = """
 import numpy as np
 from baselines.search import mcts
-from tile_envs import random_stream
+from tile_envs.base import random_stream
 
 words = random_stream.mix(random_stream.ahead(np.uint64(7), 60))
 known = mcts.solve()
@@ -140,11 +140,13 @@ def test_no_loop_is_forgotten_here():
         for path in (ROOT / package).rglob("*.py")
         if "compiled_loop" in path.read_text(encoding="utf-8")
     }
-    assert files - {"tile_envs/compiled.py"} == FROZEN.keys()
+    assert files - {"tile_envs/base/compiled.py"} == FROZEN.keys()
 
 
 def test_the_key_of_a_loop_stands_for_the_text_of_all_that_is_frozen_into_it(copied):
-    spec = importlib.util.spec_from_file_location("copied", copied / "tile_envs" / "compiled.py")
+    spec = importlib.util.spec_from_file_location(
+        "copied", copied / "tile_envs" / "base" / "compiled.py"
+    )
     compiled = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(compiled)
     for loop, frozen in FROZEN.items():

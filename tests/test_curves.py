@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from baselines.__main__ import main
-from baselines.curves import banded, plot, read_curve
-from baselines.rows import read_rows, write_rows
+from baselines.evaluation.rows import read_rows, write_rows
+from baselines.viewing.curves import banded, plot, read_curve
 
 
 def run(folder, seed=0, shift=0.0, **settings):

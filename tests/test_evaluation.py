@@ -15,8 +15,8 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from baselines.agents import GreedyAgent, RandomAgent
-from baselines.evaluation import Stopped, evaluate, play
-from baselines.rows import block, histogram, read_rows
+from baselines.evaluation.rows import block, histogram, read_rows
+from baselines.evaluation.sampled import Stopped, evaluate, play
 from baselines.seeds import (
     game_seeds,
     training_generator,
@@ -24,7 +24,7 @@ from baselines.seeds import (
     training_stream,
 )
 from baselines.task import Task
-from tile_envs.random_stream import consecutive
+from tile_envs.base.random_stream import consecutive
 
 IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 every_id = pytest.mark.parametrize("env_id", IDS)
@@ -71,7 +71,7 @@ def test_the_listed_games_are_played_and_no_others(env_id):
 def test_how_many_games_are_played_at_once_changes_nothing(env_id, monkeypatch):
     env = gym.make(env_id)
     wide = play(Scripted(env.unwrapped.game), env_id, episodes=50, seed=1)
-    monkeypatch.setattr("baselines.evaluation.N_ENVS", 7)
+    monkeypatch.setattr("baselines.evaluation.sampled.N_ENVS", 7)
     narrow = play(Scripted(env.unwrapped.game), env_id, episodes=50, seed=1)
     assert np.array_equal(wide.returns, narrow.returns)
     assert np.array_equal(wide.tiles, narrow.tiles)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from baselines.agents import GreedyAgent, RandomAgent
-from baselines.evaluation import evaluate
-from baselines.exact.tictactoe import (
+from baselines.evaluation.exact_tictactoe import (
     against_random,
     outcome,
     policy_of,
     random_policy,
     worst_case,
 )
+from baselines.evaluation.sampled import evaluate
 from baselines.search.minimax import MinimaxAgent, MinimaxFirstAgent
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, DIGITS, POWERS, O, X, solve

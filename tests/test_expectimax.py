@@ -10,12 +10,12 @@ import pytest
 from placers import LastCell, worst_by_force
 
 from baselines.agents import ValueAgent
-from baselines.episodes import collect
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search import expectimax
 from baselines.search.expectimax import Expectimax
+from baselines.training.episodes import collect
+from tile_envs.base.random_stream import consecutive
 from tile_envs.games import vector_env
-from tile_envs.random_stream import consecutive
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.sliding.kernels import game_tables
 from tile_envs.sliding.placer import NAMED

@@ -33,7 +33,7 @@ TINY = {
 def _short_tests_during_training(monkeypatch):
     for name in TINY:
         monkeypatch.setattr(agent_class(name), "test_games", 2)
-    monkeypatch.setattr("baselines.after_training.GAMES", 1)
+    monkeypatch.setattr("baselines.commands.train.GAMES", 1)
 
 
 def typed(*arguments):

@@ -167,7 +167,7 @@ def test_a_rest_is_no_illegal_action(wrapper):
 
 def test_the_keys_are_those_of_the_command():
     from tile_envs.play.player import controls_of
-    from tile_envs.window import WASD
+    from tile_envs.rendering.window import WASD
 
     for env_id in IDS:
         env = gym.make(env_id).unwrapped

@@ -17,13 +17,14 @@ import zipfile
 import numpy as np
 import pytest
 
-from baselines import load, runs
+from baselines import load
 from baselines.deep.dqn import DQNSettings
-from baselines.exact.solution import FILE, Solution
-from baselines.exact.solver import solution_of
 from baselines.registry import load_player
+from baselines.solver.solution import FILE, Solution
+from baselines.solver.solve import solution_of
 from baselines.tabular.qtable import QTableSettings
-from baselines.training import Options, run
+from baselines.training import run_folder as runs
+from baselines.training.run import Options, run
 from tile_envs import replay
 from tile_envs.sliding import RULES_2584, SlidingGame
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from baselines.exact.tictactoe import against_random, policy_of, worst_case
+from baselines.evaluation.exact_tictactoe import against_random, policy_of, worst_case
 from baselines.search import mcts
 from baselines.search.mcts import MCTSAgent
-from tile_envs import random_stream
+from tile_envs.base import random_stream
 from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.tictactoe import TicTacToe, afterstates
 from tile_envs.tictactoe.positions import SET_SIZE, X, solve

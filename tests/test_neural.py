@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from baselines.deep.neural import Neural, NeuralSettings
-from baselines.episodes import Episodes
-from baselines.exact.tictactoe import against_random, policy_of, worst_case
-from baselines.training import default_options
+from baselines.evaluation.exact_tictactoe import against_random, policy_of, worst_case
+from baselines.training.episodes import Episodes
+from baselines.training.run import default_options
 from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 

@@ -17,15 +17,15 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from baselines.learner import Learner
 from baselines.ntuple import vectors
 from baselines.ntuple.learning import play
 from baselines.ntuple.network import SETS, SMALL_SETS, Network, new_weights
 from baselines.ntuple.ntuple import NTuple
 from baselines.ntuple.plain import PlainNTuple
 from baselines.ntuple.settings import NTupleSettings
+from baselines.training.learner import Learner
+from tile_envs.base.random_stream import Stream, consecutive, start, starts
 from tile_envs.games import vector_env
-from tile_envs.random_stream import Stream, consecutive, start, starts
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.sliding.kernels import game_tables, rows_of
 from tile_envs.sliding.placer import NAMED

@@ -9,7 +9,8 @@ import pytest
 from commands import command
 from interrupting import interrupted
 
-from baselines import evaluate, load, runs
+from baselines import evaluate, load
+from baselines.training import run_folder as runs
 
 SMALL = ("--network", "0123 4567", "--iteration-games", "50")
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from test_benchmarks import EXACT, GAME_2048, PAIRINGS, PLAYED
 
-from baselines.rows import read_rows
+from baselines.evaluation.rows import read_rows
 from benchmarks import on_ray as module
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.jobs import jobs_of

@@ -6,13 +6,13 @@ import pytest
 
 from baselines.__main__ import main
 from baselines.agents import GreedyAgent, RandomAgent, ValueAgent
-from baselines.evaluation import evaluate
-from baselines.exact.optimal import OptimalAgent
-from baselines.exact.sliding import expected
+from baselines.evaluation.exact_sliding import expected
+from baselines.evaluation.rows import read_rows
+from baselines.evaluation.sampled import evaluate
 from baselines.ntuple.ntuple import NTuple
 from baselines.ntuple.settings import NTupleSettings
-from baselines.rows import read_rows
 from baselines.search.placing import BatchedPlacing, ValuePlacer
+from baselines.solver.optimal import OptimalAgent
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 

@@ -16,9 +16,9 @@ import tile_envs.play.__main__ as command
 from tile_envs.play.player import play, watch
 from tile_envs.play.terminal import KEY, Block, blocks
 from tile_envs.playthrough import make
+from tile_envs.rendering.window import Click, Window
 from tile_envs.replay import Replay, begin, play_through, read
 from tile_envs.tictactoe.render import SQUARE, _corner
-from tile_envs.window import Click, Window
 
 termios = pytest.importorskip("termios", reason="pseudo-terminals are for POSIX systems")
 fcntl = pytest.importorskip("fcntl")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from commands import command
 
-from baselines.play import episode_of, whispering
+from baselines.commands.play import episode_of, whispering
 from baselines.registry import player
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
 from tile_envs.playthrough import Playthrough

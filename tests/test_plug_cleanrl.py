@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch.distributions import Categorical
 
-from baselines.evaluation import play
-from benchmarks.plug import cleanrl, cleanrl_ppo
-from benchmarks.plug.cleanrl_ppo import Agent, Args, rollouts, train
-from benchmarks.plug.training import keys, rows
+from baselines.evaluation.sampled import play
+from benchmarks.libraries import cleanrl, cleanrl_ppo
+from benchmarks.libraries.cleanrl_ppo import Agent, Args, rollouts, train
+from benchmarks.libraries.training import keys, rows
 
 SMALL = {"num_envs": 32, "num_steps": 64, "width": 16, "minutes": float("inf")}
 GAMES = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]

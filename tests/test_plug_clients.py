@@ -7,10 +7,10 @@ import pytest
 from baselines.registry import make_agent
 from baselines.task import Task
 from benchmarks.experiments import PLUGS
-from benchmarks.plug import clients
-from benchmarks.plug.clients import Client, Training
-from benchmarks.plug.counting import counted
-from benchmarks.plug.training import trained_row
+from benchmarks.libraries import clients
+from benchmarks.libraries.clients import Client, Training
+from benchmarks.libraries.counting import counted
+from benchmarks.libraries.training import trained_row
 from benchmarks.results import KEYS
 from benchmarks.run import listed, run
 

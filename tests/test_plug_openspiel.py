@@ -13,10 +13,10 @@ from open_spiel.python.algorithms.minimax import alpha_beta_search
 from snippets import run_snippet
 
 from baselines.agents import GreedyAgent, RandomAgent
-from baselines.evaluation import play
+from baselines.evaluation.sampled import play
 from baselines.search.minimax import MinimaxAgent
 from baselines.tabular.qtable import QTable
-from baselines.training import default_options
+from baselines.training.run import default_options
 from tile_envs.plug.openspiel import GAMES, AgentBot, observation
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 from tile_envs.tictactoe.positions import encode_seen, solve

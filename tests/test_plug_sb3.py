@@ -19,7 +19,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
-from benchmarks.plug.counting import counted
+from benchmarks.libraries.counting import counted
 from tile_envs import wrappers
 from tile_envs.plug.sb3 import BoardFeatures, SB3VecEnv, make_sb3
 from tile_envs.wrappers import vector

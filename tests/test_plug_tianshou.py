@@ -6,7 +6,7 @@ import gymnasium as gym
 import pytest
 from snippets import run_snippet
 
-from benchmarks.plug.counting import counted
+from benchmarks.libraries.counting import counted
 from tile_envs.wrappers import MaskInObservation, ReplaceIllegal
 
 pytest.importorskip("tianshou.trainer", reason="needs tile-envs[tianshou]")
@@ -21,7 +21,7 @@ from tianshou.env import DummyVectorEnv, SubprocVectorEnv
 from tianshou.trainer import OnPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
-from benchmarks.plug import tianshou as benchmark
+from benchmarks.libraries import tianshou as benchmark
 
 pytestmark = pytest.mark.slow
 

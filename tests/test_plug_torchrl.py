@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from snippets import run_snippet
 
-from benchmarks.plug.counting import counted
+from benchmarks.libraries.counting import counted
 from tile_envs import wrappers
 from tile_envs.wrappers import vector
 
@@ -26,7 +26,7 @@ from torchrl.envs import (
 )
 from torchrl.modules import MaskedCategorical, ProbabilisticActor, SafeModule
 
-from benchmarks.plug import torchrl as benchmark
+from benchmarks.libraries import torchrl as benchmark
 
 pytestmark = [
     pytest.mark.slow,

@@ -10,7 +10,7 @@ import pytest
 from baselines.line import fitting
 from baselines.playing import Playing
 from baselines.progress import Progress, in_text
-from baselines.runs import Budget
+from baselines.training.run_folder import Budget
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tile_envs.random_stream import Stream, ahead, choose, mix, start, starts
+from tile_envs.base.random_stream import Stream, ahead, choose, mix, start, starts
 
 
 def test_words_are_those_of_splitmix64():

@@ -57,7 +57,8 @@ def python(folder, *arguments):
 
 RUN_ALL = """
 import contextlib, io, json, runpy, sys
-from baselines import after_training, registry
+from baselines import registry
+from baselines.commands import train as after_training
 after_training.GAMES = 1  # tests of a hundred games would take most of the time
 for name, entry in registry.AGENTS.items():
     registry.agent_class(name).test_games = 2 if entry.learns else 0

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from baselines.deep.dqn import DQNLearner, DQNSettings
-from baselines.evaluation import play
-from baselines.recording import read_transitions, record
+from baselines.evaluation.sampled import play
 from baselines.registry import make_agent
 from baselines.task import Task
+from baselines.training.recording import read_transitions, record
 from tile_envs.playthrough import Playthrough, make
 from tile_envs.replay import play_through, read, replay_of, write
 

@@ -10,11 +10,11 @@ import pytest
 from gymnasium.error import DependencyNotInstalled
 
 import tile_envs  # noqa: F401
-from tile_envs.drawing import Canvas
+from tile_envs.rendering.canvas import Canvas
+from tile_envs.rendering.window import Window
 from tile_envs.sliding import render as sliding
 from tile_envs.sliding.rules import RULES_2048, RULES_2584
 from tile_envs.tictactoe import render as tictactoe
-from tile_envs.window import Window
 
 every_game = pytest.mark.parametrize(
     "rules", [RULES_2048, RULES_2584], ids=lambda rules: rules.name

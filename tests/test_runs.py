@@ -11,8 +11,9 @@ import pytest
 from commands import command
 from interrupting import interrupted
 
-from baselines import load, runs
+from baselines import load
 from baselines.arrays import write_arrays
+from baselines.training import run_folder as runs
 
 
 def in_a_process(*arguments):
@@ -206,7 +207,7 @@ def test_a_run_does_not_go_on_with_other_settings(trained):
 HOLDING = """
 import sys, time
 from pathlib import Path
-from baselines.lock import locked
+from baselines.training.lock import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
@@ -441,7 +442,7 @@ def test_the_train_command_answers_bad_input_with_one_line(arguments, message, t
 LEARNER = """
 from dataclasses import dataclass
 import numpy as np
-from baselines.episodes import EpisodicLearner
+from baselines.training.episodes import EpisodicLearner
 {settings}
 class Mine(EpisodicLearner):
     {body}

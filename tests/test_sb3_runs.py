@@ -14,12 +14,11 @@ from interrupting import interrupted
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
 
-from baselines import loop, runs
 from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.ppo import PPOLearner, PPOSettings
-from baselines.evaluation import play
-from baselines.exact.tictactoe import policy_of
+from baselines.evaluation.exact_tictactoe import policy_of
+from baselines.evaluation.sampled import play
 from baselines.registry import (
     learner_class,
     load,
@@ -29,6 +28,8 @@ from baselines.registry import (
     player,
 )
 from baselines.task import Task
+from baselines.training import loop
+from baselines.training import run_folder as runs
 
 SMALL = {
     **{"width": 8, "hidden": (8,), "n_envs": 16, "gradient_steps": 2, "batch_size": 16},

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tile_envs.sliding import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, afterstates
-from tile_envs.sliding.boards import legal_actions, pack, transpose
+from tile_envs.sliding.packed import legal_actions, pack, transpose
 
 GAMES = pytest.mark.parametrize("rules", [RULES_2048, RULES_2584], ids=["2048", "2584"])
 SHAPES = st.tuples(st.integers(2, 4), st.integers(2, 4))

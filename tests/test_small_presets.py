@@ -2,10 +2,10 @@
 
 import pytest
 
-from baselines.exact.evaluation import evaluate_exactly
+from baselines.evaluation.exact import evaluate_exactly
 from baselines.registry import make_learner
 from baselines.task import Task
-from baselines.training import default_options
+from baselines.training.run import default_options
 
 SLIDING = ["Tiles2048-v0", "Tiles2584-v0"]
 

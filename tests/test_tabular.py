@@ -6,14 +6,14 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from baselines.episodes import Episodes
-from baselines.evaluation import play
-from baselines.exact.evaluation import evaluate_exactly
-from baselines.exact.tictactoe import against_random, policy_of, worst_case
+from baselines.evaluation.exact import evaluate_exactly
+from baselines.evaluation.exact_tictactoe import against_random, policy_of, worst_case
+from baselines.evaluation.sampled import play
 from baselines.tabular.boards import BoardCodes
 from baselines.tabular.qtable import QTable, QTableSettings
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
-from baselines.training import default_options
+from baselines.training.episodes import Episodes
+from baselines.training.run import default_options
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame, afterstates
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import encode

@@ -16,8 +16,8 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from baselines import evaluate, load
-from baselines.hyperparams import tuned
 from baselines.registry import make_agent, player, searching
+from baselines.training.presets import tuned
 from tile_envs.sliding import (
     RULES_2048,
     Palette,

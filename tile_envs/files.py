@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tile_envs.errors import UsageError
+
 PART = ".part"
 """The suffix of a file that is being written; only a process that is killed leaves one behind."""
 
@@ -60,9 +62,9 @@ def checked_file(path: Path, suffixes: Sequence[str], what: str) -> Path:
         OSError: If nothing can be written to its folder.
     """
     if path.suffix not in suffixes:
-        raise ValueError(f"{what} written to {' or '.join(suffixes)} files, got {path}.")
+        raise UsageError(f"{what} written to {' or '.join(suffixes)} files, got {path}.")
     if not path.resolve().parent.is_dir():
-        raise ValueError(f"the folder of {path} does not exist: make it first.")
+        raise UsageError(f"the folder of {path} does not exist: make it first.")
     check_writable(path.resolve().parent)
     return path
 

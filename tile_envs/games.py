@@ -7,10 +7,11 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
-from tile_envs.checks import brief
-from tile_envs.engine import NUMPY
+from tile_envs.base.checks import brief
+from tile_envs.base.engine import NUMPY
+from tile_envs.base.vector_env import GameVectorEnv
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.game_vector_env import GameVectorEnv
 from tile_envs.sliding import SlidingGame, SlidingVectorEnv
 from tile_envs.tictactoe import TicTacToe, TicTacToeVectorEnv
 
@@ -23,7 +24,7 @@ def game_from_json(text: str) -> Game:
     """
     entries = json.loads(text)
     if not isinstance(entries, dict):
-        raise ValueError(f"expected a game as its to_json() wrote it, got {brief(text)}.")
+        raise UsageError(f"expected a game as its to_json() wrote it, got {brief(text)}.")
     kind: type[SlidingGame] | type[TicTacToe] = SlidingGame if "rules" in entries else TicTacToe
     return kind.from_json(text)
 
@@ -40,7 +41,7 @@ def vector_env(
         game: A game of this package.
         num_envs: How many games it plays.
         autoreset_mode: When ended games are reset.
-        engine: What plays; see `tile_envs.engine`.
+        engine: What plays; see `tile_envs.base.engine`.
 
     Raises:
         ValueError: If an argument is not as described.
@@ -60,4 +61,4 @@ def vector_env(
         return TicTacToeVectorEnv(
             num_envs, game.opponent, game.side, autoreset_mode=autoreset_mode, engine=engine
         )
-    raise ValueError(f"a vector environment plays the games of tile_envs, got {brief(game)}.")
+    raise UsageError(f"a vector environment plays the games of tile_envs, got {brief(game)}.")

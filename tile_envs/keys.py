@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from tile_envs.window import WASD, import_pygame, named_keys
+from tile_envs.rendering.window import WASD, import_pygame, named_keys
 
 
 class Idle(int):
@@ -23,7 +23,7 @@ def keys_to_action(names: Sequence[str]) -> dict[str | tuple[int, ...], int]:
     """Return what `gymnasium.utils.play.play` plays for the keys that are held down.
 
     Args:
-        names: The key of each action, as `tile_envs.window.Key` names it.
+        names: The key of each action, as `tile_envs.rendering.window.Key` names it.
 
     Returns:
         The action of each key, by pygame's code; `IDLE` for no key (which is `""`, as `()` is

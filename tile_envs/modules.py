@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import importlib
 
+from tile_envs.errors import UsageError
+
 NAMED: list[str] = []
 """The modules that have been named in this process."""
 
@@ -22,6 +24,6 @@ def import_named(module: str) -> None:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise  # it is there, and imports another one that is not
-        raise ValueError(f"the module {module} is not found: {error}.") from None
+        raise UsageError(f"the module {module} is not found: {error}.") from None
     if module not in NAMED:
         NAMED.append(module)

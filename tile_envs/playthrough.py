@@ -12,8 +12,9 @@ import gymnasium as gym
 from gymnasium.envs.registration import find_highest_version, load_env_creator, parse_env_id
 from numpy.typing import NDArray
 
-from tile_envs.checks import brief
-from tile_envs.game_env import GameEnv, Info
+from tile_envs.base.checks import brief
+from tile_envs.base.env import GameEnv, Info
+from tile_envs.errors import UsageError
 from tile_envs.modules import import_named
 
 
@@ -133,7 +134,7 @@ def options_of(env_id: str) -> list[str]:
         ValueError: If there is no such game.
     """
     if env_id not in ids():
-        raise ValueError(
+        raise UsageError(
             f"unknown environment {brief(env_id)}: expected {_listed(ids())}, "
             "or one that a module of yours registers, with --import MODULE."
         )
@@ -151,7 +152,7 @@ def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
     known = options_of(env_id)
     for name in options:
         if name not in known:
-            raise ValueError(f"unknown option {name!r} of {env_id}: expected {_listed(known)}.")
+            raise UsageError(f"unknown option {name!r} of {env_id}: expected {_listed(known)}.")
     env = gym.make(env_id, disable_env_checker=True, **options).unwrapped
     assert isinstance(env, GameEnv)
     return env

@@ -26,7 +26,8 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from tile_envs import __version__
-from tile_envs.checks import as_integer, brief
+from tile_envs.base.checks import as_integer, brief
+from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 from tile_envs.playthrough import Playthrough, Position, given_options, make
 
@@ -109,9 +110,9 @@ def play_through(replay: Replay) -> Position:
         try:
             game.play(action)
         except ResetNeeded:
-            raise ValueError(f"{place}, {action}, comes after the end of the game.") from None
+            raise UsageError(f"{place}, {action}, comes after the end of the game.") from None
         except ValueError as error:
-            raise ValueError(f"{place}: {error}") from None
+            raise UsageError(f"{place}: {error}") from None
     return game.position
 
 
@@ -153,7 +154,7 @@ def read(path: str | os.PathLike[str]) -> Replay:
         reason = " ".join(str(error).split())
     else:
         return replay
-    raise ValueError(f"{os.fspath(path)}: {reason}")
+    raise UsageError(f"{os.fspath(path)}: {reason}")
 
 
 def _checked(entries: Any) -> Replay:
@@ -163,25 +164,25 @@ def _checked(entries: Any) -> Replay:
         ValueError: If it has not the form of one.
     """
     if not isinstance(entries, dict) or entries.get("format") != FORMAT:
-        raise ValueError(f'not a replay: expected "format": "{FORMAT}", got {brief(entries)}.')
+        raise UsageError(f'not a replay: expected "format": "{FORMAT}", got {brief(entries)}.')
     for name, value in entries.items():
         if name not in ENTRIES:
-            raise ValueError(f'unknown entry "{name}": expected {", ".join(ENTRIES)}.')
+            raise UsageError(f'unknown entry "{name}": expected {", ".join(ENTRIES)}.')
         if not isinstance(value, ENTRIES[name]):
             kind = JSON_NAMES[ENTRIES[name]]
-            raise ValueError(f'"{name}" must be {kind}, got {brief(value)}.')
+            raise UsageError(f'"{name}" must be {kind}, got {brief(value)}.')
     for name in ENTRIES:
         if name not in entries and name not in OPTIONAL:
-            raise ValueError(f'"{name}" is missing.')
+            raise UsageError(f'"{name}" is missing.')
     if _order(entries["version"]) > _order(__version__):
-        raise ValueError(
+        raise UsageError(
             f"it was written by version {entries['version']} of tile-envs, and this is "
             f"{__version__}: update the package."
         )
     for n, action in enumerate(entries["actions"], 1):
         if as_integer(action) is None:
             place = f"action {n} of {len(entries['actions'])}"
-            raise ValueError(f"{place} must be an integer, got {brief(action)}.")
+            raise UsageError(f"{place} must be an integer, got {brief(action)}.")
     return Replay(
         entries["env"],
         entries["seed"],
@@ -201,7 +202,7 @@ def _order(version: str) -> list[int]:
     """
     parts = version.split(".")
     if not all(part.isdecimal() for part in parts):
-        raise ValueError(f'"version" must be numbers with dots between, got {brief(version)}.')
+        raise UsageError(f'"version" must be numbers with dots between, got {brief(version)}.')
     return [int(part) for part in parts]
 
 
@@ -213,4 +214,4 @@ def _plain(value: object) -> object:
     """
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    raise ValueError(f"a replay holds numbers and names only, got {brief(value)}.")
+    raise UsageError(f"a replay holds numbers and names only, got {brief(value)}.")

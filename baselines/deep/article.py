@@ -40,10 +40,11 @@ from baselines.deep.torch_setup import (
     set_up_torch,
     uses_bfloat16,
 )
-from baselines.episodes import Episodes, EpisodicLearner, collect, training_envs
-from baselines.exploration import epsilon_greedy
-from baselines.learner import Metrics, State, blank
 from baselines.seeds import training_generator, training_seeds
+from baselines.training.episodes import Episodes, EpisodicLearner, collect, training_envs
+from baselines.training.exploration import epsilon_greedy
+from baselines.training.learner import Metrics, State, blank
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding import SlidingGame
 
@@ -140,7 +141,7 @@ class Article(EpisodicLearner):
         settings = settings or ArticleSettings()
         settings.check()
         if not isinstance(game, SlidingGame):
-            raise ValueError(f"the article's network plays the sliding games, not {game}.")
+            raise UsageError(f"the article's network plays the sliding games, not {game}.")
         super().__init__(game, seed, settings.iteration_games, sides=sides)
         self._settings = settings
         (self._score_envs,) = training_envs(game, (), "", settings.score_games)

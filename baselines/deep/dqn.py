@@ -32,8 +32,9 @@ from baselines.agents import Observations, ValueAgent
 from baselines.checks import check, check_least, check_memory, check_positive, check_shares
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.learner import State
-from baselines.recording import Transitions, read_transitions
+from baselines.training.learner import State
+from baselines.training.recording import Transitions, read_transitions
+from tile_envs.errors import UsageError
 
 MOST_BOARDS = 1024
 """Maximum number of boards in one forward pass when it plays."""
@@ -97,7 +98,7 @@ class DQNSettings(SB3Settings):
             expected = f"at least {least}, {bound}"
             check(name, getattr(self, name), getattr(self, name) >= bound, expected)
         if self.symmetric and not self.afterstates:
-            raise ValueError("symmetric needs afterstates: actions would have to be turned, too.")
+            raise UsageError("symmetric needs afterstates: actions would have to be turned, too.")
 
 
 class DQNLearner(ValueAgent, SB3Learner):
@@ -192,7 +193,7 @@ class DQNLearner(ValueAgent, SB3Learner):
         assert buffer is not None
         length = len(played.actions) // buffer.n_envs
         if not 0 < length < buffer.buffer_size:
-            raise ValueError(
+            raise UsageError(
                 f"{self._settings.replays} holds {len(played.actions):,} transitions, expected "
                 f"from {buffer.n_envs:,} (n_envs) to less than {self._settings.buffer_size:,} "
                 "(buffer_size): change one of these."
@@ -219,7 +220,7 @@ class DQNLearner(ValueAgent, SB3Learner):
         legal = self._game.legal_actions(observations) > 0  # checks the cells as well
         boards = np.asarray(observations)
         if boards.shape[1:] != self._game.shape:
-            raise ValueError(f"boards must have shape {self._game.shape}, got {boards.shape[1:]}.")
+            raise UsageError(f"boards must have shape {self._game.shape}, got {boards.shape[1:]}.")
         network = self.model.q_net
         network.set_training_mode(False)
         parts = np.array_split(boards, max(1, -(-len(boards) // MOST_BOARDS)))

@@ -27,6 +27,7 @@ from torch import nn
 
 from baselines.deep.moves import rules_of
 from baselines.deep.q_network import BoardPolicy, BoardQNetwork
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.games import game_from_json
 from tile_envs.sliding import SlidingGame
@@ -68,7 +69,7 @@ class MaskedDQN(DQN):
             game = game_from_json(text)
             saved = game_from_json(self.policy_kwargs.setdefault("game", text))
             if saved != game:
-                raise ValueError(
+                raise UsageError(
                     f"the model plays {saved}, and the environment is one of {game} with other "
                     "rules or another board."
                 )
@@ -85,7 +86,7 @@ class MaskedDQN(DQN):
         try:
             return super().load(path, *args, **kwargs)
         except (AssertionError, KeyError, RuntimeError, TypeError) as error:
-            raise ValueError(f"{path} is not a complete model of MaskedDQN: {error}.") from None
+            raise UsageError(f"{path} is not a complete model of MaskedDQN: {error}.") from None
 
     def predict(
         self,
@@ -178,7 +179,7 @@ def game_of(envs: VecEnv) -> Game:
     env = envs.get_attr("unwrapped")[0]
     game = getattr(env, "game", None)
     if not isinstance(game, SlidingGame | TicTacToe):
-        raise ValueError(
+        raise UsageError(
             f"MaskedDQN plays the environments of tile_envs, whose legal actions it knows, "
             f"got {type(env).__name__}."
         )

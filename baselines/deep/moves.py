@@ -13,7 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from tile_envs.checks import brief
+from tile_envs.base.checks import brief
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding import SlidingGame
 from tile_envs.sliding.env import VERTICAL
@@ -154,7 +155,7 @@ def moves_of(game: Game) -> Moves:
         return SlidingMoves(game)
     if isinstance(game, TicTacToe):
         return TicTacToeMoves()
-    raise ValueError(f"networks play the games of tile_envs, got {brief(game)}.")
+    raise UsageError(f"networks play the games of tile_envs, got {brief(game)}.")
 
 
 def rules_of(game: Game) -> str:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from baselines.deep.moves import Moves, SlidingMoves
 from baselines.deep.torch_setup import half_precision
+from tile_envs.errors import UsageError
 from tile_envs.plug.features import Branches
 from tile_envs.sliding import SlidingGame
 
@@ -119,7 +120,7 @@ def check_boards(space: spaces.Space[Any], shape: tuple[int, int]) -> None:
         ValueError: If it is not.
     """
     if not isinstance(space, spaces.Box) or space.shape != shape:
-        raise ValueError(
+        raise UsageError(
             f"the network takes boards as the environments of tile_envs give them, of shape "
             f"{shape}, got {space}: leave out wrappers that change observations."
         )

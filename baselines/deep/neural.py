@@ -31,11 +31,12 @@ from baselines.agents import Observations
 from baselines.checks import check, check_least, check_positive, check_shares
 from baselines.deep.ring_buffer import RingBuffer
 from baselines.deep.torch_setup import set_up_torch
-from baselines.episodes import SELF, Episodes, EpisodicLearner
-from baselines.exploration import epsilon_greedy, stepwise
-from baselines.learner import State, blank
 from baselines.seeds import training_generator
 from baselines.tabular.boards import BoardCodes
+from baselines.training.episodes import SELF, Episodes, EpisodicLearner
+from baselines.training.exploration import epsilon_greedy, stepwise
+from baselines.training.learner import State, blank
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, solve
@@ -144,7 +145,7 @@ class Neural(EpisodicLearner):
         settings = settings or NeuralSettings()
         settings.check()
         if not isinstance(game, TicTacToe):
-            raise ValueError(f"this network plays tic-tac-toe only, not {game}: use qtable or dqn.")
+            raise UsageError(f"this network plays tic-tac-toe only, not {game}: use qtable or dqn.")
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
         self._settings = settings
         self._codes = BoardCodes(game, settings.merge_symmetric, bytes_per_entry=0)

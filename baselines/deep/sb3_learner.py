@@ -31,9 +31,10 @@ from baselines.deep.torch_setup import (
     set_up_torch,
     uses_bfloat16,
 )
-from baselines.episodes import SELF, training_envs
-from baselines.learner import Learner, Metrics, State, blank, checked_sides, size_of
 from baselines.seeds import training_stream
+from baselines.training.episodes import SELF, training_envs
+from baselines.training.learner import Learner, Metrics, State, blank, checked_sides, size_of
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.plug.sb3 import SB3VecEnv
 
@@ -213,7 +214,7 @@ class SB3Learner(Learner):
                 }
             self.model.set_parameters(parameters)
         except Exception:  # zipfile, torch and pickle raise a dozen kinds on foreign files
-            raise ValueError(
+            raise UsageError(
                 f"{path} is no model of this run: it is missing, damaged, or has other networks."
             ) from None
 

@@ -11,6 +11,7 @@ from stable_baselines3.common.utils import get_device
 from torch import Tensor
 
 from baselines.checks import check
+from tile_envs.errors import UsageError
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 
@@ -69,7 +70,7 @@ def check_device(device: str) -> None:
     known = device in ("auto", "cpu", "cuda") or (kind == "cuda" and number.isdecimal())
     check("device", device, known, "auto, cpu, cuda or cuda:N")
     if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
-        raise ValueError(
+        raise UsageError(
             f"device is {device}, and torch finds {torch.cuda.device_count()} GPUs: "
             "give auto, which takes one if there is one, or cpu."
         )

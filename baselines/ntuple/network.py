@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.checks import check_memory
+from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.tables import CELL_MASK
 
@@ -95,18 +96,18 @@ class Network:
             usual = SETS["5x6" if has_few_tiles else "5x5"]
             tuples = usual if game.shape == (4, 4) else SMALL_SETS[game.shape]
         elif tuples in SETS and game.shape != (4, 4):
-            raise ValueError(f"the set {tuples} is one for 4×4, not for {_times(game.shape)}.")
+            raise UsageError(f"the set {tuples} is one for 4×4, not for {_times(game.shape)}.")
         cells = _checked_tuples(SETS.get(tuples, tuples), game.shape)
         if not cells:
-            raise ValueError(f"a network has at least one tuple, got {tuples!r}.")
+            raise UsageError(f"a network has at least one tuple, got {tuples!r}.")
         if values is None:
             values = 16 if has_few_tiles else 32
         if not 2 <= values <= CELL_MASK + 1:
-            raise ValueError(f"values must be from 2 to {CELL_MASK + 1}, got {values}.")
+            raise UsageError(f"values must be from 2 to {CELL_MASK + 1}, got {values}.")
         begins = tuple(sorted(game.rules.index_of(face) for face in stages))
         network = cls(game.name, game.shape, cells, values, begins)
         if network.entries > LARGEST:
-            raise ValueError(
+            raise UsageError(
                 f"{tuples!r} with {values} values has {network.entries:,} entries, "
                 f"more than the {LARGEST:,} that can be numbered."
             )
@@ -172,12 +173,12 @@ def _checked_tuple(text: str, shape: tuple[int, int]) -> tuple[int, ...]:
     try:
         chosen = tuple(sorted(int(digit, 16) for digit in text))
     except ValueError:
-        raise ValueError(
+        raise UsageError(
             f"tuples are cells as hexadecimal digits, such as 012345, or one of the sets "
             f"{', '.join(SETS)}; got {text!r}."
         ) from None
     if len(set(chosen)) < len(chosen) or chosen[-1] >= cells:
-        raise ValueError(
+        raise UsageError(
             f"the tuple {text!r} must have different cells from 0 to {cells - 1:x} on "
             f"{_times(shape)}."
         )

@@ -47,15 +47,16 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
 from baselines.checks import check_batch
-from baselines.learner import Learner, Metrics, State, checked_sides
 from baselines.ntuple.entries import Net, net_of
 from baselines.ntuple.learning import Played, Rule, play
 from baselines.ntuple.moves import action_values
 from baselines.ntuple.network import Network, Weights, new_weights
 from baselines.ntuple.settings import NTupleSettings
 from baselines.seeds import game_seeds, training_generator, training_seeds
+from baselines.training.learner import Learner, Metrics, State, checked_sides
+from tile_envs.base.random_stream import Words, starts
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.random_stream import Words, starts
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import game_tables, rows_of
 
@@ -96,7 +97,7 @@ class NTuple(ValueAgent, Learner):
         settings = settings or NTupleSettings()
         settings.check()
         if not isinstance(game, SlidingGame):
-            raise ValueError("an n-tuple network plays the sliding games, not tic-tac-toe.")
+            raise UsageError("an n-tuple network plays the sliding games, not tic-tac-toe.")
         checked_sides(game, sides)
         self._settings, self._seed = settings, seed
         self.game = game
@@ -132,7 +133,7 @@ class NTuple(ValueAgent, Learner):
             ValueError: If it is for another.
         """
         if (self.game.rules, self.game.shape) != (game.rules, game.shape):
-            raise ValueError(f"the network is for {self.network}, not for {game}.")
+            raise UsageError(f"the network is for {self.network}, not for {game}.")
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones.
@@ -229,7 +230,7 @@ class NTuple(ValueAgent, Learner):
         """
         if not np.array_equal(state["network"], self.state_dict()["network"]):
             theirs = state["network"].tobytes().decode(errors="replace")
-            raise ValueError(f"the checkpoint's network is {theirs}, expected {self.network}.")
+            raise UsageError(f"the checkpoint's network is {theirs}, expected {self.network}.")
         self.net.weights[:] = state["weights"]
         self.iterations = int(state["iterations"])
 
@@ -252,6 +253,6 @@ class NTuple(ValueAgent, Learner):
         """
         weights = self.weights
         if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
-            raise ValueError("a weight is too large for half precision: the network cannot shrink.")
+            raise UsageError("a weight is too large for half precision: the network cannot shrink.")
         plain = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
         return self.state_dict() | {"weights": weights.astype(np.float16)}, plain

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from baselines.agents import Observations, ValueAgent
 from baselines.ntuple.network import Network
 from baselines.ntuple.settings import SHORTEST_RESTART, NTupleSettings
-from tile_envs.random_stream import starts
+from tile_envs.base.random_stream import starts
 from tile_envs.sliding.game import SlidingGame
 
 Board = NDArray[np.uint8]

@@ -22,7 +22,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from tile_envs.compiled import compiled, compiled_loop
+from tile_envs.base.compiled import compiled, compiled_loop
 
 LANES = 8
 """The number of elements of a vector."""

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from baselines.ntuple.entries import Indices, Net
 from baselines.ntuple.moves import room_for, rows_after, value_of
 from baselines.ntuple.ntuple import NTuple
-from tile_envs.compiled import compiled, compiled_loop
-from tile_envs.random_stream import Words
+from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.random_stream import Words
+from tile_envs.base.stream_kernels import ONE, Word
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
@@ -35,7 +36,6 @@ from tile_envs.sliding.kernels import (
 )
 from tile_envs.sliding.placer import RANDOM
 from tile_envs.sliding.tables import CELL_MASK
-from tile_envs.stream_kernels import ONE, Word
 
 Boards = NDArray[np.uint8]
 Tiles = NDArray[np.int64]

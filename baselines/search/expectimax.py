@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 from baselines.agents import Observations, ValueAgent
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.compiled_expectimax import CompiledSearch
-from tile_envs.checks import as_integer, brief, checked_count
+from tile_envs.base.checks import as_integer, brief, checked_count
+from tile_envs.errors import UsageError
 from tile_envs.game import Game, Replies
-from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.packed import checked_boards
 from tile_envs.sliding.placer import RANDOM
 from tile_envs.sliding.tables import CELLS
 
@@ -85,22 +86,22 @@ class Expectimax(ValueAgent):
             and not isinstance(milliseconds, bool)
             and 0 < milliseconds < math.inf
         ):
-            raise ValueError(f"milliseconds must be above 0 and finite, got {milliseconds!r}.")
+            raise UsageError(f"milliseconds must be above 0 and finite, got {milliseconds!r}.")
         if not 1 <= checked_count(table_bits, "table_bits") <= 30:
-            raise ValueError(f"table_bits must be from 1 to 30, got {table_bits!r}.")
+            raise UsageError(f"table_bits must be from 1 to 30, got {table_bits!r}.")
         if not isinstance(deeper or {}, Mapping):
-            raise ValueError(f'deeper must be a mapping such as {{"3": 4}}, got {deeper!r}.')
+            raise UsageError(f'deeper must be a mapping such as {{"3": 4}}, got {deeper!r}.')
         self._depths = np.full(CELLS + 1, _checked_depth(depth))
         for empty, at_depth in sorted((deeper or {}).items(), key=lambda pair: -_whole(pair[0])):
             if not 0 <= _whole(empty) <= CELLS:
-                raise ValueError(f"a board has 0 to {CELLS} empty cells, got {empty!r}.")
+                raise UsageError(f"a board has 0 to {CELLS} empty cells, got {empty!r}.")
             self._depths[: _whole(empty) + 1] = _checked_depth(at_depth)
         if not isinstance(game, SlidingGame):
-            raise ValueError("a search by chance plays the sliding games, not tic-tac-toe.")
+            raise UsageError("a search by chance plays the sliding games, not tic-tac-toe.")
         self._game, self._milliseconds = game, milliseconds
         weights_all = _checked_samples(samples) == 0
         if not weights_all and game.placer != RANDOM:
-            raise ValueError(
+            raise UsageError(
                 f"samples draws the cells of new tiles uniformly, and the placer is "
                 f"{brief(game.placer)}: give samples=0, which weights all new tiles."
             )
@@ -225,14 +226,14 @@ def _search_in_time(
 def _checked_depth(depth: Any) -> int:
     moves = as_integer(depth)
     if moves is None or not 1 <= moves <= DEEPEST:
-        raise ValueError(f"a search looks at 1 to {DEEPEST} moves, got {depth!r}.")
+        raise UsageError(f"a search looks at 1 to {DEEPEST} moves, got {depth!r}.")
     return moves
 
 
 def _checked_samples(samples: Any) -> int:
     tiles = as_integer(samples)
     if tiles is None or tiles < 0:
-        raise ValueError(f"samples must be a whole number of new tiles, or 0, got {samples!r}.")
+        raise UsageError(f"samples must be a whole number of new tiles, or 0, got {samples!r}.")
     return tiles
 
 

@@ -34,8 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, one_or_many
-from tile_envs import random_stream
-from tile_envs.checks import checked_count, checked_seed
+from tile_envs.base import random_stream
+from tile_envs.base.checks import checked_count, checked_seed
+from tile_envs.errors import UsageError
 from tile_envs.game import Game, board_symmetries
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import (
@@ -82,9 +83,9 @@ class MCTSAgent:
         kept: bool = False,
     ) -> None:
         if not isinstance(game, TicTacToe):
-            raise ValueError(f"MCTS plays TicTacToe-v0 only, not {game}.")
+            raise UsageError(f"MCTS plays TicTacToe-v0 only, not {game}.")
         if not 0 <= exploration < math.inf:
-            raise ValueError(f"exploration must be a number of at least 0, got {exploration!r}.")
+            raise UsageError(f"exploration must be a number of at least 0, got {exploration!r}.")
         self._playouts = checked_count(playouts, "playouts")
         self._exploration = float(exploration)
         self._start = np.uint64(random_stream.start(checked_seed(seed)))
@@ -224,7 +225,7 @@ def play_out(
 @cache
 def _compiled() -> Any:
     """Return `play_out` as machine code: compiled on its first call, kept on disk after it."""
-    from tile_envs.compiled import compiled_loop  # importing numba takes half a second
+    from tile_envs.base.compiled import compiled_loop  # importing numba takes half a second
 
     return compiled_loop(play_out)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, StochasticAgent, uniform
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.opponents import NAMED
@@ -32,7 +33,7 @@ class MinimaxAgent(StochasticAgent):
     def __init__(self, game: Game, seed: int = 0) -> None:
         super().__init__(game, seed)
         if not isinstance(game, TicTacToe):
-            raise ValueError(f"minimax plays TicTacToe-v0 only, not {game}.")
+            raise UsageError(f"minimax plays TicTacToe-v0 only, not {game}.")
         self._sets = NAMED[self.policy]()
 
     def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:

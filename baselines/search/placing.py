@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.compiled_placing import CompiledPlacing
-from tile_envs.checks import checked_count
+from tile_envs.base.checks import checked_count
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 
@@ -52,9 +53,9 @@ class ValuePlacer:
 
     def __init__(self, agent: Any, game: Game, depth: int = 1, name: str = "") -> None:
         if not isinstance(game, SlidingGame):
-            raise ValueError(f"tiles are placed in the sliding games, not in {game}.")
+            raise UsageError(f"tiles are placed in the sliding games, not in {game}.")
         if not hasattr(agent, "action_values"):
-            raise ValueError(
+            raise UsageError(
                 f"a placer minimises the values of an agent, and {type(agent).__name__} has no "
                 "action_values."
             )

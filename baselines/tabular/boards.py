@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.errors import UsageError
 from tile_envs.game import Boards, Game
 
 LARGEST_TABLE = 1 << 30
@@ -41,7 +42,7 @@ class BoardCodes:
         self.size = self.n_values**n_cells
         needed = self.size * game.n_actions * bytes_per_entry
         if needed > LARGEST_TABLE:
-            raise ValueError(
+            raise UsageError(
                 f"a table for boards of {shape[0]}×{shape[1]} with {self.n_values} values a cell "
                 f"takes {needed / 2**30:,.0f} GiB, and {LARGEST_TABLE >> 30} GiB are allowed: "
                 "use a smaller shape, such as (2, 3)."
@@ -66,7 +67,7 @@ class BoardCodes:
             ValueError: If the boards have another shape.
         """
         if boards.shape[1:] != self._shape:
-            raise ValueError(f"boards must have shape {self._shape}, got {boards.shape[1:]}.")
+            raise UsageError(f"boards must have shape {self._shape}, got {boards.shape[1:]}.")
         cells = boards.reshape(len(boards), len(self.weights))
         cells = np.minimum(cells, self.n_values - 1) % self.n_values  # the other's mark is -1
         numbers = cells.astype(np.float64) @ self.weights

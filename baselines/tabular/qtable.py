@@ -28,13 +28,14 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.checks import check, check_least, check_shares
-from baselines.episodes import Episodes, EpisodicLearner
-from baselines.exploration import epsilon_greedy, stepwise
-from baselines.learner import Metrics
 from baselines.seeds import training_generator, training_seeds
 from baselines.tabular.boards import BoardCodes, grouped
+from baselines.training.episodes import Episodes, EpisodicLearner
+from baselines.training.exploration import epsilon_greedy, stepwise
+from baselines.training.learner import Metrics
+from tile_envs.base.random_stream import Words, starts
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.random_stream import Words, starts
 from tile_envs.sliding import SlidingGame
 
 
@@ -118,7 +119,7 @@ class QTable(EpisodicLearner):
         settings = settings or QTableSettings()
         settings.check()
         if settings.sequential and not isinstance(game, SlidingGame):
-            raise ValueError("sequential is for the sliding games, not for tic-tac-toe.")
+            raise UsageError("sequential is for the sliding games, not for tic-tac-toe.")
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
         self._settings = settings
         # An entry is a value and the number of its visits.

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.compiled import compiled, compiled_loop
-from tile_envs.random_stream import Words
+from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.random_stream import Words
+from tile_envs.base.stream_kernels import HALF, NEXT, ONE, Word, mixed
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     CELL,
@@ -22,7 +23,6 @@ from tile_envs.sliding.kernels import (
     transposed,
 )
 from tile_envs.sliding.spawn_kernels import following
-from tile_envs.stream_kernels import HALF, NEXT, ONE, Word, mixed
 
 
 class Table(NamedTuple):

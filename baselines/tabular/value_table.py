@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.checks import check, check_least, check_shares
-from baselines.episodes import Episodes, EpisodicLearner
-from baselines.exploration import epsilon_greedy
 from baselines.tabular.boards import grouped
+from baselines.training.episodes import Episodes, EpisodicLearner
+from baselines.training.exploration import epsilon_greedy
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, O, X, afterstates, encode, solve
@@ -100,7 +101,7 @@ class ValueTable(EpisodicLearner):
         sides: tuple[str, ...] = (),
     ) -> None:
         if not isinstance(game, TicTacToe):
-            raise ValueError("a value table plays TicTacToe-v0 only: use qtable for other games.")
+            raise UsageError("a value table plays TicTacToe-v0 only: use qtable for other games.")
         settings = settings or ValueTableSettings()
         settings.check()
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides)

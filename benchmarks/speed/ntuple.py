@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from benchmarks.speed.ntuple_games import learner_of
 from benchmarks.speed.outside import Command, Lengths, moves_per_second, run
 from benchmarks.speed.turns import Row, now, statistics_of
+from tile_envs.errors import UsageError
 
 OURS, PEER = "tile-envs", "TDL2048+"
 THREADS = "two threads against one, TC"
@@ -207,7 +208,7 @@ def _program(size: Size) -> str | None:
         return None
     named = os.environ.get("TDL2048")
     if named and not os.access(named, os.X_OK):
-        raise ValueError(f"TDL2048 names {named}, which is no program.")
+        raise UsageError(f"TDL2048 names {named}, which is no program.")
     return named or shutil.which("tdl2048")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.arrays import read_arrays, write_arrays
-from baselines.evaluation import play
+from baselines.evaluation.sampled import play
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.expectimax import Expectimax
 from baselines.seeds import game_seeds

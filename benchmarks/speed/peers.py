@@ -28,6 +28,8 @@ from typing import Any
 
 import numpy as np
 
+from tile_envs.errors import UsageError
+
 Play = Callable[[int], int]
 """Plays at least that many steps and returns how many it played."""
 
@@ -72,7 +74,7 @@ def _is_found(module: str) -> bool:
 
 def _check_single(num_envs: int) -> None:
     if num_envs != 1:
-        raise ValueError(f"this peer plays 1 game at a time, not {num_envs}")
+        raise UsageError(f"this peer plays 1 game at a time, not {num_envs}")
 
 
 def _warmed_up(play: Play) -> Play:

@@ -20,7 +20,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 import tile_envs  # noqa: F401
 from baselines.registry import make_learner
 from baselines.task import Task
-from baselines.training import default_options
+from baselines.training.run import default_options
 from benchmarks.speed.environments import ENGINES, GAMES, SECONDS
 from benchmarks.speed.peers import GYMNASIUM_2048_ID, Peer, Play, installed
 from benchmarks.speed.turns import Row, now, speed_key, speed_rows, summary_row

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from gymnasium.error import DependencyNotInstalled
 
+from tile_envs.errors import UsageError
 from tile_envs.modules import import_named
 from tile_envs.play.player import controls_of, play, watch
 from tile_envs.play.screen import opened
@@ -75,16 +76,16 @@ def _replay_asked_for(asked: argparse.Namespace) -> Replay:
     """
     if asked.replay:
         if asked.env or asked.option or asked.seed is not None or asked.record:
-            raise ValueError(
+            raise UsageError(
                 "--replay takes everything from its file: give no environment, -o, "
                 "--seed or --record with it."
             )
         return read(asked.replay)
     if not asked.env:
-        raise ValueError(f"which game? Expected one of {', '.join(ids())}.")
+        raise UsageError(f"which game? Expected one of {', '.join(ids())}.")
     record = asked.record
     if record and (record.is_dir() or not os.access(record.parent, os.W_OK)):
-        raise ValueError(f"{record}: no file can be written there.")
+        raise UsageError(f"{record}: no file can be written there.")
     seed = secrets.randbelow(2**32) if asked.seed is None else asked.seed
     replay = Replay(imported(asked.env), seed, options=dict(asked.option))
     begin(replay)

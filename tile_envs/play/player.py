@@ -9,14 +9,15 @@ from typing import Any
 
 import gymnasium as gym
 
+from tile_envs.errors import UsageError
 from tile_envs.play.sliding import SlidingControls
 from tile_envs.play.tictactoe import TicTacToeControls
 from tile_envs.play.view import Controls, Screen, View
 from tile_envs.playthrough import Playthrough, Position, ids
+from tile_envs.rendering.window import WASD
 from tile_envs.replay import replay_of, write
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.tictactoe.game import TicTacToe
-from tile_envs.window import WASD
 
 CONTROLS: dict[type, Callable[[Any, bool], Controls]] = {
     SlidingGame: SlidingControls,
@@ -162,5 +163,5 @@ def controls_of(env: Any, person: bool = True) -> Controls:
     """
     controls = CONTROLS.get(type(getattr(env, "game", None)))
     if controls is None:
-        raise ValueError(f"{env} cannot be played here: expected one of {', '.join(ids())}.")
+        raise UsageError(f"{env} cannot be played here: expected one of {', '.join(ids())}.")
     return controls(env.game, person)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tile_envs.errors import UsageError
 from tile_envs.play.terminal import Terminal
-from tile_envs.window import Window
+from tile_envs.rendering.window import Window
 
 
 def opened(window: bool = False, title: str = "tile-envs") -> Terminal | Window:
@@ -21,5 +22,5 @@ def opened(window: bool = False, title: str = "tile-envs") -> Terminal | Window:
         return Terminal()
     screen = Window(fps=60, title=title)
     if not screen.visible:
-        raise RuntimeError("no window can be opened here: there is no screen.")
+        raise UsageError("no window can be opened here: there is no screen.")
     return screen

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tile_envs.drawing import Picture
 from tile_envs.play.terminal import Block, blocks
 from tile_envs.play.view import Controls
 from tile_envs.playthrough import Position
+from tile_envs.rendering.canvas import Picture
+from tile_envs.rendering.window import Key
 from tile_envs.sliding import render
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import ACTIONS
-from tile_envs.window import Key
 
 BLOCK_WIDTH = 7
 

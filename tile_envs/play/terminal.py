@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tile_envs.errors import UsageError
 from tile_envs.play.view import View
 
 if sys.platform == "win32":
@@ -65,7 +66,7 @@ class Terminal:
 
     def __init__(self) -> None:
         if not (os.isatty(STDIN) and os.isatty(STDOUT)):
-            raise RuntimeError("this needs a terminal for its input and output, or --window.")
+            raise UsageError("this needs a terminal for its input and output, or --window.")
         self.colours = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self._unread = ""
 

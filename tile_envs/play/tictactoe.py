@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tile_envs.drawing import Picture
 from tile_envs.play.terminal import Block, blocks
 from tile_envs.play.view import Controls
 from tile_envs.playthrough import Position
+from tile_envs.rendering.canvas import Picture
+from tile_envs.rendering.window import Click, Key
 from tile_envs.tictactoe import render
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, SIDE
-from tile_envs.window import Click, Key
 
 MIDDLE = CELLS // 2
 STEPS = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}

@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from tile_envs.drawing import Picture, caption
 from tile_envs.playthrough import Position
-from tile_envs.window import Key
+from tile_envs.rendering.canvas import Picture, caption
+from tile_envs.rendering.window import Key
 
 BOTTOM = 8
 """Lines of a board's own margin that close a picture with words below it."""

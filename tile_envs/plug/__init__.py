@@ -9,7 +9,8 @@ docstring:
 - `tile_envs.plug.pettingzoo`: tic-tac-toe for PettingZoo
 - `tile_envs.plug.openspiel`: agents in the games of OpenSpiel
 
-For TorchRL and Tianshou, below, wrappers are enough.  `benchmarks/plug/cleanrl_ppo.py` is a PPO in
+For TorchRL and Tianshou, below, wrappers are enough.  `benchmarks/libraries/cleanrl_ppo.py` is a
+PPO in
 plain torch.
 
 LightZero 0.2.0 and PufferLib 3.0.0 could not be installed by pip beside Gymnasium 1.4, so what

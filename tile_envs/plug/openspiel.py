@@ -37,7 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.agents import Agent, ask
-from tile_envs.checks import brief, checked_actions, checked_choice
+from tile_envs.base.checks import brief, checked_actions, checked_choice
+from tile_envs.errors import UsageError
 from tile_envs.extras import extra
 from tile_envs.game import Game
 from tile_envs.sliding import RULES_2048, SlidingGame
@@ -105,7 +106,7 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
         actions, _ = ask(self.agent, board, masks)
         (action,) = checked_actions(actions, 1, game.n_actions).tolist()
         if not masks[0, action]:
-            raise ValueError(
+            raise UsageError(
                 f"the agent {type(self.agent).__name__} played {action}, which is illegal on "
                 f"{brief(board[0].tolist())}: let its predict() take action_masks."
             )

@@ -53,7 +53,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from tile_envs import wrappers as single
-from tile_envs.checks import checked_choice
+from tile_envs.base.checks import checked_choice
+from tile_envs.errors import UsageError
 from tile_envs.wrappers import vector
 
 AnyEnv = gym.Env[Any, Any]
@@ -90,7 +91,7 @@ def games(
             what `gymnasium.make` raises of the id and the options.
     """
     if isinstance(wrappers, str):
-        raise ValueError(f"wrappers must be a list of names, got {wrappers!r}.")
+        raise UsageError(f"wrappers must be a list of names, got {wrappers!r}.")
     names = tuple(checked_choice(name, "a wrapper", WRAPPERS) for name in wrappers)
     creator = partial(_make, env_id, names, autoreset_mode, options)
     creator({"num_envs": 1}).close()
@@ -141,7 +142,7 @@ def masked(env: AnyEnv | AnyVectorEnv) -> AnyEnv | AnyVectorEnv:
         return single.MaskInObservation(flat, "observations", mask_dtype=np.float32)
     mode = env.metadata["autoreset_mode"]
     if mode is not AutoresetMode.NEXT_STEP:
-        raise ValueError(
+        raise UsageError(
             f"RLlib expects ended games to be reset in the next step, got {mode.value!r}: "
             'pass autoreset_mode="NextStep" to gym.make_vec, or leave it out.'
         )

@@ -59,9 +59,10 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from tile_envs.engine import AUTO, Bools, Final, Outcome
+from tile_envs.base.engine import AUTO, Bools, Final, Outcome
+from tile_envs.base.vector_env import SINGLE, GameVectorEnv
+from tile_envs.errors import UsageError
 from tile_envs.extras import extra
-from tile_envs.game_vector_env import SINGLE, GameVectorEnv
 from tile_envs.playthrough import ids
 from tile_envs.wrappers.transforms import COUNT
 
@@ -99,14 +100,14 @@ def make_sb3(
         ValueError: If an argument is not as described.
     """
     if "autoreset_mode" in options:
-        raise ValueError(
+        raise UsageError(
             "make_sb3 resets ended games in the same step, as Stable-Baselines3 expects: leave out "
             f"autoreset_mode, got {options['autoreset_mode']!r}."
         )
     if callable(wrappers) or not all(map(callable, wrappers := tuple(wrappers))):
-        raise ValueError(f"wrappers must be a list of wrappers, got {wrappers!r}.")
+        raise UsageError(f"wrappers must be a list of wrappers, got {wrappers!r}.")
     if (name := env_id.rpartition(":")[2]) in gym.registry and name not in ids():
-        raise ValueError(f"{name} is no environment of tile_envs: expected {', '.join(ids())}.")
+        raise UsageError(f"{name} is no environment of tile_envs: expected {', '.join(ids())}.")
     options = {"engine": AUTO} | options
     envs: Any = gym.make_vec(env_id, n_envs, autoreset_mode="SameStep", **options)
     for wrap in wrappers:
@@ -145,12 +146,12 @@ class SB3VecEnv(VecEnv):
     def __init__(self, envs: AnyVectorEnv) -> None:
         games = envs.unwrapped if isinstance(envs, VectorEnv) else envs
         if not isinstance(games, GameVectorEnv):
-            raise ValueError(
+            raise UsageError(
                 f"SB3VecEnv takes vector environments of tile_envs, got {type(envs).__name__}: "
                 'make them by gym.make_vec(id, n, autoreset_mode="SameStep").'
             )
         if games.autoreset_mode is not AutoresetMode.SAME_STEP:
-            raise ValueError(
+            raise UsageError(
                 f"Stable-Baselines3 expects ended games to be reset in the same step, got "
                 f'{games.autoreset_mode}: pass autoreset_mode="SameStep" to gym.make_vec.'
             )
@@ -169,7 +170,7 @@ class SB3VecEnv(VecEnv):
             ValueError: If the options are not the same for all games.
         """
         if any(options != self._options[0] for options in self._options):
-            raise ValueError("all games start alike: pass set_options one dictionary, not a list.")
+            raise UsageError("all games start alike: pass set_options one dictionary, not a list.")
         seeds: Any = None if None in self._seeds else self._seeds
         observations: NDArray[Any]
         observations, infos = self.envs.reset(seed=seeds, options=self._options[0] or None)

@@ -1,8 +1,8 @@
 """The sliding games: rules, tables, games as values, environments, pictures."""
 
-from tile_envs.sliding.boards import afterstates, legal_actions
 from tile_envs.sliding.env import SlidingEnv
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.packed import afterstates, legal_actions
 from tile_envs.sliding.palette import Palette
 from tile_envs.sliding.registration import (
     Tiles2048Env,

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.compiled import compiled, compiled_loop
-from tile_envs.compiled_engine import (
+from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.compiled_engine import (
     Common,
     CompiledEngine,
     Ends,
@@ -17,8 +17,9 @@ from tile_envs.compiled_engine import (
     clear,
     finish,
 )
-from tile_envs.engine import Bools, Outcome
-from tile_envs.random_stream import Words
+from tile_envs.base.engine import Bools, Outcome
+from tile_envs.base.random_stream import Words
+from tile_envs.base.stream_kernels import HALF, NEXT, ONE, Word, mixed
 from tile_envs.sliding.engine import KTH_LEGAL, N_LEGAL, SlidingEngine, SlidingPositions
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
@@ -32,7 +33,6 @@ from tile_envs.sliding.kernels import (
 )
 from tile_envs.sliding.rules import MAX_SIDE
 from tile_envs.sliding.spawn_kernels import both_following, drawn_tile, empty_cells, one_of
-from tile_envs.stream_kernels import HALF, NEXT, ONE, Word, mixed
 
 NONE = Word(0)
 BYTE, TWO_BYTES = Word(8), Word(16)

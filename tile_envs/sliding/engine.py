@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.engine import EVERY_GAME, Bools, Engine, Games, Info, Played, Terms
-from tile_envs.random_stream import STRIDE, Words, choose, mix
-from tile_envs.sliding import boards as batch
+from tile_envs.base.engine import EVERY_GAME, Bools, Engine, Games, Info, Played, Terms
+from tile_envs.base.random_stream import STRIDE, Words, choose, mix
+from tile_envs.sliding import packed as batch
 from tile_envs.sliding.env import VERTICAL
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM, place

@@ -9,10 +9,11 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from tile_envs.checks import checked_action, checked_board_shape, checked_score
-from tile_envs.game_env import GameEnv, Info
+from tile_envs.base.checks import checked_action, checked_board_shape, checked_score
+from tile_envs.base.env import GameEnv, Info
+from tile_envs.errors import UsageError
 from tile_envs.keys import Idle
-from tile_envs.sliding import boards as batch
+from tile_envs.sliding import packed as batch
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM, Placer, place
 from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, UP, Rules
@@ -215,7 +216,7 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
     def _checked_position(self, values: Mapping[str, Any]) -> SlidingPosition:
         score = checked_score(values.get("score", 0), is_state="game" in values)
         if "board" not in values:
-            raise ValueError("the reset option 'score' needs a 'board' to go with it.")
+            raise UsageError("the reset option 'score' needs a 'board' to go with it.")
         board = checked_board_shape(values["board"], self.game.shape)
         return SlidingPosition(batch.checked_boards(board[None], self.game.rules)[0], score)
 
@@ -244,5 +245,5 @@ def sliding_game(rules: Any, shape: Any, spawn: Any, start_tiles: Any, placer: A
         ValueError: If one is not as described.
     """
     if rules is None:
-        raise ValueError("rules must be given: make a registered game with gym.make(id).")
+        raise UsageError("rules must be given: make a registered game with gym.make(id).")
     return SlidingGame(rules, shape, spawn, start_tiles, placer)

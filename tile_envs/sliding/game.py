@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.checks import as_integer, brief
+from tile_envs.base.checks import as_integer, brief
+from tile_envs.errors import UsageError
 from tile_envs.game import Replies, Symmetries, board_symmetries
-from tile_envs.sliding import boards as batch
+from tile_envs.sliding import packed as batch
 from tile_envs.sliding import render
 from tile_envs.sliding.placer import RANDOM, Placer, checked_placer, possible_cells
 from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, Rules, Spawn, checked_face, checked_spawn
@@ -184,14 +185,14 @@ class SlidingGame:
         try:
             return cls(**json.loads(text))
         except TypeError as error:
-            raise ValueError(f"{brief(text)} is no sliding game: {error}.") from None
+            raise UsageError(f"{brief(text)} is no sliding game: {error}.") from None
 
 
 def _checked_shape(shape: Any) -> tuple[int, int]:
     listed = isinstance(shape, (Sequence, np.ndarray))  # a set has no order
     sides = tuple(as_integer(side) for side in shape) if listed else ()
     if len(sides) != 2 or not all(side is not None and 2 <= side <= MAX_SIDE for side in sides):
-        raise ValueError(
+        raise UsageError(
             f"shape must be two integers from 2 to {MAX_SIDE}, rows and columns, got {shape!r}."
         )
     return sides  # type: ignore[return-value]
@@ -206,7 +207,7 @@ def _checked_start_tiles(
     count = len(start_tiles) if listed else as_integer(start_tiles)
     cells = math.prod(shape)
     if count is None or not 1 <= count <= cells:
-        raise ValueError(
+        raise UsageError(
             f"start_tiles must be 1 to {cells} tiles on a {shape[0]}×{shape[1]} board, "
             f"got {brief(start_tiles)}."
         )

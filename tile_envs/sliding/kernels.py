@@ -12,12 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.checks import brief
-from tile_envs.compiled import compiled
-from tile_envs.random_stream import Words
+from tile_envs.base.checks import brief
+from tile_envs.base.compiled import compiled
+from tile_envs.base.random_stream import Words
+from tile_envs.base.stream_kernels import ONE, Word
+from tile_envs.errors import UsageError
 from tile_envs.sliding import spawn, tables
-from tile_envs.sliding.boards import checked_boards, pack
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.packed import checked_boards, pack
 from tile_envs.sliding.placer import ADVERSARY, NAMED
 from tile_envs.sliding.rules import LEFT, UP
 from tile_envs.sliding.tables import (
@@ -33,7 +35,6 @@ from tile_envs.sliding.tables import (
     REWARD_MASK,
     REWARD_SHIFT,
 )
-from tile_envs.stream_kernels import ONE, Word
 
 Lines = tuple[Word, Word, Word, Word]
 
@@ -110,7 +111,7 @@ def game_tables(game: SlidingGame) -> GameTables:
         ValueError: If an object places its new tiles.
     """
     if not isinstance(game.placer, str):
-        raise ValueError(
+        raise UsageError(
             f"compiled loops know the placers {', '.join(map(repr, NAMED))} only, "
             f"got {brief(game.placer)}."
         )
@@ -138,13 +139,13 @@ def rows_of(game: SlidingGame, boards: ArrayLike) -> Words:
     """
     checked = checked_boards(boards, game.rules)
     if checked.shape[1:] != game.shape:
-        raise ValueError(f"boards must have shape {game.shape}, got {checked.shape[1:]}.")
+        raise UsageError(f"boards must have shape {game.shape}, got {checked.shape[1:]}.")
     return np.ascontiguousarray(pack(checked)[0].T).view(np.uint64)
 
 
 @compiled
 def transposed(a: Word, b: Word, c: Word, d: Word) -> Lines:
-    """Turn rows into columns, or columns into rows; see `tile_envs.sliding.boards.transpose`."""
+    """Turn rows into columns, or columns into rows; see `tile_envs.sliding.packed.transpose`."""
     swap = (a >> TWO_CELLS ^ c) & LOW_BLOCK
     a, c = a ^ swap << TWO_CELLS, c ^ swap
     swap = (b >> TWO_CELLS ^ d) & LOW_BLOCK

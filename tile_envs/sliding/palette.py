@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tile_envs.errors import UsageError
+
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
@@ -35,7 +37,7 @@ class Palette:
         object.__setattr__(self, "tiles", tuple(self.tiles))
         for colour in (self.page, self.board, self.dark, self.light, *self.tiles):
             if not isinstance(colour, str) or not COLOUR.fullmatch(colour):
-                raise ValueError(f"a palette holds colours such as '#faf8ef', got {colour!r}.")
+                raise UsageError(f"a palette holds colours such as '#faf8ef', got {colour!r}.")
 
     def ink(self, tile: int) -> str:
         """Return the colour of a tile's number."""

@@ -17,9 +17,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.checks import brief
-from tile_envs.random_stream import Words, choose
-from tile_envs.sliding.boards import Boards, pack, unpack
+from tile_envs.base.checks import brief
+from tile_envs.base.random_stream import Words, choose
+from tile_envs.errors import UsageError
+from tile_envs.sliding.packed import Boards, pack, unpack
 from tile_envs.sliding.rules import DOWN, LEFT, MAX_SIDE, RIGHT, UP
 from tile_envs.sliding.tables import CELL_BITS, CELL_MASK, Lines, Tables
 
@@ -55,7 +56,7 @@ def checked_placer(placer: object) -> str | Placer:
     is_object = isinstance(placer, Placer) and not isinstance(placer, type)
     known = placer in NAMED if isinstance(placer, str) else is_object
     if not known:
-        raise ValueError(
+        raise UsageError(
             f"placer must be {', '.join(map(repr, NAMED))} or an object with place(), "
             f"got {brief(placer)}."
         )
@@ -171,7 +172,7 @@ def _answers(placer: Placer, boards: Boards, tiles: NDArray[np.int64]) -> NDArra
     except ValueError:  # a ragged list
         cells = np.asarray(None)
     if cells.shape != tiles.shape or cells.dtype.kind not in "iu":
-        raise ValueError(
+        raise UsageError(
             f"the placer {name} must return {len(tiles)} integers, a cell for each board, "
             f"got {brief(answer)} for the boards {brief(boards.tolist())}."
         )
@@ -181,7 +182,7 @@ def _answers(placer: Placer, boards: Boards, tiles: NDArray[np.int64]) -> NDArra
     wrong = np.flatnonzero(~inside | ~empty[np.arange(len(cells)), chosen])
     if len(wrong):
         at = wrong[0]
-        raise ValueError(
+        raise UsageError(
             f"the placer {name} must choose an empty cell, one of "
             f"{np.flatnonzero(empty[at]).tolist()} on {boards[at].tolist()}, got {cells[at]}."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gymnasium.envs.registration import register, registry
 
+from tile_envs.errors import UsageError
 from tile_envs.sliding import manual
 from tile_envs.sliding.env import SlidingEnv
 from tile_envs.sliding.rules import RULES_2048, RULES_2584, Rules
@@ -39,7 +40,7 @@ def register_game(env_id: str, rules: Rules) -> None:
     if registered is not None:
         if registered.kwargs.get("rules") == rules:
             return
-        raise ValueError(f"{env_id} is registered already, with other rules: choose another id.")
+        raise UsageError(f"{env_id} is registered already, with other rules: choose another id.")
     register(
         id=env_id,
         entry_point="tile_envs.sliding:SlidingEnv",

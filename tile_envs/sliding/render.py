@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 
-from tile_envs.drawing import Canvas, Picture, grid
-from tile_envs.sliding.boards import Boards
+from tile_envs.rendering.canvas import Canvas, Picture, grid
+from tile_envs.sliding.packed import Boards
 from tile_envs.sliding.rules import Rules
 
 TILE, GAP, MARGIN, HEADER = 100, 12, 16, 72

@@ -15,7 +15,8 @@ from itertools import pairwise
 from numbers import Real
 from typing import Any
 
-from tile_envs.checks import as_integer, brief
+from tile_envs.base.checks import as_integer, brief
+from tile_envs.errors import UsageError
 from tile_envs.sliding.palette import CLASSIC, RAINBOW, Palette
 
 UP, RIGHT, DOWN, LEFT = range(4)
@@ -63,14 +64,14 @@ class Rules:
                 object.__setattr__(self, name, value)  # the usual way into a frozen dataclass
 
         if not isinstance(self.name, str) or not self.name:
-            raise ValueError(f"the name of a game must be a text, got {self.name!r}.")
+            raise UsageError(f"the name of a game must be a text, got {self.name!r}.")
         keep(faces=_checked_faces(self.faces))
         keep(merges=_checked_merges(self.merges, self.faces))
         keep(spawn=checked_spawn(self, self.spawn), goal=self.faces[self.index_of(self.goal)])
         if isinstance(self.palette, Mapping):
             keep(palette=Palette(**self.palette))
         if not isinstance(self.palette, Palette) or len(self.palette.tiles) < len(self.faces):
-            raise ValueError(
+            raise UsageError(
                 f"the palette of {self.name} must be a Palette with {len(self.faces)} tiles, the "
                 f"empty cell included, got {brief(self.palette)}."
             )
@@ -87,7 +88,7 @@ class Rules:
         try:
             return cls(**value)
         except TypeError as error:
-            raise ValueError(f"rules must be a Rules, got {brief(value)}: {error}.") from None
+            raise UsageError(f"rules must be a Rules, got {brief(value)}: {error}.") from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as JSON can write them."""
@@ -106,7 +107,7 @@ class Rules:
         """
         value = as_integer(face)
         if value is None or value not in self.faces[1:]:
-            raise ValueError(
+            raise UsageError(
                 f"{face} is not a tile of {self.name}: "
                 f"expected one of {', '.join(map(str, self.faces[1:6]))} … {self.faces[-1]}."
             )
@@ -153,7 +154,7 @@ def checked_spawn(rules: Rules, spawn: object) -> Spawn:
         pairs = dict(spawn)
     if not isinstance(pairs, Mapping) or not pairs:
         example = {rules.faces[1]: 0.9, rules.faces[2]: 0.1}
-        raise ValueError(
+        raise UsageError(
             f"spawn must map faces to probabilities, such as {example}, got {spawn!r}."
         )
     found: dict[int, float] = {}
@@ -161,14 +162,14 @@ def checked_spawn(rules: Rules, spawn: object) -> Spawn:
         face = rules.faces[rules.index_of(checked_face(given, "spawn"))]
         is_number = isinstance(probability, Real) and not isinstance(probability, bool)
         if not is_number or not 0 <= probability <= 1:
-            raise ValueError(
+            raise UsageError(
                 f"spawn[{given!r}] must be a probability between 0 and 1, got {probability!r}."
             )
         if face in found:
-            raise ValueError(f"spawn names the face {face} twice: {dict(pairs)!r}.")
+            raise UsageError(f"spawn names the face {face} twice: {dict(pairs)!r}.")
         found[face] = float(probability)
     if not math.isclose(sum(found.values()), 1, abs_tol=1e-6):
-        raise ValueError(
+        raise UsageError(
             f"spawn must add up to 1, got {dict(pairs)!r}, which makes {sum(found.values())}."
         )
     return tuple((face, found[face]) for face in sorted(found) if found[face] > 0)
@@ -182,7 +183,7 @@ def checked_face(face: object, name: str) -> int:
     """
     value = int(face) if isinstance(face, str) and face.isdecimal() else as_integer(face)
     if value is None:
-        raise ValueError(f"a face in {name} must be an integer, got {face!r}.")
+        raise UsageError(f"a face in {name} must be an integer, got {face!r}.")
     return value
 
 
@@ -190,17 +191,17 @@ def _checked_faces(faces: Iterable[Any]) -> tuple[int, ...]:
     numbers = tuple(as_integer(face) for face in faces)
     rising = None not in numbers and all(a < b for a, b in pairwise(numbers))  # type: ignore[operator]
     if not numbers or numbers[0] != 0 or len(numbers) < 3 or not rising:
-        raise ValueError(
+        raise UsageError(
             f"faces must be 0 for the empty cell and then at least two rising integers, "
             f"got {brief(tuple(faces))}."
         )
     if len(numbers) > MAX_TILES + 1:
-        raise ValueError(
+        raise UsageError(
             f"{len(numbers) - 1} tiles are too many: a game has at most {MAX_TILES}, so the "
             f"largest must be {numbers[MAX_TILES]}."
         )
     if numbers[-1] >= 1 << 63:  # type: ignore[operator]
-        raise ValueError(f"the face {numbers[-1]} is too large: faces must be below 2**63.")
+        raise UsageError(f"the face {numbers[-1]} is too large: faces must be below 2**63.")
     return numbers  # type: ignore[return-value]
 
 
@@ -211,17 +212,17 @@ def _checked_merges(
     for merge in merges:
         listed = tuple(as_integer(t) for t in merge) if isinstance(merge, (tuple, list)) else ()
         if len(listed) != 3 or not all(t is not None and 1 <= t <= largest for t in listed):
-            raise ValueError(
+            raise UsageError(
                 f"a merge must be three tile indices (a, b, c) from 1 to {largest}, got {merge!r}."
             )
         face = faces[listed[2]]  # type: ignore[index]
         if face >= REWARD_LIMIT:
-            raise ValueError(
+            raise UsageError(
                 f"merging {merge!r} pays {face}, which is too large: rewards must be below "
                 f"{REWARD_LIMIT}, so end the chain of merges before this tile."
             )
         if listed[:2] in [known[:2] for known in checked]:
-            raise ValueError(f"merges say twice what tiles {listed[0]} and {listed[1]} make.")
+            raise UsageError(f"merges say twice what tiles {listed[0]} and {listed[1]} make.")
         checked.append(listed)
     return tuple(checked)
 

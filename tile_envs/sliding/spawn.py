@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.random_stream import Stream, Words, ahead, choose, mix
+from tile_envs.base.random_stream import Stream, Words, ahead, choose, mix
 from tile_envs.sliding.rules import Rules, Spawn
 
 LOW_HALF = 0xFFFFFFFF

@@ -5,7 +5,8 @@ They are those of `kernels`, and make of a random word the tile that the environ
 
 from __future__ import annotations
 
-from tile_envs.compiled import compiled
+from tile_envs.base.compiled import compiled
+from tile_envs.base.stream_kernels import HALF, ONE, Word
 from tile_envs.sliding.kernels import (
     ALL_CELLS,
     CELL,
@@ -24,7 +25,6 @@ from tile_envs.sliding.kernels import (
     transposed,
 )
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
-from tile_envs.stream_kernels import HALF, ONE, Word
 
 # Words, all of one type: numba would compile `gain` anew for each literal number.
 TO_UP, TO_RIGHT, TO_DOWN, TO_LEFT = map(Word, (UP, RIGHT, DOWN, LEFT))

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from tile_envs.checks import checked_score
-from tile_envs.engine import NUMPY, Terms
+from tile_envs.base.checks import checked_score
+from tile_envs.base.engine import NUMPY, Terms
+from tile_envs.base.vector_env import GameVectorEnv
+from tile_envs.errors import UsageError
 from tile_envs.extras import extra
-from tile_envs.game_vector_env import GameVectorEnv
-from tile_envs.sliding import boards as batch
+from tile_envs.sliding import packed as batch
 from tile_envs.sliding.engine import SlidingEngine, SlidingPositions
 from tile_envs.sliding.env import SlidingEnv
 from tile_envs.sliding.game import SlidingGame
@@ -28,7 +29,8 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
 
     - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
     - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
-    - `engine`: what plays, see `tile_envs.engine`: `"numpy"`; `"numba"`, compiled code, which is
+    - `engine`: what plays, see `tile_envs.base.engine`: `"numpy"`; `"numba"`, compiled code,
+      which is
       faster (extra `fast`); or `"auto"`, numba where it is installed.  Both play the same games.
 
     A placer that the user brings is asked once a step, for all games in which a tile appears; numpy
@@ -70,11 +72,11 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
 
     def _checked_positions(self, values: Mapping[str, Any], n: int) -> SlidingPositions:
         if "board" not in values:
-            raise ValueError("the reset option 'score' needs a 'board' to go with it.")
+            raise UsageError("the reset option 'score' needs a 'board' to go with it.")
         boards = batch.checked_boards(self._broadcast_boards(values["board"]), self.game.rules)
         scores = np.asarray(values.get("score", 0))
         if scores.shape not in ((), (n,)):
-            raise ValueError(f"score must be one integer or {n}, got shape {scores.shape}.")
+            raise UsageError(f"score must be one integer or {n}, got shape {scores.shape}.")
         each = [checked_score(s, is_state="game" in values) for s in scores.reshape(-1).tolist()]
         return SlidingPositions(boards, np.broadcast_to(np.array(each), n).astype(np.int64))
 

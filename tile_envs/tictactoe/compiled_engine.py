@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.compiled import compiled, compiled_loop
-from tile_envs.compiled_engine import (
+from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.compiled_engine import (
     Common,
     CompiledEngine,
     Ends,
@@ -17,9 +17,9 @@ from tile_envs.compiled_engine import (
     clear,
     finish,
 )
-from tile_envs.engine import Bools, Outcome
-from tile_envs.random_stream import Words
-from tile_envs.stream_kernels import HALF, NEXT, Word, mixed
+from tile_envs.base.engine import Bools, Outcome
+from tile_envs.base.random_stream import Words
+from tile_envs.base.stream_kernels import HALF, NEXT, Word, mixed
 from tile_envs.tictactoe.engine import MarksPositions, TicTacToeEngine
 from tile_envs.tictactoe.game import PLAYED
 from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, POWERS, SET_SIZE, SIDE, O, X

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.engine import EVERY_GAME, Bools, Engine, Games, Info, Played, Terms
-from tile_envs.random_stream import STRIDE, Words, choose, mix
+from tile_envs.base.engine import EVERY_GAME, Bools, Engine, Games, Info, Played, Terms
+from tile_envs.base.random_stream import STRIDE, Words, choose, mix
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.opponents import NAMED, answers
 from tile_envs.tictactoe.positions import (

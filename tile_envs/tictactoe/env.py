@@ -10,8 +10,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from tile_envs.agents import Agent
-from tile_envs.checks import checked_action, checked_board_shape
-from tile_envs.game_env import GameEnv, Info
+from tile_envs.base.checks import checked_action, checked_board_shape
+from tile_envs.base.env import GameEnv, Info
 from tile_envs.keys import Idle
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.opponents import NAMED, answers

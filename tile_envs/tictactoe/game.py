@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent
-from tile_envs.checks import brief, checked_choice
+from tile_envs.base.checks import brief, checked_choice
+from tile_envs.errors import UsageError
 from tile_envs.game import Replies, Symmetries, board_symmetries
 from tile_envs.tictactoe import positions, render
 from tile_envs.tictactoe.opponents import NAMED, checked_opponent
@@ -109,7 +110,7 @@ class TicTacToe:
         if self.side == "both":
             return Replies(going_on, -boards[going_on], np.ones(len(going_on)))
         if not isinstance(self.opponent, str):
-            raise ValueError(
+            raise UsageError(
                 f"the replies of {brief(self.opponent)} are not known: only named opponents say "
                 f"what they play, {', '.join(NAMED)}."
             )
@@ -145,4 +146,4 @@ class TicTacToe:
         try:
             return cls(**json.loads(text))
         except TypeError as error:
-            raise ValueError(f"{brief(text)} is no game of tic-tac-toe: {error}.") from None
+            raise UsageError(f"{brief(text)} is no game of tic-tac-toe: {error}.") from None

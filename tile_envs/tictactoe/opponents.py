@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tile_envs.agents import Agent, ask
+from tile_envs.errors import UsageError
 from tile_envs.tictactoe.positions import CELLS, Ints, solve
 
 NAMED: dict[str, Callable[[], Ints]] = {
@@ -28,7 +29,7 @@ def checked_opponent(opponent: object) -> str | Agent:
     is_agent = isinstance(opponent, Agent) and not isinstance(opponent, type)
     known = opponent in NAMED if isinstance(opponent, str) else is_agent
     if not known:
-        raise ValueError(
+        raise UsageError(
             f"opponent must be {', '.join(map(repr, NAMED))} or an agent with predict(), "
             f"got {opponent!r}."
         )
@@ -54,7 +55,7 @@ def answers(opponent: Agent, codes: Ints, mark: Ints) -> Ints:
     replies, _ = ask(opponent, positions.views[mark, codes], masks)
     cells = np.asarray(replies)
     if cells.shape != codes.shape or cells.dtype.kind not in "iu":
-        raise ValueError(
+        raise UsageError(
             f"the opponent {type(opponent).__name__} must answer {len(codes)} integers, "
             f"got {replies!r}."
         )
@@ -63,7 +64,7 @@ def answers(opponent: Agent, codes: Ints, mark: Ints) -> Ints:
     free[free] = masks[free, cells[free]]
     if not free.all():
         at = int(np.flatnonzero(~free)[0])
-        raise ValueError(
+        raise UsageError(
             f"the opponent {type(opponent).__name__} played {cells[at]}, which is not free on "
             f"{positions.marks[codes[at]].tolist()}: let its predict() take action_masks."
         )

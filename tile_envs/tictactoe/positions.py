@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.checks import brief
+from tile_envs.base.checks import brief
+from tile_envs.errors import UsageError
 
 Ints = NDArray[np.int64]
 
@@ -201,9 +202,9 @@ def checked_marks(boards: ArrayLike) -> NDArray[np.int8]:
     """
     array = np.asarray(boards)
     if array.ndim != 3 or array.shape[1:] != (SIDE, SIDE):
-        raise ValueError(f"boards must have shape (n, {SIDE}, {SIDE}), got {array.shape}.")
+        raise UsageError(f"boards must have shape (n, {SIDE}, {SIDE}), got {array.shape}.")
     if array.dtype.kind not in "iu" or not np.isin(array, (0, X, O)).all():
-        raise ValueError(
+        raise UsageError(
             f"boards must hold the integers 1, -1 and 0, got dtype {array.dtype} "
             f"with values {np.unique(array)[:6].tolist()}."
         )
@@ -219,7 +220,7 @@ def checked_codes(boards: NDArray[Any]) -> Ints:
     codes = encode(checked_marks(boards))
     lost = np.flatnonzero(~solve().reachable[codes])
     if lost.size:
-        raise ValueError(
+        raise UsageError(
             "board must be one that play can lead to (1 for X, who moves first, and -1 for O), "
             f"got {boards[lost[0]].tolist()}."
         )
@@ -244,7 +245,7 @@ def checked_turns(marks: NDArray[Any], codes: Ints, side: str) -> Ints:
         not usable
         or not (np.isin(marks, sides) & (known.over[codes] | (marks == known.to_move[codes]))).all()
     ):
-        raise ValueError(
+        raise UsageError(
             f"a state's mark must be the one to play, for side {side!r} one of {sides}, "
             f"got {brief(marks.tolist())}."
         )

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.drawing import Canvas, Picture, grid
+from tile_envs.rendering.canvas import Canvas, Picture, grid
 from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, SIDE, WINNING_LINES, O, X
 
 SQUARE, GAP, MARGIN, INSET, STROKE = 120, 10, 22, 30, 13

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tile_envs.errors import UsageError
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.opponents import NAMED
 from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, POWERS, SET_SIZE, O, X, solve
@@ -41,7 +42,7 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
     """
     game, known = TicTacToe(opponent, side), solve()
     if not isinstance(game.opponent, str):
-        raise ValueError(f"only named opponents are known: {', '.join(NAMED)}, got {opponent!r}.")
+        raise UsageError(f"only named opponents are known: {', '.join(NAMED)}, got {opponent!r}.")
     policy = NAMED[game.opponent]()
     agents = {"X": (X,), "O": (O,)}.get(side, (X, O))
     table: dict[int, dict[int, list[Outcome]]] = {}

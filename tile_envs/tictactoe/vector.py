@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from tile_envs.agents import Agent
-from tile_envs.engine import NUMPY, Terms
+from tile_envs.base.engine import NUMPY, Terms
+from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.extras import extra
-from tile_envs.game_vector_env import GameVectorEnv
 from tile_envs.tictactoe.engine import MarksPositions, TicTacToeEngine
 from tile_envs.tictactoe.env import TicTacToeEnv
 from tile_envs.tictactoe.game import TicTacToe
@@ -26,7 +26,8 @@ class TicTacToeVectorEnv(GameVectorEnv[MarksPositions, TicTacToe]):
 
     - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
     - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
-    - `engine`: what plays, see `tile_envs.engine`: `"numpy"`; `"numba"`, compiled code, which is
+    - `engine`: what plays, see `tile_envs.base.engine`: `"numpy"`; `"numba"`, compiled code,
+      which is
       faster (extra `fast`); or `"auto"`, numba where it is installed.  Both play the same games.
 
     An opponent that the user brings is asked once a step, for all games in which it is to move;

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import DTypeLike, NDArray
 
-from tile_envs.checks import checked_action
+from tile_envs.base.checks import checked_action
 from tile_envs.keys import Idle
 from tile_envs.wrappers.transforms import (
     COUNT,

@@ -10,7 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 
-from tile_envs.checks import checked_choice
+from tile_envs.base.checks import checked_choice
+from tile_envs.errors import UsageError
 
 MASK_DTYPES = ("int8", "bool", "float32")
 MASK_SPACES = ("Box", "MultiBinary")
@@ -36,7 +37,7 @@ class Planes:
             or space.dtype.kind not in "iu"
             or len(space.shape) != 2
         ):
-            raise ValueError(
+            raise UsageError(
                 f"one-hot planes are made of boards, Box(…, (R, C), integers), got {space}: "
                 "leave out other wrappers of observations, or put them outside."
             )
@@ -55,7 +56,7 @@ class Flat:
 
     def __init__(self, space: spaces.Space[Any], dtype: DTypeLike) -> None:
         if not isinstance(space, spaces.Box):
-            raise ValueError(
+            raise UsageError(
                 f"flat observations are made of arrays, got {space}: wrap the environment before "
                 "MaskInObservation."
             )
@@ -83,9 +84,9 @@ class MaskBeside:
         mask_space: str,
     ) -> None:
         if not isinstance(action_space, spaces.Discrete):
-            raise ValueError(f"action masks belong to a Discrete action space, got {action_space}.")
+            raise UsageError(f"action masks belong to a Discrete action space, got {action_space}.")
         if observation_key == mask_key:
-            raise ValueError(
+            raise UsageError(
                 f"observation_key and mask_key must differ, got {mask_key!r} for both."
             )
         self._dtype = mask_dtype
@@ -96,7 +97,7 @@ class MaskBeside:
         elif self._dtype == np.int8:
             mask = spaces.MultiBinary(actions)
         else:
-            raise ValueError(
+            raise UsageError(
                 f"Gymnasium's MultiBinary holds int8, got mask_dtype {self._dtype.name}: pass "
                 'mask_space="Box".'
             )
@@ -107,7 +108,7 @@ class MaskBeside:
         """Put observations and `infos["action_mask"]` together."""
         observation_key, mask_key = self._keys
         if "action_mask" not in infos:
-            raise ValueError(
+            raise UsageError(
                 'MaskInObservation needs info["action_mask"], which the environments of tile_envs '
                 f"give, got the entries {', '.join(infos) or 'of none'}."
             )
@@ -131,7 +132,7 @@ def checked_mask_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     except TypeError:
         name = str(dtype)
     if name not in MASK_DTYPES:
-        raise ValueError(f"mask_dtype must be one of {', '.join(MASK_DTYPES)}, got {name}.")
+        raise UsageError(f"mask_dtype must be one of {', '.join(MASK_DTYPES)}, got {name}.")
     return np.dtype(name)
 
 
@@ -160,7 +161,7 @@ def check_kind(env: Any, kind: type, wrapper: str, other: str) -> None:
         ValueError: If it is something else.
     """
     if not isinstance(env, kind):
-        raise ValueError(
+        raise UsageError(
             f"{wrapper} wraps an instance of {kind.__name__}, got {type(env).__name__}: "
             f"use {other}.{wrapper}."
         )
@@ -173,7 +174,7 @@ def check_is_game(env: Any, wrapper: str) -> None:
         ValueError: If it is another.
     """
     if not hasattr(env.unwrapped, "game"):
-        raise ValueError(
+        raise UsageError(
             f"{wrapper} wraps environments of tile_envs, native ones where they are many, got "
             f"{env}: make it by gym.make(id), or by gym.make_vec(id, n) without vectorization_mode."
         )
@@ -188,7 +189,7 @@ def check_has_score(env: Any) -> None:
     """
     check_is_game(env, "Log2Reward")
     if env.unwrapped.game.sides:
-        raise ValueError(f"log2 rewards are for the sliding games, got {env}.")
+        raise UsageError(f"log2 rewards are for the sliding games, got {env}.")
 
 
 def check_inside(env: Any, wrapper: str, outer: str = "") -> None:
@@ -200,9 +201,9 @@ def check_inside(env: Any, wrapper: str, outer: str = "") -> None:
     while env is not env.unwrapped:
         name = type(env).__name__
         if name == outer:
-            raise ValueError(f"{wrapper} belongs inside {outer}: make it {outer}({wrapper}(env)).")
+            raise UsageError(f"{wrapper} belongs inside {outer}: make it {outer}({wrapper}(env)).")
         if name == wrapper:
-            raise ValueError(f"the environment has {wrapper} around it already: leave one out.")
+            raise UsageError(f"the environment has {wrapper} around it already: leave one out.")
         env = env.env
 
 
@@ -214,5 +215,5 @@ def checked_penalty(penalty: object) -> float:
     """
     is_number = isinstance(penalty, (int, float, np.number)) and not isinstance(penalty, bool)
     if not is_number or not 0 <= float(penalty) < math.inf:  # type: ignore[arg-type]
-        raise ValueError(f"penalty must be a finite number of at least 0, got {penalty!r}.")
+        raise UsageError(f"penalty must be a finite number of at least 0, got {penalty!r}.")
     return float(penalty)  # type: ignore[arg-type]

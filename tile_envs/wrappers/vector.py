@@ -13,9 +13,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
-from tile_envs.checks import checked_actions
+from tile_envs.base.checks import checked_actions
+from tile_envs.base.vector_env import SINGLE
 from tile_envs.game import Game
-from tile_envs.game_vector_env import SINGLE
 from tile_envs.wrappers.transforms import (
     COUNT,
     Flat,

@@ -1,0 +1,1 @@
+"""The commands of `python -m baselines`, one a file."""

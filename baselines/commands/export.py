@@ -1,0 +1,158 @@
+"""Small copies of trained agents, for sharing, in the layout of the Hugging Face Hub.
+
+config.json      what was trained, and how
+checkpoint.npz   what playing needs of what was learned, compressed
+model.zip        of learners on Stable-Baselines3: the model as that library loads it
+README.md        the model card: how well it plays, and how it is loaded
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from baselines.evaluation.exact import evaluate_exactly
+from baselines.evaluation.rows import Row, block
+from baselines.evaluation.sampled import evaluate
+from baselines.registry import Player, load_player
+from baselines.training import run_folder as runs
+from baselines.training.learner import Learner
+from baselines.training.lock import LOCK, locked
+from tile_envs.base.checks import checked_count
+from tile_envs.errors import UsageError
+from tile_envs.files import PART, write_file
+
+CARD, MODEL = "README.md", "model.zip"
+EPISODES = 200
+HEAD = """---
+library_name: tile-envs
+"""
+"""How a model card begins."""
+UNFINISHED = {runs.CHECKPOINT, MODEL, LOCK}
+"""What an export that was killed leaves behind."""
+
+
+def export(run: tyro.conf.Positional[Path], /, out: Path, episodes: int = EPISODES) -> None:
+    """Make a small copy of a trained agent, for sharing: it plays, but cannot learn.
+
+    The folder is laid out as the Hugging Face Hub has it; a model card says how well it plays.
+
+    Args:
+        run: The run's folder, or a model in it, such as runs/d/best.zip.
+        out: The folder of the copy.
+        episodes: The number of games of the evaluation on the card; in tic-tac-toe it is exact.
+    """
+    _write_export(run, out, checked_count(episodes, "episodes"))
+
+
+def _write_export(path: Path, out: Path, episodes: int = EPISODES) -> None:
+    """Write a copy of a trained agent that `load` and `evaluate` take like any run's folder.
+
+    Args:
+        path: The run's folder, or a model in it, such as `runs/d/best.zip`.
+        out: The folder of the copy.
+        episodes: The number of games of the evaluation on its model card; in tic-tac-toe, it is
+            exact instead.
+
+    Raises:
+        ValueError: If there is no run, or it is unfinished, or `out` holds anything.
+    """
+    folder = path.parent if path.suffix == runs.MODEL_SUFFIX else path
+    config = runs.read_config(folder)
+    if not config["finished"]:
+        raise UsageError(f"{folder} is unfinished: continue it with train --resume.")
+    runs.check_free(out, advice="give ")
+    there = {path.name for path in out.iterdir()} if out.is_dir() else set()
+    if CARD in there and (out / CARD).read_bytes().startswith(HEAD.encode()):
+        there -= {CARD}
+    if others := sorted(name for name in there - UNFINISHED if not name.endswith(PART)):
+        raise UsageError(f"{out} holds {others[0]} already: give another --out.")
+    learner = load_player(path).agent
+    assert isinstance(learner, Learner)
+    state, settings = learner.exported()
+    changed = {"settings": config["settings"] | settings, "exported": True}
+    with locked(out), tempfile.TemporaryDirectory(suffix=PART, dir=out) as made:
+        whole = Path(made)
+        runs.write_checkpoint(whole, state, compressed=True)
+        learner.save_model(whole / MODEL)
+        runs.write_config(whole, config | changed)
+        card = _card(load_player(whole), config, episodes, (whole / MODEL).exists())
+        write_file(whole / CARD, card.encode())
+        for name in (runs.CHECKPOINT, MODEL, CARD, runs.CONFIG):  # which makes it a run
+            if (whole / name).exists():
+                (whole / name).replace(out / name)
+    size = sum(file.stat().st_size for file in out.iterdir())
+    print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
+
+
+def _card(copied: Any, config: dict[str, Any], episodes: int, has_model: bool) -> str:
+    """Return the model card of a copy, which is evaluated first."""
+    task, version = copied.task, config.get("versions", {}).get("tile-envs", "")
+    rows = _rows(copied, episodes)
+    options = "".join(f", {name}={value!r}" for name, value in task.env_kwargs.items())
+    metrics = "\n".join(
+        f"    - type: {name}\n      value: {value:.{'4f' if task.sides else '1f'}}"
+        for name, value in _metrics(rows).items()
+    )
+    blocks = "\n".join(block(row, with_speed=False) for row in rows).replace("\n", "\n    ")
+    model = f"\n`{MODEL}` is the model as Stable-Baselines3 loads it." if has_model else ""
+    judged = "evaluate_exactly" if task.sides else "evaluate"
+    side = {"side": task.sides[0]} if task.sides else {}
+    arguments = f'agent, "{task.env}", {dict(task.env_kwargs) | side!r}'
+    arguments += "" if task.sides else f", episodes={episodes}"
+    return f"""{HEAD}tags:
+- reinforcement-learning
+- {task.env}
+- {copied.name}
+model-index:
+- name: {copied.name}
+  results:
+  - task:
+      type: reinforcement-learning
+    dataset:
+      name: {task.env}
+      type: {task.env}
+    metrics:
+{metrics}
+---
+
+# {copied.name} for {task.env}
+
+It plays `gym.make("{task.env}"{options})`. It has learned from {copied.agent.games:,} games, by
+`python -m baselines train {config["agent"]} --env {task.env} --seed {config["seed"]}` of tile-envs
+{version}; `config.json` has all settings. The copy plays, but cannot go on learning.{model}
+
+    {blocks}
+
+Load it from a folder with these files:
+
+```python
+import gymnasium as gym
+{"".join(f"import {module}{chr(10)}" for module in config["modules"])}
+import tile_envs
+from baselines import {judged}, load
+
+agent = load("FOLDER")
+boards, _ = gym.make_vec("{task.env}", num_envs=8{options}).reset(seed=0)
+actions, _ = agent.predict(boards)
+row = {judged}({arguments})
+```
+"""
+
+
+def _rows(copied: Player, episodes: int) -> list[Row]:
+    """Return the rows of an evaluation: in games with sides an exact one for each."""
+    task = copied.task
+    if not task.sides:
+        return [evaluate(copied.agent, task.env, task.env_kwargs, episodes, name=copied.name)]
+    options = [{**task.env_kwargs, "side": side} for side in task.sides]
+    return [evaluate_exactly(copied.agent, task.env, each, name=copied.name) for each in options]
+
+
+def _metrics(rows: list[Row]) -> dict[str, float]:
+    if len(rows) == 1 and "win" not in rows[0]:
+        return {"mean_reward": rows[0]["mean"]}
+    return {f"wins_as_{row['side']}_against_random_play": row["win"] for row in rows}

@@ -1,0 +1,177 @@
+"""A person plays: tic-tac-toe against an agent, which may learn from it; any game with hints."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from baselines.commands.options import EnvOptions
+from baselines.registry import AGENTS, make_learner, player
+from baselines.task import Task
+from baselines.training import run_folder as runs
+from baselines.training.episodes import Episodes, EpisodicLearner
+from baselines.training.lock import locked
+from baselines.training.presets import presets_of
+from baselines.training.run import default_options
+from baselines.viewing.hints import whispering
+from tile_envs.base.checks import checked_seed
+from tile_envs.errors import UsageError
+from tile_envs.play.player import play as play_game
+from tile_envs.play.screen import opened
+from tile_envs.playthrough import Playthrough, make
+from tile_envs.tictactoe.positions import SIDE, O, X
+
+ENV, PUBLISHED = "TicTacToe-v0", "published"
+SIDES = ("X", "O")
+
+
+def play(
+    against: str | None = None,
+    side: str = "X",
+    show_values: bool = False,
+    learn: bool = False,
+    hints: str | None = None,
+    env: str | None = None,
+    env_kwargs: EnvOptions | None = None,
+    window: bool = False,
+    seed: int = 0,
+) -> None:
+    """Play tic-tac-toe against an agent, or any game with an agent's hints.
+
+    Args:
+        against: A named agent of tic-tac-toe (random, greedy, minimax, minimax_first, mcts); the
+            folder of a trained one; or the name of a learner, which starts untrained in
+            runs/NAME-person.
+        side: The side of the person against an agent, X or O.
+        show_values: Show the opponent's value of each free cell.
+        learn: Let the opponent learn from every game, and save it.
+        hints: A named agent, or the folder of a trained one, that says what it thinks of each move.
+        env: The environment's id of a game with hints (Tiles2048-v0, or the agent's).
+        env_kwargs: The options of that environment, such as '{"shape": [3, 3]}'.
+        window: Open a window for a game with hints (extra render).
+        seed: The seed of the first game, and of the agent's own random numbers.
+    """
+    checked_seed(seed)
+    if (against is None) == (hints is None):
+        raise UsageError("give either --against AGENT (tic-tac-toe) or --hints AGENT (any game).")
+    if against is not None:
+        if env is not None or env_kwargs or window:
+            raise UsageError("--env, --env-kwargs and --window go with --hints: see play --help.")
+        _play_against(against, side, show_values, learn, seed)
+    elif hints is not None:
+        _play_with_hints(hints, env, env_kwargs or {}, seed, window)
+
+
+def _play_against(against: str, side: str, show_values: bool, learn: bool, seed: int) -> None:
+    """Let a person play game after game against an agent.
+
+    Args:
+        against: A named agent, a trained run's folder, or the name of a learner.
+        side: The side of the person, "X" or "O".
+        show_values: Whether to show the agent's value of each free cell.
+        learn: Whether the agent learns from every game.
+        seed: The seed of the agent's own random numbers, and of the first game.
+
+    Raises:
+        ValueError: If there is no such agent or side, the agent has not learned the side that it
+            needs, or it cannot learn.
+        RuntimeError: If there is no terminal.
+    """
+    if side not in SIDES:
+        raise UsageError(f"side must be X or O, got {side!r}.")
+    learns = against in AGENTS and AGENTS[against].learns
+    folder = _untrained(against, seed) if learns else Path(against)
+    found = player(str(folder), ENV, {}, seed)
+    needed = SIDES if show_values else tuple(other for other in SIDES if other != side)
+    for each in needed:
+        found.sides_to_evaluate(each, exact=False)
+    if learn and not isinstance(found.agent, EpisodicLearner):
+        raise UsageError(f"{against} does not learn from a person: expected qtable or value_table.")
+    env = gym.make(ENV, opponent=found.agent, side=side)
+    controls = whispering(env.unwrapped, found) if show_values else None
+
+    def left(game: Playthrough) -> None:
+        if learn and game.position.over and game.actions:
+            assert isinstance(found.agent, EpisodicLearner)
+            found.agent.learn_from(episode_of(game, O if side == "X" else X))
+            runs.write_checkpoint(folder, found.agent.state_dict())
+
+    with locked(folder) if learn else nullcontext(), opened() as screen:
+        play_game(env, screen, seed, controls=controls, left=left)
+
+
+def _play_with_hints(
+    hints: str, env: str | None, env_kwargs: Mapping[str, Any], seed: int, window: bool
+) -> None:
+    """Let a person play game after game, and show what an agent thinks of their moves.
+
+    Args:
+        hints: A named agent, or a trained run's folder.
+        env: The environment's id; None is the agent's.
+        env_kwargs: The environment's options.
+        seed: The seed of the agent's own random numbers, and of the first game.
+        window: Whether to open a window instead of using the terminal.
+
+    Raises:
+        ValueError: If there is no such agent or environment, or the agent has no values.
+        RuntimeError: If there is no terminal, or no screen for a window.
+    """
+    found = player(hints, env, env_kwargs, seed)
+    made = make(found.task.env, found.task.env_kwargs)
+    controls = whispering(made, found)
+    with opened(window, found.task.env) as screen:
+        play_game(made, screen, seed, controls=controls)
+
+
+def episode_of(game: Playthrough, mark: int) -> Episodes:
+    """Return a game as the environment's side saw it, the one that a person played against.
+
+    Args:
+        game: A game of tic-tac-toe that is over.
+        mark: The mark of the environment's side.
+
+    Returns:
+        One episode: the observations, actions and rewards of that side.
+    """
+    observations, actions = [], []
+    boards = [position.state["board"] for position in game.positions]
+    before = np.zeros((SIDE, SIDE), np.int8)
+    for board, action in zip(boards, [None, *game.actions], strict=True):
+        seen = before.copy()
+        if action is not None:
+            seen.reshape(-1)[action] = -mark
+        answer = np.flatnonzero(board != seen)
+        if answer.size:
+            observations.append(seen * mark)
+            actions.append(answer[0])
+        before = board
+    rewards = np.zeros((len(actions), 1))
+    rewards[-1] = game.position.info["winner"] * mark
+    playing = np.ones((len(actions), 1), np.bool_)
+    return Episodes(np.array(observations)[:, None], np.array(actions)[:, None], rewards, playing)
+
+
+def _untrained(name: str, seed: int) -> Path:
+    """Return the folder of an agent that a person teaches, made when there is none yet."""
+    if PUBLISHED not in presets_of(name).get(ENV, ()):
+        raise UsageError(
+            f"{name} does not learn from a person: expected qtable, value_table or neural, or the "
+            "folder of a trained run."
+        )
+    folder = Path("runs", f"{name}-person")
+    if not (folder / runs.CONFIG).exists():
+        settings = default_options(name, ENV, PUBLISHED).settings
+        task = Task.of(ENV)
+        learner = make_learner(name, task, seed, settings)
+        entries = {"agent": name, **task.to_dict(), "seed": seed, "modules": []}
+        entries["settings"] = dataclasses.asdict(settings)
+        with locked(folder):
+            runs.write_checkpoint(folder, learner.state_dict())
+            runs.begin(folder, entries, runs.Budget(0), finished=True)  # whenever the person stops
+    return folder

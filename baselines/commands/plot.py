@@ -1,0 +1,30 @@
+"""`python -m baselines plot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tyro
+
+from tile_envs.extras import extra
+
+
+def plot(
+    runs: tyro.conf.Positional[tuple[Path, ...]],
+    /,
+    out: Path = Path("curves.png"),
+    against: str = "games",
+    metric: str = "",
+) -> None:
+    """Draw the learning curves of training runs; seeds of one setting are a line with a band.
+
+    Args:
+        runs: The folders of the runs, such as runs/*.
+        out: The picture to write, .png or .svg.
+        against: What the curves are drawn against: games, minutes (of learning), or steps.
+        metric: A column of the runs' progress.csv; the first metric of their tests if not given.
+    """
+    with extra("baselines"):
+        from baselines.viewing.curves import plot as draw  # late: matplotlib takes half a second
+    draw(runs, out, against, metric)
+    print(f"wrote {out}")

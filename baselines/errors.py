@@ -1,0 +1,74 @@
+"""How command lines answer: signals end them, and a user's mistake is one line.
+
+It imports next to nothing, so that a command answers from its first moments on.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+BROKEN_PIPE = 13
+"""The number of SIGPIPE, which Windows lacks."""
+TRACEBACK = "--traceback"
+"""The option of every command that shows where a mistake was found."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal has ended a command; a run that it ended can be resumed.
+
+    Args:
+        number: The number of the signal.
+        message: The message for the user.
+
+    Attributes:
+        status: The exit status, as a shell gives it to a program that a signal has ended.
+    """
+
+    def __init__(self, number: int, message: str = "") -> None:
+        super().__init__(message)
+        self.number = number
+        self.status = 128 + number
+
+
+@contextmanager
+def answering(advice: str = "") -> Iterator[None]:
+    """Turn signals and mistakes into a line on standard error and an exit status.
+
+    These are 130 after Ctrl-C, 143 after SIGTERM, and 2 after a mistake.  Any other error keeps its
+    traceback, and with `--traceback` mistakes do, too.
+
+    Args:
+        advice: What the user can do after a signal; what the command says of it, if not given.
+    """
+    shown = TRACEBACK in sys.argv
+    sys.argv[:] = [word for word in sys.argv if word != TRACEBACK]
+    before = signal.signal(signal.SIGTERM, _terminated)
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:  # of `| head`: there is nobody to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + BROKEN_PIPE)
+    except KeyboardInterrupt as interrupt:
+        known = "" if advice else str(interrupt)
+        print(known or f"stopped{advice}.", file=sys.stderr)
+        sys.exit(getattr(interrupt, "status", 128 + signal.SIGINT))
+    except Exception as error:
+        from tile_envs.errors import MISTAKE, is_mistake, message_of  # late: it takes 0.3 s
+
+        if shown or not is_mistake(error):
+            raise
+        print(message_of(error), file=sys.stderr)
+        sys.exit(MISTAKE)
+    finally:  # processes that are forked later would inherit it
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+    raise Interrupted(number)

@@ -1,0 +1,1 @@
+"""Evaluation, sampled and exact, and its rows."""

@@ -1,0 +1,91 @@
+"""Exact evaluation in small sliding games: the expected score of an agent, without sampling.
+
+The probabilities of boards are carried forward through the game, age by age (see `keys`): from the
+start boards, by the agent's probabilities to the afterstates, by those of the new tiles to the next
+states.  The expected score is the sum of all rewards on the way, each times its probability.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from baselines.evaluation.policy import Policy, probabilities_of
+from baselines.solver.keys import tile_ages
+from baselines.solver.size import SILENT_SECONDS, check_size
+from baselines.solver.start import Boards, Mass, merged, start_boards
+from tile_envs.agents import Agent
+from tile_envs.sliding.game import SlidingGame
+
+BATCH = 1 << 15
+"""Boards that an agent is asked for at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What to expect of an agent's games.
+
+    Attributes:
+        score: The expected score.
+        moves: The expected number of moves.
+        ended: `(n_values,)`, the probability that a game ends with each tile as its largest.
+    """
+
+    score: float
+    moves: float
+    ended: NDArray[np.float64]
+
+
+def expected(agent: Agent, game: SlidingGame) -> Expected:
+    """Return the exact expected score of an agent whose play depends on the board alone.
+
+    Args:
+        agent: One with `action_probabilities`, or else with a `predict` that is a function of the
+            board.  It is asked for each board that its games can reach.
+        game: A game that is small enough for its boards to be listed.
+
+    Raises:
+        ValueError: If the game is too large, or the agent plays illegal actions, or by more than
+            the board.
+    """
+    check_size(game)
+    ages = tile_ages(game.rules)
+    waiting: defaultdict[int, list[tuple[Boards, Mass]]] = defaultdict(list)
+
+    def add(boards: Boards, mass: Mass) -> None:
+        age = ages[boards].sum(axis=(1, 2))
+        for each in np.unique(age):
+            waiting[each].append((boards[age == each], mass[age == each]))
+
+    score, moves, ended = 0.0, 0.0, np.zeros(game.n_values)
+    add(*start_boards(game))
+    with tqdm(desc=f"games on {game}", unit=" boards", delay=SILENT_SECONDS, leave=False) as bar:
+        while waiting:
+            parts = waiting.pop(min(waiting))
+            boards, mass = merged(*map(np.concatenate, zip(*parts, strict=True)))
+            bar.update(len(boards))
+            after, rewards, masks = game.afterstates(boards)
+            going_on = masks.any(axis=1)
+            largest = boards[~going_on].max(axis=(1, 2), initial=0)
+            ended += np.bincount(largest, mass[~going_on], len(ended))
+            if not going_on.any():
+                continue
+            weights = _policy(agent, boards[going_on], masks[going_on]) * mass[going_on, None]
+            score += float((weights * rewards[going_on]).sum())
+            moves += float(weights.sum())
+            played = weights > 0
+            afterstates, mass = merged(after[going_on][played], weights[played])
+            parents, states, probabilities = game.replies(afterstates)
+            add(states, mass[parents] * probabilities)
+    return Expected(score, moves, ended)
+
+
+def _policy(agent: Agent, boards: Boards, masks: NDArray[np.int8]) -> Policy:
+    """Ask an agent for its probabilities of actions, a batch of boards at a time."""
+    parts = range(0, len(boards), BATCH)
+    asked = (probabilities_of(agent, boards[i : i + BATCH], masks[i : i + BATCH]) for i in parts)
+    return np.concatenate(list(asked))

@@ -1,0 +1,134 @@
+"""Exact evaluation in tic-tac-toe: the whole tree is walked, so results have no sampling noise.
+
+A *policy* is the probability of each cell in each position, `(19683, 9)` by the codes of
+`tile_envs.tictactoe.positions`; an agent is asked once, for all positions in which it may have to
+move.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.agents import uniform
+from baselines.evaluation.policy import Policy, probabilities_of
+from baselines.evaluation.rows import Row
+from tile_envs.agents import Agent
+from tile_envs.errors import UsageError
+from tile_envs.tictactoe.positions import CELLS, DIGITS, POWERS, O, X, solve
+
+MARKS = {"X": X, "O": O}
+
+
+class Outcome(NamedTuple):
+    """How games end, as shares, for one side."""
+
+    win: float
+    draw: float
+    loss: float
+
+
+def random_policy() -> Policy:
+    """Return the policy that plays any free cell, all with the same probability."""
+    return uniform(solve().masks)
+
+
+def policy_of(agent: Agent, side: str) -> Policy:
+    """Ask an agent what it plays on one side.
+
+    Args:
+        agent: One with `action_probabilities(observations) -> (n, 9)`, or else with a `predict`
+            that depends on nothing but the observation.
+        side: "X" or "O".
+
+    Returns:
+        Its policy, zero where the other side is to move.
+
+    Raises:
+        ValueError: See `probabilities_of`.
+    """
+    known = solve()
+    mark = MARKS[side]
+    codes = np.flatnonzero(known.reachable & ~known.over & (known.to_move == mark))
+    observations = known.views[mark, codes]
+    policy = np.zeros((3**CELLS, CELLS))
+    policy[codes] = probabilities_of(agent, observations, known.masks[codes], f" as {side}")
+    return policy
+
+
+def outcome(x: Policy, o: Policy) -> Outcome:
+    """Return how X fares when two policies meet."""
+    known = solve()
+    shares = np.stack([known.winner == X, known.winner == 0, known.winner == O], axis=1) * 1.0
+    for layer, children in _layers():
+        policy = np.where(known.to_move[layer, None] == X, x[layer], o[layer])
+        shares[layer] = np.einsum("nc,ncs->ns", policy, shares[children])
+    return Outcome(*map(float, shares[0]))
+
+
+def against_random(policy: Policy, side: str) -> Outcome:
+    """Return how a side's policy fares against uniformly random play."""
+    if side == "X":
+        return outcome(policy, random_policy())
+    shares = outcome(random_policy(), policy)
+    return Outcome(shares.loss, shares.draw, shares.win)
+
+
+def worst_case(policy: Policy, side: str) -> int:
+    """Return the worst outcome of positive probability, -1, 0 or 1, against every opponent."""
+    known = solve()
+    mark = MARKS[side]
+    worst = known.winner * mark
+    for layer, children in _layers():
+        own = known.to_move[layer] == mark
+        possible = np.where(own[:, None], policy[layer] > 0, known.masks[layer] > 0)
+        # Nothing is worse than 1, so cells that are not played do not count.
+        worst[layer] = np.where(possible, worst[children], 1).min(axis=1)
+    return int(worst[0])
+
+
+def side_shares(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
+    """Return the shares against random play, as metrics, of each side that an agent plays."""
+    return {
+        f"greedy_{name}_{side}": share
+        for side in sides
+        for name, share in against_random(policy_of(agent, side), side)._asdict().items()
+    }
+
+
+def exact_columns(agent: Agent, side: str) -> Row:
+    """Return what exact evaluation says of one side of an agent.
+
+    Args:
+        agent: See `policy_of`.
+        side: "X" or "O".
+
+    Returns:
+        The shares `win, draw, loss` against random play, and `worst`, the worst result (-1, 0 or 1)
+        against every opponent.
+
+    Raises:
+        ValueError: If there is no such side, or the agent plays illegal actions.
+    """
+    if side not in MARKS:
+        raise UsageError(f"exact evaluation takes side X or O, got {side!r}.")
+    policy = policy_of(agent, side)
+    return {**against_random(policy, side)._asdict(), "worst": worst_case(policy, side)}
+
+
+def _layers() -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return the unfinished positions, the fullest first, and what each cell leads to, `(n, 9)`.
+
+    Taken cells lead to the empty board, whose value is not known yet: they must have weight 0.
+    """
+    known = solve()
+    n_marks = (known.marks != 0).sum(axis=(1, 2))
+    layers: list[tuple[NDArray[Any], NDArray[Any]]] = []
+    for n in reversed(range(CELLS)):
+        layer = np.flatnonzero(known.reachable & ~known.over & (n_marks == n))
+        digits = np.where(known.to_move[layer] == X, DIGITS[X], DIGITS[O])
+        children = (layer[:, None] + POWERS * digits[:, None]) * known.masks[layer]
+        layers.append((layer, children))
+    return layers

@@ -1,0 +1,84 @@
+"""What an agent plays on every board, as probabilities: what exact evaluation asks of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.agents import Agent, ask
+from tile_envs.base.checks import checked_actions
+from tile_envs.errors import UsageError
+
+Policy = NDArray[np.float64]
+
+
+def probabilities_of(
+    agent: Agent, observations: NDArray[Any], masks: NDArray[Any], note: str = ""
+) -> Policy:
+    """Ask an agent for its probabilities of actions.
+
+    Args:
+        agent: One with `action_probabilities(observations) -> (n, actions)`, or else with a
+            `predict` that depends on nothing but the observation.  It may say itself what else its
+            play `depends_on`.
+        observations: `(n, ...)`.
+        masks: `(n, actions)`, the legal actions, at least one each.
+        note: What is added to an error after the agent's name, such as " as X".
+
+    Returns:
+        `(n, actions)`, 1 for the action of an agent without `action_probabilities`.
+
+    Raises:
+        ValueError: If the agent plays illegal actions, its probabilities do not add up to 1, or it
+            plays by more than the board.
+    """
+    name = type(agent).__name__
+    legal = masks.astype(np.bool_)
+    if not hasattr(agent, "action_probabilities"):
+        actions = _actions_of(agent, observations, legal, name)
+        illegal = np.flatnonzero(~legal[np.arange(len(legal)), actions])
+        if len(illegal):
+            at = illegal[0]
+            possible = np.flatnonzero(legal[at]).tolist()
+            raise UsageError(
+                f"{name} plays the illegal action {actions[at]}{note} on "
+                f"{observations[at].tolist()}: expected one of {possible}."
+            )
+        return np.eye(legal.shape[1])[actions]
+    chosen = np.asarray(agent.action_probabilities(observations), np.float64)
+    if chosen.shape != legal.shape:
+        raise UsageError(
+            f"{name}.action_probabilities must return shape {legal.shape}, got {chosen.shape}."
+        )
+    wrong = (chosen * ~legal).any(axis=1) | ~np.isclose(chosen.sum(axis=1), 1)
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        raise UsageError(
+            f"{name} plays {np.round(chosen[at], 3).tolist()}{note} on "
+            f"{observations[at].tolist()}: expected probabilities of legal actions that add up "
+            "to 1."
+        )
+    return chosen
+
+
+def _actions_of(
+    agent: Agent, observations: NDArray[Any], legal: NDArray[np.bool_], name: str
+) -> NDArray[np.int64]:
+    """Ask an agent for its actions `(n,)`, twice, as chance would show.
+
+    Raises:
+        ValueError: If they are none, or differ, or the agent keeps a state of its own.
+    """
+    reason = getattr(agent, "depends_on", "")
+    if not reason:
+        (first, state), (again, _) = (ask(agent, observations, legal) for _ in range(2))
+        actions = checked_actions(first, *legal.shape)
+        if state is None and (actions == checked_actions(again, *legal.shape)).all():
+            return actions
+        reason = "chance or memory"
+    raise UsageError(
+        f"{name} plays by more than the board ({reason}): exact evaluation needs a function of the "
+        "board, or action_probabilities. Leave out --exact."
+    )

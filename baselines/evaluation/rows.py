@@ -1,0 +1,162 @@
+"""Rows of results: as text, and in files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.errors import UsageError
+from tile_envs.files import checked_file, write_file
+from tile_envs.words import figure
+
+Row = dict[str, Any]
+
+SUFFIXES = (".csv", ".json")
+
+
+def block(row: Row, with_speed: bool = True) -> str:
+    """Return a row as text: the block of results that the field compares.
+
+    Args:
+        row: The row.
+        with_speed: Whether it tells the speed of play, which depends on the machine.
+    """
+    head = [f"{row['agent']} on {row['env']}", *_options(row)]
+    if "worst" in row:
+        worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
+        return f"{', '.join(head)}, exactly\n{_shares(row)}\n  against every opponent: {worst}"
+    if "share" in row:
+        lines = [
+            f"{', '.join(head)}, exactly",
+            f"  mean    {row['mean']:,.3f}, {row['share']:.3%} of the optimum",
+            f"  moves   {row['moves']:,.1f} a game",
+            *_reach_lines(row["reach"]),
+        ]
+        return "\n".join(lines)
+    head += [f"{row['episodes']:,} games", f"seed {row['seed']}"]
+    interval = ""
+    if row["low"] is not None:
+        interval = f"   95 % interval {figure(row['low'])} to {figure(row['high'])}"
+    lines = [
+        ", ".join(head),
+        f"  mean    {figure(row['mean'])}{interval}",
+        f"  median  {figure(row['median'])}   min {figure(row['min'])}   max {figure(row['max'])}",
+    ]
+    if with_speed:
+        lines.append(f"  moves   {row['moves_per_second']:,} a second")
+    if "win" in row:
+        lines.append(_shares(row))
+    if row["reach"]:
+        lines += _reach_lines(row["reach"])
+    if row.get("bins"):
+        lines += ["  games by score", *(f"  {n:>7,}+  {k:>9,}" for n, k in row["bins"].items())]
+    return "\n".join(lines)
+
+
+def comparison(rows: Sequence[Row]) -> str:
+    """Return rows of sampled evaluation as a table, game by game, the best mean first."""
+    lines = []
+    for env in dict.fromkeys(row["env"] for row in rows):
+        of_env = [row for row in rows if row["env"] == env]
+        width = max(len(_played(row)) for row in of_env)
+        episodes, seed = of_env[0]["episodes"], of_env[0]["seed"]
+        lines.append(f"{env}, {episodes:,} games, seed {seed}")
+        head = ("mean", "95 % interval", "median", "max", "moves / s")
+        lines.append("  " + "".ljust(width) + _aligned(head))
+        for row in sorted(of_env, key=lambda row: -row["mean"]):
+            interval = ""
+            if row["low"] is not None:
+                interval = f"{figure(row['low'])} to {figure(row['high'])}"
+            cells = (figure(row["mean"]), interval, figure(row["median"]), figure(row["max"]))
+            speed = f"{row['moves_per_second']:,}"
+            lines.append("  " + _played(row).ljust(width) + _aligned((*cells, speed)))
+    return "\n".join(lines)
+
+
+def _played(row: Row) -> str:
+    return ", ".join([row["agent"], *_options(row)])
+
+
+def _options(row: Row) -> list[str]:
+    return [f"{key}={value}" for key, value in row["env_kwargs"].items()]
+
+
+def _aligned(cells: Sequence[str]) -> str:
+    widths = 11, 22, 11, 11, 12
+    return "".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+
+
+def _shares(row: Row) -> str:
+    return "   ".join(f"  {key} {row[key]:.3%}" for key in ("win", "draw", "loss"))
+
+
+def _reach_lines(reach: Mapping[int, float]) -> list[str]:
+    """Return the shares of games that reached each tile, and that ended with it as the largest."""
+    lines = [f"  {'tile':>7}  {'reached':>9}  {'ended':>9}"]
+    beyond = [*list(reach.values())[1:], 0.0]
+    for (face, share), more in zip(reach.items(), beyond, strict=True):
+        if share > more:  # tiles that every game went beyond say nothing
+            lines.append(f"  {face:>7}  {share:>9.2%}  {share - more:>9.2%}")
+    return lines
+
+
+def histogram(returns: NDArray[np.float64], width: int) -> dict[int, int]:
+    """Count games by score: the count of each bin, by its lower end, a multiple of `width`."""
+    begins, counts = np.unique(returns // width * width, return_counts=True)
+    return {int(begin): int(count) for begin, count in zip(begins, counts, strict=True)}
+
+
+def checked_path(path: Path) -> Path:
+    """Return a path that rows can be written to; see `checked_file`."""
+    return checked_file(path, SUFFIXES, "rows are")
+
+
+def write_rows(rows: Sequence[Row], path: Path) -> None:
+    """Write rows to a file, which is replaced when all is written.
+
+    A `.json` file is a list of rows; in a `.csv` file, dictionaries and lists are JSON cells.  An
+    object, such as an opponent or a placer of tiles, is written as its `str`.
+
+    Raises:
+        OSError: If the file cannot be written; the one before is still there then.
+    """
+    text = io.StringIO()
+    if path.suffix == ".json":
+        json.dump(list(rows), text, indent=2, default=str)
+        text.write("\n")
+    else:
+        writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)))
+        writer.writeheader()
+        for row in rows:
+            cells = {k: _cell(v) for k, v in row.items()}
+            writer.writerow(cells)
+    write_file(path, text.getvalue().encode())
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, default=str) if isinstance(value, dict | list) else value
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows of a `.csv` file, as text by column.
+
+    Raises:
+        ValueError: If it is damaged.
+        OSError: If it cannot be read.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is damaged: {error}.") from None
+    for line, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise UsageError(f"{path} is damaged: line {line} has not as many cells as the first.")
+    return rows

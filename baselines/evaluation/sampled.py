@@ -1,0 +1,292 @@
+"""Sampled evaluation: every sampled result in a table comes from here.
+
+It plays a fixed list of games (`seeds.game_seeds`), so that long games count as much as short ones,
+and knows of an agent no more than its `predict`.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+import tile_envs  # noqa: F401 # registers the games
+from baselines.checks import check_batch
+from baselines.evaluation.rows import Row, histogram
+from baselines.playing import Playing
+from baselines.seeds import Use, game_seeds
+from tile_envs.agents import Agent, ask
+from tile_envs.base.checks import checked_actions, checked_count
+from tile_envs.extras import extra
+
+N_ENVS = 512
+"""Games that are played side by side."""
+BYTES_PER_GAME = 64
+"""What the results of a game take, and their bootstrap."""
+QUANTILES = tuple(step / 20 for step in range(21))
+"""The shares of games that a row has a score for, from the lowest to the highest."""
+RESAMPLES = 2000
+"""Bootstrap resamples of an interval."""
+
+
+Told = Callable[[int, int, float], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """The results of a list of games.
+
+    Attributes:
+        returns: `(episodes,) float64`, the score of each game; in tic-tac-toe 1 for a win of the
+            side that is evaluated (X, if the agent plays both), 0 for a draw, -1 for a loss.  A
+            truncated game counts as a loss.
+        tiles: `(episodes,) int64`, the face of the largest tile; 0 in tic-tac-toe.
+        boards: `(episodes, R, C)`, the last observation.
+        faces: All faces of a sliding game; none in tic-tac-toe.
+        moves: The number of moves of the agent.
+        illegal: How many of these were illegal, and changed nothing.
+        seconds: The wall-clock time of all games.
+    """
+
+    returns: NDArray[np.float64]
+    tiles: NDArray[np.int64]
+    boards: NDArray[Any]
+    faces: tuple[int, ...]
+    moves: int
+    illegal: int
+    seconds: float
+
+
+class Stopped(KeyboardInterrupt):
+    """An evaluation was interrupted after some of its games.
+
+    Args:
+        record: The results of the longest beginning of the list whose games have all ended: to
+            count every game that has ended would count short games more than long ones.
+        interrupt: What interrupted it.
+
+    Attributes:
+        row: The row of these results, from `evaluate`.
+    """
+
+    def __init__(self, record: Record, interrupt: KeyboardInterrupt) -> None:
+        super().__init__(str(interrupt))
+        self.record, self.row = record, Row()
+        self.status = getattr(interrupt, "status", 128 + signal.SIGINT)
+
+
+def evaluate(
+    agent: Agent,
+    env: str,
+    env_kwargs: Mapping[str, Any] | None = None,
+    episodes: int = 1000,
+    seed: int = 0,
+    *,
+    name: str | None = None,
+    bins: int | None = None,
+) -> Row:
+    """Let an agent play a fixed list of games under a line of progress, and return one row.
+
+        row = evaluate(load("runs/2048"), "Tiles2048-v0")
+
+    Args:
+        agent: Anything with `predict`: an agent of this package, a model of Stable-Baselines3, or a
+            class of your own.
+        env: The id of an environment of this package.
+        env_kwargs: The environment's options.
+        episodes: The number of games.
+        seed: The seed of the list of games; two seeds share no game.
+        name: The agent's name in the row; the name of its class if not given.
+        bins: If given, games are also counted by score, in bins of this width.
+
+    Returns:
+        The row; see `summary`.
+
+    Raises:
+        ValueError: If `episodes` is not positive or does not fit into memory, the environment
+            refuses its options, or the agent plays actions that are none.
+        Stopped: If it is interrupted after the first game of the list has ended.
+    """
+    name = name or type(agent).__name__
+    _check_episodes(episodes)  # before there is a bar
+    with Playing(f"{name} on {env}", episodes) as line:
+        try:
+            record = play(agent, env, env_kwargs, episodes, seed, progress=line.played)
+        except Stopped as stopped:
+            stopped.row = summary(stopped.record, f"{name}, stopped", env, env_kwargs or {}, seed)
+            raise
+    if record.illegal:
+        print(
+            f"{name}: {record.illegal:,} of {record.moves:,} actions were illegal: these change "
+            "nothing, and too many of them end a game",
+            file=sys.stderr,
+        )
+    row = summary(record, name, env, env_kwargs or {}, seed)
+    return row if bins is None else row | {"bins": histogram(record.returns, bins)}
+
+
+def play(
+    agent: Agent,
+    env: str,
+    env_kwargs: Mapping[str, Any] | None = None,
+    episodes: int = 1000,
+    seed: int = 0,
+    deterministic: bool = True,
+    progress: Told = lambda ended, moves, squares: None,
+    use: Use = "evaluation",
+) -> Record:
+    """Let an agent play a fixed list of games.
+
+    Args:
+        agent: Anything with `predict`.
+        env: The id of an environment of this package.
+        env_kwargs: The environment's options.
+        episodes: The number of games.
+        seed: The seed of the list of games.
+        deterministic: Passed on to `predict`.
+        progress: Told after each step how far the games are; see `Playing.played`.
+        use: What the games are for; two uses share no game.
+
+    Raises:
+        ValueError: See `evaluate`.
+        Stopped: See `evaluate`.
+    """
+    _check_episodes(episodes)
+    n = min(episodes, N_ENVS)
+    envs: Any = gym.make_vec(env, num_envs=n, autoreset_mode="Disabled", **(env_kwargs or {}))
+    # Environments for which no game is left play on as game number `episodes`, which is dropped.
+    seeds = np.append(game_seeds(seed, episodes, use), np.uint64(0))
+    returns, tiles = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
+    game, handed_out = np.arange(n), n
+    observations, infos = envs.reset(seed=seeds[game])
+    side = infos.get("to_play")
+    boards = np.zeros((episodes + 1, *observations.shape[1:]), observations.dtype)
+    state, starts = None, np.ones(n, np.bool_)
+    moves, illegal, began = 0, 0, time.perf_counter()
+    has_ended = np.zeros(episodes + 1, np.bool_)
+    lengths, squares, over = np.zeros(n), 0.0, 0  # of games that are on; of others; how many
+
+    def record(n: int) -> Record:
+        seconds = time.perf_counter() - began
+        faces = envs.game.rules.faces if side is None else ()
+        return Record(returns[:n], tiles[:n], boards[:n], faces, moves, illegal, seconds)
+
+    try:
+        while (game < episodes).any():
+            playing = np.flatnonzero(game < episodes)
+            # A recurrent agent must see all games every time, any other only those that are on.
+            asked = playing if state is None else np.arange(n)
+            actions = envs.sample_legal_actions()
+            masks = infos["action_mask"][asked]
+            chosen, state = ask(
+                agent, observations[asked], masks, state, starts[asked], deterministic
+            )
+            actions[asked] = checked_actions(chosen, len(asked), envs.game.n_actions)
+            moves += len(playing)
+            lengths[playing] += 1
+            observations, _, terminations, truncations, infos = envs.step(actions)
+            illegal += int(infos["illegal"][playing].sum())
+            starts = terminations | truncations
+            ended = np.flatnonzero(starts)
+            if ended.size:
+                if side is None:
+                    returns[game[ended]] = infos["score"][ended]
+                    tiles[game[ended]] = infos["max_tile"][ended]
+                else:
+                    results = np.where(terminations, infos["winner"] * side, -1)
+                    returns[game[ended]] = results[ended]
+                boards[game[ended]] = observations[ended]
+                has_ended[game[ended]] = True
+                squares += float(lengths[ended] @ lengths[ended])
+                over += int((game[ended] < episodes).sum())
+                lengths[ended] = 0
+                game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
+                handed_out += len(ended)
+                observations, infos = envs.reset(seed=seeds[game], options={"reset_mask": starts})
+                if side is not None:
+                    side[ended] = infos["to_play"][ended]
+            progress(over, moves, squares + float(lengths @ lengths))
+    except KeyboardInterrupt as interrupt:
+        ended_first = int(np.argmin(has_ended[:episodes]))
+        if not ended_first:
+            words = (
+                "stopped before the first game of the list has ended: the others that have would "
+            )
+            interrupt.args = (words + "count short games more than long ones.",)
+            raise
+        raise Stopped(record(ended_first), interrupt) from None
+    return record(episodes)
+
+
+def _check_episodes(episodes: int) -> None:
+    """Check a number of games.
+
+    Raises:
+        ValueError: If it is not positive, or the results do not fit into memory.
+    """
+    checked_count(episodes, "episodes")
+    check_batch(episodes, "episodes", BYTES_PER_GAME)
+
+
+def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], seed: int) -> Row:
+    """Return the row of a record.
+
+    Returns:
+        `agent, env, env_kwargs, side, episodes, seed, mean, low, high, median, min, max, quantiles,
+        reach, moves_per_second`, and in tic-tac-toe `win, draw, loss` as shares.  `low` and `high`
+        bound the mean with 95 % confidence (percentile bootstrap over the games; None for a single
+        game); `quantiles` are the scores at `QUANTILES`, and `reach` the share of games in which
+        each face was reached: both are None in tic-tac-toe.
+    """
+    returns = record.returns
+    low, high = interval(returns, seed)
+    row: Row = {
+        "agent": name,
+        "env": env,
+        "env_kwargs": dict(env_kwargs),
+        "side": None,
+        "episodes": len(returns),
+        "seed": seed,
+        "mean": float(returns.mean()),
+        "low": low,
+        "high": high,
+        "median": float(np.median(returns)),
+        "min": float(returns.min()),
+        "max": float(returns.max()),
+        "quantiles": None,
+        "reach": None,
+        "moves_per_second": round(record.moves / record.seconds),
+    }
+    if not record.faces:
+        shares = {"win": 1, "draw": 0, "loss": -1}
+        row["side"] = env_kwargs.get("side", "X")
+        return row | {key: float((returns == value).mean()) for key, value in shares.items()}
+    row["quantiles"] = [float(score) for score in np.quantile(returns, QUANTILES, method="lower")]
+    reached = {face: float((record.tiles >= face).mean()) for face in record.faces[1:]}
+    row["reach"] = {face: share for face, share in reached.items() if share > 0}
+    return row
+
+
+def interval(values: NDArray[np.float64], seed: int) -> tuple[float | None, float | None]:
+    """Return the 95 % interval of a mean by the percentile bootstrap; None for a single value."""
+    if len(values) < 2:
+        return None, None
+    with extra("baselines"):  # late: scipy takes a second, which only those who ask should wait
+        from scipy.stats import bootstrap
+
+    bounds = bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        batch=max(1, 10_000_000 // len(values)),  # bounds the memory that is taken
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return round(float(bounds.low), 4), round(float(bounds.high), 4)

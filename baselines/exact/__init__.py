@@ -1,1 +1,0 @@
-"""Exact results: tic-tac-toe and small sliding games, walked through completely."""

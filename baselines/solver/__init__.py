@@ -1,0 +1,1 @@
+"""Small boards of the sliding games, solved exactly."""

@@ -1,0 +1,203 @@
+"""The solution of a small sliding game: the exact value of every reachable board, by key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from baselines.arrays import read_arrays, write_arrays
+from baselines.solver.keys import count_boards, keys_of, places_of, tile_ages
+from baselines.solver.layers import Values
+from baselines.solver.size import BYTES_PER_BOARD, most_boards
+from baselines.solver.start import start_boards
+from tile_envs.base.random_stream import Words
+from tile_envs.errors import UsageError
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.kernels import game_tables, rows_of
+from tile_envs.sliding.packed import checked_boards
+
+FILE = "solution.npz"
+HEADER_BYTES = 1 << 20
+"""Room for a game in a file, beside its boards."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """Boards and their values, age by age.
+
+    Attributes:
+        keys: `(n,) uint64`, the keys of the boards; those of one age are rising.
+        values: `(n,) float64`, their values.
+        begins: `(ages + 1,) int64`, where the boards of each age begin, and where the last end.
+    """
+
+    keys: Words
+    values: Values
+    begins: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, keys: Sequence[Words], values: Sequence[Values]) -> Layers:
+        """Return lists of keys and values by age, from age 0 on, as one."""
+        begins = np.cumsum([0, *map(len, keys)])
+        return cls(np.concatenate(keys), np.concatenate(values), begins)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The exact values of a small sliding game under optimal play.
+
+        solution = solve(SlidingGame(RULES_2584, shape=(2, 3)))
+        solution.state_values(boards)  # (n,), NaN for boards that cannot be reached
+
+    Attributes:
+        game: The game.
+        states: The states that can be reached, symmetric ones merged.
+        afterstates: The afterstates that can be reached, symmetric ones merged.
+    """
+
+    game: SlidingGame
+    states: Layers
+    afterstates: Layers
+
+    def state_values(self, boards: ArrayLike) -> Values:
+        """Return V(s), the expected sum of the rewards from states on under optimal play.
+
+        Args:
+            boards: Tile indices, `(n, R, C)`.
+
+        Returns:
+            `(n,)`, NaN for boards that are not states that play can reach.
+
+        Raises:
+            ValueError: If these are not boards of the game and shape.
+        """
+        return self._looked_up(self.states, boards)
+
+    def afterstate_values(self, boards: ArrayLike) -> Values:
+        """Return V(s'), the same for afterstates; see `state_values`."""
+        return self._looked_up(self.afterstates, boards)
+
+    def action_values(self, boards: ArrayLike) -> NDArray[np.float64]:
+        """Return r + V(s') of each action in states `(n, R, C)`.
+
+        Returns:
+            `(n, 4)`, minus infinity for illegal actions; NaN in states that cannot be reached.
+
+        Raises:
+            ValueError: If these are not boards of the game and shape.
+        """
+        unreachable = np.isnan(self.state_values(boards))
+        after, rewards, masks = self.game.afterstates(boards)
+        values = self.afterstate_values(after.reshape(-1, *self.game.shape)).reshape(rewards.shape)
+        values = np.where(masks > 0, rewards + values, -np.inf)
+        values[unreachable] = np.nan
+        return values
+
+    @cached_property
+    def start_value(self) -> float:
+        """The expected score of a game under optimal play."""
+        boards, mass = start_boards(self.game)
+        return float(mass @ self.state_values(boards))
+
+    def counts(self) -> tuple[int, int]:
+        """Return the numbers of reachable states and afterstates, symmetric ones counted singly."""
+        tables = game_tables(self.game)
+        return count_boards(tables, self.states.keys), count_boards(tables, self.afterstates.keys)
+
+    def save(self, folder: Path) -> None:
+        """Write the solution to a folder, which is made if it is missing.
+
+        Raises:
+            OSError: If it cannot be written; the one before is still there then.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        arrays = {"game": np.frombuffer(self.game.to_json().encode(), np.uint8)}
+        for name in ("states", "afterstates"):
+            arrays |= {f"{name}_{key}": value for key, value in vars(getattr(self, name)).items()}
+        write_arrays(folder / FILE, arrays)
+
+    @classmethod
+    def load(cls, folder: Path, game: SlidingGame) -> Solution:
+        """Read the solution of a game from a folder.
+
+        Raises:
+            FileNotFoundError: If there is none.
+            ValueError: If it is damaged, or one of another game.
+        """
+        path = folder / FILE
+        arrays = read_arrays(path, most_boards(game) * BYTES_PER_BOARD + HEADER_BYTES)
+        names = [f"{part}_{name}" for part in ("states", "afterstates") for name in _DTYPES]
+        if arrays.keys() != {"game", *names}:
+            raise UsageError(f"{path} holds {sorted(arrays)}: it is no solution of a game.")
+        _check_game(arrays["game"], game, path)
+        parts = [
+            Layers(*(arrays[f"{part}_{name}"] for name in _DTYPES))
+            for part in ("states", "afterstates")
+        ]
+        for part in parts:
+            _check_layers(part, path)
+        return cls(game, *parts)
+
+    def _looked_up(self, layers: Layers, boards: ArrayLike) -> Values:
+        checked = checked_boards(boards, self.game.rules)
+        keys = keys_of(game_tables(self.game), rows_of(self.game, checked))
+        ages = tile_ages(self.game.rules)[checked].sum(axis=(1, 2))
+        places = places_of(layers.keys, layers.begins, keys, ages)
+        values = np.full(len(keys), np.nan)
+        known = places >= 0
+        values[known] = layers.values[places[known]]
+        return values
+
+
+_DTYPES = {"keys": np.uint64, "values": np.float64, "begins": np.int64}
+
+
+def _check_game(text: NDArray[np.uint8], game: SlidingGame, path: Path) -> None:
+    """Check that the game in a file is the expected one.
+
+    Raises:
+        ValueError: If it is none, or another.
+    """
+    try:
+        known = SlidingGame.from_json(text.tobytes().decode())
+    except ValueError:
+        raise UsageError(f"{path} is damaged: it names no game.") from None
+    if known != game:
+        options = ("spawn", "start_tiles", "placer")
+        differing = [
+            f"{name} {getattr(known, name)} instead of {getattr(game, name)}"
+            for name in options
+            if getattr(known, name) != getattr(game, name)
+        ]
+        held = str(known) if not differing else f"{known} with {', '.join(differing)}"
+        raise UsageError(f"{path} is the solution of {held}, not of {game}: give another folder.")
+
+
+def _check_layers(layers: Layers, path: Path) -> None:
+    """Check boards and values that come from a file.
+
+    Raises:
+        ValueError: If they do not belong together.
+    """
+    keys, values, begins = layers.keys, layers.values, layers.begins
+    arrays = (keys, values, begins)
+    usable = (
+        all(a.ndim == 1 and a.dtype == t for a, t in zip(arrays, _DTYPES.values(), strict=True))
+        and len(keys) == len(values)
+        and len(begins) > 1
+        and bool(begins[0] == 0 and begins[-1] == len(keys) and (np.diff(begins) >= 0).all())
+    )
+    if usable:
+        rising = keys[1:] > keys[:-1]
+        rising[begins[(begins > 0) & (begins < len(keys))] - 1] = True
+        usable = bool(rising.all() and np.isfinite(values).all())
+    if not usable:
+        raise UsageError(f"{path} is damaged: its boards and values do not belong together.")

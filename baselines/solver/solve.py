@@ -1,0 +1,179 @@
+"""Solves small sliding games: the exact expected score of every reachable board, played optimally.
+
+    state --(move)--> afterstate --(new tile)--> state ...
+
+    V(s) = max over a (r + V(s')), 0 where no action is legal
+    V(s') = Σ over new tiles  P(tile) · mean of V over the states with the tile on a possible cell
+
+All boards are listed from the start on, age by age (see `keys`): a move keeps the age, a new tile
+raises it.  Then their values are found from the last age to the first.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from baselines.solver.keys import distinct, keys_of, tile_ages
+from baselines.solver.layers import (
+    Values,
+    add_expected,
+    afterstates_of,
+    best_values,
+    states_after,
+)
+from baselines.solver.size import SILENT_SECONDS, check_size, described
+from baselines.solver.solution import FILE, Layers, Solution
+from baselines.solver.start import start_boards
+from tile_envs.base.checks import brief
+from tile_envs.base.random_stream import Words
+from tile_envs.base.stream_kernels import Word
+from tile_envs.errors import UsageError
+from tile_envs.game import Game
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.kernels import GameTables, game_tables, rows_of
+
+
+def solve(game: SlidingGame) -> Solution:
+    """Solve a small sliding game.
+
+    Args:
+        game: The game, its board of at most 12 cells.
+
+    Raises:
+        ValueError: If its boards do not fit into memory or cannot be listed, or its placer is an
+            object.
+    """
+    if not isinstance(game.placer, str):
+        raise UsageError(f"a game is solved with a named placer, got {brief(game.placer)}.")
+    check_size(game)
+    compile_steps(game)
+    tables = game_tables(game)
+    states, afterstates = _boards(game, tables)
+    state_values, afterstate_values = _values(game, tables, states, afterstates)
+    return Solution(
+        game, Layers.of(states, state_values), Layers.of(afterstates, afterstate_values)
+    )
+
+
+@lru_cache(maxsize=2)
+def solution_of(game: SlidingGame) -> Solution:
+    """Return the solution of a game, solved once per process; see `solve`."""
+    return solve(game)
+
+
+def solved(game: Game, folder: Path | None = None) -> tuple[Solution, float]:
+    """Solve a game that a person asks for, and say its size before it starts.
+
+    Args:
+        game: The game.
+        folder: A folder that keeps the solution; one that is there is read.
+
+    Returns:
+        The solution, and the seconds that it took, without compilation.
+
+    Raises:
+        ValueError: If the game cannot be solved, or the folder holds a solution of another game.
+    """
+    if not isinstance(game, SlidingGame):
+        raise UsageError(f"the sliding games are solved, not {game}: see the agent minimax.")
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file, and a solution is a folder: give another --out.")
+    if folder is not None and (folder / FILE).exists():
+        began = time.perf_counter()
+        return Solution.load(folder, game), time.perf_counter() - began
+    check_size(game)
+    print(described(game), file=sys.stderr)
+    compile_steps(game)
+    began = time.perf_counter()
+    solution = solve(game)
+    seconds = time.perf_counter() - began
+    if folder is not None:
+        solution.save(folder)
+    return solution, seconds
+
+
+def compile_steps(game: SlidingGame) -> None:
+    """Compile what the solver needs, if that is not on disk yet, by a solution of no boards."""
+    tables, nothing = game_tables(game), np.zeros(0, np.uint64)
+    keys_of(tables, np.zeros((0, 4), np.uint64))
+    afterstates_of(tables, states_after(tables, nothing, Word(1)))
+    add_expected(tables, nothing, Word(1), 1.0, nothing, np.zeros(0), np.zeros(0))
+    best_values(tables, nothing, nothing, np.zeros(0))
+
+
+class _NewTile(NamedTuple):
+    """A tile that appears.
+
+    Attributes:
+        tile: Its index.
+        probability: Its probability.
+        age: Its age, by which it raises that of a board.
+    """
+
+    tile: Word
+    probability: float
+    age: int
+
+
+def _new_tiles(game: SlidingGame) -> list[_NewTile]:
+    known, ages = game.distribution, tile_ages(game.rules)
+    return [
+        _NewTile(Word(tile), probability, int(ages[tile]))
+        for tile, probability in zip(known.tiles, known.probabilities, strict=True)
+    ]
+
+
+def _boards(game: SlidingGame, tables: GameTables) -> tuple[list[Words], list[Words]]:
+    """List the keys of all reachable states and afterstates, by age."""
+    boards, _ = start_boards(game)
+    start_ages = tile_ages(game.rules)[boards].sum(axis=(1, 2))
+    start_keys = keys_of(tables, rows_of(game, boards))
+    new_tiles = _new_tiles(game)
+    states: list[Words] = []
+    afterstates: list[Words] = []
+    last = int(start_ages.max())
+    with tqdm(desc=f"boards of {game}", unit=" boards", delay=SILENT_SECONDS, leave=False) as bar:
+        while (age := len(states)) <= last:
+            following = [
+                states_after(tables, afterstates[age - new.age], new.tile)
+                for new in new_tiles
+                if new.age <= age
+            ]
+            states.append(distinct(np.concatenate([start_keys[start_ages == age], *following])))
+            afterstates.append(distinct(afterstates_of(tables, states[age])))
+            if len(afterstates[age]):
+                last = max(last, age + max(new.age for new in new_tiles))
+            bar.update(len(states[age]))
+    return states, afterstates
+
+
+def _values(
+    game: SlidingGame, tables: GameTables, states: list[Words], afterstates: list[Words]
+) -> tuple[list[Values], list[Values]]:
+    """Return the values of all states and afterstates, by age."""
+    state_values = [np.zeros(0)] * len(states)
+    afterstate_values = [np.zeros(0)] * len(states)
+    new_tiles = _new_tiles(game)
+    total = sum(map(len, states))
+    with tqdm(
+        desc=f"values of {game}", total=total, unit=" boards", delay=SILENT_SECONDS, leave=False
+    ) as bar:
+        for age in reversed(range(len(states))):
+            values = np.zeros(len(afterstates[age]))
+            if len(values):
+                for new in new_tiles:
+                    after = age + new.age
+                    known = states[after], state_values[after]
+                    chance = new.tile, new.probability
+                    add_expected(tables, afterstates[age], *chance, *known, values)
+            afterstate_values[age] = values
+            state_values[age] = best_values(tables, states[age], afterstates[age], values)
+            bar.update(len(states[age]))
+    return state_values, afterstate_values

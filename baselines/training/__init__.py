@@ -1,0 +1,1 @@
+"""Training: the loop, learners, and a run's folder."""

@@ -1,0 +1,190 @@
+"""Whole games, played side by side and then learned from."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from baselines.agents import Observations, ValueAgent
+from baselines.checks import check, check_batch
+from baselines.seeds import training_generator, training_seeds
+from baselines.training.learner import Learner, Metrics, State, checked_sides
+from tile_envs.base.random_stream import Words
+from tile_envs.game import Game
+from tile_envs.games import vector_env
+
+SELF = "self"
+BYTES_PER_GAME = 1000
+"""What a game of a vector environment takes at least, with a few of its observations."""
+
+Choose = Callable[[NDArray[Any], NDArray[np.bool_]], NDArray[np.int64]]
+"""Takes observations `(n, ...)` and masks `(n, actions)`, returns actions `(n,)`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Episodes:
+    """What n games went through in T steps, each up to its end.
+
+    Attributes:
+        observations: `(T, n, ...)`, the observation before each action.
+        actions: `(T, n) int64`.
+        rewards: `(T, n) float64`, the reward of each action.
+        playing: `(T, n) bool`, whether the game was still on.
+    """
+
+    observations: NDArray[Any]
+    actions: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    playing: NDArray[np.bool_]
+
+    @property
+    def returns(self) -> NDArray[np.float64]:
+        """The sum of each game's rewards, `(n,)`."""
+        returns: NDArray[np.float64] = (self.rewards * self.playing).sum(axis=0)
+        return returns
+
+
+def collect(envs: Any, seeds: Words, choose: Choose) -> Episodes:
+    """Play one game in each environment of a vector environment, all to their ends.
+
+    Args:
+        envs: A native vector environment of `tile_envs` in the mode `NextStep`.
+        seeds: The seeds of the games, `(num_envs,) uint64`.
+        choose: The policy.
+    """
+    assert envs.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    observations, infos = envs.reset(seed=seeds)
+    playing = np.ones(envs.num_envs, np.bool_)
+    steps: list[tuple[NDArray[Any], ...]] = []
+    while playing.any():
+        actions = choose(observations, infos["action_mask"].astype(np.bool_))
+        following, rewards, terminations, truncations, infos = envs.step(actions)
+        steps.append((observations, actions, rewards, playing))
+        playing = playing & ~(terminations | truncations)
+        observations = following
+    return Episodes(*map(np.array, zip(*steps, strict=True)))
+
+
+def training_envs(
+    game: Game,
+    sides: tuple[str, ...],
+    opponent: str,
+    n_envs: int,
+    autoreset_mode: str = AutoresetMode.NEXT_STEP.value,
+) -> list[Any]:
+    """Return the vector environments that are learned in, one for each side.
+
+    Args:
+        game: The game; its own side and opponent do not matter.
+        sides: The sides that are learned; none in a game of one player.
+        opponent: In a game with sides, the opponent, or "self" for self-play in one environment.
+        n_envs: Games side by side, in each environment.
+        autoreset_mode: When ended games are reset.
+
+    Raises:
+        ValueError: If the games do not fit into memory.
+    """
+    check_batch(n_envs, "n_envs", BYTES_PER_GAME)
+    variants: list[Any] = [game]
+    if sides:
+        with_sides: Any = game
+        variants = (
+            [replace(with_sides, side="both")]
+            if opponent == SELF
+            else [replace(with_sides, side=side, opponent=opponent) for side in sides]
+        )
+    return [vector_env(variant, n_envs, autoreset_mode) for variant in variants]
+
+
+class EpisodicLearner(ValueAgent, Learner):
+    """The base of learners that play games side by side to the end, and then learn from them.
+
+    A subclass has `action_values` and `update`; it may have `explore`.
+
+    Args:
+        game: The game; its own side and opponent do not matter.
+        seed: The seed of games and exploration.
+        n_envs: Games played side by side.
+        opponent: In a game with sides, a named opponent, or "self" for self-play.
+        sides: The sides that are learned; all if none is given.
+
+    Attributes:
+        self_play: Whether every other observation is the other player's.
+
+    Raises:
+        ValueError: If `n_envs` is not positive, or there is no such opponent or side.
+    """
+
+    saved: ClassVar[tuple[str, ...]] = ("weights",)
+    """The attributes, all arrays, that a checkpoint holds besides the number of iterations."""
+
+    def __init__(
+        self, game: Game, seed: int, n_envs: int, opponent: str = "", sides: tuple[str, ...] = ()
+    ) -> None:
+        check("n_envs", n_envs, n_envs >= 1, "at least 1")
+        self._game, self._seed, self._n_envs = game, seed, n_envs
+        self._sides = checked_sides(game, sides)
+        self.self_play = bool(self._sides) and opponent == SELF
+        self._envs = training_envs(game, self._sides, opponent, n_envs)
+        self.iterations = 0
+
+    @property
+    def games(self) -> int:
+        """The number of games played, on each side."""
+        return self.iterations * self._n_envs
+
+    def learn(self) -> Metrics:
+        """Play games side by side, on each side, and learn from them.
+
+        Returns:
+            The mean return of the games, which exploration lowers.
+        """
+        returns = []
+        for number, envs in enumerate(self._envs):
+            rng = training_generator(self._seed, self.iterations, number)
+            seeds = training_seeds(rng, self._n_envs)
+            episodes = collect(envs, seeds, partial(self.explore, rng=rng))
+            self.update(episodes)
+            returns.append(episodes.returns.mean())
+        self.iterations += 1
+        return {"return": float(np.mean(returns))}
+
+    def learn_from(self, episodes: Episodes) -> None:
+        """Learn from games that were played elsewhere; they count as an iteration."""
+        self.update(episodes)
+        self.iterations += 1
+
+    def explore(
+        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return the actions `(n,)` of games that are learned from: the best, unless overridden.
+
+        Args:
+            observations: `(n, ...)`.
+            masks: `(n, n_actions)`, the legal actions.
+            rng: The source of random numbers.
+        """
+        best: NDArray[np.int64] = self.action_values(observations).argmax(axis=1)
+        return best
+
+    @abstractmethod
+    def update(self, episodes: Episodes) -> None:
+        """Learn from whole games."""
+
+    def state_dict(self) -> State:
+        """Return copies of the arrays that are `saved`, and the number of iterations."""
+        arrays: State = {name: getattr(self, name).copy() for name in self.saved}
+        return arrays | {"iterations": np.array(self.iterations)}
+
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over the arrays that are `saved`, and the number of iterations."""
+        for name in self.saved:
+            getattr(self, name)[...] = state[name]
+        self.iterations = int(state["iterations"])

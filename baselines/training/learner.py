@@ -1,0 +1,195 @@
+"""The interface of agents that learn.
+
+Learning goes in iterations.  An iteration draws all its random numbers from the run's seed and its
+own number, so that a learner needs no generator in its checkpoint, and a run that was interrupted
+ends where an uninterrupted one ends.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.agents import Observations
+from baselines.checks import is_a, type_name
+from tile_envs.errors import UsageError
+from tile_envs.game import Game
+
+State = dict[str, NDArray[Any]]
+Metrics = dict[str, float]
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    """The settings of a learner that has none."""
+
+
+class Learner(ABC):
+    """An agent that learns by itself, one iteration after the other.
+
+    A subclass is made as `MyLearner(game, seed, settings, sides)`: the game to learn; the seed of
+    everything that is drawn; an instance of its `Settings`; and, in a game with sides, those to
+    learn (all of them if none is given).
+
+    Attributes:
+        iterations: The number of iterations it has learned.
+    """
+
+    Settings: ClassVar[type[Any]] = NoSettings
+    """A frozen dataclass.  Its fields are options of `train`, with their descriptions as help."""
+    version: ClassVar[int] = 1
+    """Raised when the learner's results change; each row of results names it."""
+    sided: ClassVar[frozenset[str]] = frozenset()
+    """Settings that matter in games with sides only; elsewhere they are no options of `train`."""
+    test_games: ClassVar[int] = 0
+    """Games of a test during training; 0 makes no tests."""
+    first_test: ClassVar[int] = 1000
+    """Tests come after 1, 2, 5, 10, 20, 50 … times this number of games."""
+
+    iterations: int
+
+    @property
+    @abstractmethod
+    def games(self) -> int:
+        """The number of games played, on each side."""
+
+    @abstractmethod
+    def predict(
+        self,
+        observation: Observations,
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Return an action for each observation `(n, ...)`, and `state`."""
+
+    @abstractmethod
+    def learn(self) -> Metrics:
+        """Play and learn for one iteration.
+
+        Returns:
+            Metrics for the progress bar and the log.
+        """
+
+    @abstractmethod
+    def state_dict(self) -> State:
+        """Return everything that has been learned, the number of iterations included.
+
+        The arrays may be the learner's own, which it changes later.
+        """
+
+    @abstractmethod
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over a state of equal names, shapes and dtypes; `restore` checks these."""
+
+    # What a learner may have besides.
+
+    def prepare(self) -> None:
+        """Get ready for the first iteration, if there is something to it that can fail."""
+        return None
+
+    def test(self, games: int) -> Metrics | None:
+        """Play test games in a faster way than `predict` allows; None if there is none."""
+        return None
+
+    def save_model(self, path: Path) -> None:
+        """Write the model in the format of the library that made it, if one did."""
+        return None
+
+    def load_model(self, path: Path) -> None:
+        """Play from now on with what `save_model` wrote.
+
+        Raises:
+            ValueError: If it is no model of such a learner.
+        """
+        raise UsageError(f"{path} is no model of this agent: give the folder of its run.")
+
+    def exported(self) -> tuple[State, dict[str, Any]]:
+        """Return a state for playing only, and the settings with which that is loaded.
+
+        Raises:
+            ValueError: If what has been learned cannot be made smaller.
+        """
+        return self.state_dict(), {}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Check a state, and take it over.
+
+        Raises:
+            ValueError: If it is one of another game, shape or kind of learner.
+        """
+        own = self.state_dict()
+        if state.keys() != own.keys():
+            raise UsageError(f"the checkpoint holds {sorted(state)}, expected {sorted(own)}.")
+        for name, array in own.items():
+            if state[name].shape != array.shape or state[name].dtype != array.dtype:
+                raise UsageError(
+                    f"the checkpoint's {name!r} is {state[name].dtype} of shape "
+                    f"{state[name].shape}, expected {array.dtype} of shape {array.shape}: "
+                    "is it one of another game?"
+                )
+        self.load_state_dict(state)
+
+
+def settings_of(learner: type[Learner], values: Mapping[str, Any]) -> Any:
+    """Return the settings of a learner from values of JSON or YAML, which have no tuples.
+
+    Raises:
+        TypeError: If a value has no field.
+        ValueError: If a value is of another type than its field.
+    """
+    given = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    settings = learner.Settings(**given)
+    for name, kind in get_type_hints(learner.Settings).items():
+        if name in given and not is_a(given[name], kind):
+            raise UsageError(f"{name} must be of type {type_name(kind)}, got {given[name]!r}")
+    return settings
+
+
+def blank(state: State, *kinds: str) -> State:
+    """Return a state in which arrays are zero that only learning needs: these take no space.
+
+    Args:
+        state: The state.
+        *kinds: Words in the arrays' names.
+    """
+    return {
+        name: np.zeros_like(array) if set(kinds) & set(name.split()) else array
+        for name, array in state.items()
+    }
+
+
+def size_of(learner: Learner) -> int:
+    """Return how many bytes the arrays of a learner's state take."""
+    return sum(array.nbytes for array in learner.state_dict().values())
+
+
+def check_state(learner: Learner) -> None:
+    """Check that a learner can be saved.
+
+    Raises:
+        ValueError: If its state holds something else than arrays of numbers.
+    """
+    for name, array in learner.state_dict().items():
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufcU":
+            raise UsageError(
+                f"the state {name!r} of {type(learner).__name__} cannot be saved: expected a numpy "
+                f"array of numbers, got {type(array).__name__}."
+            )
+
+
+def checked_sides(game: Game, sides: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the sides that are learned: those given, or all that the game has.
+
+    Raises:
+        ValueError: If the game has no such side.
+    """
+    if unknown := [side for side in sides if side not in game.sides]:
+        raise UsageError(f"{game} has no side {unknown[0]!r}, only {', '.join(game.sides)}.")
+    return sides or game.sides

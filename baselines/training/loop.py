@@ -1,0 +1,214 @@
+"""The training loop: iterations under a progress bar, with tests, reports and checkpoints."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+from baselines.errors import Interrupted
+from baselines.evaluation.rows import Row, write_rows
+from baselines.progress import Progress, in_text
+from baselines.training.learner import Learner, Metrics
+from baselines.training.run_folder import (
+    BEST,
+    LAST,
+    PROGRESS,
+    Budget,
+    finish,
+    read_progress,
+    read_seconds,
+    write_checkpoint,
+    write_seconds,
+)
+from tile_envs.files import replacing
+
+CHECKPOINT_SECONDS = 30
+FIRST_CHECKPOINT_SECONDS = 5
+CHECKPOINT_SHARE = 0.1
+"""The largest share of the time that writing checkpoints takes."""
+REPORTS = 100
+"""Lines of progress of a whole run, without those of tests: the same ones in every run."""
+SHOW_SECONDS = 2
+"""The longest time without new metrics, on the line of progress and in TensorBoard."""
+
+Test = Callable[[Learner, int], Metrics]
+"""Lets a learner play test games, without learning, and returns metrics; the first one decides
+which model is the best."""
+
+
+def train(
+    folder: Path,
+    learner: Learner,
+    budget: Budget,
+    test: Test = lambda learner, games: {},
+) -> None:
+    """Let a learner learn under a progress bar, with tests and checkpoints, up to its budget.
+
+    Ctrl-C or SIGTERM ends the call after the present iteration, with a checkpoint; the run can be
+    resumed later.  A second one ends it at once, with the last checkpoint.
+
+    Args:
+        folder: The run's folder.
+        learner: The learner.
+        budget: The budget of the run, earlier calls included.
+        test: How tests are played, unless the learner has a way of its own (`Learner.test`).
+
+    Raises:
+        Interrupted: If the call was interrupted.
+    """
+    written = 0.0  # seconds
+    shown = time.monotonic()
+    saved = shown - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
+    tested: Metrics = {}
+    seconds = read_seconds(folder, learner.games)
+    progress = Progress(folder.name, budget, learner.games, seconds)
+    with _Log(folder, learner.games) as log, progress, _interrupts() as interrupted:
+        done = budget.share(learner.games, seconds)
+        while done < 1 and not interrupted:
+            games, before, began = learner.games, done, time.monotonic()
+            metrics = learner.learn() or {}
+            now = time.monotonic()
+            seconds += now - began
+            done = budget.share(learner.games, seconds)
+            progress.learned(learner.games, seconds)
+            reported = int(before * REPORTS) != int(done * REPORTS)
+            if reported or now - shown > SHOW_SECONDS:
+                progress.show(metrics)
+                log.show(learner.games, metrics)
+                shown = now
+            if reported:
+                log.write(learner.games, seconds, metrics)
+            tested = {}
+            if _test_is_due(games, learner.games, learner.first_test):
+                with progress.phase("tests"):
+                    tested = _tested(learner, test)
+            if tested:
+                _note_test(folder, learner, log, seconds, metrics | tested, tested)
+            if now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE):
+                began = time.monotonic()
+                with progress.phase("saving"):
+                    _save(folder, learner, seconds)
+                saved = time.monotonic()
+                written = saved - began
+        if done >= 1 and not interrupted:
+            with progress.phase("tests"):
+                tested = tested or _tested(learner, test)
+            _note_test(folder, learner, log, seconds, tested, tested)
+        with progress.phase("saving"):
+            _save(folder, learner, seconds)
+        if done >= 1 and not interrupted:
+            finish(folder)
+    if interrupted:
+        raise Interrupted(interrupted[0])
+    if beside := progress.beside():
+        print(beside, file=sys.stderr)
+    if tested:
+        print(f"last test: {', '.join(in_text(tested))}", file=sys.stderr)
+
+
+def _note_test(
+    folder: Path, learner: Learner, log: _Log, seconds: float, metrics: Metrics, tested: Metrics
+) -> None:
+    """Log the metrics of a test, and save the model if no test has found a better one.
+
+    The first metric of the test decides.
+    """
+    log.show(learner.games, metrics)
+    log.write(learner.games, seconds, metrics)
+    for name, value in list(tested.items())[:1]:
+        if value >= log.highest(name):
+            _save_model(folder, learner, BEST)
+
+
+def _tested(learner: Learner, test: Test) -> Metrics:
+    """Return the metrics of a test; none if the learner wants no tests."""
+    if not learner.test_games:
+        return {}
+    found = learner.test(learner.test_games)
+    return test(learner, learner.test_games) if found is None else found
+
+
+def _save(folder: Path, learner: Learner, seconds: float) -> None:
+    write_checkpoint(folder, learner.state_dict())
+    write_seconds(folder, learner.games, seconds)
+    _save_model(folder, learner, LAST)
+
+
+def _save_model(folder: Path, learner: Learner, name: str) -> None:
+    with replacing(folder / name) as beside:
+        learner.save_model(beside)
+
+
+class _Log:
+    """Lines of progress, in a CSV file and for TensorBoard."""
+
+    def __init__(self, folder: Path, games: int) -> None:
+        # Lines after the checkpoint that the run is resumed from will be written again.
+        rows = [row for row in read_progress(folder) if int(row["games"]) <= games]
+        self._rows, self._path = rows, folder / PROGRESS
+        self._events = EventFileWriter(str(folder))
+
+    def __enter__(self) -> _Log:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._events.close()
+
+    def highest(self, name: str) -> float:
+        """Return the highest value of a metric so far."""
+        return max(float(row[name]) for row in self._rows if row.get(name, "") != "")
+
+    def write(self, games: int, seconds: float, metrics: Metrics) -> None:
+        """Add a line to the file; one for the same number of games is added to."""
+        line: Row = {"games": games, "seconds": round(seconds, 1)}
+        if self._rows and int(self._rows[-1]["games"]) == games:
+            line = self._rows.pop()
+        self._rows.append(line | metrics)
+        write_rows(self._rows, self._path)
+
+    def show(self, games: int, metrics: Metrics) -> None:
+        """Add a point to the curves of TensorBoard."""
+        values = [
+            Summary.Value(tag=f"train/{name}", simple_value=value)
+            for name, value in metrics.items()
+        ]
+        event = Event(wall_time=time.time(), step=games, summary=Summary(value=values))
+        self._events.add_event(event)
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Note the first Ctrl-C or SIGTERM, by its number, instead of interrupting an iteration."""
+    interrupted: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        interrupted.append(number)
+        restore()
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted  # only the main thread may ask for signals
+        return
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield interrupted
+    finally:
+        restore()
+
+
+def _test_is_due(before: int, games: int, first: int) -> bool:
+    """Tell whether games have passed one of 1, 2, 5, 10, 20, 50 … times `first`."""
+    tens = 10 ** max(0, len(str(games // first)) - 1)
+    return any(before < n * tens * first <= games for n in (1, 2, 5))

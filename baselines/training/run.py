@@ -1,0 +1,169 @@
+"""A training run: its options, and training in its folder up to a budget."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from baselines.commands.options import EnvOptions
+from baselines.errors import Interrupted
+from baselines.evaluation.exact_tictactoe import side_shares
+from baselines.evaluation.sampled import play
+from baselines.registry import learner_class, make_learner
+from baselines.task import BOTH, Task
+from baselines.training import run_folder as runs
+from baselines.training.learner import Learner, Metrics, check_state, settings_of
+from baselines.training.lock import locked
+from baselines.training.loop import train
+from baselines.training.presets import tuned
+from baselines.training.run_folder import Budget
+from tile_envs.base.checks import checked_count, checked_seed
+from tile_envs.errors import UsageError
+from tile_envs.modules import NAMED
+
+Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True)
+class Options(Generic[Settings]):
+    """The options of a training run.
+
+    Attributes:
+        settings: The settings of the learner.
+        env: The environment's id; my_module:Id imports the module that registers it.
+        env_kwargs: The environment's options.
+        side: The side that is learned in tic-tac-toe: X, O or both.
+        games: The budget in games, on each side in tic-tac-toe.
+        minutes: The budget in minutes of learning, without tests and saving.
+        seed: The seed of games and exploration.
+        out: The run's folder; runs/AGENT-ENV-SEED if not given.
+        resume: Continue the run in that folder, up to its budget or another that is given; what was
+            learned before counts, and its settings need not be given again.
+        preset: A preset of hyperparams.yml; other options override it.
+    """
+
+    settings: Settings
+    env: str
+    env_kwargs: EnvOptions = field(default_factory=dict)
+    side: str = BOTH
+    games: int = 100_000
+    minutes: float | None = None
+    seed: int = 0
+    out: Path | None = None
+    resume: bool = False
+    preset: str | None = None
+
+
+def default_options(name: str, env_id: str, preset: str | None = None) -> Options[Any]:
+    """Return the options of an agent's preset.
+
+    Args:
+        name: The agent's name.
+        env_id: The environment's id.
+        preset: None is the default preset; without one the agent's own defaults hold.
+
+    Raises:
+        ValueError: If there is no such agent or preset.
+    """
+    learner = learner_class(name)
+    chosen = tuned(name, env_id, preset)
+    fields = {known.name for known in dataclasses.fields(learner.Settings)}
+    settings = settings_of(learner, {k: v for k, v in chosen.items() if k in fields})
+    common = {key: value for key, value in chosen.items() if key not in fields}
+    return Options(settings, env=env_id, preset=preset, **common)
+
+
+def as_begun(name: str, folder: Path, options: Options[Any]) -> Options[Any]:
+    """Return the options that a run was started with.
+
+    Raises:
+        ValueError: If there is no run, or one of another agent.
+    """
+    config = runs.read_config(folder)
+    if config["agent"] != name:
+        raise UsageError(f"{folder} is a run of {config['agent']}, not of {name}.")
+    sides = config["sides"]
+    return dataclasses.replace(
+        options,
+        settings=runs.read_settings(folder, config, learner_class(name)),
+        env=config["env"],
+        env_kwargs=config["env_kwargs"],
+        side=sides[0] if len(sides) == 1 else BOTH,
+        seed=config["seed"],
+        games=config["games"],
+        minutes=config["minutes"],
+    )
+
+
+def run(name: str, options: Options[Any]) -> Path:
+    """Train an agent in a folder, up to its budget.
+
+    Returns:
+        The folder.
+
+    Raises:
+        ValueError: If an option is unusable; no folder has been made then.
+        Interrupted: If the run was interrupted; it can be resumed.
+    """
+    checked_count(options.games, "games")
+    if options.minutes is not None and not 0 < options.minutes < math.inf:
+        raise UsageError(f"minutes must be above 0 and finite, got {options.minutes}.")
+    checked_seed(options.seed)
+    task = Task.of(options.env, options.env_kwargs, options.side)
+    learner = make_learner(name, task, options.seed, options.settings)
+    check_state(learner)
+    config = {
+        "agent": name,
+        **task.to_dict(),
+        "settings": dataclasses.asdict(options.settings),
+        "seed": options.seed,
+        "modules": list(NAMED),
+    }
+    budget = Budget(options.games, options.minutes)
+    folder = options.out or usual_folder(name, task.env, options.seed)
+    if options.resume:
+        runs.read_config(folder)
+    else:
+        runs.check_free(folder)
+        learner.prepare()
+    with locked(folder):
+        if options.resume:
+            runs.resume(folder, config, budget, learner)
+        else:
+            runs.begin(folder, config, budget)
+        if not runs.read_config(folder)["finished"]:
+            try:
+                train(folder, learner, budget, lambda *asked: test(task, *asked))
+            except Interrupted as interrupt:
+                played = _played(learner, task)
+                message = f"stopped after {played}, --resume continues: {folder}"
+                raise Interrupted(interrupt.number, message) from None
+    print(f"{name.rpartition(':')[2]} has played {_played(learner, task)}: {folder}")
+    return folder
+
+
+def usual_folder(name: str, env_id: str, seed: object) -> Path:
+    """Return where a run is if nothing else is said."""
+    label, env = (text.rpartition(":")[2] for text in (name, env_id))
+    return Path("runs", f"{label}-{env}-{seed}")
+
+
+def _played(learner: Learner, task: Task) -> str:
+    return f"{learner.games:,} games{' a side' if task.sides else ''}"
+
+
+def test(task: Task, learner: Learner, games: int) -> Metrics:
+    """Return the metrics of a test during training.
+
+    Args:
+        task: What is learned.
+        learner: The learner, which plays without exploring.
+        games: The number of games; in tic-tac-toe the metrics are exact instead.
+    """
+    if task.sides:
+        return side_shares(learner, task.sides)
+    record = play(learner, task.env, task.env_kwargs, games, use="test")
+    return {"greedy_mean": float(record.returns.mean())}

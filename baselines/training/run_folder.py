@@ -1,0 +1,303 @@
+"""A training run is a folder: its configuration, its progress, its checkpoint.
+
+    config.json     the agent, the task, all settings, the seed, the budget, whether it is finished
+    progress.csv    metrics, one line a report; TensorBoard events hold the same
+    checkpoint.npz  the learner's state
+    last.zip        for learners on Stable-Baselines3, the model as that library writes it, saved
+    best.zip        with the checkpoint, and at the best test
+    seconds.json    until it is finished: how long it had learned at the checkpoint
+    lock            while a process learns: its id
+
+The random numbers of an iteration are a function of the run's seed and the iteration (`learner`),
+so a run that was killed is resumed from its last checkpoint and ends where it would have ended.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from baselines.arrays import read_arrays, write_arrays
+from baselines.checks import is_a, type_name
+from baselines.evaluation.rows import Row, read_rows
+from baselines.training.learner import Learner, State, settings_of, size_of
+from tile_envs.errors import UsageError
+from tile_envs.files import write_file
+
+CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
+SECONDS = "seconds.json"
+LAST, BEST = "last.zip", "best.zip"
+MODEL_SUFFIX = ".zip"
+"""The suffix of the models of Stable-Baselines3."""
+FORMAT = 4
+"""Raised whenever a run's files mean something else than before."""
+ENTRIES: Mapping[str, Any] = {
+    "agent": str,
+    "env": str,
+    "env_kwargs": dict[str, Any],
+    "sides": list[str],
+    "settings": dict[str, Any],
+    "seed": int,
+    "games": int,
+    "minutes": float | None,
+    "finished": bool,
+    "modules": list[str],
+    "format": int,
+}
+"""The entries of a configuration, with their types."""
+TASK = ("agent", "env", "env_kwargs", "sides", "seed")
+"""The entries that a run is resumed with as it began."""
+MAY_CHANGE = {"device"}
+"""Settings that say where a run is trained, not what; it may be resumed with others."""
+PACKAGES = ("tile-envs", "numpy", "gymnasium", "torch")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When a run is finished, whichever comes first; what was learned before a stop counts.
+
+    Attributes:
+        games: Games on each side.
+        minutes: Minutes of learning, without tests and saving; None for any time.
+    """
+
+    games: int
+    minutes: float | None = None
+
+    def __str__(self) -> str:
+        """Return the budget in words."""
+        minutes = "" if self.minutes is None else f" or {self.minutes:g} minutes"
+        return f"{self.games:,} games{minutes}"
+
+    def share(self, games: int, seconds: float) -> float:
+        """Return the share that is used up; 1 and more is all of it."""
+        share = games / self.games
+        return share if self.minutes is None else max(share, seconds / (60 * self.minutes))
+
+
+def begin(folder: Path, config: Mapping[str, Any], budget: Budget, finished: bool = False) -> None:
+    """Write the configuration of a new run.
+
+    Args:
+        folder: Its folder, which exists and is held (`baselines.training.lock`).
+        config: The `TASK`, the settings and the imported modules, as JSON has them.
+        budget: The budget of its training.
+        finished: Whether there is nothing to go on with.
+
+    Raises:
+        ValueError: If there is a run already.
+    """
+    check_free(folder)
+    versions = {}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):  # few agents need torch
+            versions[package] = version(package)
+    progress = {"games": budget.games, "minutes": budget.minutes, "finished": finished}
+    write_config(folder, {**config, **progress, "format": FORMAT, "versions": versions})
+
+
+def check_free(folder: Path, advice: str = "give --resume, or ") -> None:
+    """Check that a folder can take a new run.
+
+    Args:
+        folder: The folder, which may be missing.
+        advice: What the user can do about a folder that holds a run, before "another --out".
+
+    Raises:
+        ValueError: If there is a run already, or the folder is a file.
+    """
+    if (folder / CONFIG).exists():
+        raise UsageError(f"{folder} holds a run already: {advice}another --out.")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file, and a run is a folder: give another --out.")
+
+
+def resume(folder: Path, config: Mapping[str, Any], budget: Budget, learner: Learner) -> None:
+    """Restore a learner from the last checkpoint of a run, and give the run a budget.
+
+    Args:
+        folder: The run's folder, which is held.
+        config: As for `begin`; it must be what the run began with.
+        budget: The budget, which may be another.
+        learner: A learner that has learned nothing yet.
+
+    Raises:
+        ValueError: If there is no run, its checkpoint is damaged, or other settings are asked for.
+    """
+    known, asked = read_config(folder), json.loads(json.dumps(config))
+    if known.get("exported"):
+        raise UsageError(f"{folder} was exported and cannot learn: resume the run that it is of.")
+    before, now = known["settings"].copy(), asked["settings"]
+    for entry in TASK:
+        before[entry], now[entry] = known[entry], asked[entry]
+    differing = [
+        f"{name} was {value!r} and is now {now.get(name)!r}"
+        for name, value in before.items()
+        if now.get(name) != value and name not in MAY_CHANGE
+    ]
+    if differing:
+        raise UsageError(f"{folder} can be resumed only as it began: {'; '.join(differing)}.")
+    read_progress(folder)  # a damaged one is told before anything is learned
+    if (folder / CHECKPOINT).exists():
+        learner.restore(read_checkpoint(folder, size_of(learner)))
+    if budget != budget_of(known):
+        changed = {"games": budget.games, "minutes": budget.minutes, "finished": False}
+        write_config(folder, known | changed)
+
+
+def finish(folder: Path) -> None:
+    """Write into a run's configuration that its budget is used up and its files are complete."""
+    (folder / SECONDS).unlink(missing_ok=True)
+    write_config(folder, read_config(folder) | {"finished": True})
+
+
+def write_seconds(folder: Path, games: int, seconds: float) -> None:
+    """Write how long a run has learned up to its checkpoint, which has so many games."""
+    write_file(folder / SECONDS, json.dumps({"games": games, "seconds": seconds}).encode())
+
+
+def read_seconds(folder: Path, games: int) -> float:
+    """Return how many seconds a run has learned up to a checkpoint of so many games.
+
+    Without the file of a stopped run it is the time of the last line of progress before that.
+    """
+    try:
+        stopped = json.loads((folder / SECONDS).read_text())
+        if stopped["games"] == games and 0 <= stopped["seconds"] < math.inf:
+            return float(stopped["seconds"])
+    except (OSError, ValueError, TypeError, KeyError):
+        pass
+    known = (float(r["seconds"]) for r in read_progress(folder) if int(r["games"]) <= games)
+    return max(known, default=0.0)
+
+
+def budget_of(config: Mapping[str, Any]) -> Budget:
+    """Return the budget in a run's configuration."""
+    return Budget(config["games"], config["minutes"])
+
+
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Write a configuration in place of the one that is there."""
+    write_file(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode())
+
+
+def write_checkpoint(folder: Path, state: State, compressed: bool = False) -> None:
+    """Write a checkpoint in place of the last one; see `write_arrays`."""
+    write_arrays(folder / CHECKPOINT, state, compressed)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return the configuration of a run.
+
+    Raises:
+        ValueError: If the folder holds no run, or a damaged one.
+    """
+    path = folder / CONFIG
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{folder} holds no run: {CONFIG}: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is damaged: {error}.") from None
+    if not isinstance(config, dict) or not isinstance(config.get("format"), int):
+        raise UsageError(f"{path} is not that of a run: it has no number called format.")
+    if config["format"] != FORMAT:
+        raise UsageError(
+            f"{folder} was written in format {config['format']}, this version reads {FORMAT}: "
+            "train again."
+        )
+    for entry, kind in ENTRIES.items():
+        if entry not in config or not is_a(config[entry], kind):
+            raise UsageError(
+                f"{path} is not that of a run: expected {entry} to be {type_name(kind)}, "
+                f"got {config.get(entry)!r}."
+            )
+    if config["seed"] < 0 or config["games"] < 0:
+        raise UsageError(f"{path} is not that of a run: its seed and games must not be negative.")
+    if ":" in config["env"]:  # my_module:Id would be imported, which only a person may ask for
+        raise UsageError(f"{path}: unknown environment {config['env']!r}: a file names no module.")
+    return config
+
+
+def read_settings(folder: Path, config: Mapping[str, Any], learner: type[Learner]) -> Any:
+    """Return the settings that a run's configuration holds.
+
+    Raises:
+        ValueError: If they are none of this learner.
+    """
+    try:
+        known, given = {field.name for field in fields(learner.Settings)}, config["settings"]
+        if unknown := given.keys() - known:
+            raise UsageError(f"{', '.join(sorted(unknown))} is no setting of {config['agent']}")
+        return settings_of(learner, given)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{folder / CONFIG} has been damaged: {error}.") from None
+
+
+def as_played(settings: Any) -> Any:
+    """Return the settings of a run for playing, on any machine."""
+    usual = {field.name: field.default for field in fields(settings) if field.name in MAY_CHANGE}
+    return replace(settings, **usual)
+
+
+def read_checkpoint(folder: Path, most: int = sys.maxsize) -> State:
+    """Return the state of a run's learner.
+
+    Args:
+        folder: The run's folder.
+        most: The bytes that its arrays may take; see `size_of`.
+
+    Raises:
+        ValueError: If there is no checkpoint, or it is damaged or larger.
+    """
+    try:
+        return read_arrays(folder / CHECKPOINT, most)
+    except FileNotFoundError:
+        raise UsageError(f"{folder} has no {CHECKPOINT}: it was stopped too early.") from None
+
+
+def read_progress(folder: Path) -> list[Row]:
+    """Return the lines of a run's progress, as text by column; none if there are none yet.
+
+    Raises:
+        ValueError: If the file is damaged.
+    """
+    path = folder / PROGRESS
+    if not path.exists():
+        return []
+    rows = read_rows(path)
+    try:
+        if not rows:
+            raise UsageError("it has no lines")
+        for line, row in enumerate(rows, 2):
+            _check_progress(row, line)
+    except ValueError as error:
+        raise UsageError(
+            f"{path} is damaged: {error}. Restore it, or delete it to go on without its history."
+        ) from None
+    return rows
+
+
+def _check_progress(row: Row, line: int) -> None:
+    """Check a line of progress: numbers, and nothing where a metric has no value.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    if not row.keys() >= {"games", "seconds"}:
+        raise UsageError("its columns must be games, seconds and metrics")
+    for column, cell in row.items():
+        is_counted = column in ("games", "seconds")
+        try:
+            usable = math.isfinite(float(cell)) or not is_counted
+        except ValueError:
+            usable = not (cell or is_counted)
+        if not usable or (column == "games" and not cell.isdecimal()):
+            raise UsageError(f"line {line} has {cell!r} for {column}")

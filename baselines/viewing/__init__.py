@@ -1,0 +1,1 @@
+"""Games and learning curves to look at."""

@@ -1,0 +1,1 @@
+"""What environments and engines of every game share."""

@@ -1,0 +1,241 @@
+"""What plays the games of a vector environment: their states as arrays, and steps over all of them.
+
+`Engine` plays by numpy, an operation over all games after the other; its subclasses add the rules
+of a game.  Compiled engines play a game after the other instead, on the same arrays, and override
+`_play_all` and what else is worth compiling.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from importlib.util import find_spec
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from tile_envs.base.checks import checked_actions, checked_choice
+from tile_envs.base.random_stream import Words
+
+Games = NDArray[np.intp] | slice
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Observations = NDArray[Any]
+Played = tuple[Floats, Bools, Bools]
+"""What `Engine._play` returns."""
+Info = dict[str, NDArray[Any]]
+Positions = TypeVar("Positions")
+
+EVERY_GAME = slice(None)
+NUMPY, NUMBA, AUTO = "numpy", "numba", "auto"
+_ONE = np.array(1)  # without dimensions: see `random_stream`
+
+
+class Terms(NamedTuple):
+    """What an engine plays.
+
+    Attributes:
+        num_envs: The number of games.
+        n_actions: The number of actions.
+        autoreset_mode: When ended games are reset.
+        max_illegal: Consecutive illegal actions that truncate an episode.
+        max_steps: Steps that truncate an episode, or None.
+    """
+
+    num_envs: int
+    n_actions: int
+    autoreset_mode: AutoresetMode
+    max_illegal: int
+    max_steps: int | None
+
+
+class Final(NamedTuple):
+    """How games ended that were reset in the same step.
+
+    Attributes:
+        games: Which they are, `(k,)` indices.
+        observations: Their last observations, `(k, ...)`.
+        infos: Their last infos, `(k, ...)` each.
+    """
+
+    games: NDArray[np.intp]
+    observations: Observations
+    infos: Info
+
+
+class Outcome(NamedTuple):
+    """What a step brings; the arrays are fresh, and hold all games.
+
+    Attributes:
+        observations: `(num_envs, ...)`.
+        rewards: `(num_envs,)`.
+        terminations: `(num_envs,)`.
+        truncations: `(num_envs,)`.
+        infos: `(num_envs, ...)` each.
+        final: Of the games that were reset in the same step, if there are any.
+    """
+
+    observations: Observations
+    rewards: Floats
+    terminations: Bools
+    truncations: Bools
+    infos: Info
+    final: Final | None = None
+
+
+class Engine(ABC, Generic[Positions]):
+    """The states of many games, and steps over all of them.
+
+    Attributes:
+        name: `NUMPY` or `NUMBA`.
+        started: Whether there are games to play: not before the first start, nor after one that
+            has failed.
+        streams: `(num_envs,) uint64`, the positions of the random streams.
+        steps: `(num_envs,) int64`, the number of steps; 0 if there is no limit.
+        illegal_run: `(num_envs,) int64`, the illegal actions in a row.
+        illegal: `(num_envs,) bool`, whether the last action was illegal.
+        ended: `(num_envs,) bool`, whether the game has ended.
+    """
+
+    name = NUMPY
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms, self._max_illegal = terms, np.array(terms.max_illegal)
+        self.started = False
+        self.streams = np.zeros(terms.num_envs, np.uint64)
+        self.steps = np.zeros(terms.num_envs, np.int64)
+        self.illegal_run = np.zeros(terms.num_envs, np.int64)
+        self.illegal = np.zeros(terms.num_envs, np.bool_)
+        self.ended = np.zeros(terms.num_envs, np.bool_)
+
+    # What a game says of itself; `games` are indices, or the slice of all.
+
+    @abstractmethod
+    def _play(self, actions: NDArray[np.int64], frozen: Bools | None) -> Played:
+        """Play one action in every game.
+
+        Args:
+            actions: `(num_envs,)`, inside the action space.
+            frozen: The games that are about to be reset, `(num_envs,)`, or None for none: their
+                random streams must rest; whatever else happens to them is forgotten.
+
+        Returns:
+            The rewards, which games are over, and which actions were legal.
+        """
+
+    @abstractmethod
+    def _start(self, games: Games) -> None:
+        """Begin new games, drawing from their streams."""
+
+    @abstractmethod
+    def _start_from(self, positions: Positions, games: Games) -> None:
+        """Begin games at given positions."""
+
+    @abstractmethod
+    def positions(self) -> Positions:
+        """Return the positions of all games."""
+
+    @abstractmethod
+    def restore(self, positions: Positions) -> None:
+        """Take all games to positions in the middle of a game."""
+
+    @abstractmethod
+    def observations(self, games: Games) -> Observations:
+        """Return fresh observations."""
+
+    @abstractmethod
+    def masks(self, games: Games) -> NDArray[np.int8]:
+        """Return fresh action masks."""
+
+    @abstractmethod
+    def _info(self, games: Games) -> Info:
+        """Return fresh infos, all but `action_mask` and `illegal`."""
+
+    @abstractmethod
+    def choose_legal(self, words: Words) -> NDArray[np.int64]:
+        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+
+    # What games have in common.
+
+    def step(self, actions: Any) -> Outcome:
+        """Play one action in every game, and reset ended games as the autoreset mode says.
+
+        Raises:
+            ValueError: See `GameVectorEnv.step`.
+        """
+        outcome = self._play_all(actions)
+        if self._terms.autoreset_mode is AutoresetMode.SAME_STEP and np.count_nonzero(self.ended):
+            games = np.flatnonzero(self.ended)
+            last = {name: values[games] for name, values in outcome.infos.items()}
+            outcome = outcome._replace(final=Final(games, outcome.observations[games], last))
+            self._begin_shown(games, outcome)
+        return outcome
+
+    def _play_all(self, actions: Any) -> Outcome:
+        """Play a step; where the autoreset mode is the next step's, ended games begin anew."""
+        actions = checked_actions(actions, self._terms.num_envs, self._terms.n_actions)
+        due = self.ended  # the games that this step resets
+        some_due = np.count_nonzero(due) > 0  # faster than `any`
+        rewards, terminations, legal = self._play(actions, due if some_due else None)
+        self.illegal = ~legal
+        self.illegal_run += _ONE
+        self.illegal_run *= self.illegal
+        truncations = self.illegal_run >= self._max_illegal
+        if self._terms.max_steps is not None:
+            self.steps += _ONE
+            truncations |= self.steps >= self._terms.max_steps
+        if some_due:
+            games = np.flatnonzero(due)
+            self.begin(games)
+            for outcome in (rewards, terminations, truncations):
+                outcome[games] = 0
+        self.ended = terminations | truncations
+        return Outcome(
+            self.observations(EVERY_GAME),
+            rewards,
+            terminations,
+            truncations,
+            self.infos(EVERY_GAME),
+        )
+
+    def _begin_shown(self, games: NDArray[np.intp], outcome: Outcome) -> None:
+        """Begin new games, and let an outcome show their first positions."""
+        self.begin(games)
+        outcome.observations[games] = self.observations(games)
+        for name, values in self.infos(games).items():
+            outcome.infos[name][games] = values
+
+    def begin(self, games: Games, positions: Positions | None = None) -> None:
+        """Begin new games, at given positions or at those that a game starts with.
+
+        An opponent that a user brought can fail here; then everything needs a start.
+        """
+        self.started = False
+        self.steps[games] = 0
+        self.illegal_run[games] = 0
+        self.illegal[games] = False
+        self.ended[games] = False
+        if positions is None:
+            self._start(games)
+        else:
+            self._start_from(positions, games)
+        self.started = True
+
+    def infos(self, games: Games) -> Info:
+        """Return fresh infos."""
+        infos = {"action_mask": self.masks(games), **self._info(games)}
+        infos["illegal"] = self.illegal[games].copy()
+        return infos
+
+
+def checked_engine(name: object) -> str:
+    """Return the engine of a name: `NUMPY` or `NUMBA`.
+
+    Raises:
+        ValueError: If there is none of this name.
+    """
+    name = checked_choice(name, "engine", (NUMPY, NUMBA, AUTO))
+    if name == AUTO:
+        return NUMBA if find_spec("numba") else NUMPY
+    return name

@@ -1,0 +1,275 @@
+"""What the single environments share: seeds, illegal actions, ends, state in and out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, ClassVar, Generic, NoReturn, SupportsIndex, TypeVar
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+
+from tile_envs.base.checks import (
+    check_keywords,
+    check_options,
+    check_state,
+    checked_bool,
+    checked_count,
+    checked_range,
+    checked_render_mode,
+    checked_seed,
+)
+from tile_envs.base.random_stream import WORD_MASK, Stream, start
+from tile_envs.game import Game
+from tile_envs.keys import keys_to_action
+
+Observation = NDArray[Any]
+Info = dict[str, Any]
+Position = TypeVar("Position")
+AGame = TypeVar("AGame", bound=Game)
+
+
+class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
+    """The base of the single environments.
+
+    A *position* is what a game adds to the state this class keeps: a board and what belongs to it.
+
+    Attributes:
+        game: The game that is played, for agents and search: its rules without its random stream.
+        max_illegal: Consecutive illegal actions that truncate an episode.
+        reset_options: The names of the options that `reset` takes.
+        action_keys: The key of each action, as `tile_envs.rendering.window.Key` names it.
+    """
+
+    metadata = {
+        "render_modes": ["human", "ansi", "rgb_array"],
+        "render_fps": 8,
+    }
+    reset_options: ClassVar[tuple[str, ...]]
+    action_keys: ClassVar[tuple[str, ...]]
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Any:
+        """Make an environment; a `TypeError` names the options if there is none of a name."""
+        check_keywords(cls, options)
+        return super().__new__(cls)
+
+    def __init__(self, game: AGame, max_illegal: int, render_mode: str | None) -> None:
+        self.game = game
+        self.max_illegal = checked_count(max_illegal, "max_illegal")
+        self.render_mode = checked_render_mode(render_mode, self.metadata["render_modes"])
+        self._window: Any = None
+        self._ended: bool | None = None  # None before the first reset
+        self._stream = Stream(0)
+        self._illegal_run = 0
+        self._illegal = False
+
+    # What a game says of itself.
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Begin a new game, drawing from the stream."""
+
+    @abstractmethod
+    def _start_from(self, position: Position) -> None:
+        """Begin a game at a given position."""
+
+    @abstractmethod
+    def _checked_position(self, values: Mapping[str, Any]) -> Position:
+        """Read a position from reset options or from a state.
+
+        Raises:
+            ValueError: If a value is not what `reset` documents.
+        """
+
+    @abstractmethod
+    def _position(self) -> dict[str, Any]:
+        """Return the position as `_checked_position` reads it."""
+
+    @abstractmethod
+    def _restore(self, position: Position) -> None:
+        """Go to a position in the middle of a game."""
+
+    @abstractmethod
+    def _observation(self) -> Observation:
+        """Return a fresh observation."""
+
+    @abstractmethod
+    def _info(self) -> Info:
+        """Return a fresh info."""
+
+    @abstractmethod
+    def _draw(self, mode: str) -> Any:
+        """Return the position as text (mode `ansi`) or as a picture."""
+
+    @abstractmethod
+    def _open_tables(self) -> None:
+        """Take views of the lookup tables, which are not pickled."""
+
+    # The environment.
+
+    def reset(
+        self, *, seed: SupportsIndex | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
+        """Start a new game.
+
+        Args:
+            seed: The seed of the game's random stream; None continues the present stream.
+            options: See "Starting State" in the class's manual.
+
+        Returns:
+            The first observation and info.
+
+        Raises:
+            ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
+                opponent that a user brought fails; the game has not started then.
+        """
+        check_options(options or {}, self.reset_options)
+        position = self._checked_position(options) if options else None
+        seed = None if seed is None else checked_seed(seed)
+
+        super().reset(seed=seed)
+        if seed is not None:
+            self._stream = Stream(start(seed))
+        elif self._ended is None:
+            self._stream = Stream(start(int(self.np_random.integers(1 << 64, dtype=np.uint64))))
+        self._ended = None  # until the game has started: a user's opponent can fail
+        if position is None:
+            self._start()
+        else:
+            self._start_from(position)
+        self._ended, self._illegal, self._illegal_run = False, False, 0
+        if self.render_mode == "human":
+            self.render()
+        return self._observation(), self._info()
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the complete state of the game, its random stream included.
+
+        Returns:
+            A small dictionary that can be pickled, for `set_state`.
+
+        Raises:
+            ResetNeeded: Before the first `reset`.
+        """
+        if self._ended is None:
+            self._refuse()
+        return self._shared_state() | self._position()
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go to a state that `get_state` returned, in this environment or in an equal one.
+
+        Raises:
+            ValueError: If it is no state, or one of another game; nothing has changed then.
+        """
+        check_state(state, str(self.game), {*self._shared_state(), *self._position()})
+        stream = checked_range(state["stream"], "state['stream']", WORD_MASK)
+        illegal_run = checked_range(state["illegal_run"], "state['illegal_run']", self.max_illegal)
+        illegal = checked_bool(state["illegal"], "state['illegal']")
+        ended = checked_bool(state["ended"], "state['ended']")
+        position = self._checked_position(state)
+        self._stream, self._illegal_run = Stream(stream), illegal_run
+        self._illegal, self._ended = illegal, ended
+        self._restore(position)
+
+    def _shared_state(self) -> dict[str, Any]:
+        return {
+            "game": str(self.game),
+            "stream": self._stream.position,
+            "illegal_run": self._illegal_run,
+            "illegal": self._illegal,
+            "ended": self._ended,
+        }
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the legal actions, `(actions,) bool`, as MaskablePPO wants them.
+
+        Raises:
+            ResetNeeded: Before the first `reset`.
+        """
+        if self._ended is None:
+            self._refuse()
+        masks: NDArray[np.int8] = self._info()["action_mask"]
+        return masks.astype(np.bool_)
+
+    def get_keys_to_action(self) -> dict[str | tuple[int, ...], int]:
+        """Return the keys that `gymnasium.utils.play.play` asks for; see `tile_envs.keys`.
+
+        Raises:
+            ExtraNotInstalled: If pygame is missing.
+        """
+        return keys_to_action(self.action_keys)
+
+    def render(self) -> Any:
+        """Draw the game as the render mode says.
+
+        Returns:
+            A string (`ansi`), a picture `(H, W, 3) uint8` (`rgb_array`), or None (`human`).
+
+        Raises:
+            ResetNeeded: Before the first `reset`.
+        """
+        if self.render_mode is None:
+            gym.logger.warn(
+                "render() draws nothing without a render mode: "
+                f'pass one to gym.make, such as gym.make("{self.spec.id}", render_mode="ansi").'
+                if self.spec
+                else "render() draws nothing without a render mode: pass render_mode=."
+            )
+            return None
+        if self._ended is None:
+            self._refuse()
+        if self.render_mode != "human":
+            return self._draw(self.render_mode)
+        from tile_envs.rendering.window import Window  # pygame is an extra
+
+        self._window = self._window or Window(self.metadata["render_fps"])
+        self._window.show(self._draw("rgb_array"))
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def __copy__(self) -> GameEnv[Position, AGame]:
+        """Return an environment of its own: a shallow copy would share the random stream."""
+        return deepcopy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        views = {name for name, value in vars(self).items() if isinstance(value, memoryview)}
+        kept = {name: value for name, value in vars(self).items() if name not in views}
+        return kept | {"_window": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._open_tables()
+
+    def _idle(self) -> tuple[Observation, float, bool, bool, Info]:
+        """Return what a step brings in which a person presses nothing."""
+        self._illegal = False
+        return self._observation(), 0.0, False, False, self._info()
+
+    def _finish_step(self, legal: int, terminated: bool) -> bool:
+        """Keep account of a step.
+
+        Returns:
+            Whether too many illegal actions in a row truncate the episode.
+        """
+        self._illegal = not legal
+        self._illegal_run = 0 if legal else self._illegal_run + 1
+        truncated = self._illegal_run >= self.max_illegal
+        self._ended = terminated or truncated
+        if self.render_mode == "human":
+            self.render()
+        return truncated
+
+    def _refuse(self) -> NoReturn:
+        raise ResetNeeded(
+            "the environment has not been reset yet: call reset() first."
+            if self._ended is None
+            else "the game is over: call reset() before the next step()."
+        )

@@ -1,0 +1,434 @@
+"""What the native vector environments share: seeds, options, infos, states in and out.
+
+A step equals, bit for bit, that of `SyncVectorEnv` over single environments with the same seeds and
+actions: observations, rewards, ends, and infos wherever their `_key` is true.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Generic, NoReturn, SupportsIndex
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from tile_envs.base.checks import (
+    brief,
+    check_keywords,
+    check_options,
+    check_state,
+    checked_choice,
+    checked_count,
+    checked_range,
+    checked_render_mode,
+    checked_seed,
+)
+from tile_envs.base.engine import (
+    EVERY_GAME,
+    Bools,
+    Engine,
+    Final,
+    Floats,
+    Info,
+    Observations,
+    Outcome,
+    Positions,
+    Terms,
+    checked_engine,
+)
+from tile_envs.base.env import AGame, GameEnv
+from tile_envs.base.random_stream import Words, consecutive, start, starts
+from tile_envs.errors import UsageError
+
+PER_GAME = ("action_masks", "render")
+"""The methods whose answers hold one for each game."""
+SINGLE = {
+    "observation_space": "single_observation_space",
+    "action_space": "single_action_space",
+}
+"""What attributes of one game are called here."""
+
+MOST_STEPS = 1 << 53
+"""The most steps of a game without a time limit, which are not counted in fact."""
+
+
+class GameVectorEnv(
+    VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], ABC, Generic[Positions, AGame]
+):
+    """The base of the vector environments.
+
+    Attributes:
+        game: The game that is played, for agents and search: its rules without its random streams.
+        max_illegal: Consecutive illegal actions that truncate an episode.
+        autoreset_mode: When ended games are reset.
+        max_episode_steps: The time limit, which `gymnasium.make` would enforce with a wrapper.
+    """
+
+    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Any:
+        """Make an environment; a `TypeError` names the options if there is none of a name."""
+        check_keywords(cls, options)
+        return super().__new__(cls)
+
+    def __init__(
+        self,
+        single: GameEnv[Any, AGame],
+        num_envs: int,
+        autoreset_mode: AutoresetMode | str,
+        max_episode_steps: int | None,
+        render_mode: str | None,
+        engine: str,
+    ) -> None:
+        self.num_envs = checked_count(num_envs, "num_envs")
+        self.autoreset_mode = _checked_mode(autoreset_mode)
+        self.max_episode_steps = (
+            None
+            if max_episode_steps is None
+            else checked_count(max_episode_steps, "max_episode_steps")
+        )
+        self.render_mode = checked_render_mode(render_mode, self.metadata["render_modes"])
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self.game = single.game
+        self.max_illegal = single.max_illegal
+        self._reset_options = single.reset_options
+        self.single_observation_space = single.observation_space
+        self.single_action_space = single.action_space
+        try:
+            self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+            self.action_space = batch_space(self.single_action_space, self.num_envs)
+        except (MemoryError, ValueError):  # numpy's, of arrays that cannot be addressed
+            raise UsageError(f"num_envs must fit into memory, got {self.num_envs:,}.") from None
+        terms = Terms(
+            self.num_envs,
+            self.game.n_actions,
+            self.autoreset_mode,
+            self.max_illegal,
+            self.max_episode_steps,
+        )
+        self._engine = self._made_engine(checked_engine(engine), terms)
+        self._every = np.ones(self.num_envs, np.bool_)
+
+    @property
+    def engine(self) -> str:
+        """What plays: `"numpy"` or `"numba"`."""
+        return self._engine.name
+
+    # What a game says of itself.
+
+    @abstractmethod
+    def _made_engine(self, name: str, terms: Terms) -> Engine[Positions]:
+        """Return an engine, `NUMPY` or `NUMBA`.
+
+        Raises:
+            ExtraNotInstalled: If its library is missing.
+        """
+
+    @abstractmethod
+    def _checked_positions(self, values: Mapping[str, Any], n: int) -> Positions:
+        """Read the positions of n games from reset options or from a state.
+
+        Raises:
+            ValueError: If a value is not what `reset` documents.
+        """
+
+    @abstractmethod
+    def _state(self, positions: Positions) -> dict[str, Any]:
+        """Return positions as `_checked_positions` reads them."""
+
+    @abstractmethod
+    def _draw(self, positions: Positions, game: int, mode: str) -> Any:
+        """Return a game as text (mode `ansi`) or as a picture."""
+
+    # The environment.
+
+    def reset(
+        self,
+        *,
+        seed: SupportsIndex | Sequence[int | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Start new games.
+
+        Args:
+            seed: One integer, with which game i is seeded by `seed + i`; or one for each game, None
+                to continue the game's random stream.
+            options: What the single environment's `reset` takes, for all games or with a leading
+                axis of `num_envs`; and `reset_mask`, `(num_envs,) bool`, the games to reset.
+
+        Returns:
+            The observations and infos of all games.  With a `reset_mask`, the `_key` of an info
+            says which games were reset.
+
+        Raises:
+            ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
+                opponent that a user brought fails; everything needs a reset then.
+        """
+        check_options(options or {}, (*self._reset_options, "reset_mask"))
+        options = dict(options or {})
+        mask = self._checked_reset_mask(options.pop("reset_mask", None))
+        positions = self._checked_positions(options, self.num_envs) if options else None
+        engine, streams = self._engine, self._seeded_streams(seed)
+        engine.streams[mask] = streams[mask]
+        engine.begin(EVERY_GAME if mask.all() else np.flatnonzero(mask), positions)
+        return engine.observations(EVERY_GAME), _keyed(engine.infos(EVERY_GAME), mask)
+
+    def step(self, actions: ArrayLike) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
+        """Play one action in every game, and reset ended games as the autoreset mode says.
+
+        Args:
+            actions: `(num_envs,)` integers.  Those of games that this step resets are ignored.
+
+        Returns:
+            Observations, rewards `float64`, terminations and truncations `bool`, and the infos,
+            each with its `_key`.  All arrays are fresh.
+
+        Raises:
+            ValueError: If the actions are not `num_envs` integers inside the action space, or a
+                user's placer of tiles fails; nothing has changed then.
+            ResetNeeded: Before the first `reset`; or if a game is over and autoreset is disabled.
+        """
+        outcome = self.advance(actions)
+        infos = _keyed(outcome.infos, self._every)
+        if outcome.final is not None:
+            infos |= self._final_infos(outcome.final)
+        return *outcome[:4], infos
+
+    def advance(self, actions: ArrayLike) -> Outcome:
+        """Play as `step` does; return the same without what Gymnasium wants to be told besides.
+
+        Raises:
+            ValueError: As `step`.
+            ResetNeeded: As `step`.
+        """
+        engine = self._engine
+        if not engine.started or (
+            self.autoreset_mode is AutoresetMode.DISABLED and np.count_nonzero(engine.ended)
+        ):
+            self._refuse()
+        return engine.step(actions)
+
+    def sample_legal_actions(self) -> NDArray[np.int64]:
+        """Draw a legal action for every game, uniformly, all at once.
+
+        The numbers come from the action space's generator (`action_space.seed`), as those of
+        `action_space.sample` do.
+
+        Returns:
+            `(num_envs,) int64`; 0 for games that are over.
+
+        Raises:
+            ResetNeeded: Before the first `reset`.
+        """
+        if not self._engine.started:
+            self._refuse()
+        words = self.action_space.np_random.bit_generator.random_raw(self.num_envs)
+        return self._engine.choose_legal(words)
+
+    def action_masks(self) -> Bools:
+        """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them.
+
+        Raises:
+            ResetNeeded: Before the first `reset`.
+        """
+        if not self._engine.started:
+            self._refuse()
+        return self._engine.masks(EVERY_GAME).view(np.bool_)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return an attribute of every game, or what its method returns, as `SyncVectorEnv` does.
+
+        The games share everything but their boards, so that attributes are the same for all.
+        Methods are those that answer for every game: `action_masks` and `render`.
+
+        Raises:
+            AttributeError: If it is another method, or there is no such attribute.
+        """
+        if name in PER_GAME:
+            answers = getattr(self, name)(*args, **kwargs)
+            return (None,) * self.num_envs if answers is None else tuple(answers)
+        value = getattr(self, SINGLE.get(name, name))
+        if callable(value):
+            raise AttributeError(
+                f"the methods of each game are {' and '.join(PER_GAME)}, got {name!r}: "
+                "call it on the vector environment."
+            )
+        return (value,) * self.num_envs
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every game; see `call`."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Refuse: the games share everything but their boards.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise AttributeError(f"make games with another {name} by gym.make_vec instead.")
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the complete state of all games, random streams included.
+
+        Returns:
+            A small dictionary that can be pickled, for `set_state`.
+
+        Raises:
+            ResetNeeded: Before the first `reset`.
+        """
+        if not self._engine.started:
+            self._refuse()
+        shared = {name: array.copy() for name, array in self._shared_state().items()}
+        return {"game": str(self.game), **shared, **self._state(self._engine.positions())}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go to a state that `get_state` returned, in this environment or in an equal one.
+
+        Raises:
+            ValueError: If it is no state, or one of another game, shape or number of games; nothing
+                has changed then.
+        """
+        shared = self._shared_state()
+        known = self._state(self._engine.positions())
+        check_state(state, str(self.game), {"game", *shared, *known})
+        for name, array in shared.items():
+            _check_like(state[name], array, f"state[{name!r}]")
+        for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
+            counted = np.asarray(state[name])
+            for count in (int(counted.min()), int(counted.max())):
+                checked_range(count, f"state[{name!r}]", MOST_STEPS if most is None else most)
+        positions = self._checked_positions(state, self.num_envs)
+        for name, array in shared.items():
+            array[...] = state[name]
+        self._engine.restore(positions)
+        self._engine.started = True
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""
+        if self.render_mode is None:
+            return None
+        if not self._engine.started:
+            self._refuse()
+        positions, mode = self._engine.positions(), self.render_mode
+        return tuple(self._draw(positions, game, mode) for game in range(self.num_envs))
+
+    def __copy__(self) -> GameVectorEnv[Positions, AGame]:
+        """Return environments of their own: a shallow copy would share the games."""
+        return deepcopy(self)
+
+    def _shared_state(self) -> dict[str, NDArray[Any]]:
+        engine = self._engine
+        return {
+            "stream": engine.streams,
+            "steps": engine.steps,
+            "illegal_run": engine.illegal_run,
+            "illegal": engine.illegal,
+            "ended": engine.ended,
+        }
+
+    def _final_infos(self, final: Final) -> dict[str, Any]:
+        """Return how games ended that were reset in the same step, as Gymnasium has it."""
+        ended = np.zeros(self.num_envs, np.bool_)
+        ended[final.games] = True
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        for game, observation in zip(final.games, final.observations, strict=True):
+            final_obs[game] = observation
+        infos = {}
+        for name, values in final.infos.items():
+            infos[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
+            infos[name][final.games] = values
+        return {
+            "final_obs": final_obs,
+            "_final_obs": ended.copy(),
+            "final_info": _keyed(infos, ended),
+            "_final_info": ended,
+        }
+
+    def _seeded_streams(self, seed: Any) -> Words:
+        """Return the stream positions that `reset` was asked for."""
+        if (
+            isinstance(seed, np.ndarray)
+            and seed.shape == (self.num_envs,)
+            and seed.dtype.kind == "u"
+        ):
+            return starts(seed.astype(np.uint64))
+        if isinstance(seed, Sequence) or np.ndim(seed) > 0:
+            if len(seed) != self.num_envs:
+                raise UsageError(
+                    f"seed must be one integer, or one for each of {self.num_envs} games, "
+                    f"got {brief(seed)}."
+                )
+            given = [None if s is None else start(checked_seed(s)) for s in seed]
+            streams = self._seeded_streams(None)
+            for game, position in enumerate(given):
+                if position is not None:
+                    streams[game] = position
+            return streams
+        if seed is not None:
+            seed = checked_seed(seed)
+            super().reset(seed=seed)
+            return starts(consecutive(seed, self.num_envs))
+        if self._engine.started:
+            return self._engine.streams.copy()
+        return starts(self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64))
+
+    def _broadcast_boards(self, boards: Any) -> NDArray[Any]:
+        """Return one board for all games, or one for each, as `(num_envs, ...)`.
+
+        Raises:
+            ValueError: If the shape is neither.
+        """
+        array, shape = np.asarray(boards), self.single_observation_space.shape
+        assert shape is not None
+        batched = (self.num_envs, *shape)
+        if array.shape not in (shape, batched):
+            raise UsageError(f"board must have shape {shape} or {batched}, got {array.shape}.")
+        return np.broadcast_to(array, batched)
+
+    def _checked_reset_mask(self, mask: Any) -> Bools:
+        if mask is None:
+            return self._every
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise UsageError(f"reset_mask must be a bool array, got {brief(mask)}.")
+        if mask.shape != (self.num_envs,) or not mask.any():
+            raise UsageError(
+                f"reset_mask must have shape ({self.num_envs},) and name a game to reset, "
+                f"got {brief(mask)}."
+            )
+        if not self._engine.started and not mask.all():
+            self._refuse()
+        return mask
+
+    def _refuse(self) -> NoReturn:
+        if not self._engine.started:
+            raise ResetNeeded("the environments have not been reset yet: call reset() first.")
+        over = np.flatnonzero(self._engine.ended)
+        raise ResetNeeded(
+            f"games {brief(over.tolist())} are over and autoreset is disabled: "
+            "call reset(options={'reset_mask': …}) before the next step()."
+        )
+
+
+def _keyed(infos: Info, keyed: Bools) -> dict[str, Any]:
+    """Return infos, each with a `_key` that says whose were asked for."""
+    return infos | {f"_{name}": keyed.copy() for name in infos}
+
+
+def _checked_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    if isinstance(mode, AutoresetMode):
+        return mode
+    return AutoresetMode(checked_choice(mode, "autoreset_mode", [m.value for m in AutoresetMode]))
+
+
+def _check_like(value: Any, like: NDArray[Any], name: str) -> None:
+    array = np.asarray(value)
+    if array.shape != like.shape or array.dtype != like.dtype:
+        raise UsageError(
+            f"{name} must be {like.dtype} of shape {like.shape}, "
+            f"got {array.dtype} of shape {array.shape}."
+        )

@@ -1,0 +1,166 @@
+"""A window that shows pictures, and reports the keys and buttons that a person presses."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from typing import Any, NamedTuple, Protocol
+
+from tile_envs.errors import UsageError
+from tile_envs.extras import extra
+from tile_envs.rendering.canvas import Picture
+
+POLL = 0.05
+"""Seconds after which waiting for a person looks up, so that Ctrl-C in the terminal is noticed."""
+
+
+class Click(NamedTuple):
+    """A press of a mouse button, in pixels of the picture that is shown."""
+
+    x: int
+    y: int
+
+
+Key = str | Click
+"""A character in lower case; `up`, `right`, `down`, `left`, `enter`, `space`; `closed` when no more
+can come; or a click."""
+
+WASD = {"w": "up", "a": "left", "s": "down", "d": "right"}
+"""The letters that stand for arrows."""
+
+
+class Drawable(Protocol):
+    """Anything that can be shown as a picture."""
+
+    def picture(self) -> Picture:
+        """Return the picture."""
+
+
+def import_pygame() -> Any:
+    """Return the module pygame.
+
+    Raises:
+        ExtraNotInstalled: If it is missing.
+    """
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    with extra("render"):
+        import pygame
+    return pygame
+
+
+def named_keys(pygame: Any) -> dict[int, str]:
+    """Return the names of the keys that are not called by their character, by pygame's code."""
+    return {
+        pygame.K_UP: "up",
+        pygame.K_RIGHT: "right",
+        pygame.K_DOWN: "down",
+        pygame.K_LEFT: "left",
+        pygame.K_RETURN: "enter",
+        pygame.K_KP_ENTER: "enter",
+        pygame.K_SPACE: "space",
+    }
+
+
+class Window:
+    """A window, opened when the first picture is shown.
+
+    A person may close it at any time: it stays closed then, and what is shown goes nowhere, so that
+    whatever was being watched runs on.
+
+    Attributes:
+        fps: Most pictures per second that `show` lets through.
+        closed: Whether the window has been closed, by a person or by `close`.
+
+    Raises:
+        ExtraNotInstalled: If pygame is missing.
+        RuntimeError: If there is no screen to open a window on.
+    """
+
+    def __init__(self, fps: int, title: str = "tile-envs") -> None:
+        pygame = import_pygame()
+        self.fps = fps
+        self.closed = False
+        self._title = title
+        self._pygame = pygame
+        self._clock = pygame.time.Clock()
+        self._key_names = named_keys(pygame)
+        try:
+            pygame.display.init()
+        except pygame.error as error:
+            raise UsageError(f"no window can be opened here: {error}.") from None
+
+    def __enter__(self) -> Window:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @property
+    def visible(self) -> bool:
+        """Whether a person can see it: without a screen SDL may draw into memory instead."""
+        return not self.closed and self._pygame.display.get_driver() != "offscreen"
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture, attend to the window, and wait as long as the frame rate asks.
+
+        Args:
+            picture: `(H, W, 3) uint8`.
+        """
+        if self.closed:
+            return
+        self._put(picture)
+        while self.key(0) not in (None, "closed"):
+            pass  # nobody plays here: only closing the window counts
+        self._clock.tick(self.fps)
+
+    def draw(self, view: Drawable, /) -> None:
+        """Show a view at once, leaving keys and clicks to `key`."""
+        if not self.closed:
+            self._put(view.picture())
+
+    def _put(self, picture: Picture) -> None:
+        display = self._pygame.display
+        size = picture.shape[1::-1]
+        surface = display.get_surface()
+        # pygame has one window per process: another environment may have closed or resized it.
+        if surface is None or surface.get_size() != size:
+            display.init()
+            surface = display.set_mode(size)
+            display.set_caption(self._title)
+        self._pygame.surfarray.blit_array(surface, picture.swapaxes(0, 1))
+        display.flip()
+
+    def key(self, timeout: float | None = None) -> Key | None:
+        """Wait for a person.
+
+        Args:
+            timeout: Seconds to wait at most; None waits for ever.
+
+        Returns:
+            A key or a click; `closed` if the window is; None when the time is over.
+        """
+        pygame = self._pygame
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self.closed and pygame.display.get_init():
+            rest = POLL if deadline is None else min(POLL, deadline - time.monotonic())
+            # A wait of zero would be one for ever.
+            event = pygame.event.wait(math.ceil(rest * 1000)) if rest > 0 else pygame.event.poll()
+            if event.type == pygame.QUIT:
+                self.close()
+            elif event.type == pygame.KEYDOWN:
+                character: str = event.unicode.lower()
+                return self._key_names.get(event.key, character)
+            elif event.type == pygame.MOUSEBUTTONDOWN and event.button == pygame.BUTTON_LEFT:
+                return Click(*event.pos)
+            elif event.type == pygame.WINDOWEXPOSED:
+                pygame.display.flip()
+            elif event.type == pygame.NOEVENT and rest <= 0:
+                return None
+        return "closed"
+
+    def close(self) -> None:
+        """Close the window."""
+        if not self.closed:
+            self.closed = True
+            self._pygame.display.quit()
