@@ -1,14 +1,12 @@
-"""Gymnasium as a client: its play(), its wrappers, its videos, its measures, its other vectorizers.
+"""Gymnasium as a client: its wrappers, its videos, its measures, its other vectorizers.
 
 What a table of this file says is Gymnasium's behaviour, which is the same for `SyncVectorEnv`.
 """
 
 import gymnasium as gym
 import numpy as np
-import pygame
 import pytest
 from gymnasium import spaces, wrappers
-from gymnasium.error import DependencyNotInstalled
 from gymnasium.utils import performance
 from gymnasium.utils.save_video import save_video
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
@@ -17,7 +15,6 @@ from imageio_ffmpeg import count_frames_and_secs
 
 import tile_envs.wrappers as ours
 import tile_envs.wrappers.vector as our_vectors
-from tile_envs.keys import IDLE, keys_to_action
 
 IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 NEXT_STEP, SAME_STEP, DISABLED = AutoresetMode
@@ -35,157 +32,13 @@ encoder_warns = pytest.mark.filterwarnings(
 )
 
 
-# A person plays.
+# Single wrappers.
 
 
 def hurried(env):
     """Let an environment be shown as fast as it plays."""
     env.unwrapped.metadata = {**env.metadata, "render_fps": 10_000}
     return env
-
-
-class Person(gym.Wrapper):
-    """Someone in front of `play` who presses and releases keys between frames, and then leaves.
-
-    Attributes:
-        steps: The action and what the game answered, of every frame.
-    """
-
-    def __init__(self, env, *frames):
-        super().__init__(hurried(env))
-        self._frames = list(frames)
-        self.steps = []
-
-    def step(self, action):
-        """Remember the step."""
-        before = self.unwrapped.get_state()
-        result = self.env.step(action)
-        self.steps.append((action, result, before, self.unwrapped.get_state()))
-        return result
-
-    def render(self):
-        """Look at the picture, and do what comes next."""
-        picture = self.env.render()
-        if pygame.display.get_init() and pygame.display.get_surface():
-            events = self._frames.pop(0) if self._frames else [pygame.event.Event(pygame.QUIT)]
-            for event in events:
-                pygame.event.post(event)
-        return picture
-
-    @property
-    def played(self):
-        """The actions that were meant."""
-        return [action for action, *_ in self.steps if action is not IDLE]
-
-
-def down(key):
-    return pygame.event.Event(pygame.KEYDOWN, key=key)
-
-
-def up(key):
-    return pygame.event.Event(pygame.KEYUP, key=key)
-
-
-def presses(*keys):
-    """Return the frames in which keys are pressed one after the other."""
-    return [frame for key in keys for frame in ([down(key)], [up(key)], [])]
-
-
-def play(env):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gym.logger, "warn", lambda *_: None)  # about matplotlib, which is not needed
-        from gymnasium.utils.play import play
-    play(env)
-
-
-ARROWS = [pygame.K_UP, pygame.K_RIGHT, pygame.K_DOWN, pygame.K_LEFT]
-LETTERS = [pygame.K_w, pygame.K_d, pygame.K_s, pygame.K_a]
-PLAYED = [
-    *((env_id, keys, [0, 1, 2, 3]) for env_id in IDS[:2] for keys in (ARROWS, LETTERS)),
-    ("TicTacToe-v0", [pygame.K_0, pygame.K_4, pygame.K_8], [0, 4, 8]),
-]
-
-
-@pytest.mark.parametrize(("env_id", "keys", "actions"), PLAYED)
-def test_a_person_plays_with_keys_and_nothing_else_is_played(env_id, keys, actions):
-    options = {"side": "both"} if env_id == "TicTacToe-v0" else {}
-    env = gym.make(env_id, render_mode="rgb_array", **options)
-    person = Person(env, [], [], *presses(*keys))
-    play(person)
-    assert person.played == actions
-    assert [bool(info["illegal"]) for action, (*_, info), *_ in person.steps if action is IDLE]
-
-
-@every_id
-def test_a_person_who_rests_changes_nothing(env_id):
-    person = Person(gym.make(env_id, render_mode="rgb_array", max_illegal=3), *[[]] * 20)
-    play(person)
-    assert len(person.steps) >= 20
-    for action, (observation, reward, terminated, truncated, info), before, after in person.steps:
-        assert action is IDLE
-        assert (reward, terminated, truncated, info["illegal"]) == (0, False, False, False)
-        assert np.array_equal(after["board"], before["board"])
-        assert after["stream"] == before["stream"]
-        assert np.array_equal(observation, person.steps[0][1][0])
-
-
-@every_id
-def test_several_keys_at_once_play_nothing(env_id):
-    one, other, third = (
-        (pygame.K_1, pygame.K_2, pygame.K_3) if env_id == IDS[2] else (*LETTERS[:2], ARROWS[3])
-    )
-    env = gym.make(env_id, render_mode="rgb_array")
-    person = Person(env, [down(one), down(other), down(third)], [up(one)], [up(other), up(third)])
-    play(person)
-    assert person.played == []
-
-
-def test_a_rest_does_not_interrupt_a_run_of_illegal_actions():
-    env = gym.make("Tiles2048-v0", max_illegal=2)
-    env.reset(seed=0, options={"board": [[1, 0, 0, 0], [0] * 4, [0] * 4, [0] * 4]})
-    assert env.step(0)[4]["illegal"]
-    assert not env.step(IDLE)[4]["illegal"]
-    *_, truncated, info = env.step(0)
-    assert truncated
-    assert info["illegal"]
-    with pytest.raises(gym.error.ResetNeeded, match="the game is over"):
-        env.step(IDLE)
-
-
-@pytest.mark.parametrize(
-    "wrapper", [ours.ReplaceIllegal, lambda env: ours.PenalizeIllegal(env, 1.0)]
-)
-def test_a_rest_is_no_illegal_action(wrapper):
-    env = wrapper(gym.make("Tiles2048-v0"))
-    start = [[1, 0, 0, 0], [0] * 4, [0] * 4, [0] * 4]
-    _, info = env.reset(seed=0, options={"board": start})
-    assert not info["action_mask"][IDLE]  # as "up" it would be one
-    observation, reward, _, _, info = env.step(IDLE)
-    assert observation.tolist() == start
-    assert (reward, info["illegal_actions"]) == (0, 0)
-
-
-def test_the_keys_are_those_of_the_command():
-    from tile_envs.play.player import controls_of
-    from tile_envs.rendering.window import WASD
-
-    for env_id in IDS:
-        env = gym.make(env_id).unwrapped
-        controls = controls_of(env)
-        for action, key in enumerate(env.action_keys):
-            assert controls.action(key) == action
-        single = {k: v for k, v in env.get_keys_to_action().items() if len(k) == 1}
-        letters = [letter for letter, arrow in WASD.items() if arrow in env.action_keys]
-        assert len(single) == env.action_space.n + len(letters)
-
-
-def test_keys_without_pygame_name_the_extra(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pygame", None)
-    with pytest.raises(DependencyNotInstalled, match=r"tile-envs\[render\]"):
-        keys_to_action(("up",))
-
-
-# Single wrappers.
 
 
 def pictured(env):

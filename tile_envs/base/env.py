@@ -24,7 +24,6 @@ from tile_envs.base.checks import (
 )
 from tile_envs.base.random_stream import WORD_MASK, Stream, start
 from tile_envs.game import Game
-from tile_envs.keys import keys_to_action
 
 Observation = NDArray[Any]
 Info = dict[str, Any]
@@ -41,7 +40,6 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         game: The game that is played, for agents and search: its rules without its random stream.
         max_illegal: Consecutive illegal actions that truncate an episode.
         reset_options: The names of the options that `reset` takes.
-        action_keys: The key of each action, as `tile_envs.rendering.window.Key` names it.
     """
 
     metadata = {
@@ -49,7 +47,6 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         "render_fps": 8,
     }
     reset_options: ClassVar[tuple[str, ...]]
-    action_keys: ClassVar[tuple[str, ...]]
 
     def __new__(cls, *arguments: Any, **options: Any) -> Any:
         """Make an environment; a `TypeError` names the options if there is none of a name."""
@@ -194,14 +191,6 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         masks: NDArray[np.int8] = self._info()["action_mask"]
         return masks.astype(np.bool_)
 
-    def get_keys_to_action(self) -> dict[str | tuple[int, ...], int]:
-        """Return the keys that `gymnasium.utils.play.play` asks for; see `tile_envs.keys`.
-
-        Raises:
-            ExtraNotInstalled: If pygame is missing.
-        """
-        return keys_to_action(self.action_keys)
-
     def render(self) -> Any:
         """Draw the game as the render mode says.
 
@@ -247,11 +236,6 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._open_tables()
-
-    def _idle(self) -> tuple[Observation, float, bool, bool, Info]:
-        """Return what a step brings in which a person presses nothing."""
-        self._illegal = False
-        return self._observation(), 0.0, False, False, self._info()
 
     def _finish_step(self, legal: int, terminated: bool) -> bool:
         """Keep account of a step.

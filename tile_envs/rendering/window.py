@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from tile_envs.errors import UsageError
 from tile_envs.extras import extra
@@ -37,31 +37,6 @@ class Drawable(Protocol):
         """Return the picture."""
 
 
-def import_pygame() -> Any:
-    """Return the module pygame.
-
-    Raises:
-        ExtraNotInstalled: If it is missing.
-    """
-    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-    with extra("render"):
-        import pygame
-    return pygame
-
-
-def named_keys(pygame: Any) -> dict[int, str]:
-    """Return the names of the keys that are not called by their character, by pygame's code."""
-    return {
-        pygame.K_UP: "up",
-        pygame.K_RIGHT: "right",
-        pygame.K_DOWN: "down",
-        pygame.K_LEFT: "left",
-        pygame.K_RETURN: "enter",
-        pygame.K_KP_ENTER: "enter",
-        pygame.K_SPACE: "space",
-    }
-
-
 class Window:
     """A window, opened when the first picture is shown.
 
@@ -78,13 +53,23 @@ class Window:
     """
 
     def __init__(self, fps: int, title: str = "tile-envs") -> None:
-        pygame = import_pygame()
+        os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+        with extra("render"):
+            import pygame
         self.fps = fps
         self.closed = False
         self._title = title
         self._pygame = pygame
         self._clock = pygame.time.Clock()
-        self._key_names = named_keys(pygame)
+        self._key_names = {
+            pygame.K_UP: "up",
+            pygame.K_RIGHT: "right",
+            pygame.K_DOWN: "down",
+            pygame.K_LEFT: "left",
+            pygame.K_RETURN: "enter",
+            pygame.K_KP_ENTER: "enter",
+            pygame.K_SPACE: "space",
+        }
         try:
             pygame.display.init()
         except pygame.error as error:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from tile_envs.base.checks import checked_action, checked_board_shape, checked_score
 from tile_envs.base.env import GameEnv, Info
 from tile_envs.errors import UsageError
-from tile_envs.keys import Idle
 from tile_envs.sliding import packed as batch
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM, Placer, place
-from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, UP, Rules
+from tile_envs.sliding.rules import DOWN, LEFT, MAX_SIDE, UP, Rules
 from tile_envs.sliding.tables import (
     CELL_BITS,
     CELL_MASK,
@@ -55,7 +54,6 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
     """The rules of a class that has a game of its own."""
 
     reset_options = ("board", "score")
-    action_keys = ACTIONS
 
     def __init__(
         self,
@@ -115,8 +113,6 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
         if self._ended is not False:
             self._refuse()
         if type(action) is not int or not 0 <= action <= LEFT:
-            if type(action) is Idle:
-                return self._idle()
             action = checked_action(action, self.game.n_actions)
         legal = self._legal >> action & 1
         reward = self._move(action) if legal else 0

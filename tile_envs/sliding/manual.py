@@ -24,9 +24,6 @@ Tiles merge from the wall that they move towards, each at most once a move{examp
 if it changes the board. An illegal move does nothing: no tile appears, the reward is 0, and
 `info["illegal"]` is true.
 
-With `gymnasium.utils.play.play`, a person plays by the arrow keys or WASD. While no key is held
-down, or several are, the steps leave the game as it is.
-
 ## Observation Space
 
 `Box(0, {largest}, shape, uint8)`, the tile index of each cell. {tiles}

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from tile_envs.agents import Agent
 from tile_envs.base.checks import checked_action, checked_board_shape
 from tile_envs.base.env import GameEnv, Info
-from tile_envs.keys import Idle
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.opponents import NAMED, answers
 from tile_envs.tictactoe.positions import (
-    CELL_NAMES,
     CELLS,
     DIGITS,
     KTH_CELL,
@@ -58,9 +56,6 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
 
     A cell that is taken is an illegal action: nothing changes, the reward is 0 and
     `info["illegal"]` is true.
-
-    With `gymnasium.utils.play.play`, a person plays by the digits 0 to 8.  While no key is held
-    down, or several are, the steps leave the game as it is.
 
     ## Observation Space
 
@@ -119,7 +114,6 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
     """
 
     reset_options = ("board",)
-    action_keys = CELL_NAMES
 
     def __init__(
         self,
@@ -164,8 +158,6 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
         if self._ended is not False:
             self._refuse()
         if type(action) is not int or not 0 <= action < CELLS:
-            if type(action) is Idle:
-                return self._idle()
             action = checked_action(action, CELLS)
         legal = self._legal[self._code] >> action & 1
         reward = 0

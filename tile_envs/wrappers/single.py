@@ -10,7 +10,6 @@ from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import DTypeLike, NDArray
 
 from tile_envs.base.checks import checked_action
-from tile_envs.keys import Idle
 from tile_envs.wrappers.transforms import (
     COUNT,
     Flat,
@@ -179,9 +178,8 @@ class _CountIllegal(_Wrapper):
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         masks = self.action_masks()
-        is_idle = type(action) is Idle
-        action = action if is_idle else checked_action(action, len(masks))
-        is_illegal = not (is_idle or masks[action])
+        action = checked_action(action, len(masks))
+        is_illegal = not masks[action]
         played = self._played(action, masks) if is_illegal else action
         observation, reward, terminated, truncated, info = self.env.step(played)
         self._count += is_illegal
