@@ -18,8 +18,7 @@ from baselines.training.presets import tuned
 from benchmarks.experiments import SIDES
 from benchmarks.jobs import Job
 from benchmarks.kinds import OWN_VALUES, Exact, Experiment, Measure, Sampled
-from benchmarks.results import Row
-from benchmarks.speed.turns import machine
+from benchmarks.results import Row, machine
 from benchmarks.trained import folder_of, learned, settings_of, trained
 from tile_envs.agents import Agent
 

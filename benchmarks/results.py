@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +72,17 @@ def add(folder: Path, table: str, rows: Iterable[Row]) -> None:
     ordered = [known[key] for key in sorted(known, key=_order)]
     rows = [{column: row.get(column) for column in columns} for row in ordered]
     write_rows(rows, folder / f"{table}.csv")
+
+
+@cache
+def machine() -> str:
+    """Return what speeds depend on: the processor, Python and numpy."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        processor = next(line.split(": ")[1] for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        processor = platform.processor() or platform.machine()
+    return f"{processor}, Python {platform.python_version()}, numpy {version('numpy')}"
 
 
 def _text(value: Any) -> str:

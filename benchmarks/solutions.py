@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from baselines.evaluation.exact import DIGITS
 from baselines.solver.solve import compile_steps, solve
 from baselines.task import Task
-from benchmarks.speed.turns import machine
+from benchmarks.results import Row, machine
 from tile_envs.sliding.game import SlidingGame
 
-Row = dict[str, Any]
 Board = tuple[str, tuple[int, int]]
 
 MEASURE = "solution"

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.evaluation.sampled import interval
-from benchmarks.speed.turns import machine
-
-Row = dict[str, Any]
+from benchmarks.results import Row, machine
 
 SEED = 0
 """Seed of the games that are evaluated, and of the bootstrap."""

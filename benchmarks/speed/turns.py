@@ -5,20 +5,15 @@ Turns alternate so that a machine that is busy for a while slows every candidate
 
 from __future__ import annotations
 
-import platform
 import statistics
 import sys
 import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from functools import cache
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
+from benchmarks.results import Row, machine
 from benchmarks.speed.peers import Peer, Play
-
-Row = dict[str, Any]
 
 STEPS_PER_SECOND = "steps per second"
 
@@ -89,17 +84,6 @@ def statistics_of(values: Sequence[float]) -> Row:
 def now() -> str:
     """Return the time, which names a run: only rows of one run are compared."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
-
-
-@cache
-def machine() -> str:
-    """Return what speeds depend on: the processor, Python and numpy."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        processor = next(line.split(": ")[1] for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        processor = platform.processor() or platform.machine()
-    return f"{processor}, Python {platform.python_version()}, numpy {version('numpy')}"
 
 
 def _speed(play: Play, steps: int) -> float:
