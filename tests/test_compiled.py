@@ -1,68 +1,16 @@
-"""Compiled code is kept on disk under a key that covers everything that is frozen into it."""
+"""Compiled code is kept on disk under a name that covers everything that is frozen into it."""
 
-import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import numba  # noqa: F401 # the programs that run here need it
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tile_envs.base.compiled import digest, package_of
 
-FROZEN = {
-    "baselines/ntuple/learning.py": (
-        "baselines/ntuple/entries.py",
-        "baselines/ntuple/moves.py",
-        "baselines/ntuple/settings.py",
-        "baselines/ntuple/vectors.py",
-        "tile_envs/base/compiled.py",
-        "tile_envs/base/random_stream.py",
-        "tile_envs/sliding/kernels.py",
-        "tile_envs/sliding/rules.py",
-        "tile_envs/sliding/spawn.py",
-        "tile_envs/sliding/spawn_kernels.py",
-        "tile_envs/sliding/tables.py",
-        "tile_envs/base/stream_kernels.py",
-    ),
-    "baselines/solver/layers.py": (
-        "baselines/solver/keys.py",
-        "tile_envs/sliding/kernels.py",
-        "tile_envs/sliding/spawn_kernels.py",
-    ),
-    "baselines/solver/keys.py": ("tile_envs/sliding/kernels.py",),
-    "baselines/ntuple/moves.py": ("baselines/ntuple/entries.py", "tile_envs/sliding/spawn.py"),
-    "baselines/ntuple/vectors.py": ("tile_envs/base/compiled.py",),
-    "baselines/search/compiled_expectimax.py": (
-        "baselines/ntuple/moves.py",
-        "tile_envs/sliding/tables.py",
-    ),
-    "baselines/search/compiled_placing.py": (
-        "baselines/ntuple/moves.py",
-        "tile_envs/sliding/kernels.py",
-    ),
-    "baselines/tabular/sequential.py": (
-        "tile_envs/sliding/kernels.py",
-        "tile_envs/sliding/spawn_kernels.py",
-    ),
-    "baselines/search/mcts.py": ("tile_envs/tictactoe/positions.py",),
-    "tile_envs/sliding/compiled_engine.py": (
-        "tile_envs/base/compiled_engine.py",
-        "tile_envs/sliding/packed.py",
-        "tile_envs/sliding/engine.py",
-        "tile_envs/sliding/kernels.py",
-        "tile_envs/sliding/spawn_kernels.py",
-        "tile_envs/base/stream_kernels.py",
-    ),
-    "tile_envs/tictactoe/compiled_engine.py": (
-        "tile_envs/base/compiled_engine.py",
-        "tile_envs/base/stream_kernels.py",
-        "tile_envs/tictactoe/positions.py",
-    ),
-}
-"""The files with loops that Python calls, and the files whose code or numbers are part of them."""
+ROOT = Path(__file__).parent.parent
 
 PUSH = """
 import numpy as np
@@ -133,31 +81,16 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def test_no_loop_is_forgotten_here():
-    files = {
-        str(path.relative_to(ROOT))
-        for package in ("tile_envs", "baselines")
-        for path in (ROOT / package).rglob("*.py")
-        if "compiled_loop" in path.read_text(encoding="utf-8")
-    }
-    assert files - {"tile_envs/base/compiled.py"} == FROZEN.keys()
-
-
-def test_the_key_of_a_loop_stands_for_the_text_of_all_that_is_frozen_into_it(copied):
-    spec = importlib.util.spec_from_file_location(
-        "copied", copied / "tile_envs" / "base" / "compiled.py"
-    )
-    compiled = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(compiled)
-    for loop, frozen in FROZEN.items():
-        keys = {compiled.digest(copied / loop)}
-        for name in (loop, *frozen):
-            known = len(keys)
-            with (copied / name).open("a", encoding="utf-8") as file:
-                file.write("\n")
-            compiled.digest.cache_clear()
-            keys.add(compiled.digest(copied / loop))
-            assert len(keys) > known, (loop, name)
+def test_the_name_of_compiled_code_stands_for_all_files_of_a_users_package(tmp_path):
+    names = set()
+    for text in ("N = 1", "N = 2"):
+        for file in ("__init__", "inner/__init__", "inner/numbers"):
+            path = (tmp_path / "mine" / file).with_suffix(".py")
+            path.parent.mkdir(exist_ok=True, parents=True)
+            path.write_text(text)
+            digest.cache_clear()
+            names.add(digest(package_of(tmp_path / "mine" / "inner" / "loops.py")))
+    assert len(names) == 6
 
 
 def test_after_an_edit_of_the_tables_no_old_code_runs(copied):

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from baselines.ntuple import vectors
 from baselines.ntuple.network import Network, Weights
 from baselines.ntuple.vectors import add_up
-from tile_envs.base.compiled import compiled
+from tile_envs.base.compiled import Word, compiled
 from tile_envs.base.random_stream import Words
-from tile_envs.base.stream_kernels import Word
 from tile_envs.sliding.kernels import LOW_BLOCK, TWO_CELLS, GameTables, transposed
 from tile_envs.sliding.tables import CELL_BITS, CELL_MASK
 

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from baselines.ntuple.entries import Indices, Net, sum_up
 from baselines.ntuple.moves import best_move, room_for, value_of
 from baselines.ntuple.settings import SHORTEST_RESTART
-from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.compiled import NEXT, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
-from tile_envs.base.stream_kernels import NEXT, Word, mixed
-from tile_envs.sliding.kernels import ACTIONS_END, GameTables, Pushed
-from tile_envs.sliding.spawn_kernels import following
+from tile_envs.sliding.kernels import ACTIONS_END, GameTables, Pushed, following
 
 Played = tuple[NDArray[np.int64], NDArray[np.int64], int]
 """Scores `(n,)`, the indices of the largest tiles `(n,)`, and the number of moves of all games."""

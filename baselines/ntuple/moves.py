@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.ntuple.entries import Indices, Net, look_up, sum_up
-from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
-from tile_envs.base.stream_kernels import ONE, Word
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     GameTables,

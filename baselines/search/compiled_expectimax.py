@@ -15,21 +15,21 @@ from baselines.agents import Observations
 from baselines.ntuple.entries import Indices, Net
 from baselines.ntuple.moves import best_move, room_for, rows_after, value_of
 from baselines.ntuple.ntuple import NTuple
-from tile_envs.base.compiled import compiled_loop
+from tile_envs.base.compiled import ONE, Word, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
-from tile_envs.base.stream_kernels import ONE, Word, mixed
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     CELL,
     GameTables,
+    count,
     game_tables,
     placed,
+    possible_cells,
     pushed_to,
     rows_of,
     transposed,
 )
-from tile_envs.sliding.spawn_kernels import count, possible_cells
 from tile_envs.sliding.tables import LINE_BITS
 
 LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from baselines.ntuple.entries import Indices, Net
 from baselines.ntuple.moves import room_for, rows_after, value_of
 from baselines.ntuple.ntuple import NTuple
-from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
-from tile_envs.base.stream_kernels import ONE, Word
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import (
     ACTIONS_END,

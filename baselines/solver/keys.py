@@ -17,9 +17,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.compiled import Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
-from tile_envs.base.stream_kernels import Word
 from tile_envs.errors import UsageError
 from tile_envs.sliding.kernels import CELL, CELL_IN_LINE, GameTables, Lines, transposed
 from tile_envs.sliding.rules import Rules

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.solver.keys import found, key_of, lines_of
-from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
-from tile_envs.base.stream_kernels import ONE, Word
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     CELL,
@@ -20,10 +19,10 @@ from tile_envs.sliding.kernels import (
     Pushed,
     is_vertical,
     placed,
+    possible_cells,
     push,
     transposed,
 )
-from tile_envs.sliding.spawn_kernels import possible_cells
 
 Values = NDArray[np.float64]
 

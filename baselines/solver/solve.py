@@ -32,8 +32,8 @@ from baselines.solver.size import SILENT_SECONDS, check_size, described
 from baselines.solver.solution import FILE, Layers, Solution
 from baselines.solver.start import start_boards
 from tile_envs.base.checks import brief
+from tile_envs.base.compiled import Word
 from tile_envs.base.random_stream import Words
-from tile_envs.base.stream_kernels import Word
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame

@@ -10,19 +10,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
-from tile_envs.base.stream_kernels import HALF, NEXT, ONE, Word, mixed
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     CELL,
     CELL_IN_LINE,
     GameTables,
+    following,
     line_of,
     pushed_to,
     transposed,
 )
-from tile_envs.sliding.spawn_kernels import following
 
 
 class Table(NamedTuple):

@@ -2,11 +2,13 @@
 
 Importing this module imports numba, which takes a second; nothing else in the package imports it.
 A loop is compiled on its first call and kept on disk.
+
+In loops, random words and what is computed with them are `uint64`: numba would turn a mix with
+signed integers into floats, and it guards every signed index against being negative.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import sys
@@ -18,19 +20,28 @@ from threading import Timer
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core.event import Listener, install_listener
 
+from tile_envs.base import random_stream
+
 PATIENCE = 1.0
-"""Seconds of compiling before a person is told."""
+"""Seconds of compiling before a message says so."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Word = np.uint64
+
+ONE, HALF = Word(1), Word(32)
+NEXT = Word(random_stream.STRIDE)
+MIX_FACTORS = tuple(map(Word, random_stream.MIX_FACTORS))
+MIX_SHIFTS = tuple(map(Word, random_stream.MIX_SHIFTS))
 
 
 def compiled(function: Function) -> Function:
-    """Compile a step of a loop: it becomes part of its callers, and makes no arrays.
+    """Compile a step of a loop: it is inlined, and makes no arrays.
 
-    Without that, a call copies the tables' descriptions and counts references to them, which takes
-    longer than most steps.
+    Without inlining, a call copies the tables' descriptions and counts references to them, which
+    takes longer than most steps.
     """
     step: Any = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
     return cast(Function, step)
@@ -41,17 +52,25 @@ def compiled_loop(function: Function) -> Function:
 
     It lets other threads run.
     """
-    # Numba compares the file of a loop with what it has kept.  Code and numbers of other files are
-    # frozen into the loop, too, so it is kept under a name that stands for all of them.
+    # Numba compares only the file of a loop with what it has kept.  Code and numbers of other files
+    # are frozen into the loop, too, so it is kept under a name that stands for all of them.
     config: Any = numba.config
     usual = config.CACHE_DIR
-    source = Path(cast(str, sys.modules[function.__module__].__file__))
-    config.CACHE_DIR = str(Path(usual or _writable(source.parent)) / digest(source))
+    source = Path(cast(str, sys.modules[function.__module__].__file__)).absolute()
+    config.CACHE_DIR = str(Path(usual or _writable(source.parent)) / digest(package_of(source)))
     try:
         loop: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     finally:
         config.CACHE_DIR = usual
     return cast(Function, loop)
+
+
+@compiled
+def mixed(position: Word) -> Word:
+    """Return the random word of a stream position; see `tile_envs.base.random_stream.mix`."""
+    word = (position ^ position >> MIX_SHIFTS[0]) * MIX_FACTORS[0]
+    word = (word ^ word >> MIX_SHIFTS[1]) * MIX_FACTORS[1]
+    return word ^ word >> MIX_SHIFTS[2]
 
 
 @contextmanager
@@ -94,46 +113,15 @@ def _writable(folder: Path) -> Path:
 
 
 @cache
-def digest(source: Path) -> str:
-    """Return a name for the present text of a file and of all files that it imports from here."""
-    files = sorted(_imported(source, set()))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+def digest(package: Path) -> str:
+    """Return a name for the present text of a package, or of a file, and of `tile_envs`."""
+    files = {package, *package.rglob("*.py"), *package_of(Path(__file__)).rglob("*.py")}
+    texts = (file.read_bytes() for file in sorted(files) if file.is_file())
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:16]
 
 
-def _imported(source: Path, seen: set[Path]) -> set[Path]:
-    """Return a file and all files of its package, and of this one, that it imports."""
-    if source not in seen:
-        seen.add(source)
-        for file in _direct(source):
-            _imported(file, seen)
-    return seen
-
-
-@cache
-def _direct(source: Path) -> tuple[Path, ...]:
-    """Return the files that a file imports by itself."""
-    names = _import_names(ast.parse(source.read_bytes()))
-    return tuple(file for name in names for file in _files_of(name, source))
-
-
-def _import_names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def _files_of(name: str, source: Path) -> Iterator[Path]:
-    """Yield the file of a module, if it is one of this package or of the package of a file."""
-    here = Path(__file__).parent.parent
-    roots = {here.name: here.parent}
-    top = next((p for p in source.parents if not (p / "__init__.py").exists()), source.parent)
-    roots.setdefault(source.relative_to(top).parts[0], top)
-    first, *rest = name.split(".")
-    if first in roots:
-        path = roots[first].joinpath(first, *rest)
-        for file in (path.with_suffix(".py"), path / "__init__.py"):
-            if file.exists():
-                yield file
+def package_of(file: Path) -> Path:
+    """Return the outermost package that a file is in, or the file itself."""
+    while (file.parent / "__init__.py").exists():
+        file = file.parent
+    return file

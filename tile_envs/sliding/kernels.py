@@ -1,4 +1,4 @@
-"""Primitives for compiled loops over the lookup tables: slide, transpose, set a tile.
+"""Primitives for compiled loops over the lookup tables: slide, transpose, let a tile appear.
 
 A board is four packed lines a, b, c, d (see `tables`), its rows or its columns.
 
@@ -13,40 +13,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import brief
-from tile_envs.base.compiled import compiled
+from tile_envs.base.compiled import HALF, ONE, Word, compiled
 from tile_envs.base.random_stream import Words
-from tile_envs.base.stream_kernels import ONE, Word
 from tile_envs.errors import UsageError
 from tile_envs.sliding import spawn, tables
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed import checked_boards, pack
 from tile_envs.sliding.placer import ADVERSARY, NAMED
-from tile_envs.sliding.rules import LEFT, UP
-from tile_envs.sliding.tables import (
-    CELL_BITS,
-    CELL_MASK,
-    CELLS,
-    EMPTY_MASK,
-    EMPTY_SHIFT,
-    LARGEST_SHIFT,
-    LINE_MASK,
-    PATTERN_ACTION_WEIGHT,
-    PATTERN_WEIGHTS,
-    REWARD_MASK,
-    REWARD_SHIFT,
-)
+from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 
 Lines = tuple[Word, Word, Word, Word]
 
 ACTIONS_END = Word(LEFT + 1)
-CELL, TWO_CELLS = Word(CELL_BITS), Word(2 * CELL_BITS)
-LINE, EMPTY, REWARD = Word(LINE_MASK), Word(EMPTY_MASK), Word(REWARD_MASK)
-TO_EMPTY, TO_REWARD, TO_LARGEST = Word(EMPTY_SHIFT), Word(REWARD_SHIFT), Word(LARGEST_SHIFT)
+CELL, TWO_CELLS = Word(tables.CELL_BITS), Word(2 * tables.CELL_BITS)
+LINE, EMPTY = Word(tables.LINE_MASK), Word(tables.EMPTY_MASK)
+REWARD, TO_REWARD = Word(tables.REWARD_MASK), Word(tables.REWARD_SHIFT)
+TO_EMPTY, TO_LARGEST = Word(tables.EMPTY_SHIFT), Word(tables.LARGEST_SHIFT)
 LOW_BLOCK, EVEN_CELLS = Word(tables.LOW_BLOCK), Word(tables.EVEN_CELLS)
-PATTERN_ACTION = Word(PATTERN_ACTION_WEIGHT)
-_, PATTERN_SECOND, PATTERN_THIRD, PATTERN_FOURTH = map(Word, PATTERN_WEIGHTS)
-CELL_IN_LINE, ALL_CELLS = Word(CELL_MASK), Word(CELLS)
+PATTERN_ACTION = Word(tables.PATTERN_ACTION_WEIGHT)
+_, PATTERN_SECOND, PATTERN_THIRD, PATTERN_FOURTH = map(Word, tables.PATTERN_WEIGHTS)
+CELL_IN_LINE, ALL_CELLS = Word(tables.CELL_MASK), Word(tables.CELLS)
 LOW_HALF = Word(spawn.LOW_HALF)
+# Words, all of one type: numba would compile `gain` anew for each literal number.
+TO_UP, TO_RIGHT, TO_DOWN, TO_LEFT = map(Word, (UP, RIGHT, DOWN, LEFT))
 
 
 class GameTables(NamedTuple):
@@ -210,3 +199,136 @@ def placed(a: Word, b: Word, c: Word, d: Word, cell: Word, tile: Word) -> Lines:
     else:
         d |= bits
     return a, b, c, d
+
+
+@compiled
+def following(game: GameTables, action: Word, after: Pushed, word: Word) -> Lines:
+    """Return the rows of the state that follows a push, as the environments make it of a word."""
+    return both_following(game, game.adversarial, action, after, word)[0]
+
+
+@compiled
+def both_following(
+    game: GameTables, adversarial: bool | None, action: Word, after: Pushed, word: Word
+) -> tuple[Lines, Lines]:
+    """Return the rows and the columns of the state that follows a push; see `following`."""
+    # As an argument of its own, `adversarial` has numba leave out the branch that is never taken:
+    # `worst_cells` takes half a second to compile.
+    lines, tile = (after.a, after.b, after.c, after.d), drawn_tile(game, word)
+    vertical = is_vertical(action)
+    if adversarial is None:
+        k = (word >> HALF) * game.empty_count[after.pattern] >> HALF
+        cell = game.empty_cell[after.pattern * ALL_CELLS + k]
+        lines = placed(*lines, cell, tile)
+        turned = transposed(*lines)
+        return (turned, lines) if vertical else (lines, turned)
+    rows = transposed(*lines) if vertical else lines
+    cells = worst_cells(game, *rows, tile)
+    rows = placed(*rows, one_of(game, cells, word), tile)
+    return rows, transposed(*rows)
+
+
+@compiled
+def drawn_tile(game: GameTables, word: Word) -> Word:
+    """Return the index of the tile that a random word makes appear."""
+    which = 0
+    while (word & LOW_HALF) >= game.thresholds[which]:
+        which += 1
+    tile: Word = game.tiles[which]
+    return tile
+
+
+@compiled
+def one_of(game: GameTables, cells: Word, word: Word) -> Word:
+    """Choose one of a set of cells by a random word, and return it as `placed` takes it."""
+    k = (word >> HALF) * count(cells) >> HALF
+    for _ in range(k):
+        cells &= cells - ONE
+    row, column = divmod(count((cells & ~cells + ONE) - ONE), Word(game.columns))
+    return row << CELL | column * CELL
+
+
+@compiled
+def count(cells: Word) -> Word:
+    """Return the number of cells of a set."""
+    n = Word(0)
+    while cells:
+        cells &= cells - ONE
+        n += ONE
+    return n
+
+
+@compiled
+def possible_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word) -> Word:
+    """Return where a tile may appear on an afterstate, as `worst_cells` does."""
+    if game.adversarial is not None:
+        return worst_cells(game, a, b, c, d, tile)
+    return empty_cells(game, a, b, c, d)
+
+
+@compiled
+def empty_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
+    """Return the empty cells of a board, as `worst_cells` does."""
+    cells, bit = Word(0), ONE
+    for i in range(game.rows):
+        row = line_of(a, b, c, d, i)
+        for j in range(game.columns):
+            if not row >> Word(j) * CELL & CELL_IN_LINE:
+                cells |= bit
+            bit <<= ONE
+    return cells
+
+
+@compiled
+def worst_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word) -> Word:
+    """Return where the named adversary may place a tile; see `tile_envs.sliding.placer`.
+
+    Args:
+        game: The game, whatever its placer.
+        a: The first row of an afterstate.
+        b: The second.
+        c: The third.
+        d: The fourth.
+        tile: The index of the new tile.
+
+    Returns:
+        The cells that are worst for the player, as bits `1 << row * columns + column`; 0 if no cell
+        is empty.
+    """
+    e, f, g, h = transposed(a, b, c, d)
+    up = down = right = left = Word(0)
+    for i in range(game.rows):
+        line = line_of(a, b, c, d, i)
+        right += gain(game, TO_RIGHT, line)
+        left += gain(game, TO_LEFT, line)
+    for i in range(game.columns):
+        line = line_of(e, f, g, h, i)
+        up += gain(game, TO_UP, line)
+        down += gain(game, TO_DOWN, line)
+    worst, lowest, bit = Word(0), ~Word(0), ONE
+    for i in range(game.rows):
+        row = line_of(a, b, c, d, i)
+        other_right, other_left = right - gain(game, TO_RIGHT, row), left - gain(game, TO_LEFT, row)
+        for j in range(game.columns):
+            shift = Word(j) * CELL
+            if not row >> shift & CELL_IN_LINE:
+                column = line_of(e, f, g, h, j)
+                in_row, in_column = row | tile << shift, column | tile << Word(i) * CELL
+                to_up = up - gain(game, TO_UP, column) + gain(game, TO_UP, in_column)
+                to_down = down - gain(game, TO_DOWN, column) + gain(game, TO_DOWN, in_column)
+                to_right = other_right + gain(game, TO_RIGHT, in_row)
+                to_left = other_left + gain(game, TO_LEFT, in_row)
+                value = max(max(to_up, to_down), max(to_right, to_left))
+                if value < lowest:
+                    worst, lowest = Word(0), value
+                if value == lowest:
+                    worst |= bit
+            bit <<= ONE
+    return worst
+
+
+@compiled
+def gain(game: GameTables, action: Word, line: Word) -> Word:
+    """Return what a line adds to the value of a push: its reward and the cells it leaves empty."""
+    pushed: Word = game.pushed[game.offsets[action] + line]
+    return (pushed >> TO_EMPTY & EMPTY) + (pushed >> TO_REWARD & REWARD)

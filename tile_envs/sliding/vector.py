@@ -14,9 +14,9 @@ from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
 from tile_envs.extras import extra
 from tile_envs.sliding import packed as batch
-from tile_envs.sliding.engine import SlidingEngine, SlidingPositions
 from tile_envs.sliding.env import SlidingEnv
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.numpy_engine import SlidingEngine, SlidingPositions
 from tile_envs.sliding.placer import RANDOM, Placer
 from tile_envs.sliding.rules import Rules
 
@@ -67,7 +67,7 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
         if name == NUMPY or not isinstance(self.game.placer, str):
             return SlidingEngine(self.game, terms)
         with extra("fast"):
-            from tile_envs.sliding.compiled_engine import CompiledSlidingEngine
+            from tile_envs.sliding.numba_engine import CompiledSlidingEngine
         return CompiledSlidingEngine(self.game, terms)
 
     def _checked_positions(self, values: Mapping[str, Any], n: int) -> SlidingPositions:

@@ -12,9 +12,9 @@ from tile_envs.agents import Agent
 from tile_envs.base.engine import NUMPY, Terms
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.extras import extra
-from tile_envs.tictactoe.engine import MarksPositions, TicTacToeEngine
 from tile_envs.tictactoe.env import TicTacToeEnv
 from tile_envs.tictactoe.game import TicTacToe
+from tile_envs.tictactoe.numpy_engine import MarksPositions, TicTacToeEngine
 from tile_envs.tictactoe.positions import checked_codes, checked_turns, solve
 
 
@@ -56,7 +56,7 @@ class TicTacToeVectorEnv(GameVectorEnv[MarksPositions, TicTacToe]):
         if name == NUMPY or not isinstance(self.game.opponent, str):
             return TicTacToeEngine(self.game, terms)
         with extra("fast"):
-            from tile_envs.tictactoe.compiled_engine import CompiledTicTacToeEngine
+            from tile_envs.tictactoe.numba_engine import CompiledTicTacToeEngine
         return CompiledTicTacToeEngine(self.game, terms)
 
     def _checked_positions(self, values: Mapping[str, Any], n: int) -> MarksPositions:

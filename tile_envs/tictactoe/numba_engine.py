@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.compiled import HALF, NEXT, Word, compiled, compiled_loop, mixed
 from tile_envs.base.compiled_engine import (
     Common,
     CompiledEngine,
@@ -19,9 +19,8 @@ from tile_envs.base.compiled_engine import (
 )
 from tile_envs.base.engine import Bools, Outcome
 from tile_envs.base.random_stream import Words
-from tile_envs.base.stream_kernels import HALF, NEXT, Word, mixed
-from tile_envs.tictactoe.engine import MarksPositions, TicTacToeEngine
 from tile_envs.tictactoe.game import PLAYED
+from tile_envs.tictactoe.numpy_engine import MarksPositions, TicTacToeEngine
 from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, POWERS, SET_SIZE, SIDE, O, X
 
 SIDE_X, SIDE_O, SIDE_RANDOM, SIDE_BOTH = range(len(PLAYED))

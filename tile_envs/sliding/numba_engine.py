@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.compiled_engine import (
     Common,
     CompiledEngine,
@@ -19,20 +19,22 @@ from tile_envs.base.compiled_engine import (
 )
 from tile_envs.base.engine import Bools, Outcome
 from tile_envs.base.random_stream import Words
-from tile_envs.base.stream_kernels import HALF, NEXT, ONE, Word, mixed
-from tile_envs.sliding.engine import KTH_LEGAL, N_LEGAL, SlidingEngine, SlidingPositions
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     GameTables,
     Lines,
+    both_following,
+    drawn_tile,
+    empty_cells,
     game_tables,
     is_vertical,
+    one_of,
     placed,
     push,
     transposed,
 )
+from tile_envs.sliding.numpy_engine import KTH_LEGAL, N_LEGAL, SlidingEngine, SlidingPositions
 from tile_envs.sliding.rules import MAX_SIDE
-from tile_envs.sliding.spawn_kernels import both_following, drawn_tile, empty_cells, one_of
 
 NONE = Word(0)
 BYTE, TWO_BYTES = Word(8), Word(16)
@@ -156,7 +158,7 @@ def play(
     position = common.streams[i] + NEXT
     common.streams[i] = position
     word = mixed(position)
-    rows, columns = both_following(game, action, after, word)
+    rows, columns = both_following(game, game.adversarial, action, after, word)
     settle(looks, state, i, rows, columns)
     state.largest[i] = max(after.largest, drawn_tile(game, word))
     state.scores[i] += np.int64(after.reward)
