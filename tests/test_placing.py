@@ -11,7 +11,7 @@ from baselines.evaluation.rows import read_rows
 from baselines.evaluation.sampled import evaluate
 from baselines.ntuple.ntuple import NTuple
 from baselines.ntuple.settings import NTupleSettings
-from baselines.search.placing import BatchedPlacing, ValuePlacer
+from baselines.search.placing import ValuePlacer
 from baselines.solver.optimal import OptimalAgent
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
@@ -77,23 +77,12 @@ def cell_values(agent, game, after, tile, depth):
 def test_the_worst_cell_is_that_of_the_definition(game, network, depth):
     agent = trained(game, network)
     boards, tiles = afterstates(game, 12)
-    compiled = ValuePlacer(agent, game, depth).place(boards, tiles)
-    batched = BatchedPlacing(agent, game, depth)
-    assert np.array_equal(batched(boards, tiles), compiled)
-    values = batched.values(boards, tiles, depth)
-    for board, tile, cell, row in list(zip(boards, tiles, compiled, values, strict=True))[:8]:
-        known = cell_values(agent, game, board, tile, depth)
-        assert {c: v for c, v in enumerate(row) if v < np.inf} == pytest.approx(known)
-        assert cell == min(known, key=lambda c: (known[c], c))
-
-
-@pytest.mark.parametrize(("game", "network"), GAMES, ids=lambda value: str(value))
-def test_pruning_changes_no_choice(game, network):
-    agent = trained(game, network)
-    boards, tiles = afterstates(game, 4, seed=3)
-    for depth in (2, 3):
-        placer, plain = ValuePlacer(agent, game, depth), BatchedPlacing(agent, game, depth)
-        assert np.array_equal(placer.place(boards, tiles), plain(boards, tiles))
+    placer = ValuePlacer(agent, game, depth)
+    cells, values = placer.place(boards, tiles), placer.cell_values(boards, tiles, depth)
+    for board, tile, cell, row in list(zip(boards, tiles, cells, values, strict=True))[:8]:
+        expected = cell_values(agent, game, board, tile, depth)
+        assert {c: v for c, v in enumerate(row) if v < np.inf} == pytest.approx(expected)
+        assert cell == min(expected, key=lambda c: (expected[c], c))
 
 
 class Reward(ValueAgent):
@@ -114,7 +103,7 @@ def test_a_strictly_worse_cell_is_preferred():
     game = SlidingGame(RULES_2048, (2, 3))
     board, tiles = np.array([[[2, 0, 2], [0, 0, 0]]], np.uint8), np.array([1])
     assert ValuePlacer(Reward(game), game).place(board, tiles) == 1
-    values = BatchedPlacing(Reward(game), game, 1).values(board, tiles, 1)
+    values = ValuePlacer(Reward(game), game).cell_values(board, tiles, 1)
     assert values.tolist() == [[np.inf, 0, np.inf, 8, 8, 8]]
 
 
@@ -128,8 +117,7 @@ def test_it_is_worse_for_the_player_than_chance():
 def test_vector_environments_play_against_it():
     game, network = GAMES[0]
     placer = ValuePlacer(trained(game, network), game)
-    options = {"placer": placer}
-    row = evaluate(RandomAgent(game), "Tiles2048-v0", options, episodes=20)
+    row = evaluate(RandomAgent(game), "Tiles2048-v0", {"placer": placer}, episodes=20)
     free = evaluate(RandomAgent(game), "Tiles2048-v0", episodes=20)
     assert row["mean"] < free["mean"]
 

@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple
-from baselines.search.compiled_placing import CompiledPlacing
 from tile_envs.base.checks import checked_count
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -30,7 +28,7 @@ Tiles = NDArray[np.int64]
 Values = NDArray[np.float64]
 
 BATCH = 1 << 16
-"""States that an agent is asked for at once, about."""
+"""States that an agent is asked for at once."""
 
 
 class ValuePlacer:
@@ -40,10 +38,9 @@ class ValuePlacer:
         envs = gym.make_vec("Tiles2048-v0", 64, placer=placer)
 
     Args:
-        agent: The agent whose values are minimised.  For an n-tuple network the search is compiled,
-            and pruned.
+        agent: The agent whose values are minimised.
         game: The game; its own placer does not matter.
-        depth: The number of the player's moves that are looked at, at least 1.
+        depth: The search depth p, in moves of the player, at least 1.
         name: What it is called in results.
 
     Raises:
@@ -59,47 +56,39 @@ class ValuePlacer:
                 f"a placer minimises the values of an agent, and {type(agent).__name__} has no "
                 "action_values."
             )
-        checked_count(depth, "depth")
+        if isinstance(agent, NTuple):
+            agent.check_plays(game)
+        self._agent, self._game, self._depth = agent, game, checked_count(depth, "depth")
         self._name = f"{name or type(agent).__name__} {depth}-ply"
-        kind = CompiledPlacing if isinstance(agent, NTuple) else BatchedPlacing
-        self._search = kind(agent, game, depth)
 
     def __str__(self) -> str:
         return self._name
 
     def place(self, boards: Boards, tiles: Tiles) -> Tiles:
         """Return the cells of tiles `(n,)` on afterstates; see `tile_envs.sliding.placer`."""
-        return self._search(boards, tiles)
-
-
-class BatchedPlacing:
-    """Searches all boards together: the agent is asked for many values at once.
-
-    Args:
-        agent: The agent whose values are minimised.
-        game: The game.
-        depth: The number of the player's moves that are looked at.
-    """
-
-    def __init__(self, agent: ValueAgent, game: SlidingGame, depth: int) -> None:
-        self._agent, self._game, self._depth = agent, game, depth
-
-    def __call__(self, boards: Boards, tiles: Tiles) -> Tiles:
-        """Return the worst cells `(n,)` for tiles `(n,)` on afterstates `(n, R, C)`."""
-        cells: Tiles = self.values(boards, tiles, self._depth).argmin(axis=1)
+        cells: Tiles = self.cell_values(boards, tiles, self._depth).argmin(axis=1)
         return cells
 
-    def values(self, boards: Boards, tiles: Tiles, depth: int) -> Values:
-        """Return W of the states with a tile on each cell, `(n, R * C)`; infinity if occupied."""
+    def cell_values(self, boards: Boards, tiles: Tiles, depth: int) -> Values:
+        """Return W(s, depth) of the states with a tile on each cell of afterstates.
+
+        Args:
+            boards: Afterstates, `(n, R, C)`.
+            tiles: The tile that is placed on each, `(n,)`.
+            depth: The search depth.
+
+        Returns:
+            `(n, R * C)`; infinity for occupied cells.
+        """
         flat = boards.reshape(len(boards), -1)
         values = np.full(flat.shape, np.inf)
         parents, cells = np.nonzero(flat == 0)
         states = flat[parents]
         states[np.arange(len(parents)), cells] = tiles[parents]
-        shaped = states.reshape(-1, *self._game.shape)
-        parts = range(0, len(shaped), BATCH)
-        found = [self._state_values(shaped[i : i + BATCH], depth) for i in parts]
-        values[parents, cells] = np.concatenate(found) if found else ()
+        states = states.reshape(-1, *self._game.shape)
+        for begin in range(0, len(states), BATCH):
+            part = slice(begin, begin + BATCH)
+            values[parents[part], cells[part]] = self._state_values(states[part], depth)
         return values
 
     def _state_values(self, states: Boards, depth: int) -> Values:
@@ -110,15 +99,10 @@ class BatchedPlacing:
             after, rewards, masks = self._game.afterstates(states)
             legal = masks > 0
             values = np.where(legal, rewards, -np.inf)
-            values[legal] += self._expected(after[legal], depth - 1)
+            distribution = self._game.distribution
+            for tile, chance in zip(distribution.tiles, distribution.probabilities, strict=True):
+                tiles = np.full(legal.sum(), tile)
+                worst = self.cell_values(after[legal], tiles, depth - 1).min(axis=1)
+                values[legal] += chance * worst
         best: Values = values.max(axis=1)
         return np.where(best > -np.inf, best, 0.0)
-
-    def _expected(self, after: Boards, depth: int) -> Values:
-        """Return the values of afterstates: the mean over tiles of their worst cells, `(n,)`."""
-        known = self._game.distribution
-        total = np.zeros(len(after))
-        for tile, probability in zip(known.tiles, known.probabilities, strict=True):
-            tiles = np.full(len(after), tile)
-            total += probability * self.values(after, tiles, depth).min(axis=1)
-        return total
