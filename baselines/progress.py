@@ -1,86 +1,148 @@
-"""The line under which a run learns: what it does, and the time that is left."""
+"""Progress on standard error: a bar in a terminal; in a file or a pipe a line now and then."""
 
 from __future__ import annotations
 
 import math
+import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from baselines.line import Line, duration, time_left
-from baselines.training.learner import Metrics
-from baselines.training.run_folder import Budget
-from tile_envs.words import counted, figure
+from tile_envs.words import figure
 
-LEARNING, STARTING, OVER = "learning", "starting (compiling on first use)", "stopped"
+if TYPE_CHECKING:
+    from rich.table import Table
+
+LINE_SECONDS = 10.0
+"""The least time between two lines where standard error is no terminal."""
+BAR_WIDTH = 20
 
 
-class Progress(Line):
-    """The line under which a run learns.
+class Progress:
+    """Shows how far some work is, as long as a `with` block lasts.
 
     Args:
-        name: The name of the run.
-        budget: Its budget.
-        games: The games that it has learned from.
-        seconds: The seconds that it has learned.
+        name: The work.
+        total: How much it is, in any unit; None if that is unknown.
+        done: How much of it was done before.
+        shown: Whether to show it; if not given, `enabled` says so.
+
+    Attributes:
+        shown: Whether it is shown.
+        phase: What is being done, if the work has phases.
+        seconds: The seconds spent in each phase.
     """
 
-    def __init__(self, name: str, budget: Budget, games: int, seconds: float) -> None:
-        super().__init__(leave=True)
-        self._name, self._budget = name, budget
-        self._games, self._seconds = games, seconds
-        self._metrics: Metrics = {}
-        self._phase, self._began = STARTING, time.monotonic()
-        self._spent: dict[str, float] = {}
+    enabled: ClassVar[bool] = False
+    """Whether progress is shown by default: commands set it.  While one is shown, others inside it
+    are not."""
 
-    def _end(self) -> None:
-        self._phase = OVER
+    def __init__(
+        self, name: str, total: float | None = None, done: float = 0.0, shown: bool | None = None
+    ) -> None:
+        self._name, self._total, self._begin, self._done = name, total, done, done
+        self.shown = Progress.enabled if shown is None else shown
+        self._text = self.phase = ""
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self._began = self._printed = time.monotonic()
+        self._display: Any = None
 
-    def learned(self, games: int, seconds: float) -> None:
-        """Tell how much has been learned by now."""
-        self._games, self._seconds = games, seconds
-        self._phase, self._began = LEARNING, time.monotonic()
+    def __enter__(self) -> Progress:
+        self._enabled_before, Progress.enabled = Progress.enabled, False
+        self._began = self._printed = time.monotonic()
+        if self.shown and sys.stderr.isatty():
+            from rich.console import Console  # late: only terminals need it
+            from rich.live import Live
 
-    def show(self, metrics: Metrics) -> None:
-        """Show other metrics."""
-        self._metrics = metrics
-        self.draw()
+            self._display = Live(
+                console=Console(stderr=True),
+                get_renderable=self._bar,
+                redirect_stdout=sys.stdout.isatty(),
+                transient=True,
+            )
+            self._display.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        Progress.enabled = self._enabled_before
+        if self._display is not None:
+            self._display.stop()
+
+    def update(self, done: float, text: str | None = None) -> None:
+        """Note how much is done by now.
+
+        Args:
+            done: How much.
+            text: What else to show; as before if not given.
+        """
+        self._done = done
+        self._text = self._text if text is None else text
+        if self.shown and time.monotonic() - self._printed >= LINE_SECONDS:
+            self._print()
+
+    def say(self, text: str) -> None:
+        """Show a text at once."""
+        self._text = text
+        if self.shown:
+            self._print()
 
     @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Show that the body of `with` does something else than learning, and count its time."""
-        before, self._phase, began = self._phase, name, time.monotonic()
-        self.draw()
+    def timed(self, phase: str) -> Iterator[None]:
+        """Show that the body of `with` is a phase of the work, and count its seconds."""
+        before, self.phase = self.phase, phase
+        began = time.monotonic()
         try:
             yield
         finally:
-            now = time.monotonic()
-            self._spent[name] = self._spent.get(name, 0.0) + now - began
-            self._phase, self._began = before, now
+            self.phase = before
+            self.seconds[phase] += time.monotonic() - began
 
-    def beside(self) -> str:
-        """Return what took time beside learning, in one line; nothing if it was not much."""
-        spent = [f"{name} {duration(s)}" for name, s in self._spent.items() if s >= 1]
-        return f"learned {duration(self._seconds)}; besides: {', '.join(spent)}" if spent else ""
+    def _print(self) -> None:
+        if self._display is None:
+            self._printed = time.monotonic()
+            print(f"{self._name}: {self._words()}", file=sys.stderr, flush=True)
 
-    def _parts(self) -> list[str]:
-        seconds = self._seconds
-        if self._phase in (LEARNING, STARTING):
-            seconds += time.monotonic() - self._began
-        share = self._budget.share(self._games, seconds)
-        minutes = self._budget.minutes
-        plural = "s" * (minutes != 1)
-        whole = f"{minutes:g} minute{plural}" if minutes else counted(self._budget.games, "game")
-        parts = [f"{self._name}: {min(share, 1.0):.0%} of {whole}", self._phase]
-        if share < 1 and self._games:
-            parts += time_left(seconds, share)
-        return [*parts, counted(self._games, "game"), *in_text(self._metrics)]
+    def _bar(self) -> Table:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+
+        pulse = self._total is None
+        row = Table.grid(padding=(0, 1))
+        row.add_column(no_wrap=True)
+        row.add_column()
+        row.add_column(no_wrap=True)
+        row.add_row(
+            self._name,
+            ProgressBar(self._total, self._done, width=BAR_WIDTH, pulse=pulse),
+            self._words(),
+        )
+        return row
+
+    def _words(self) -> str:
+        words = [self.phase, self._text]
+        if self._total:
+            words.insert(0, f"{min(self._done / self._total, 1):.0%}")
+            share = (self._done - self._begin) / (self._total - self._begin or 1)
+            if 0 < share < 1:
+                seconds = (time.monotonic() - self._began) * (1 - share) / share
+                words.insert(1, f"about {duration(seconds)} left")
+        return ", ".join(filter(None, words))
 
 
-def in_text(metrics: Metrics) -> list[str]:
-    """Return metrics in words, without those that are 0 or unknown."""
-    return [
-        f"{name} {figure(value)}"
-        for name, value in metrics.items()
-        if value and math.isfinite(value)
-    ]
+def duration(seconds: float) -> str:
+    """Return a time in minutes and seconds.
+
+    >>> duration(62.3), duration(3 * 3600 + 60)
+    ('1:02', '3:01:00')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def in_words(values: dict[str, float]) -> str:
+    """Return values by name as text, without those that are 0 or unknown."""
+    known = {name: value for name, value in values.items() if value and math.isfinite(value)}
+    return ", ".join(f"{name} {figure(value)}" for name, value in known.items())

@@ -83,10 +83,10 @@ def _make(jobs: Sequence[Job], results: Path, runs: Path, executor: Executor) ->
             line.done(job)
             if error:  # its rows have no version, and are made again
                 failures.append(f"{job}: {error}")
-                line.say(f"{job}: failed, {error}")
+                print(f"{job}: failed, {error}")
             else:
                 rows = [row | {VERSION: versions[key_of(table, row)]} for row in rows]
-                line.say("\n".join(_said(job, rows)))
+                print("\n".join(_said(job, rows)))
             add(results, table, rows)
     return failures
 

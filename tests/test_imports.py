@@ -116,7 +116,7 @@ def test_the_evaluation_knows_no_agents():
     assert sorted(ours) == [
         "baselines.checks",
         "baselines.evaluation.rows",
-        "baselines.playing",
+        "baselines.progress",
         "baselines.seeds",
     ]
 

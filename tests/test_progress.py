@@ -1,104 +1,95 @@
-"""The line of progress tells the truth, and no half of a word."""
+"""Progress: lines in a file, a bar in a terminal, nothing unless asked for."""
 
 import math
+import os
+import pty
 import re
-import time
+import subprocess
+import sys
 
-import numpy as np
 import pytest
 
-from baselines.line import fitting
-from baselines.playing import Playing
-from baselines.progress import Progress, in_text
-from baselines.training.run_folder import Budget
+from baselines.agents import RandomAgent
+from baselines.evaluation.sampled import evaluate
+from baselines.progress import Progress, in_words
+from baselines.task import Task
 
 
-@pytest.fixture(autouse=True)
-def _wide(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-
-
-def lines(text):
-    return [line.strip() for line in re.split(r"[\r\n]", text) if line.strip()]
-
-
-def test_a_budget_in_minutes_is_shown_in_per_cent_with_the_time_left(capsys):
-    with Progress("n", Budget(1000, minutes=10), games=100, seconds=150) as progress:
-        progress.learned(200, 300)
-        progress.show({"mean": 38390.4, "loss": math.nan, "rare": 0.0, "share": 0.7213})
-    line = "n: 50% of 10 minutes, learning, 5:00 left, 200 games, mean 38,390, share 0.721"
-    shown = lines(capsys.readouterr().err)
-    assert line in shown
-    assert shown[-1] == line.replace("learning", "stopped")
-
-
-def test_a_budget_in_games_is_shown_in_games(capsys):
-    with Progress("n", Budget(1000), games=0, seconds=0) as progress:
-        progress.learned(250, 10)
-        progress.show({})
-    assert "n: 25% of 1,000 games, learning, 0:30 left, 250 games" in capsys.readouterr().err
-
-
-def test_the_line_is_drawn_again_while_nothing_is_told(capsys, monkeypatch):
-    monkeypatch.setattr("baselines.line.REFRESH_SECONDS", 0.05)
-    with Progress("n", Budget(1000, minutes=0.05), games=0, seconds=0):
-        time.sleep(0.5)
-    starting = re.findall(r"n: (\d+)% of 0.05 minutes, starting", capsys.readouterr().err)
-    shares = [int(share) for share in starting]
-    assert len(shares) >= 5
-    assert shares == sorted(shares)
-    assert 10 <= shares[-1] < 100
-
-
-def test_the_first_iteration_says_what_it_does(capsys):
-    with Progress("n", Budget(10), games=0, seconds=0) as progress:
-        progress.show({})
-    assert "starting (compiling on first use)" in capsys.readouterr().err
-
-
-def test_tests_and_saving_are_shown_and_counted_apart(capsys, monkeypatch):
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that is told the time."""
     now = [100.0]
     monkeypatch.setattr("baselines.progress.time.monotonic", lambda: now[0])
-    with Progress("n", Budget(10), games=5, seconds=30) as progress:
-        progress.learned(5, 62)
-        assert progress.beside() == ""
-        with progress.phase("tests"):
-            now[0] += 70
-        with progress.phase("saving"):
-            now[0] += 5
-        with progress.phase("tests"):
-            now[0] += 1
-        assert progress.beside() == "learned 1:02; besides: tests 1:11, saving 0:05"
-    assert "tests" in capsys.readouterr().err
+    return now
 
 
-def test_the_time_that_games_take_is_told_once_some_have_ended(monkeypatch, capsys):
-    now = [0.0]
-    monkeypatch.setattr("baselines.playing.time.monotonic", lambda: now[0])
-    lengths = np.random.default_rng(0).rayleigh(1000, 400)  # all are played side by side
-    last = ""
-    with Playing("n", 400) as line:
-        for moves in range(1, 1500):
-            now[0] += 0.1
-            lasted = np.minimum(lengths, moves)
-            ended = int((lengths < moves).sum())
-            line.played(ended, int(lasted.sum()), float(lasted @ lasted))
-            if ended in (9, 10) and f"{ended} of" not in last:
-                line.draw()
-                last = capsys.readouterr().err
-                assert f"n: {ended} of 400 games, " in last
-                assert ("left" in last) == (ended == 10)
-                if ended == 10:  # so early that few are known to be short
-                    minutes, seconds = map(int, re.findall(r"about (\d):(\d\d) left", last)[-1])
-                    left = (lengths.sum() - lasted.sum()) / 400 * 0.1
-                    assert 0.7 * left < 60 * minutes + seconds < 1.4 * left
-    assert "10 of" in last
+def test_in_a_file_it_is_a_line_now_and_then(clock, capsys):
+    with Progress("n", 10, done=2, shown=True) as progress, progress.timed("training"):
+        for done in (3, 4, 5, 6):
+            clock[0] += 6
+            progress.update(done, f"mean {done}")
+        progress.say("stopping")
+    assert capsys.readouterr().err.splitlines() == [
+        "n: 40%, about 0:36 left, training, mean 4",
+        "n: 60%, about 0:24 left, training, mean 6",
+        "n: 60%, about 0:24 left, training, stopping",
+    ]
 
 
-@pytest.mark.parametrize("width", range(20, 100, 7))
-def test_no_part_is_cut(width):
-    parts = ["runs/2048: 10%", "learning", "0:30 left", *in_text({"mean": 1234.5, "loss": 1e-7})]
-    line = fitting(parts, width)
-    assert line.split(", ")[0] == parts[0]
-    assert parts[: line.count(", ") + 1] == fitting(parts, 1000).split(", ")[: line.count(", ") + 1]
-    assert len(line) <= max(width, len(parts[0]))
+def test_work_of_unknown_size_shows_what_is_done(clock, capsys):
+    with Progress("n", shown=True) as progress:
+        clock[0] += 60
+        progress.update(5, "5 boards")
+    assert capsys.readouterr().err == "n: 5 boards\n"
+
+
+def test_the_seconds_of_phases_are_counted_apart(clock):
+    with Progress("n") as progress, progress.timed("training"):
+        with progress.timed("tests"):
+            clock[0] += 70
+        assert progress.phase == "training"
+        with progress.timed("tests"):
+            clock[0] += 1
+    assert progress.seconds == {"tests": 71, "training": 71}
+
+
+def test_python_shows_none_unless_asked(capsys, monkeypatch):
+    monkeypatch.setattr("baselines.progress.LINE_SECONDS", 0)
+    agent = RandomAgent(Task.of("Tiles2048-v0").game)
+    evaluate(agent, "Tiles2048-v0", episodes=3)
+    assert capsys.readouterr().err == ""
+    evaluate(agent, "Tiles2048-v0", episodes=3, progress=True)
+    line = r"RandomAgent on Tiles2048-v0: \d+%, about \d:\d\d left, \d of 3 games, \d+ moves"
+    assert re.search(line, capsys.readouterr().err)
+
+
+def test_what_is_inside_another_is_not_shown(capsys, monkeypatch):
+    monkeypatch.setattr("baselines.progress.LINE_SECONDS", 0)
+    with Progress("outer", shown=True), Progress("inner") as inner:
+        inner.update(1, "lost")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals")
+def test_in_a_terminal_it_is_a_bar_under_what_is_printed():
+    script = (
+        "from baselines.progress import Progress\n"
+        "with Progress('n', 4, shown=True) as progress:\n"
+        "    progress.update(2, 'two')\n"
+        "    print('printed')\n"
+    )
+    ours, theirs = pty.openpty()
+    typed = [sys.executable, "-c", script]
+    env = os.environ | {"COLUMNS": "80", "TERM": "xterm"}
+    subprocess.run(typed, check=True, stdout=theirs, stderr=theirs, env=env)
+    os.close(theirs)
+    shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert "printed" in shown
+    assert "━" in shown
+    assert "50%" in shown
+    assert "two" in shown
+
+
+def test_metrics_without_a_value_are_left_out():
+    assert in_words({"mean": 38390.4, "loss": math.nan, "rare": 0.0}) == "mean 38,390"

@@ -17,6 +17,7 @@ from baselines.commands.record import record
 from baselines.commands.solve import solve
 from baselines.commands.train import command, train
 from baselines.commands.watch import watch
+from baselines.progress import Progress
 from baselines.registry import AGENTS
 from tile_envs.errors import UsageError
 from tile_envs.modules import import_named
@@ -43,6 +44,7 @@ def run_typed() -> None:
     Raises:
         ValueError: If something in it is unusable; so do the commands.
     """
+    Progress.enabled = True
     _import_named_modules()
     if sys.argv[1:2] == ["train"] and sys.argv[2:3] and not sys.argv[2].startswith("-"):
         command(sys.argv[2], sys.argv[3:])

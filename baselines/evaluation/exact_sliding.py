@@ -12,14 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from baselines.evaluation.policy import Policy, probabilities_of
+from baselines.progress import Progress
 from baselines.solver.keys import tile_ages
-from baselines.solver.size import SILENT_SECONDS, check_size
+from baselines.solver.size import check_size
 from baselines.solver.start import Boards, Mass, merged, start_boards
 from tile_envs.agents import Agent
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.words import counted
 
 BATCH = 1 << 15
 """Boards that an agent is asked for at once."""
@@ -63,11 +64,13 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
 
     score, moves, ended = 0.0, 0.0, np.zeros(game.n_values)
     add(*start_boards(game))
-    with tqdm(desc=f"games on {game}", unit=" boards", delay=SILENT_SECONDS, leave=False) as bar:
+    done = 0
+    with Progress(f"{type(agent).__name__} on {game}") as progress:
         while waiting:
             parts = waiting.pop(min(waiting))
             boards, mass = merged(*map(np.concatenate, zip(*parts, strict=True)))
-            bar.update(len(boards))
+            done += len(boards)
+            progress.update(done, counted(done, "board"))
             after, rewards, masks = game.afterstates(boards)
             going_on = masks.any(axis=1)
             largest = boards[~going_on].max(axis=(1, 2), initial=0)

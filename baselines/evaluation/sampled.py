@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 import tile_envs  # noqa: F401 # registers the games
 from baselines.checks import check_batch
 from baselines.evaluation.rows import Row, histogram
-from baselines.playing import Playing
+from baselines.progress import Progress
 from baselines.seeds import Use, game_seeds
 from tile_envs.agents import Agent, ask
 from tile_envs.base.checks import checked_actions, checked_count
 from tile_envs.extras import extra
+from tile_envs.words import counted
 
 N_ENVS = 512
 """Games that are played side by side."""
@@ -34,9 +35,6 @@ QUANTILES = tuple(step / 20 for step in range(21))
 """The shares of games that a row has a score for, from the lowest to the highest."""
 RESAMPLES = 2000
 """Bootstrap resamples of an interval."""
-
-
-Told = Callable[[int, int, float], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +89,9 @@ def evaluate(
     *,
     name: str | None = None,
     bins: int | None = None,
+    progress: bool = False,
 ) -> Row:
-    """Let an agent play a fixed list of games under a line of progress, and return one row.
+    """Let an agent play a fixed list of games, and return one row of results.
 
         row = evaluate(load("runs/2048"), "Tiles2048-v0")
 
@@ -105,6 +104,7 @@ def evaluate(
         seed: The seed of the list of games; two seeds share no game.
         name: The agent's name in the row; the name of its class if not given.
         bins: If given, games are also counted by score, in bins of this width.
+        progress: Whether to show progress on standard error.
 
     Returns:
         The row; see `summary`.
@@ -116,9 +116,9 @@ def evaluate(
     """
     name = name or type(agent).__name__
     _check_episodes(episodes)  # before there is a bar
-    with Playing(f"{name} on {env}", episodes) as line:
+    with Progress(f"{name} on {env}", episodes, shown=progress or None) as shown:
         try:
-            record = play(agent, env, env_kwargs, episodes, seed, progress=line.played)
+            record = play(agent, env, env_kwargs, episodes, seed, progress=shown)
         except Stopped as stopped:
             stopped.row = summary(stopped.record, f"{name}, stopped", env, env_kwargs or {}, seed)
             raise
@@ -139,7 +139,7 @@ def play(
     episodes: int = 1000,
     seed: int = 0,
     deterministic: bool = True,
-    progress: Told = lambda ended, moves, squares: None,
+    progress: Progress | None = None,
     use: Use = "evaluation",
 ) -> Record:
     """Let an agent play a fixed list of games.
@@ -151,7 +151,7 @@ def play(
         episodes: The number of games.
         seed: The seed of the list of games.
         deterministic: Passed on to `predict`.
-        progress: Told after each step how far the games are; see `Playing.played`.
+        progress: Where progress is shown.
         use: What the games are for; two uses share no game.
 
     Raises:
@@ -171,7 +171,6 @@ def play(
     state, starts = None, np.ones(n, np.bool_)
     moves, illegal, began = 0, 0, time.perf_counter()
     has_ended = np.zeros(episodes + 1, np.bool_)
-    lengths, squares, over = np.zeros(n), 0.0, 0  # of games that are on; of others; how many
 
     def record(n: int) -> Record:
         seconds = time.perf_counter() - began
@@ -190,7 +189,6 @@ def play(
             )
             actions[asked] = checked_actions(chosen, len(asked), envs.game.n_actions)
             moves += len(playing)
-            lengths[playing] += 1
             observations, _, terminations, truncations, infos = envs.step(actions)
             illegal += int(infos["illegal"][playing].sum())
             starts = terminations | truncations
@@ -204,15 +202,15 @@ def play(
                     returns[game[ended]] = results[ended]
                 boards[game[ended]] = observations[ended]
                 has_ended[game[ended]] = True
-                squares += float(lengths[ended] @ lengths[ended])
-                over += int((game[ended] < episodes).sum())
-                lengths[ended] = 0
                 game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
                 handed_out += len(ended)
                 observations, infos = envs.reset(seed=seeds[game], options={"reset_mask": starts})
                 if side is not None:
                     side[ended] = infos["to_play"][ended]
-            progress(over, moves, squares + float(lengths @ lengths))
+            if progress is not None:
+                n_ended = int(has_ended[:episodes].sum())
+                words = f"{n_ended:,} of {counted(episodes, 'game')}, {counted(moves, 'move')}"
+                progress.update(n_ended, words)
     except KeyboardInterrupt as interrupt:
         ended_first = int(np.argmin(has_ended[:episodes]))
         if not ended_first:

@@ -21,8 +21,6 @@ from tile_envs.sliding.rules import MAX_SIDE
 
 BYTES_PER_BOARD = 32
 """What a board takes as a state and as an afterstate: a key and a value each."""
-SILENT_SECONDS = 3
-"""What takes longer shows a progress bar."""
 
 
 def most_boards(game: SlidingGame) -> int:

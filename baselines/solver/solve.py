@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
+from baselines.progress import Progress
 from baselines.solver.keys import distinct, keys_of, tile_ages
 from baselines.solver.layers import (
     Values,
@@ -28,7 +28,7 @@ from baselines.solver.layers import (
     best_values,
     states_after,
 )
-from baselines.solver.size import SILENT_SECONDS, check_size, described
+from baselines.solver.size import check_size, described
 from baselines.solver.solution import FILE, Layers, Solution
 from baselines.solver.start import start_boards
 from tile_envs.base.checks import brief
@@ -38,6 +38,7 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import GameTables, game_tables, rows_of
+from tile_envs.words import counted
 
 
 def solve(game: SlidingGame) -> Solution:
@@ -139,7 +140,8 @@ def _boards(game: SlidingGame, tables: GameTables) -> tuple[list[Words], list[Wo
     states: list[Words] = []
     afterstates: list[Words] = []
     last = int(start_ages.max())
-    with tqdm(desc=f"boards of {game}", unit=" boards", delay=SILENT_SECONDS, leave=False) as bar:
+    done = 0
+    with Progress(f"boards of {game}") as progress:
         while (age := len(states)) <= last:
             following = [
                 states_after(tables, afterstates[age - new.age], new.tile)
@@ -150,7 +152,8 @@ def _boards(game: SlidingGame, tables: GameTables) -> tuple[list[Words], list[Wo
             afterstates.append(distinct(afterstates_of(tables, states[age])))
             if len(afterstates[age]):
                 last = max(last, age + max(new.age for new in new_tiles))
-            bar.update(len(states[age]))
+            done += len(states[age])
+            progress.update(done, counted(done, "board"))
     return states, afterstates
 
 
@@ -161,10 +164,8 @@ def _values(
     state_values = [np.zeros(0)] * len(states)
     afterstate_values = [np.zeros(0)] * len(states)
     new_tiles = _new_tiles(game)
-    total = sum(map(len, states))
-    with tqdm(
-        desc=f"values of {game}", total=total, unit=" boards", delay=SILENT_SECONDS, leave=False
-    ) as bar:
+    done = 0
+    with Progress(f"values of {game}", sum(map(len, states))) as progress:
         for age in reversed(range(len(states))):
             values = np.zeros(len(afterstates[age]))
             if len(values):
@@ -175,5 +176,6 @@ def _values(
                     add_expected(tables, afterstates[age], *chance, *known, values)
             afterstate_values[age] = values
             state_values[age] = best_values(tables, states[age], afterstates[age], values)
-            bar.update(len(states[age]))
+            done += len(states[age])
+            progress.update(done)
     return state_values, afterstate_values

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from baselines.errors import Interrupted
 from baselines.evaluation.rows import Row, write_rows
-from baselines.progress import Progress, in_text
+from baselines.progress import Progress, duration, in_words
 from baselines.training.learner import Learner, Metrics
 from baselines.training.run_folder import (
     BEST,
@@ -30,6 +29,7 @@ from baselines.training.run_folder import (
     write_seconds,
 )
 from tile_envs.files import replacing
+from tile_envs.words import counted
 
 CHECKPOINT_SECONDS = 30
 FIRST_CHECKPOINT_SECONDS = 5
@@ -38,7 +38,9 @@ CHECKPOINT_SHARE = 0.1
 REPORTS = 100
 """Lines of progress of a whole run, without those of tests: the same ones in every run."""
 SHOW_SECONDS = 2
-"""The longest time without new metrics, on the line of progress and in TensorBoard."""
+"""The longest time without new metrics, in the progress bar and in TensorBoard."""
+STARTING = "starting (compiling on first use)"
+STOPPING = "stopping: this iteration is finished, then saved (once more stops at once)"
 
 Test = Callable[[Learner, int], Metrics]
 """Lets a learner play test games, without learning, and returns metrics; the first one decides
@@ -70,49 +72,51 @@ def train(
     saved = shown - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
     tested: Metrics = {}
     seconds = read_seconds(folder, learner.games)
-    progress = Progress(folder.name, budget, learner.games, seconds)
-    with _Log(folder, learner.games) as log, progress, _interrupts() as interrupted:
-        done = budget.share(learner.games, seconds)
+    done = budget.share(learner.games, seconds)
+    progress = Progress(folder.name, 1, done)
+    progress.seconds["training"] = seconds
+    with _Log(folder, learner.games) as log, progress, _interrupts(progress) as interrupted:
+        progress.update(done, STARTING)
         while done < 1 and not interrupted:
-            games, before, began = learner.games, done, time.monotonic()
-            metrics = learner.learn() or {}
-            now = time.monotonic()
-            seconds += now - began
+            games, before = learner.games, done
+            with progress.timed("training"):
+                metrics = learner.learn() or {}
+            now, seconds = time.monotonic(), progress.seconds["training"]
             done = budget.share(learner.games, seconds)
-            progress.learned(learner.games, seconds)
             reported = int(before * REPORTS) != int(done * REPORTS)
             if reported or now - shown > SHOW_SECONDS:
-                progress.show(metrics)
+                words = counted(learner.games, "game"), in_words(metrics)
+                progress.update(done, ", ".join(filter(None, words)))
                 log.show(learner.games, metrics)
                 shown = now
             if reported:
                 log.write(learner.games, seconds, metrics)
             tested = {}
             if _test_is_due(games, learner.games, learner.first_test):
-                with progress.phase("tests"):
+                with progress.timed("tests"):
                     tested = _tested(learner, test)
             if tested:
                 _note_test(folder, learner, log, seconds, metrics | tested, tested)
             if now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE):
                 began = time.monotonic()
-                with progress.phase("saving"):
+                with progress.timed("saving"):
                     _save(folder, learner, seconds)
                 saved = time.monotonic()
                 written = saved - began
         if done >= 1 and not interrupted:
-            with progress.phase("tests"):
+            with progress.timed("tests"):
                 tested = tested or _tested(learner, test)
             _note_test(folder, learner, log, seconds, tested, tested)
-        with progress.phase("saving"):
+        with progress.timed("saving"):
             _save(folder, learner, seconds)
         if done >= 1 and not interrupted:
             finish(folder)
     if interrupted:
         raise Interrupted(interrupted[0])
-    if beside := progress.beside():
-        print(beside, file=sys.stderr)
-    if tested:
-        print(f"last test: {', '.join(in_text(tested))}", file=sys.stderr)
+    if progress.shown:
+        print(*(f"{name} {duration(s)}" for name, s in progress.seconds.items()), sep=", ")
+        if tested:
+            print(f"last test: {in_words(tested)}")
 
 
 def _note_test(
@@ -186,13 +190,14 @@ class _Log:
 
 
 @contextmanager
-def _interrupts() -> Iterator[list[int]]:
+def _interrupts(progress: Progress) -> Iterator[list[int]]:
     """Note the first Ctrl-C or SIGTERM, by its number, instead of interrupting an iteration."""
     interrupted: list[int] = []
 
     def note(number: int, _: object) -> None:
         interrupted.append(number)
         restore()
+        progress.say(STOPPING)
 
     def restore() -> None:
         for number, handler in before.items():

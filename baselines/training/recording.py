@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from baselines.checks import check_batch
+from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.task import Task
 from baselines.training.lock import locked
@@ -131,8 +131,8 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path, name: 
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file, and games need a folder: give another --out.")
     _check_others(folder, task)
-    with locked(folder):
-        for number, word in enumerate(tqdm(seeds, unit=" games")):
+    with locked(folder), Progress("recording", games) as progress:
+        for number, word in enumerate(seeds):
             playthrough = Playthrough(make(task.env, task.env_kwargs), word)
             state, episode_start = None, np.ones(1, np.bool_)
             while not playthrough.position.over:
@@ -144,6 +144,7 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path, name: 
                 episode_start = np.zeros(1, np.bool_)
                 playthrough.play(int(actions[0]))
             write(replay_of(playthrough, name), folder / f"{seed}-{number}.json")
+            progress.update(number + 1, counted(number + 1, "game"))
     print(
         f"wrote {counted(games, 'game')} to {folder}; python -m baselines watch {folder} shows them"
     )

@@ -101,7 +101,7 @@ def _pictures(games: Sequence[Watched], frames: int) -> Iterator[Picture]:
     check_kind(games)
     share = max(2, frames // len(games))
     for watched in games:
-        played = watched.play_on(watched.title)
+        played = watched.play_on()
         n = len(played.positions)
         chosen = np.unique(np.linspace(0, n - 1, min(n, share)).round().astype(int)).tolist()
         game = played.env.game

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
+from baselines.progress import Progress
 from baselines.registry import Player
 from baselines.seeds import game_seeds
 from baselines.viewing.thoughts import Thinker
@@ -17,6 +17,7 @@ from tile_envs import replay
 from tile_envs.agents import ask
 from tile_envs.errors import UsageError
 from tile_envs.playthrough import Playthrough, make
+from tile_envs.words import counted
 
 
 class Watched(ABC):
@@ -40,12 +41,12 @@ class Watched(ABC):
     def action(self, n: int) -> int | None:
         """Return the action after n moves; None at the end of the game."""
 
-    def play_on(self, progress: str | None = None) -> Playthrough:
-        """Play the game to its end, under a progress bar of this name if one is given."""
-        with tqdm(desc=progress, unit=" moves", disable=progress is None, leave=False) as bar:
-            while (action := self.action(len(self.playthrough.actions))) is not None:
+    def play_on(self) -> Playthrough:
+        """Play the game to its end."""
+        with Progress(self.title) as progress:
+            while (action := self.action(n := len(self.playthrough.actions))) is not None:
                 self.playthrough.play(action)
-                bar.update()
+                progress.update(n + 1, counted(n + 1, "move"))
         return self.playthrough
 
 

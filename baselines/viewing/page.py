@@ -80,7 +80,7 @@ def _look(game: Any) -> dict[str, Any]:
 
 def _game(watched: Watched) -> dict[str, Any]:
     """Return one game as the page reads it."""
-    played = watched.play_on(watched.title)
+    played = watched.play_on()
     positions, is_sliding = played.positions, isinstance(played.env.game, SlidingGame)
     thoughts = [watched.thinker.of(position) for position in positions]
     names = list(dict.fromkeys((t.name, t.is_exact) for each in thoughts for t in each))
