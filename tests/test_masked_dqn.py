@@ -18,10 +18,9 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from baselines.deep.dqn import DQNLearner
 from baselines.deep.masked_dqn import MaskedDQN, game_of
-from baselines.deep.moves import SlidingMoves, TicTacToeMoves, moves_of, rules_of
-from baselines.deep.networks import symmetric_images
 from baselines.deep.ppo import PPOLearner
-from baselines.deep.q_network import ILLEGAL
+from baselines.deep.q_network import ILLEGAL, symmetric_images
+from baselines.deep.torch_rules import SlidingMoves, TicTacToeMoves, moves_of, rules_of
 from tile_envs.games import game_from_json
 from tile_envs.plug.sb3 import SB3VecEnv
 from tile_envs.sliding import RULES_2584, SlidingGame

@@ -20,6 +20,7 @@ Differences from the article:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,15 +28,18 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from baselines.agents import Observations
 from baselines.checks import check, check_least, check_positive, check_shares
-from baselines.deep.networks import ArticleNetwork
 from baselines.deep.ring_buffer import RingBuffer
 from baselines.deep.torch_setup import (
     check_precision,
+    half_precision,
+    labelled,
+    load_tensors,
     moments,
+    part,
     seeded,
     set_up_torch,
     uses_bfloat16,
@@ -113,6 +117,51 @@ class ArticleSettings:
         ):
             value = getattr(self, name)
             check(name, value, value >= bound, f"at least {meaning} {bound}")
+
+
+class ArticleNetwork(nn.Module):
+    """Q(s, a) of pairs of board and action.
+
+    Args:
+        game: The game.
+        one_hot: Whether it sees one-hot planes instead of faces.
+        bfloat16: Whether all layers but the last compute in bfloat16.
+    """
+
+    faces: Tensor
+
+    def __init__(self, game: SlidingGame, one_hot: bool, bfloat16: bool) -> None:
+        super().__init__()
+        faces = torch.tensor(game.rules.faces, dtype=torch.float32)
+        self.register_buffer("faces", faces, persistent=False)
+        self._one_hot, self._bfloat16 = one_hot, bfloat16
+        self._n_actions = game.n_actions
+        self.convolution = nn.Conv2d(len(faces) if one_hot else 1, 8, 3, padding=1)
+        self.dense = nn.Sequential(
+            *(nn.Linear(8 * math.prod(game.shape) + game.n_actions, 2048), nn.ReLU()),
+            *(nn.Linear(2048, 1024), nn.ReLU()),
+        )
+        self.last = nn.Linear(1024, 1)
+        self.apply(_initialize_as_keras)
+
+    def forward(self, boards: Tensor, actions: Tensor) -> Tensor:
+        """Return `(n,)` for boards `(n, R, C)` and actions `(n,)`."""
+        if self._one_hot:
+            planes = nn.functional.one_hot(boards.long(), len(self.faces)).float().movedim(-1, 1)
+        else:
+            planes = self.faces[boards.long()][:, None]
+        chosen = nn.functional.one_hot(actions, self._n_actions).float()
+        with half_precision(boards.device, self._bfloat16):
+            seen = torch.relu(self.convolution(planes)).flatten(1)
+            dense = self.dense(torch.cat((seen, chosen), 1))
+        values: Tensor = self.last(dense.float())[:, 0]
+        return values
+
+
+def _initialize_as_keras(layer: nn.Module) -> None:
+    if isinstance(layer, nn.Conv2d | nn.Linear):
+        nn.init.xavier_uniform_(layer.weight)
+        nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
 
 
 class Article(EpisodicLearner):
@@ -270,14 +319,13 @@ class Article(EpisodicLearner):
     def state_dict(self) -> State:
         """Return both networks, the optimizer, the buffer, scores and counters."""
         state: State = {name: np.array(getattr(self, f"_{name}")) for name in SCORES}
-        state |= {"iterations": np.array(self.iterations)}
-        state |= {f"buffer {name}": array for name, array in self._buffer.state_dict().items()}
-        for label, network in (("network", self._network), ("best", self._best)):
-            for name, tensor in network.state_dict().items():
-                state[f"{label} {name}"] = tensor.numpy()
-        for index, rmsprop in enumerate(moments(self._optimizer, "square_avg")):
-            state[f"rmsprop {index}"] = rmsprop["square_avg"].numpy()
-        return state
+        state["iterations"] = np.array(self.iterations)
+        return state | labelled(
+            buffer=self._buffer.state_dict(),
+            network=self._network.state_dict(),
+            best=self._best.state_dict(),
+            rmsprop=moments(self._optimizer, "square_avg"),
+        )
 
     def exported(self) -> tuple[State, dict[str, Any]]:
         """Return the networks alone; see `Learner.exported`."""
@@ -288,12 +336,7 @@ class Article(EpisodicLearner):
         self.iterations = int(state["iterations"])
         for name in SCORES:
             setattr(self, f"_{name}", state[name].item())
-        kept = self._buffer.state_dict()
-        self._buffer.load_state_dict({name: state[f"buffer {name}"] for name in kept})
-        for label, network in (("network", self._network), ("best", self._best)):
-            names = network.state_dict()
-            network.load_state_dict(
-                {name: torch.tensor(state[f"{label} {name}"]) for name in names}
-            )
-        for index, rmsprop in enumerate(moments(self._optimizer, "square_avg")):
-            rmsprop["square_avg"].copy_(torch.as_tensor(state[f"rmsprop {index}"]))
+        self._buffer.load_state_dict(part(state, "buffer"))
+        load_tensors(self._network.state_dict(), part(state, "network"))
+        load_tensors(self._best.state_dict(), part(state, "best"))
+        load_tensors(moments(self._optimizer, "square_avg"), part(state, "rmsprop"))

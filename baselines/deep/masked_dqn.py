@@ -25,8 +25,8 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
-from baselines.deep.moves import rules_of
 from baselines.deep.q_network import BoardPolicy, BoardQNetwork
+from baselines.deep.torch_rules import rules_of
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.games import game_from_json
@@ -86,7 +86,7 @@ class MaskedDQN(DQN):
         try:
             return super().load(path, *args, **kwargs)
         except (AssertionError, KeyError, RuntimeError, TypeError) as error:
-            raise UsageError(f"{path} is not a complete model of MaskedDQN: {error}.") from None
+            raise UsageError(f"{path} is not a complete model of MaskedDQN: {error}.") from error
 
     def predict(
         self,

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from baselines.agents import Observations
 from baselines.checks import check, check_least, check_positive, check_shares
 from baselines.deep.ring_buffer import RingBuffer
-from baselines.deep.torch_setup import set_up_torch
+from baselines.deep.torch_setup import labelled, load_tensors, part, set_up_torch
 from baselines.seeds import training_generator
 from baselines.tabular.boards import BoardCodes
 from baselines.training.episodes import SELF, Episodes, EpisodicLearner
@@ -202,10 +202,8 @@ class Neural(EpisodicLearner):
 
     def state_dict(self) -> State:
         """Return the networks and buffers, and the number of iterations."""
-        state: State = {"iterations": np.array(self.iterations)}
-        for side, player in self._players.items():
-            state |= {f"{side} {name}": array for name, array in player.state_dict().items()}
-        return state
+        players = {side: player.state_dict() for side, player in self._players.items()}
+        return {"iterations": np.array(self.iterations)} | labelled(**players)
 
     def exported(self) -> tuple[State, dict[str, Any]]:
         """Return the networks alone; see `Learner.exported`."""
@@ -214,7 +212,7 @@ class Neural(EpisodicLearner):
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""
         for side, player in self._players.items():
-            player.load_state_dict({name: state[f"{side} {name}"] for name in player.state_dict()})
+            player.load_state_dict(part(state, side))
         self.iterations = int(state["iterations"])
 
 
@@ -303,16 +301,11 @@ class _Player:
         return torch.from_numpy((marks * self._sign).astype(np.float32))
 
     def state_dict(self) -> State:
-        weights = self._network.state_dict()
-        state: State = {name: tensor.numpy().copy() for name, tensor in weights.items()}
-        buffer = self._buffer.state_dict().items()
-        return state | {f"buffer {name}": array.copy() for name, array in buffer}
+        return labelled(buffer=self._buffer.state_dict(), network=self._network.state_dict())
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        names = self._network.state_dict()
-        self._network.load_state_dict({name: torch.from_numpy(state[name]) for name in names})
-        kept = self._buffer.state_dict()
-        self._buffer.load_state_dict({name: state[f"buffer {name}"] for name in kept})
+        self._buffer.load_state_dict(part(state, "buffer"))
+        load_tensors(self._network.state_dict(), part(state, "network"))
 
 
 def _means(

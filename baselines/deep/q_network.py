@@ -1,7 +1,11 @@
-"""The Q-network of `MaskedDQN`, and the policy of Stable-Baselines3 that holds it."""
+"""The Q-network of `MaskedDQN`, and the policy of Stable-Baselines3 that holds it.
+
+boards ── Moves.planes_of ──> one-hot planes ── Branches ──> features ── linear layers ──> values
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,14 +15,52 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor, nn
 
-from baselines.deep.moves import moves_of
-from baselines.deep.networks import BoardNetwork, check_boards, symmetric_images
+from baselines.deep.torch_rules import Moves, moves_of
+from baselines.deep.torch_setup import half_precision
+from tile_envs.errors import UsageError
 from tile_envs.games import game_from_json
+from tile_envs.plug.features import Branches
 
 ILLEGAL = -1e9
 """The value of an illegal action: finite, because targets multiply it by 0 after a game's end."""
 BLOCK = 64
 """Boards of a batch are padded to a multiple of this."""
+
+
+class BoardNetwork(nn.Module):
+    """Values of boards.
+
+    Args:
+        moves: The moves of the game.
+        width: Channels of each branch of convolutions.
+        hidden: Widths of the hidden layers after them.
+        outputs: Number of values for each board.
+        bfloat16: Whether all layers but the last compute in bfloat16.
+    """
+
+    def __init__(
+        self, moves: Moves, width: int, hidden: Sequence[int], outputs: int, bfloat16: bool
+    ) -> None:
+        super().__init__()
+        self._moves = [moves]  # in a list, so that it is not registered a second time
+        self._bfloat16 = bfloat16
+        branches = Branches(moves.planes, moves.shape, width)
+        layers: list[nn.Module] = [branches]
+        size = branches.features
+        for out in hidden:
+            layers += [nn.Linear(size, out), nn.ReLU()]
+            size = out
+        self.layers = nn.Sequential(*layers)
+        self.last = nn.Linear(size, outputs)
+        # From random weights the first steps overshoot, and switch off all units before for good.
+        nn.init.zeros_(self.last.weight)
+
+    def forward(self, boards: Tensor) -> Tensor:
+        """Return values `(n, outputs)` of boards `(n, R, C)`."""
+        with half_precision(boards.device, self._bfloat16):
+            features = self.layers(self._moves[0].planes_of(boards))
+        values: Tensor = self.last(features.float())
+        return values
 
 
 class BoardQNetwork(QNetwork):
@@ -32,12 +74,12 @@ class BoardQNetwork(QNetwork):
         observation_space: Boards.
         action_space: Actions.
         game: The game as JSON text (see `rules_of`).
+        gamma: The discount γ.
         afterstates: Whether Q is made from the value of afterstates.
         symmetric: Whether to train on random symmetric images of afterstates.
         width: Channels of each branch of convolutions.
         hidden: Widths of the hidden layers after them.
         reward_scale: Factor of rewards.
-        gamma: The discount γ.
         bfloat16: Whether all layers but the last compute in bfloat16.
 
     Raises:
@@ -49,16 +91,21 @@ class BoardQNetwork(QNetwork):
         observation_space: spaces.Box,
         action_space: spaces.Discrete,
         game: str,
-        afterstates: bool,
-        symmetric: bool,
-        width: int,
-        hidden: Sequence[int],
-        reward_scale: float,
         gamma: float,
-        bfloat16: bool,
+        afterstates: bool = True,
+        symmetric: bool = True,
+        width: int = 128,
+        hidden: Sequence[int] = (64, 64),
+        reward_scale: float = 1.0,
+        bfloat16: bool = False,
     ) -> None:
         moves = moves_of(game_from_json(game))
-        check_boards(observation_space, moves.shape)
+        if not isinstance(observation_space, spaces.Box) or observation_space.shape != moves.shape:
+            raise UsageError(
+                "the network takes boards as the environments of tile_envs give them, of shape "
+                f"{moves.shape}, got {observation_space}: leave out wrappers that change "
+                "observations."
+            )
         flat = FlattenExtractor(observation_space)
         super().__init__(observation_space, action_space, flat, flat.features_dim, net_arch=[])
         self.moves = moves
@@ -107,7 +154,7 @@ class BoardQNetwork(QNetwork):
 
 
 class BoardPolicy(DQNPolicy):
-    """The policy of `MaskedDQN`; `policy_kwargs` are the arguments of `BoardQNetwork`."""
+    """The policy of `MaskedDQN`; `policy_kwargs` are those of `BoardQNetwork` and `DQNPolicy`."""
 
     q_net: BoardQNetwork
     q_net_target: BoardQNetwork
@@ -117,26 +164,10 @@ class BoardPolicy(DQNPolicy):
         observation_space: spaces.Space[Any],
         action_space: spaces.Discrete,
         lr_schedule: Any,
-        game: str,
-        gamma: float,
-        afterstates: bool = True,
-        symmetric: bool = True,
-        width: int = 128,
-        hidden: Sequence[int] = (64, 64),
-        reward_scale: float = 1.0,
-        bfloat16: bool = False,
         **kwargs: Any,
     ) -> None:
-        self._network: dict[str, Any] = {
-            "game": game,
-            "afterstates": afterstates,
-            "symmetric": symmetric,
-            "width": width,
-            "hidden": hidden,
-            "reward_scale": reward_scale,
-            "gamma": gamma,
-            "bfloat16": bfloat16,
-        }
+        names = inspect.signature(BoardQNetwork).parameters.keys()
+        self._network = {name: kwargs.pop(name) for name in names & kwargs.keys()}
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
 
     def make_q_net(self) -> BoardQNetwork:
@@ -146,3 +177,13 @@ class BoardPolicy(DQNPolicy):
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | self._network
+
+
+def symmetric_images(boards: Tensor) -> Tensor:
+    """Return each board `(n, R, C)` as one of its symmetric images, drawn uniformly."""
+    drawn = torch.rand(3, len(boards), 1, 1, device=boards.device) < 0.5
+    boards = torch.where(drawn[0], boards.flip(1), boards)
+    boards = torch.where(drawn[1], boards.flip(2), boards)
+    if boards.shape[1] == boards.shape[2]:
+        boards = torch.where(drawn[2], boards.transpose(1, 2), boards)
+    return boards

@@ -26,7 +26,10 @@ from baselines.checks import check, check_least, check_positive, check_shares
 from baselines.deep.torch_setup import (
     check_device,
     check_precision,
+    labelled,
+    load_tensors,
     moments,
+    part,
     seeded,
     set_up_torch,
     uses_bfloat16,
@@ -213,10 +216,10 @@ class SB3Learner(Learner):
                     if entry.endswith(".pth") and entry != "pytorch_variables.pth"
                 }
             self.model.set_parameters(parameters)
-        except Exception:  # zipfile, torch and pickle raise a dozen kinds on foreign files
+        except Exception as error:  # zipfile, torch and pickle raise a dozen kinds
             raise UsageError(
                 f"{path} is no model of this run: it is missing, damaged, or has other networks."
-            ) from None
+            ) from error
 
     def state_dict(self) -> State:
         """Return networks, optimizer, games, counters and the results of recent games."""
@@ -231,12 +234,9 @@ class SB3Learner(Learner):
             "recent games": recent,
         }
         state |= {f"model {name}": np.array(getattr(model, name)) for name in self.counters}
-        for name, tensor in model.policy.state_dict().items():
-            state[f"policy {name}"] = tensor.cpu().numpy()
-        for index, adam in enumerate(self._adam()):
-            state |= {f"adam {name} {index}": adam[name].cpu().numpy() for name in adam}
-        games = self.envs.get_state()
-        return state | {f"games {name}": np.asarray(value) for name, value in games.items()}
+        return state | labelled(
+            policy=model.policy.state_dict(), adam=self._adam(), games=self.envs.get_state()
+        )
 
     def exported(self) -> tuple[State, dict[str, Any]]:
         """Return the networks alone; see `Learner.exported`."""
@@ -248,7 +248,7 @@ class SB3Learner(Learner):
         Raises:
             ValueError: If it is the state of another game.
         """
-        self.envs.set_state({name: state[f"games {name}"] for name in self.envs.get_state()})
+        self.envs.set_state(part(state, "games"))
         model = self.model
         self.iterations = int(state["iterations"])
         model._last_obs = model._last_original_obs = state["last boards"].copy()
@@ -258,12 +258,8 @@ class SB3Learner(Learner):
             model.ep_info_buffer.append({"r": result, "l": length, "t": 0.0})
         for name in self.counters:
             setattr(model, name, state[f"model {name}"].item())
-        for name, tensor in model.policy.state_dict().items():
-            tensor.copy_(torch.as_tensor(state[f"policy {name}"]))
-        for index, adam in enumerate(self._adam()):
-            for name, tensor in adam.items():
-                tensor.copy_(torch.as_tensor(state[f"adam {name} {index}"]))
+        load_tensors(model.policy.state_dict(), part(state, "policy"))
+        load_tensors(self._adam(), part(state, "adam"))
 
-    def _adam(self) -> Any:
-        """Yield Adam's state, parameter by parameter."""
+    def _adam(self) -> dict[str, torch.Tensor]:
         return moments(self.model.policy.optimizer, "exp_avg", "exp_avg_sq")

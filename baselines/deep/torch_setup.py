@@ -1,16 +1,19 @@
-"""How torch computes: threads, random numbers, precision, and the state of its optimizers."""
+"""How torch computes (threads, random numbers, precision), and its tensors in checkpoints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from stable_baselines3.common.utils import get_device
 from torch import Tensor
 
 from baselines.checks import check
+from baselines.training.learner import State
 from tile_envs.errors import UsageError
 
 PRECISIONS = ("auto", "float32", "bfloat16")
@@ -96,8 +99,8 @@ def uses_bfloat16(precision: str, device: str) -> bool:
     return is_fast
 
 
-def moments(optimizer: torch.optim.Optimizer, *names: str) -> Iterator[dict[str, Tensor]]:
-    """Yield the state of an optimizer, one parameter after the other, to be read or replaced.
+def moments(optimizer: torch.optim.Optimizer, *names: str) -> dict[str, Tensor]:
+    """Return the state of an optimizer: the tensors themselves, to be read or replaced.
 
     Before its first step it has none, and gets that of an optimizer that is about to take it.
 
@@ -105,9 +108,33 @@ def moments(optimizer: torch.optim.Optimizer, *names: str) -> Iterator[dict[str,
         optimizer: Adam or RMSprop.
         *names: Its moments: tensors of the parameter's shape, which start from zero.
     """
-    for parameter in (p for group in optimizer.param_groups for p in group["params"]):
+    tensors: dict[str, Tensor] = {}
+    parameters = (p for group in optimizer.param_groups for p in group["params"])
+    for index, parameter in enumerate(parameters):
         state: dict[str, Tensor] = optimizer.state[parameter]
         if not state:
             state["step"] = torch.tensor(0.0)
             state |= {name: torch.zeros_like(parameter) for name in names}
-        yield state
+        tensors |= {f"{name} {index}": tensor for name, tensor in state.items()}
+    return tensors
+
+
+def labelled(**parts: Mapping[str, Any]) -> State:
+    """Return the tensors and arrays of several parts as arrays, named `part name`."""
+    return {
+        f"{label} {name}": value.cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
+        for label, values in parts.items()
+        for name, value in values.items()
+    }
+
+
+def part(state: Mapping[str, NDArray[Any]], label: str) -> State:
+    """Return the arrays of one part of a state, by their names in that part."""
+    start = f"{label} "
+    return {name.removeprefix(start): a for name, a in state.items() if name.startswith(start)}
+
+
+def load_tensors(tensors: Mapping[str, Tensor], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Copy arrays into the tensors of the same names."""
+    for name, tensor in tensors.items():
+        tensor.copy_(torch.as_tensor(arrays[name]))
