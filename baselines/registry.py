@@ -27,7 +27,7 @@ from tile_envs.agents import Agent
 from tile_envs.errors import UsageError
 from tile_envs.extras import extra
 from tile_envs.game import Game
-from tile_envs.modules import import_named
+from tile_envs.games import import_named
 
 
 class Entry(NamedTuple):

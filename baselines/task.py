@@ -12,7 +12,7 @@ import gymnasium as gym
 import tile_envs  # noqa: F401 # registers the games
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.playthrough import ids, imported, make
+from tile_envs.games import ids, make, resolve_id
 
 BOTH = "both"
 
@@ -44,7 +44,7 @@ class Task:
         Raises:
             ValueError: If the environment, an option or the side is unusable.
         """
-        name = imported(env_id)
+        name = resolve_id(env_id)
         try:
             gym.spec(name)  # Gymnasium's own error names the ids that come near
         except gym.error.UnregisteredEnv as error:

@@ -7,7 +7,7 @@ from importlib import import_module
 from subprocess import CompletedProcess
 from unittest import mock
 
-from tile_envs import modules
+from tile_envs import games
 
 
 def command(*arguments, module="baselines"):
@@ -15,8 +15,8 @@ def command(*arguments, module="baselines"):
     main = import_module(f"{module}.__main__").main
     words = [*map(str, arguments)]
     out, err = io.StringIO(), io.StringIO()
-    named = modules.NAMED[:]
-    modules.NAMED.clear()  # no module has been named when a process begins
+    named = games.IMPORTED[:]
+    games.IMPORTED.clear()  # no module has been named when a process begins
     try:
         with (
             mock.patch.object(sys, "argv", [module, *words]),
@@ -27,5 +27,5 @@ def command(*arguments, module="baselines"):
     except SystemExit as end:
         status = end.code or 0
     finally:
-        modules.NAMED[:] = named
+        games.IMPORTED[:] = named
     return CompletedProcess(words, status, out.getvalue(), err.getvalue())

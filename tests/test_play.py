@@ -11,11 +11,13 @@ import time
 import gymnasium as gym
 import pygame
 import pytest
+from commands import command
 
-import tile_envs.play.__main__ as command
-from tile_envs.play.player import play, watch
-from tile_envs.play.terminal import KEY, Block, blocks
-from tile_envs.playthrough import make
+from tile_envs.errors import UsageError
+from tile_envs.games import make
+from tile_envs.play.player import play_games, watch_game
+from tile_envs.play.terminal import KEY
+from tile_envs.play.view import Block, blocks
 from tile_envs.rendering.window import Click, Window
 from tile_envs.replay import Replay, begin, play_through, read
 from tile_envs.tictactoe.render import SQUARE, _corner
@@ -97,21 +99,21 @@ class Person:
 
 def test_arrows_and_wasd_are_the_same():
     env = make("Tiles2048-v0", {})
-    by_arrows = play(env, Script("up", "left", "down", "right", "q"), 0)
-    by_letters = play(env, Script("w", "a", "s", "d", "q"), 0)
+    by_arrows = play_games(env, Script("up", "left", "down", "right", "q"), 0)
+    by_letters = play_games(env, Script("w", "a", "s", "d", "q"), 0)
     assert by_arrows.actions == by_letters.actions != []
 
 
 def test_stray_keys_and_illegal_moves_play_nothing():
     env = make("TicTacToe-v0", {"side": "both"})
     strays = ["9", "x", "\x1b", "\x1b[5~", "é", "", "enter", "\x00", Click(0, 0), Click(-5, 10**6)]
-    game = play(env, Script("4", "4", *strays, "q"), 0)
+    game = play_games(env, Script("4", "4", *strays, "q"), 0)
     assert game.actions == [4]
 
 
 def test_undo_shortens_the_replay(tmp_path):
     env = make("Tiles2048-v0", {})
-    game = play(
+    game = play_games(
         env,
         Script("up", "left", "u", "down", "u", "u", "u", "left", "q"),
         0,
@@ -124,7 +126,7 @@ def test_undo_shortens_the_replay(tmp_path):
 def test_a_finished_game_says_so_and_can_be_taken_back():
     env = make("TicTacToe-v0", {"side": "both"})
     script = Script("0", "3", "1", "4", "2", "8", "u", "q")
-    game = play(env, script, 0)
+    game = play_games(env, script, 0)
     assert script.views[5].words == script.views[6].words == "X wins"
     assert game.actions == [0, 3, 1, 4]
     assert not game.position.over
@@ -133,7 +135,7 @@ def test_a_finished_game_says_so_and_can_be_taken_back():
 def test_a_sliding_game_says_when_it_is_over():
     env = make("Tiles2048-v0", {"shape": [2, 2]})
     script = Script(*["up", "left", "down", "right"] * 50, "q")
-    game = play(env, script, 0)
+    game = play_games(env, script, 0)
     assert game.position.over
     assert script.views[-1].words.startswith("Game over")
 
@@ -141,7 +143,7 @@ def test_a_sliding_game_says_when_it_is_over():
 def test_it_is_said_which_side_is_played_and_who_won():
     env = make("TicTacToe-v0", {"opponent": "minimax_first", "side": "O"})
     script = Script("8", "7", "6", "5", "4", "3", "2", "1", "q")
-    game = play(env, script, 0)
+    game = play_games(env, script, 0)
     assert script.views[0].words == "you play O"
     assert game.position.info["winner"] == 1
     assert script.views[-1].words == "X wins · you lost"
@@ -151,30 +153,30 @@ def test_the_cursor_goes_round_the_board():
     env = make("TicTacToe-v0", {"side": "both"})
     keys = ["up", "enter", "left", "space", "up", "enter", "right", "enter", "q"]
     script = Script(*keys)
-    assert play(env, script, 0).actions == [1, 0, 6, 7]
+    assert play_games(env, script, 0).actions == [1, 0, 6, 7]
     assert ">1<" in script.texts[1]
 
 
 def test_a_click_plays_a_cell():
     env = make("TicTacToe-v0", {"side": "both"})
     clicks = [Click(left + SQUARE // 2, top + SQUARE // 2) for left, top in map(_corner, (8, 2))]
-    assert play(env, Script(*clicks, "q"), 0).actions == [8, 2]
+    assert play_games(env, Script(*clicks, "q"), 0).actions == [8, 2]
 
 
 def test_a_new_game_takes_the_next_seed():
     env = make("Tiles2048-v0", {})
-    game = play(env, Script("up", "n", "left", "r", "closed"), 7)
+    game = play_games(env, Script("up", "n", "left", "r", "closed"), 7)
     assert (game.seed, game.actions) == (9, [])
 
 
 def test_a_game_without_a_move_does_not_replace_one_with_moves(tmp_path):
     path = tmp_path / "game.json"
     env = make("TicTacToe-v0", {"side": "both"})
-    play(env, Script("n", "4", "0", "n", "q"), 7, record=path)
+    play_games(env, Script("n", "4", "0", "n", "q"), 7, record=path)
     assert (read(path).seed, read(path).actions) == (8, (4, 0))
-    play(env, Script("q"), 7, record=path)
+    play_games(env, Script("q"), 7, record=path)
     assert (read(path).seed, read(path).actions) == (8, (4, 0))
-    play(env, Script("q"), 7, record=tmp_path / "other.json")
+    play_games(env, Script("q"), 7, record=tmp_path / "other.json")
     assert read(tmp_path / "other.json").actions == ()
 
 
@@ -186,28 +188,22 @@ def test_ctrl_c_keeps_the_game(tmp_path):
             return super().key(timeout)
 
     env = make("TicTacToe-v0", {"side": "both"})
-    play(env, Interrupted("4", "0", "q"), 7, record=tmp_path / "game.json")
+    play_games(env, Interrupted("4", "0", "q"), 7, record=tmp_path / "game.json")
     assert read(tmp_path / "game.json").actions == (4, 0)
 
 
 def test_a_wrapped_environment_is_played_inside():
     env = gym.make("TicTacToe-v0", side="both")
-    assert play(env, Script("4", "q"), 0).actions == [4]
-
-
-def test_a_given_board_is_played_from():
-    env = make("Tiles2048-v0", {"shape": [2, 2]})
-    game = play(env, Script("left", "q"), 0, reset={"board": [[1, 1], [0, 0]]})
-    assert game.position.info["score"] == 4
+    assert play_games(env, Script("4", "q"), 0).actions == [4]
 
 
 def test_other_environments_are_refused():
     with pytest.raises(ValueError, match=r"CartPole.* cannot be played here"):
-        play(gym.make("CartPole-v1"), Script("q"), 0)
+        play_games(gym.make("CartPole-v1"), Script("q"), 0)
 
 
 def show(replay, screen, speed):
-    return watch(begin(replay), replay.action, screen, speed, end=len(replay.actions))
+    return watch_game(begin(replay), replay.action, screen, speed, end=len(replay.actions))
 
 
 def test_a_replay_is_watched_paused_and_stepped():
@@ -282,7 +278,7 @@ def test_colours_are_painted_unless_they_are_unwanted():
 
 def test_a_replay_is_shown_in_the_terminal(tmp_path):
     path = tmp_path / "game.json"
-    play(
+    play_games(
         make("TicTacToe-v0", {"side": "both"}), Script("0", "3", "1", "4", "2", "q"), 0, record=path
     )
     person = Person("--replay", path, "--speed", 50)
@@ -306,7 +302,7 @@ def test_a_window_takes_keys_clicks_and_being_closed(tmp_path):
             pygame.event.Event(pygame.MOUSEBUTTONDOWN, button=1, pos=(left + 5, top + 5))
         )
         pygame.event.post(pygame.event.Event(pygame.QUIT))
-        game = play(make("TicTacToe-v0", {"side": "both"}), window, 0)
+        game = play_games(make("TicTacToe-v0", {"side": "both"}), window, 0)
     assert game.actions == [1, 4, 8]
     assert window.closed
 
@@ -345,12 +341,14 @@ BAD_COMMANDS = {
 
 
 @pytest.mark.parametrize(("arguments", "complaint"), BAD_COMMANDS.values(), ids=BAD_COMMANDS)
-def test_a_bad_command_gives_one_line(arguments, complaint, capsys, monkeypatch):
+def test_a_bad_command_gives_one_line(arguments, complaint, monkeypatch):
     monkeypatch.setattr(os, "isatty", lambda _: False)
-    with pytest.raises(SystemExit) as left:
-        command.main(arguments)
-    assert left.value.code == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    assert re.search(complaint, printed.err), printed.err
+    done = command(*arguments, module="tile_envs.play")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert re.search(complaint, done.stderr), done.stderr
+
+
+def test_a_bad_command_shows_its_traceback_where_that_is_asked_for():
+    with pytest.raises(UsageError, match="'Chess-v0'"):
+        command("Chess-v0", "--traceback", module="tile_envs.play")

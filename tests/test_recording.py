@@ -8,7 +8,8 @@ from baselines.evaluation.sampled import play
 from baselines.registry import make_agent
 from baselines.task import Task
 from baselines.training.recording import read_transitions, record
-from tile_envs.playthrough import Playthrough, make
+from tile_envs.games import make
+from tile_envs.playthrough import Playthrough
 from tile_envs.replay import play_through, read, replay_of, write
 
 SHAPE = {"shape": [3, 3]}

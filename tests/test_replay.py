@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tile_envs import __version__
-from tile_envs.playthrough import Playthrough, make
+from tile_envs.games import make
+from tile_envs.playthrough import Playthrough
 from tile_envs.replay import Replay, begin, play_through, read, replay_of, write
 
 GOOD = {

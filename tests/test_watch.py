@@ -19,7 +19,8 @@ from baselines.viewing.film import write_gif, write_mp4
 from baselines.viewing.moves import Recorded, Watched
 from baselines.viewing.page import write_page
 from baselines.viewing.thoughts import Thinker, Thought, exact_values, in_words
-from tile_envs.playthrough import Playthrough, make
+from tile_envs.games import make
+from tile_envs.playthrough import Playthrough
 from tile_envs.replay import replay_of, write
 from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.tictactoe import TicTacToe
@@ -106,7 +107,7 @@ def test_thoughts_in_words():
 
 def test_a_game_is_shown_with_what_the_agent_thinks(monkeypatch):
     script = Script(None, None, "left", "q")
-    monkeypatch.setattr("baselines.commands.watch.opened", lambda *_: nullcontext(script))
+    monkeypatch.setattr("baselines.commands.watch.open_screen", lambda *_: nullcontext(script))
     show([game("optimal", **SMALL)], 1000.0, window=False)
     places = [view.words.splitlines()[0] for view in script.views]
     assert places == [
@@ -126,7 +127,7 @@ def test_games_of_a_folder_are_shown_one_after_the_other(tmp_path, monkeypatch):
     found = games_of(str(tmp_path), None, {}, None, None)
     assert [type(each) for each in found] == [Recorded] * 3
     script = Script("n", "n", "n", "q")
-    monkeypatch.setattr("baselines.commands.watch.opened", lambda *_: nullcontext(script))
+    monkeypatch.setattr("baselines.commands.watch.open_screen", lambda *_: nullcontext(script))
     show(found, 4.0, window=False)
     assert len(script.views) == 4  # there is nothing after the last one
     assert re.match(r"move 0 of \d+ · 4 moves/s", script.views[0].words)
@@ -188,7 +189,7 @@ def test_pages_of_several_kinds_of_games_are_refused(tmp_path):
 
 def test_games_of_agents_are_told_of_as_somebody_elses(monkeypatch):
     script = Script(*[None] * 9, "q")
-    monkeypatch.setattr("baselines.commands.watch.opened", lambda *_: nullcontext(script))
+    monkeypatch.setattr("baselines.commands.watch.open_screen", lambda *_: nullcontext(script))
     watched = game("random", "TicTacToe-v0")
     script.keys = [None] * len(game("random", "TicTacToe-v0").play_on().actions) + ["q"]
     show([watched], 1000.0, window=False)
@@ -231,7 +232,7 @@ def test_what_cannot_be_watched_is_named(words, message, tmp_path, monkeypatch, 
 
 def test_a_person_plays_with_hints(monkeypatch):
     script = Script("q")
-    monkeypatch.setattr("baselines.commands.play.opened", lambda *_: nullcontext(script))
+    monkeypatch.setattr("baselines.commands.play.open_screen", lambda *_: nullcontext(script))
     typed(monkeypatch, "play", "--hints", "optimal", "--env-kwargs", '{"shape": [2, 3]}')
     (view,) = script.views
     assert "optimal, value: " in view.words

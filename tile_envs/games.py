@@ -1,19 +1,116 @@
-"""All kinds of games: read from JSON, and played by the thousand."""
+"""The registered games by their ids, and any game from JSON or as a vector environment."""
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
+import gymnasium as gym
+from gymnasium.envs.registration import find_highest_version, load_env_creator, parse_env_id
 from gymnasium.vector import AutoresetMode
 
 from tile_envs.base.checks import brief
 from tile_envs.base.engine import NUMPY
+from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding import SlidingGame, SlidingVectorEnv
 from tile_envs.tictactoe import TicTacToe, TicTacToeVectorEnv
+
+VECTOR_ENVS: dict[type, Callable[..., GameVectorEnv[Any, Any]]] = {
+    SlidingGame: SlidingVectorEnv,
+    TicTacToe: TicTacToeVectorEnv,
+}
+"""The vector environment of each kind of game, whose attributes are its options."""
+
+IMPORTED: list[str] = []
+"""The modules that `import_named` has imported in this process."""
+
+
+def import_named(module: str) -> None:
+    """Import a module that a person has typed; a file may only say which modules it needs.
+
+    Raises:
+        ValueError: If there is no such module.
+    """
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # it is there, and imports another one that is not
+        raise UsageError(f"the module {module} is not found: {error}.") from None
+    if module not in IMPORTED:
+        IMPORTED.append(module)
+
+
+def ids() -> list[str]:
+    """Return the ids of the games that are registered: this package's, and a user's own rules."""
+    return [name for name, spec in gym.registry.items() if _path(spec).startswith("tile_envs.")]
+
+
+def resolve_id(env_id: str) -> str:
+    """Import the module of an id such as `my_module:Powers3-v0`, and return the id alone.
+
+    Only what a person types may be passed: an id in a file names no module.
+
+    Raises:
+        ValueError: If there is no such module.
+    """
+    module, _, name = env_id.rpartition(":")
+    if module:
+        import_named(module)
+    return name if name in gym.registry else _add_version(name)
+
+
+@cache  # said once
+def _add_version(name: str) -> str:
+    """Return the latest version of an id without one, and say so on standard error."""
+    try:
+        namespace, bare, version = parse_env_id(name)
+    except gym.error.Error:
+        return name  # whoever looks for it says what is wrong
+    latest = find_highest_version(namespace, bare) if version is None else None
+    if latest is None:
+        return name
+    print(f"{name} has no version: taken as {name}-v{latest}.", file=sys.stderr)
+    return f"{name}-v{latest}"
+
+
+def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
+    """Make one of the registered games, without wrappers: their moves could not be undone.
+
+    Raises:
+        ValueError: If there is no such game, or it does not take the options.
+    """
+    if env_id not in ids():
+        raise UsageError(
+            f"unknown environment {brief(env_id)}: expected {_listed(ids())}, "
+            "or one that a module of yours registers, with --import MODULE."
+        )
+    parameters = inspect.signature(load_env_creator(_path(gym.spec(env_id)))).parameters
+    allowed = [name for name in parameters if name not in ("render_mode", "rules")]
+    for name in options:
+        if name not in allowed:
+            raise UsageError(f"unknown option {name!r} of {env_id}: expected {_listed(allowed)}.")
+    env = gym.make(env_id, disable_env_checker=True, **options).unwrapped
+    assert isinstance(env, GameEnv)
+    return env
+
+
+def _path(spec: gym.envs.registration.EnvSpec) -> str:
+    """Return the `module:class` of an environment, if it is registered with one."""
+    return spec.entry_point if isinstance(spec.entry_point, str) else ""
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(map(repr, words))
 
 
 def game_from_json(text: str) -> Game:
@@ -23,10 +120,12 @@ def game_from_json(text: str) -> Game:
         ValueError: If the text is none.
     """
     entries = json.loads(text)
-    if not isinstance(entries, dict):
-        raise UsageError(f"expected a game as its to_json() wrote it, got {brief(text)}.")
-    kind: type[SlidingGame] | type[TicTacToe] = SlidingGame if "rules" in entries else TicTacToe
-    return kind.from_json(text)
+    try:
+        return SlidingGame(**entries) if "rules" in entries else TicTacToe(**entries)
+    except TypeError as error:
+        raise UsageError(
+            f"expected a game as its to_json() wrote it, got {brief(text)}: {error}."
+        ) from None
 
 
 def vector_env(
@@ -46,19 +145,9 @@ def vector_env(
     Raises:
         ValueError: If an argument is not as described.
     """
-    if isinstance(game, SlidingGame):
-        return SlidingVectorEnv(
-            num_envs,
-            game.shape,
-            dict(game.spawn),
-            game.start_tiles,
-            game.placer,
-            autoreset_mode=autoreset_mode,
-            engine=engine,
-            rules=game.rules,
-        )
-    if isinstance(game, TicTacToe):
-        return TicTacToeVectorEnv(
-            num_envs, game.opponent, game.side, autoreset_mode=autoreset_mode, engine=engine
-        )
-    raise UsageError(f"a vector environment plays the games of tile_envs, got {brief(game)}.")
+    if type(game) not in VECTOR_ENVS:
+        raise UsageError(f"a vector environment plays the games of tile_envs, got {brief(game)}.")
+    assert is_dataclass(game)
+    options = {field.name: getattr(game, field.name) for field in fields(game)}
+    env = VECTOR_ENVS[type(game)]
+    return env(num_envs, **options, autoreset_mode=autoreset_mode, engine=engine)

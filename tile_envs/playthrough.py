@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, NamedTuple
 
-import gymnasium as gym
-from gymnasium.envs.registration import find_highest_version, load_env_creator, parse_env_id
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import brief
 from tile_envs.base.env import GameEnv, Info
-from tile_envs.errors import UsageError
-from tile_envs.modules import import_named
 
 
 class Position(NamedTuple):
@@ -92,86 +84,3 @@ class Playthrough:
             self.actions.pop()
             self._positions.pop()
             self.env.set_state(self.position.state)
-
-
-def ids() -> list[str]:
-    """Return the ids of the games that are registered: this package's, and a user's own rules."""
-    return [name for name, spec in gym.registry.items() if _path(spec).startswith("tile_envs.")]
-
-
-def imported(env_id: str) -> str:
-    """Import the module of an id such as `my_module:Powers3-v0`, and return the id alone.
-
-    Only what a person types may be passed: an id in a file names no module.
-
-    Raises:
-        ValueError: If there is no such module.
-    """
-    module, _, name = env_id.rpartition(":")
-    if module:
-        import_named(module)
-    return name if name in gym.registry else _latest(name)
-
-
-@cache  # said once
-def _latest(name: str) -> str:
-    """Return the latest version of an id without one, and say so on standard error."""
-    try:
-        namespace, bare, version = parse_env_id(name)
-    except gym.error.Error:
-        return name  # whoever looks for it says what is wrong
-    latest = find_highest_version(namespace, bare) if version is None else None
-    if latest is None:
-        return name
-    print(f"{name} has no version: taken as {name}-v{latest}.", file=sys.stderr)
-    return f"{name}-v{latest}"
-
-
-def options_of(env_id: str) -> list[str]:
-    """Return the names of the options that `gym.make` takes for a game of this package.
-
-    Raises:
-        ValueError: If there is no such game.
-    """
-    if env_id not in ids():
-        raise UsageError(
-            f"unknown environment {brief(env_id)}: expected {_listed(ids())}, "
-            "or one that a module of yours registers, with --import MODULE."
-        )
-    spec = gym.spec(env_id)
-    parameters = inspect.signature(load_env_creator(_path(spec))).parameters
-    return [name for name in parameters if name not in ("render_mode", "rules")]
-
-
-def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
-    """Make one of the registered games, without wrappers: their moves could not be undone.
-
-    Raises:
-        ValueError: If there is no such game, or it does not take the options.
-    """
-    known = options_of(env_id)
-    for name in options:
-        if name not in known:
-            raise UsageError(f"unknown option {name!r} of {env_id}: expected {_listed(known)}.")
-    env = gym.make(env_id, disable_env_checker=True, **options).unwrapped
-    assert isinstance(env, GameEnv)
-    return env
-
-
-def given_options(env: GameEnv[Any, Any]) -> dict[str, Any]:
-    """Return the options that `gym.make` was given for an environment.
-
-    The rules of a registered game are no option: its id stands for them.
-    """
-    assert env.spec, "only gymnasium.make gives an environment its id and options"
-    kept = env.spec.kwargs.items()
-    return {name: value for name, value in kept if name not in ("render_mode", "rules")}
-
-
-def _path(spec: gym.envs.registration.EnvSpec) -> str:
-    """Return the `module:class` of an environment, if it is registered with one."""
-    return spec.entry_point if isinstance(spec.entry_point, str) else ""
-
-
-def _listed(words: list[str]) -> str:
-    return ", ".join(map(repr, words))

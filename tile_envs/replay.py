@@ -29,7 +29,8 @@ from tile_envs import __version__
 from tile_envs.base.checks import as_integer, brief
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
-from tile_envs.playthrough import Playthrough, Position, given_options, make
+from tile_envs.games import make
+from tile_envs.playthrough import Playthrough, Position
 
 FORMAT = "tile-envs replay"
 ENTRIES: dict[str, type] = {
@@ -80,10 +81,11 @@ def replay_of(game: Playthrough, player: str = "") -> Replay:
         game: The game; its environment must be from `gymnasium.make`.
         player: Who plays it.
     """
-    options = given_options(game.env)
-    assert game.env.spec
-    actions = tuple(game.actions)
-    return Replay(game.env.spec.id, game.seed, actions, options, game.reset, player=player)
+    spec = game.env.spec
+    assert spec, "only gymnasium.make gives an environment its id and options"
+    # The rules of a registered game are no option: its id stands for them.
+    options = {n: value for n, value in spec.kwargs.items() if n not in ("render_mode", "rules")}
+    return Replay(spec.id, game.seed, tuple(game.actions), options, game.reset, player=player)
 
 
 def begin(replay: Replay) -> Playthrough:

@@ -16,7 +16,7 @@ from baselines.search.placing import ValuePlacer
 from baselines.training.presets import tuned
 from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.errors import UsageError
-from tile_envs.playthrough import imported
+from tile_envs.games import resolve_id
 
 
 def evaluate(
@@ -68,7 +68,7 @@ def evaluate(
         unfinished: Evaluate a run before its budget is used up; the agent's name says so.
         out: Write the rows to this file, .csv or .json, too.
     """
-    settings = tuned(agent, imported(env or "Tiles2048-v0"), preset) if preset else {}
+    settings = tuned(agent, resolve_id(env or "Tiles2048-v0"), preset) if preset else {}
     options = {**settings.get("env_kwargs", {}), **(env_kwargs or {})}
     settings = {"episodes": 1000} | settings | given(episodes=episodes, bins=bins)
     for name in settings.keys() & {"episodes", "bins"}:

@@ -20,7 +20,7 @@ from baselines.commands.watch import watch
 from baselines.progress import Progress
 from baselines.registry import AGENTS
 from tile_envs.errors import UsageError
-from tile_envs.modules import import_named
+from tile_envs.games import import_named
 
 LEARNERS = ", ".join(name for name, entry in AGENTS.items() if entry.learns)
 IMPORT = "--import"

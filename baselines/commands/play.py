@@ -22,9 +22,9 @@ from baselines.training.run import default_options
 from baselines.viewing.hints import whispering
 from tile_envs.base.checks import checked_seed
 from tile_envs.errors import UsageError
-from tile_envs.play.player import play as play_game
-from tile_envs.play.screen import opened
-from tile_envs.playthrough import Playthrough, make
+from tile_envs.games import make
+from tile_envs.play.player import open_screen, play_games
+from tile_envs.playthrough import Playthrough
 from tile_envs.tictactoe.positions import SIDE, O, X
 
 ENV, PUBLISHED = "TicTacToe-v0", "published"
@@ -81,7 +81,6 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
     Raises:
         ValueError: If there is no such agent or side, the agent has not learned the side that it
             needs, or it cannot learn.
-        RuntimeError: If there is no terminal.
     """
     if side not in SIDES:
         raise UsageError(f"side must be X or O, got {side!r}.")
@@ -102,8 +101,8 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
             found.agent.learn_from(episode_of(game, O if side == "X" else X))
             runs.write_checkpoint(folder, found.agent.state_dict())
 
-    with locked(folder) if learn else nullcontext(), opened() as screen:
-        play_game(env, screen, seed, controls=controls, left=left)
+    with locked(folder) if learn else nullcontext(), open_screen() as screen:
+        play_games(env, screen, seed, controls=controls, left=left)
 
 
 def _play_with_hints(
@@ -120,13 +119,12 @@ def _play_with_hints(
 
     Raises:
         ValueError: If there is no such agent or environment, or the agent has no values.
-        RuntimeError: If there is no terminal, or no screen for a window.
     """
     found = player(hints, env, env_kwargs, seed)
     made = make(found.task.env, found.task.env_kwargs)
     controls = whispering(made, found)
-    with opened(window, found.task.env) as screen:
-        play_game(made, screen, seed, controls=controls)
+    with open_screen(window, found.task.env) as screen:
+        play_games(made, screen, seed, controls=controls)
 
 
 def episode_of(game: Playthrough, mark: int) -> Episodes:

@@ -20,8 +20,7 @@ from baselines.training.learner import Learner
 from baselines.training.presets import presets_of
 from baselines.training.run import Options, as_begun, default_options, run, usual_folder
 from tile_envs.errors import UsageError
-from tile_envs.modules import NAMED
-from tile_envs.playthrough import imported
+from tile_envs.games import IMPORTED, resolve_id
 from tile_envs.words import counted
 
 GAMES = 10
@@ -73,7 +72,7 @@ def command(name: str, arguments: Sequence[str]) -> None:
     own = {known.name for known in dataclasses.fields(Options)}
     if taken := [known.name for known in dataclasses.fields(found.Settings) if known.name in own]:
         raise UsageError(f"{name}.Settings.{taken[0]}: every run has an option of that name.")
-    env_id = imported(asked.env)
+    env_id = resolve_id(asked.env)
     defaults = default_options(name, env_id, asked.preset)
     if asked.resume:
         folder = asked.out or usual_folder(name, env_id, asked.seed)
@@ -124,7 +123,7 @@ def closing_text(folder: Path) -> str:
     found = load_player(folder)
     name = shlex.quote(str(folder))
     searches = hasattr(found.agent, "action_values") and not found.task.sides
-    named = "".join(f" --import {shlex.quote(module)}" for module in NAMED)
+    named = "".join(f" --import {shlex.quote(module)}" for module in IMPORTED)
     commands = {
         f"watch {name}{named}": "see it play, and what it thinks of each move",
         f"evaluate {name}{' --search 2' if searches else ''}{named}": "play 1,000 games"

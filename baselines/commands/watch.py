@@ -21,9 +21,8 @@ from baselines.viewing.page import write_page
 from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file
-from tile_envs.play.player import controls_of
-from tile_envs.play.player import watch as show_game
-from tile_envs.play.screen import opened
+from tile_envs.play.controls import controls_of
+from tile_envs.play.player import open_screen, watch_game
 
 
 def watch(
@@ -123,14 +122,14 @@ def show(games: Sequence[Watched], speed: float, window: bool) -> None:
     """Show games one after the other in the terminal, or in a window.
 
     Raises:
-        RuntimeError: If there is no terminal, or no screen for a window.
+        ValueError: If there is no terminal, or no screen for a window.
     """
-    with opened(window, games[0].title) as screen, suppress(KeyboardInterrupt):
+    with open_screen(window, games[0].title) as screen, suppress(KeyboardInterrupt):
         for n, each in enumerate(games, 1):
             game, others = each.playthrough, n < len(games)
             controls = controls_of(game.env, person=False)
             shown = Whispering(controls, each.thinker, game.env.game, partial(_next, each))
-            if not show_game(
+            if not watch_game(
                 game, each.action, screen, speed, controls=shown, end=each.end, others=others
             ):
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -167,8 +168,8 @@ def _check_game(text: NDArray[np.uint8], game: SlidingGame, path: Path) -> None:
         ValueError: If it is none, or another.
     """
     try:
-        known = SlidingGame.from_json(text.tobytes().decode())
-    except ValueError:
+        known = SlidingGame(**json.loads(text.tobytes().decode()))
+    except (ValueError, TypeError):
         raise UsageError(f"{path} is damaged: it names no game.") from None
     if known != game:
         options = ("spawn", "start_tiles", "placer")

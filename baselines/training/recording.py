@@ -21,7 +21,8 @@ from baselines.training.run_folder import CONFIG
 from tile_envs.agents import Agent, ask
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.playthrough import Playthrough, make
+from tile_envs.games import make
+from tile_envs.playthrough import Playthrough
 from tile_envs.replay import begin, read, replay_of, write
 from tile_envs.words import counted
 

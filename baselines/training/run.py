@@ -22,7 +22,7 @@ from baselines.training.presets import tuned
 from baselines.training.run_folder import Budget
 from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.errors import UsageError
-from tile_envs.modules import NAMED
+from tile_envs.games import IMPORTED
 
 Settings = TypeVar("Settings")
 
@@ -120,7 +120,7 @@ def run(name: str, options: Options[Any]) -> Path:
         **task.to_dict(),
         "settings": dataclasses.asdict(options.settings),
         "seed": options.seed,
-        "modules": list(NAMED),
+        "modules": list(IMPORTED),
     }
     budget = Budget(options.games, options.minutes)
     folder = options.out or usual_folder(name, task.env, options.seed)

@@ -16,7 +16,8 @@ from baselines.viewing.thoughts import Thinker
 from tile_envs import replay
 from tile_envs.agents import ask
 from tile_envs.errors import UsageError
-from tile_envs.playthrough import Playthrough, make
+from tile_envs.games import make
+from tile_envs.playthrough import Playthrough
 from tile_envs.words import counted
 
 

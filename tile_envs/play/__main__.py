@@ -15,13 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from gymnasium.error import DependencyNotInstalled
-
-from tile_envs.errors import UsageError
-from tile_envs.modules import import_named
-from tile_envs.play.player import controls_of, play, watch
-from tile_envs.play.screen import opened
-from tile_envs.playthrough import ids, imported, make
+from tile_envs.errors import MISTAKE, UsageError, is_mistake, message_of
+from tile_envs.games import ids, import_named, make, resolve_id
+from tile_envs.play.controls import controls_of
+from tile_envs.play.player import open_screen, play_games, watch_game
 from tile_envs.replay import Replay, begin, read
 from tile_envs.words import counted
 
@@ -43,37 +40,39 @@ keys:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    parser = _parser()
-    asked = parser.parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        for module in asked.imports:
-            import_named(module)
-        replay = _replay_asked_for(asked)
-        screen = opened(asked.window, replay.env)
-    except (ValueError, TypeError, RuntimeError, DependencyNotInstalled) as error:
-        parser.error(" ".join(str(error).split()))
-    if asked.replay:
-        end = len(replay.actions)
-        with screen, contextlib.suppress(KeyboardInterrupt):
-            watch(begin(replay), replay.action, screen, asked.speed, end=end)
-        return 0
-    with screen:
-        game = play(make(replay.env, replay.options), screen, replay.seed, record=asked.record)
-    controls = controls_of(game.env)
+        _run(_parser().parse_args(words))
+    except Exception as error:
+        if "--traceback" in words or not is_mistake(error):
+            raise
+        print(message_of(error), file=sys.stderr)
+        return MISTAKE
+    return 0
+
+
+def _run(asked: argparse.Namespace) -> None:
+    for module in asked.imports:
+        import_named(module)
+    replay = _replay_asked_for(asked)
+    with open_screen(asked.window, replay.env) as screen:
+        if asked.replay:
+            end = len(replay.actions)
+            with contextlib.suppress(KeyboardInterrupt):
+                watch_game(begin(replay), replay.action, screen, asked.speed, end=end)
+            return
+        env = make(replay.env, replay.options)
+        game = play_games(env, screen, replay.seed, record=asked.record)
+    controls = controls_of(env)
     print(controls.text(game.position, colours=False))
     moves = counted(len(game.actions), "move")
     print(f"{controls.words(game.position)} · {moves} · seed {game.seed}")
     if asked.record:
         print(f"kept in {asked.record}")
-    return 0
 
 
 def _replay_asked_for(asked: argparse.Namespace) -> Replay:
-    """Return the replay to watch, or the game to play as a replay without actions.
-
-    Raises:
-        ValueError: If there is something wrong with it.
-    """
+    """Return the replay to watch, or the game to play as a replay without actions."""
     if asked.replay:
         if asked.env or asked.option or asked.seed is not None or asked.record:
             raise UsageError(
@@ -87,14 +86,14 @@ def _replay_asked_for(asked: argparse.Namespace) -> Replay:
     if record and (record.is_dir() or not os.access(record.parent, os.W_OK)):
         raise UsageError(f"{record}: no file can be written there.")
     seed = secrets.randbelow(2**32) if asked.seed is None else asked.seed
-    replay = Replay(imported(asked.env), seed, options=dict(asked.option))
+    replay = Replay(resolve_id(asked.env), seed, options=dict(asked.option))
     begin(replay)
     return replay
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message}\n")
+        raise UsageError(message)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -133,6 +132,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="S",
         help="moves per second of a replay (default: %(default)g)",
     )
+    add("--traceback", action="store_true", help="show where a mistake was found")
     return parser
 
 

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 
 from tile_envs.errors import UsageError
-from tile_envs.play.sliding import SlidingControls
-from tile_envs.play.tictactoe import TicTacToeControls
+from tile_envs.play.controls import controls_of
+from tile_envs.play.terminal import Terminal
 from tile_envs.play.view import Controls, Screen, View
-from tile_envs.playthrough import Playthrough, Position, ids
-from tile_envs.rendering.window import WASD
+from tile_envs.playthrough import Playthrough, Position
+from tile_envs.rendering.window import WASD, Window
 from tile_envs.replay import replay_of, write
-from tile_envs.sliding.game import SlidingGame
-from tile_envs.tictactoe.game import TicTacToe
-
-CONTROLS: dict[type, Callable[[Any, bool], Controls]] = {
-    SlidingGame: SlidingControls,
-    TicTacToe: TicTacToeControls,
-}
-"""The kinds of games that can be played.  A new one is added here."""
 
 LEAVE = ("q", "closed")
 
 
-def play(
+def open_screen(window: bool = False, title: str = "tile-envs") -> Terminal | Window:
+    """Return the terminal as a screen, or a window.
+
+    Args:
+        window: Whether to open a window.
+        title: The window's title.
+
+    Raises:
+        ExtraNotInstalled: If a window needs pygame, and it is missing.
+        ValueError: If there is no terminal, or nobody would see the window.
+    """
+    if not window:
+        return Terminal()
+    screen = Window(fps=60, title=title)
+    if not screen.visible:
+        raise UsageError("no window can be opened here: there is no screen.")
+    return screen
+
+
+def play_games(
     env: gym.Env[Any, Any],
     screen: Screen,
     seed: int,
     *,
-    reset: Mapping[str, Any] | None = None,
-    record: str | os.PathLike[str] | None = None,
+    record: Path | None = None,
     controls: Controls | None = None,
     left: Callable[[Playthrough], object] = lambda game: None,
 ) -> Playthrough:
@@ -45,9 +55,8 @@ def play(
             taken back.
         screen: The terminal or window.
         seed: The first game's seed; each new game takes the next one.
-        reset: Reset options that every game starts from.
         record: The file that keeps each game as it is left.  A game without a move replaces none.
-        controls: How the game is played and looked at, if not as it always is.
+        controls: How the game is played and shown; None for the game's own controls.
         left: Called with each game as it is left.
 
     Returns:
@@ -56,15 +65,12 @@ def play(
     inner: Any = env.unwrapped
     controls = controls or controls_of(inner)
     keys = f"{controls.keys} · u undo · n new · q quit"
-    game = Playthrough(inner, seed, reset)
-    kept = False
+    game = Playthrough(inner, seed)
 
-    def keep() -> None:
-        nonlocal kept
+    def leave() -> None:
         left(game)
-        if record is not None and (game.actions or not (kept or os.path.exists(record))):
+        if record is not None and (game.actions or not record.exists()):
             write(replay_of(game), record)
-            kept = True
 
     try:
         while True:
@@ -76,8 +82,8 @@ def play(
             if key == "u":
                 game.take_back()
             elif key in ("n", "r"):
-                keep()
-                game = Playthrough(inner, game.seed + 1, reset)
+                leave()
+                game = Playthrough(inner, game.seed + 1)
             elif key is not None:
                 action = controls.action(WASD.get(key, key) if isinstance(key, str) else key)
                 if action is not None and position.info["action_mask"][action]:
@@ -85,11 +91,11 @@ def play(
     except KeyboardInterrupt:
         pass
     finally:
-        keep()
+        leave()
     return game
 
 
-def watch(
+def watch_game(
     game: Playthrough,
     chosen: Callable[[int], int | None],
     screen: Screen,
@@ -107,7 +113,7 @@ def watch(
             again whenever the person goes back.
         screen: The terminal or window.
         speed: Moves per second.
-        controls: How the game is looked at, if not as it always is.
+        controls: How the game is shown; None for the game's own controls.
         end: The number of moves, if it is known.
         others: Whether there is another game to go on with.
 
@@ -149,19 +155,3 @@ def _state(place: str, going: str | None, controls: Controls, position: Position
     if position.truncated:
         words = "too many illegal moves"
     return "\n".join([f"{place} · {words if going is None else going}", *others])
-
-
-def controls_of(env: Any, person: bool = True) -> Controls:
-    """Return how a person plays an environment.
-
-    Args:
-        env: The environment.
-        person: Whether it is a person who plays; else games are told of as somebody else's.
-
-    Raises:
-        ValueError: If it is no game of this package.
-    """
-    controls = CONTROLS.get(type(getattr(env, "game", None)))
-    if controls is None:
-        raise UsageError(f"{env} cannot be played here: expected one of {', '.join(ids())}.")
-    return controls(env.game, person)

@@ -9,8 +9,6 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
 
 from tile_envs.errors import UsageError
 from tile_envs.play.view import View
@@ -26,7 +24,7 @@ STDIN, STDOUT = 0, 1
 
 OPEN = "\x1b[?1049h\x1b[?25l\x1b[?7l"  # the second screen; no cursor; long lines are cut
 CLOSE = "\x1b[?7h\x1b[?25h\x1b[?1049l"
-HOME, CLEAR_LINE, CLEAR_BELOW, PLAIN, BOLD = "\x1b[H", "\x1b[K", "\x1b[J", "\x1b[0m", "\x1b[1m"
+HOME, CLEAR_LINE, CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 
 ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
 KEY_NAMES = {
@@ -46,14 +44,6 @@ POLL = 0.5
 """Seconds after which waiting looks up: a signal that comes just before it does not end it."""
 
 
-class Block(NamedTuple):
-    """A cell to be painted."""
-
-    label: str
-    ink: str
-    ground: str
-
-
 class Terminal:
     """The screen of a person who plays, for as long as a `with` block lasts.
 
@@ -61,7 +51,7 @@ class Terminal:
         colours: Whether to paint; not where the environment variable NO_COLOR asks for none.
 
     Raises:
-        RuntimeError: If there is no terminal.
+        ValueError: If there is no terminal.
     """
 
     def __init__(self) -> None:
@@ -112,37 +102,6 @@ class Terminal:
         assert key
         self._unread = self._unread[key.end() :]
         return KEY_NAMES.get(key[0], key[0].lower())
-
-
-def blocks(rows: Sequence[Sequence[Block]], gap: str, width: int) -> str:
-    """Paint cells on a board, each three lines high, with half a line between them.
-
-    Args:
-        rows: The cells.
-        gap: The colour of the board.
-        width: The width of a cell, in characters.
-    """
-    edge = _paint(" ", gap, gap)
-    lines = []
-    for row in rows:
-        lines.append(edge.join(_paint("▄" * width, cell.ground, gap) for cell in row))
-        lines.append(
-            edge.join(_paint(cell.label.center(width), cell.ink, cell.ground) for cell in row)
-        )
-        lines.append(edge.join(_paint(" " * width, cell.ink, cell.ground) for cell in row))
-    columns = (width + 1) * len(rows[0]) + 1
-    below = f"{_colour(gap, 38)}{'▀' * columns}{PLAIN}"
-    return "\n".join([*(edge + line + edge for line in lines), below])
-
-
-def _paint(text: str, ink: str, ground: str) -> str:
-    return f"{_colour(ink, 38)}{_colour(ground, 48)}{BOLD}{text}{PLAIN}"
-
-
-def _colour(colour: str, kind: int) -> str:
-    """Return the sequence that sets the ink (kind 38) or the ground (48) to `#rrggbb`."""
-    red, green, blue = bytes.fromhex(colour[1:])
-    return f"\x1b[{kind};2;{red};{green};{blue}m"
 
 
 if sys.platform == "win32":

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from tile_envs.playthrough import Position
 from tile_envs.rendering.canvas import Picture, caption
 from tile_envs.rendering.window import Key
 
+PLAIN, BOLD = "\x1b[0m", "\x1b[1m"
 BOTTOM = 8
 """Lines of a board's own margin that close a picture with words below it."""
 
@@ -74,3 +76,42 @@ class View:
         words = [*self.words.split("\n"), self.keys]
         lines = [caption(line, width, ground) for line in words]
         return np.concatenate([board, *lines, board[-BOTTOM:]])
+
+
+class Block(NamedTuple):
+    """A cell to be painted."""
+
+    label: str
+    ink: str
+    ground: str
+
+
+def blocks(rows: Sequence[Sequence[Block]], gap: str, width: int) -> str:
+    """Paint cells on a board, each three lines high, with half a line between them.
+
+    Args:
+        rows: The cells.
+        gap: The colour of the board.
+        width: The width of a cell, in characters.
+    """
+    edge = _paint(" ", gap, gap)
+    lines = []
+    for row in rows:
+        lines.append(edge.join(_paint("▄" * width, cell.ground, gap) for cell in row))
+        lines.append(
+            edge.join(_paint(cell.label.center(width), cell.ink, cell.ground) for cell in row)
+        )
+        lines.append(edge.join(_paint(" " * width, cell.ink, cell.ground) for cell in row))
+    columns = (width + 1) * len(rows[0]) + 1
+    below = f"{_colour(gap, 38)}{'▀' * columns}{PLAIN}"
+    return "\n".join([*(edge + line + edge for line in lines), below])
+
+
+def _paint(text: str, ink: str, ground: str) -> str:
+    return f"{_colour(ink, 38)}{_colour(ground, 48)}{BOLD}{text}{PLAIN}"
+
+
+def _colour(colour: str, kind: int) -> str:
+    """Return the sequence that sets the ink (kind 38) or the ground (48) to `#rrggbb`."""
+    red, green, blue = bytes.fromhex(colour[1:])
+    return f"\x1b[{kind};2;{red};{green};{blue}m"

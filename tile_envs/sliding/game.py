@@ -160,7 +160,7 @@ class SlidingGame:
         return (render.text if mode == "ansi" else render.picture)(board, self.rules, score)
 
     def to_json(self) -> str:
-        """Return the game as JSON text; `from_json` reads it.
+        """Return the game as JSON text, for `tile_envs.games.game_from_json`.
 
         Raises:
             TypeError: If the placer is an object.
@@ -174,18 +174,6 @@ class SlidingGame:
                 "placer": self.placer,
             }
         )
-
-    @classmethod
-    def from_json(cls, text: str) -> SlidingGame:
-        """Return the game of a JSON text.
-
-        Raises:
-            ValueError: If it is none.
-        """
-        try:
-            return cls(**json.loads(text))
-        except TypeError as error:
-            raise UsageError(f"{brief(text)} is no sliding game: {error}.") from None
 
 
 def _checked_shape(shape: Any) -> tuple[int, int]:

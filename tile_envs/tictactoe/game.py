@@ -129,21 +129,9 @@ class TicTacToe:
         return (render.text if mode == "ansi" else render.picture)(board)
 
     def to_json(self) -> str:
-        """Return the game as JSON text; `from_json` reads it.
+        """Return the game as JSON text, for `tile_envs.games.game_from_json`.
 
         Raises:
             TypeError: If the opponent is an agent object.
         """
         return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> TicTacToe:
-        """Return the game of a JSON text.
-
-        Raises:
-            ValueError: If it is none.
-        """
-        try:
-            return cls(**json.loads(text))
-        except TypeError as error:
-            raise UsageError(f"{brief(text)} is no game of tic-tac-toe: {error}.") from None
