@@ -57,7 +57,7 @@ class Progress:
             from rich.live import Live
 
             self._display = Live(
-                console=Console(stderr=True),
+                console=Console(file=sys.stderr),  # also where it is redirected later
                 get_renderable=self._bar,
                 redirect_stdout=sys.stdout.isatty(),
                 transient=True,

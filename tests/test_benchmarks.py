@@ -543,7 +543,7 @@ def test_the_line_over_all_jobs_goes_from_nothing_to_all(tmp_path, capsys, monke
     shown = [int(done) for done in re.findall(r"(\d) of 3 jobs", told.err)]
     assert shown == sorted(shown)
     assert {0, 1, 2, 3} == set(shown)
-    assert "jobs: 0%, 0 of 3 jobs, agents/greedy" in told.err
+    assert "jobs: 0 of 3 jobs, agents/greedy" in told.err
     assert "value_table" not in told.err  # training says nothing of its own
     assert len(told.out.splitlines()) == 5
 
