@@ -16,22 +16,29 @@ from tile_envs.wrappers.transforms import (
     MakeTransform,
     MaskBeside,
     Planes,
-    check_has_score,
-    check_inside,
-    check_is_game,
-    check_kind,
+    check_rewards,
+    check_wrapped,
     checked_mask_dtype,
     checked_penalty,
     legal_choices,
     log2,
 )
 
+AnyEnv = gym.Env[Any, Any]
+Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
+
 
 class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """The base of all wrappers: passes on what the environments offer beyond Gymnasium's API."""
+    """The base of all wrappers: passes on what the environments offer beyond Gymnasium's API.
 
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        check_kind(env, gym.Env, type(self).__name__, "tile_envs.wrappers.vector")
+    Args:
+        env: The environment.
+        **arguments: What a spec holds of the wrapper's arguments.
+    """
+
+    def __init__(self, env: AnyEnv, **arguments: Any) -> None:
+        check_wrapped(env, gym.Env, self)
+        RecordConstructorArgs.__init__(self, **arguments)
         super().__init__(env)
 
     def action_masks(self) -> NDArray[np.bool_]:
@@ -43,8 +50,8 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 class _TransformObservation(_Wrapper):
     """Passes every observation, with its info, through a transform."""
 
-    def __init__(self, env: gym.Env[Any, Any], make: MakeTransform) -> None:
-        super().__init__(env)
+    def __init__(self, env: AnyEnv, make: MakeTransform, **arguments: Any) -> None:
+        super().__init__(env, **arguments)
         self._transform = make(env.observation_space, env.action_space)
         self.observation_space = self._transform.space
 
@@ -52,7 +59,7 @@ class _TransformObservation(_Wrapper):
         observation, info = self.env.reset(**kwargs)
         return self._transform(observation, info), info
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> Step:
         observation, reward, terminated, truncated, info = self.env.step(action)
         return self._transform(observation, info), reward, terminated, truncated, info
 
@@ -72,9 +79,9 @@ class OneHotPlanes(_TransformObservation):
         ValueError: If the observations are not boards.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], dtype: DTypeLike = np.uint8) -> None:
-        RecordConstructorArgs.__init__(self, dtype=np.dtype(dtype).name)
-        super().__init__(env, lambda space, _: Planes(space, dtype))
+    def __init__(self, env: AnyEnv, dtype: DTypeLike = np.uint8) -> None:
+        name = np.dtype(dtype).name
+        super().__init__(env, lambda space, _: Planes(space, dtype), dtype=name)
 
 
 class FlatObservation(_TransformObservation):
@@ -90,9 +97,8 @@ class FlatObservation(_TransformObservation):
         ValueError: If the observations are not arrays.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], dtype: DTypeLike = np.float32) -> None:
-        RecordConstructorArgs.__init__(self, dtype=np.dtype(dtype).name)
-        super().__init__(env, lambda space, _: Flat(space, dtype))
+    def __init__(self, env: AnyEnv, dtype: DTypeLike = np.float32) -> None:
+        super().__init__(env, lambda space, _: Flat(space, dtype), dtype=np.dtype(dtype).name)
 
 
 class MaskInObservation(_TransformObservation):
@@ -119,17 +125,17 @@ class MaskInObservation(_TransformObservation):
 
     def __init__(
         self,
-        env: gym.Env[Any, Any],
+        env: AnyEnv,
         observation_key: str = "observation",
         mask_key: str = "action_mask",
         mask_dtype: DTypeLike = np.int8,
         mask_space: str = "Box",
     ) -> None:
         dtype = checked_mask_dtype(mask_dtype)
-        arguments = (observation_key, mask_key, dtype, mask_space)
-        super().__init__(env, lambda space, actions: MaskBeside(space, actions, *arguments))
-        RecordConstructorArgs.__init__(
-            self,
+        options = (observation_key, mask_key, dtype, mask_space)
+        super().__init__(
+            env,
+            lambda space, actions: MaskBeside(space, actions, *options),
             observation_key=observation_key,
             mask_key=mask_key,
             mask_dtype=dtype.name,
@@ -150,13 +156,11 @@ class Log2Reward(_Wrapper):
             wrapper around it already.
     """
 
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        RecordConstructorArgs.__init__(self)
+    def __init__(self, env: AnyEnv) -> None:
         super().__init__(env)
-        check_has_score(env)
-        check_inside(env, "Log2Reward", "PenalizeIllegal")
+        check_rewards(env, self)
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> Step:
         """Play a step; its reward is a logarithm."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, float(log2(reward)), terminated, truncated, info
@@ -165,9 +169,11 @@ class Log2Reward(_Wrapper):
 class _CountIllegal(_Wrapper):
     """Counts the illegal actions of each game in `info["illegal_actions"]`."""
 
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        super().__init__(env)
-        check_is_game(env, type(self).__name__)
+    _penalty = 0.0
+
+    def __init__(self, env: AnyEnv, **arguments: Any) -> None:
+        super().__init__(env, **arguments)
+        check_rewards(env, self)
         self._count = 0
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -176,24 +182,21 @@ class _CountIllegal(_Wrapper):
         info[COUNT] = 0
         return observation, info
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> Step:
         masks = self.action_masks()
         action = checked_action(action, len(masks))
         is_illegal = not masks[action]
-        played = self._played(action, masks) if is_illegal else action
-        observation, reward, terminated, truncated, info = self.env.step(played)
+        if is_illegal:
+            action = self._replace(action, masks)
+        observation, reward, terminated, truncated, info = self.env.step(action)
         self._count += is_illegal
         info[COUNT] = self._count
-        reward = self._rewarded(float(reward)) if is_illegal else reward
+        reward = float(reward) - self._penalty * is_illegal
         return observation, reward, terminated, truncated, info
 
-    def _played(self, action: int, masks: NDArray[np.bool_]) -> int:
+    def _replace(self, action: int, masks: NDArray[np.bool_]) -> int:
         """Return what is played for an illegal action."""
         return action
-
-    def _rewarded(self, reward: float) -> float:
-        """Return the reward for an illegal action."""
-        return reward
 
 
 class PenalizeIllegal(_CountIllegal):
@@ -210,14 +213,9 @@ class PenalizeIllegal(_CountIllegal):
         ValueError: If it is another environment, or the penalty is negative or not finite.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], penalty: float) -> None:
-        super().__init__(env)
-        check_inside(env, "PenalizeIllegal")
+    def __init__(self, env: AnyEnv, penalty: float) -> None:
         self._penalty = checked_penalty(penalty)
-        RecordConstructorArgs.__init__(self, penalty=self._penalty)
-
-    def _rewarded(self, reward: float) -> float:
-        return reward - self._penalty
+        super().__init__(env, penalty=self._penalty)
 
 
 class ReplaceIllegal(_CountIllegal):
@@ -235,10 +233,8 @@ class ReplaceIllegal(_CountIllegal):
         ValueError: If it is another environment, or `PenalizeIllegal` is inside.
     """
 
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        RecordConstructorArgs.__init__(self)
+    def __init__(self, env: AnyEnv) -> None:
         super().__init__(env)
-        check_inside(env, "ReplaceIllegal", "PenalizeIllegal")
         self._rng = np.random.default_rng()
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -248,5 +244,5 @@ class ReplaceIllegal(_CountIllegal):
             self._rng = np.random.default_rng(kwargs["seed"])
         return result
 
-    def _played(self, action: int, masks: NDArray[np.bool_]) -> int:
+    def _replace(self, action: int, masks: NDArray[np.bool_]) -> int:
         return int(legal_choices(self._rng, masks[None])[0])

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
@@ -89,18 +90,15 @@ class MaskBeside:
             raise UsageError(
                 f"observation_key and mask_key must differ, got {mask_key!r} for both."
             )
-        self._dtype = mask_dtype
-        actions = int(action_space.n)
-        mask: spaces.Space[Any]
-        if checked_choice(mask_space, "mask_space", MASK_SPACES) == "Box":
-            mask = spaces.Box(0, 1, (actions,), self._dtype.type)
-        elif self._dtype == np.int8:
-            mask = spaces.MultiBinary(actions)
-        else:
+        is_box = checked_choice(mask_space, "mask_space", MASK_SPACES) == "Box"
+        if not is_box and mask_dtype != np.int8:
             raise UsageError(
-                f"Gymnasium's MultiBinary holds int8, got mask_dtype {self._dtype.name}: pass "
+                f"Gymnasium's MultiBinary holds int8, got mask_dtype {mask_dtype.name}: pass "
                 'mask_space="Box".'
             )
+        self._dtype = mask_dtype
+        n = int(action_space.n)
+        mask = spaces.Box(0, 1, (n,), mask_dtype.type) if is_box else spaces.MultiBinary(n)
         self.space = spaces.Dict({observation_key: space, mask_key: mask})
         self._keys = observation_key, mask_key
 
@@ -122,11 +120,7 @@ MakeTransform = Callable[[spaces.Space[Any], spaces.Space[Any]], Transform]
 
 
 def checked_mask_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Return the dtype of masks.
-
-    Raises:
-        ValueError: If it is another than those that libraries take.
-    """
+    """Return the dtype of masks; a `ValueError` names those that libraries take."""
     try:
         name = np.dtype(dtype).name
     except TypeError:
@@ -134,6 +128,44 @@ def checked_mask_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     if name not in MASK_DTYPES:
         raise UsageError(f"mask_dtype must be one of {', '.join(MASK_DTYPES)}, got {name}.")
     return np.dtype(name)
+
+
+def checked_penalty(penalty: object) -> float:
+    """Return what an illegal action costs; a `ValueError` says what it may be."""
+    is_number = isinstance(penalty, (int, float, np.number)) and not isinstance(penalty, bool)
+    if not is_number or not 0 <= float(penalty) < math.inf:  # type: ignore[arg-type]
+        raise UsageError(f"penalty must be a finite number of at least 0, got {penalty!r}.")
+    return float(penalty)  # type: ignore[arg-type]
+
+
+def check_wrapped(env: Any, kind: type, wrapper: Any) -> None:
+    """Check that a wrapper is used on one game, or on many, as it is meant to be."""
+    name = type(wrapper).__name__
+    if not isinstance(env, kind):
+        other = "tile_envs.wrappers.vector" if kind is gym.Env else "tile_envs.wrappers"
+        raise UsageError(
+            f"{name} wraps an instance of {kind.__name__}, got {type(env).__name__}: "
+            f"use {other}.{name}."
+        )
+
+
+def check_rewards(env: Any, wrapper: Any) -> None:
+    """Check that a wrapper of rewards or actions goes around a game, once and in its place."""
+    name, games = type(wrapper).__name__, env.unwrapped
+    if not hasattr(games, "game"):
+        raise UsageError(
+            f"{name} wraps environments of tile_envs, native ones where they are many, got "
+            f"{env}: make it by gym.make(id), or by gym.make_vec(id, n) without vectorization_mode."
+        )
+    if name == "Log2Reward" and games.game.sides:  # as tic-tac-toe, with rewards 1, 0 and -1
+        raise UsageError(f"log2 rewards are for the sliding games, got {env}.")
+    while env is not games:
+        inner = type(env).__name__
+        if inner == name:
+            raise UsageError(f"the environment has {name} around it already: leave one out.")
+        if inner == "PenalizeIllegal":
+            raise UsageError(f"{name} belongs inside {inner}: make it {inner}({name}(env)).")
+        env = env.env
 
 
 def legal_choices(rng: np.random.Generator, masks: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -146,74 +178,3 @@ def legal_choices(rng: np.random.Generator, masks: NDArray[np.bool_]) -> NDArray
 def log2(rewards: Any) -> Any:
     """Return the logarithm to the base 2 of rewards; 0 stays 0."""
     return np.log2(np.maximum(rewards, 1))
-
-
-def check_kind(env: Any, kind: type, wrapper: str, other: str) -> None:
-    """Check that a wrapper is used on one game, or on many, as it is meant to be.
-
-    Args:
-        env: What is wrapped.
-        kind: What it must be.
-        wrapper: The name of the wrapper.
-        other: The module whose wrapper of that name is for the other kind.
-
-    Raises:
-        ValueError: If it is something else.
-    """
-    if not isinstance(env, kind):
-        raise UsageError(
-            f"{wrapper} wraps an instance of {kind.__name__}, got {type(env).__name__}: "
-            f"use {other}.{wrapper}."
-        )
-
-
-def check_is_game(env: Any, wrapper: str) -> None:
-    """Check that an environment is one of this package.
-
-    Raises:
-        ValueError: If it is another.
-    """
-    if not hasattr(env.unwrapped, "game"):
-        raise UsageError(
-            f"{wrapper} wraps environments of tile_envs, native ones where they are many, got "
-            f"{env}: make it by gym.make(id), or by gym.make_vec(id, n) without vectorization_mode."
-        )
-
-
-def check_has_score(env: Any) -> None:
-    """Check that a game's rewards have logarithms.
-
-    Raises:
-        ValueError: If it is no game of this package, or one with sides, as tic-tac-toe, where
-            rewards are 1, 0 and -1.
-    """
-    check_is_game(env, "Log2Reward")
-    if env.unwrapped.game.sides:
-        raise UsageError(f"log2 rewards are for the sliding games, got {env}.")
-
-
-def check_inside(env: Any, wrapper: str, outer: str = "") -> None:
-    """Check that an environment has not got a wrapper yet, nor one that belongs outside of it.
-
-    Raises:
-        ValueError: If it has.
-    """
-    while env is not env.unwrapped:
-        name = type(env).__name__
-        if name == outer:
-            raise UsageError(f"{wrapper} belongs inside {outer}: make it {outer}({wrapper}(env)).")
-        if name == wrapper:
-            raise UsageError(f"the environment has {wrapper} around it already: leave one out.")
-        env = env.env
-
-
-def checked_penalty(penalty: object) -> float:
-    """Return what an illegal action costs.
-
-    Raises:
-        ValueError: If it is not a finite number of at least 0.
-    """
-    is_number = isinstance(penalty, (int, float, np.number)) and not isinstance(penalty, bool)
-    if not is_number or not 0 <= float(penalty) < math.inf:  # type: ignore[arg-type]
-        raise UsageError(f"penalty must be a finite number of at least 0, got {penalty!r}.")
-    return float(penalty)  # type: ignore[arg-type]

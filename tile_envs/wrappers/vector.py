@@ -6,7 +6,7 @@ Each does to every game what its namesake in `tile_envs.wrappers` does to one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
 from tile_envs.base.checks import checked_actions
-from tile_envs.base.vector_env import SINGLE
+from tile_envs.base.vector_env import SINGLE, GameVectorEnv
 from tile_envs.game import Game
 from tile_envs.wrappers.transforms import (
     COUNT,
@@ -22,10 +22,8 @@ from tile_envs.wrappers.transforms import (
     MakeTransform,
     MaskBeside,
     Planes,
-    check_has_score,
-    check_inside,
-    check_is_game,
-    check_kind,
+    check_rewards,
+    check_wrapped,
     checked_mask_dtype,
     checked_penalty,
     legal_choices,
@@ -46,30 +44,27 @@ class _Wrapper(Base):
     """The base of all wrappers: passes on what the environments offer beyond Gymnasium's API."""
 
     def __init__(self, env: AnyVectorEnv) -> None:
-        check_kind(env, VectorEnv, type(self).__name__, "tile_envs.wrappers")
+        check_wrapped(env, VectorEnv, self)
         super().__init__(env)
+        self._games = cast("GameVectorEnv[Any, Game]", env.unwrapped)
 
     @property
     def autoreset_mode(self) -> AutoresetMode:
         """When ended games are reset."""
-        mode: AutoresetMode = self._inner.autoreset_mode
-        return mode
+        return self._games.autoreset_mode
 
     @property
     def game(self) -> Game:
         """The game that is played."""
-        game: Game = self._inner.game
-        return game
+        return self._games.game
 
     def sample_legal_actions(self) -> NDArray[np.int64]:
         """Draw a legal action for every game, `(num_envs,)`."""
-        actions: NDArray[np.int64] = self._inner.sample_legal_actions()
-        return actions
+        return self._games.sample_legal_actions()
 
     def action_masks(self) -> Bools:
         """Return the legal actions, `(num_envs, actions) bool`."""
-        masks: Bools = self._inner.action_masks()
-        return masks
+        return self._games.action_masks()
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of every game, or what its method returns.
@@ -79,16 +74,11 @@ class _Wrapper(Base):
         """
         if name in SINGLE:
             return (getattr(self, SINGLE[name]),) * self.num_envs
-        answers: tuple[Any, ...] = self._inner.call(name, *args, **kwargs)
-        return answers
+        return self._games.call(name, *args, **kwargs)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of every game; see `call`."""
         return self.call(name)
-
-    @property
-    def _inner(self) -> Any:
-        return self.unwrapped
 
 
 class _TransformObservation(_Wrapper):
@@ -149,8 +139,7 @@ class Log2Reward(_Wrapper):
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
-        check_has_score(env)
-        check_inside(env, "Log2Reward", "PenalizeIllegal")
+        check_rewards(env, self)
 
     def step(self, actions: Any) -> Step:
         """Play a step; its rewards are logarithms."""
@@ -161,10 +150,12 @@ class Log2Reward(_Wrapper):
 class _CountIllegal(_Wrapper):
     """Counts the illegal actions of each game in `infos["illegal_actions"]`."""
 
+    _penalty = 0.0
+
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
-        check_is_game(env, type(self).__name__)
-        self._games = np.arange(self.num_envs)
+        check_rewards(env, self)
+        self._indices = np.arange(self.num_envs)
         self._counts = np.zeros(self.num_envs, np.int64)
         self._over = np.zeros(self.num_envs, np.bool_)
 
@@ -174,16 +165,17 @@ class _CountIllegal(_Wrapper):
         observations, infos = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
         begun = (options or {}).get("reset_mask", slice(None))
         self._counts[begun], self._over[begun] = 0, False
-        self._tell(infos)
+        self._report(infos)
         return observations, infos
 
     def step(self, actions: Any) -> Step:
         masks = self.action_masks()
         actions = checked_actions(actions, *masks.shape)
         # The actions of games that this step resets are ignored.
-        illegal = ~masks[self._games, actions] & ~self._over
-        played = self._played(actions, illegal, masks) if illegal.any() else actions
-        observations, rewards, terminations, truncations, infos = self.env.step(played)
+        illegal = ~masks[self._indices, actions] & ~self._over
+        if illegal.any():
+            actions = self._replace(actions, illegal, masks)
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
         self._counts[self._over] = 0
         self._counts += illegal
         self._over = terminations | truncations
@@ -191,21 +183,18 @@ class _CountIllegal(_Wrapper):
             ended = infos["_final_info"]
             infos["final_info"] |= {COUNT: self._counts * ended, f"_{COUNT}": ended.copy()}
             self._counts[ended], self._over = 0, np.zeros_like(ended)
-        self._tell(infos)
-        return observations, self._rewarded(rewards, illegal), terminations, truncations, infos
+        self._report(infos)
+        rewards = rewards - self._penalty * illegal
+        return observations, rewards, terminations, truncations, infos
 
-    def _tell(self, infos: dict[str, Any]) -> None:
+    def _report(self, infos: dict[str, Any]) -> None:
         infos[COUNT], infos[f"_{COUNT}"] = self._counts.copy(), infos["_illegal"].copy()
 
-    def _played(
+    def _replace(
         self, actions: NDArray[np.int64], illegal: Bools, masks: Bools
     ) -> NDArray[np.int64]:
         """Return what is played, where some actions are illegal."""
         return actions
-
-    def _rewarded(self, rewards: NDArray[Any], illegal: Bools) -> NDArray[Any]:
-        """Return the rewards, where some actions may be illegal."""
-        return rewards
 
 
 class PenalizeIllegal(_CountIllegal):
@@ -213,12 +202,7 @@ class PenalizeIllegal(_CountIllegal):
 
     def __init__(self, env: AnyVectorEnv, penalty: float) -> None:
         super().__init__(env)
-        check_inside(env, "PenalizeIllegal")
         self._penalty = checked_penalty(penalty)
-
-    def _rewarded(self, rewards: NDArray[Any], illegal: Bools) -> NDArray[Any]:
-        reduced: NDArray[Any] = rewards - self._penalty * illegal
-        return reduced
 
 
 class ReplaceIllegal(_CountIllegal):
@@ -229,7 +213,6 @@ class ReplaceIllegal(_CountIllegal):
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
-        check_inside(env, "ReplaceIllegal", "PenalizeIllegal")
         self._rng = np.random.default_rng()
 
     def reset(
@@ -237,12 +220,12 @@ class ReplaceIllegal(_CountIllegal):
     ) -> tuple[Any, dict[str, Any]]:
         """Start new games; seeds also seed the choice of legal actions."""
         result = super().reset(seed=seed, options=options)  # checks the seeds
-        seeds = [int(each) for each in np.ravel(seed) if each is not None]
+        seeds = [int(number) for number in np.ravel(seed) if number is not None]
         if seeds:
             self._rng = np.random.default_rng(seeds)
         return result
 
-    def _played(
+    def _replace(
         self, actions: NDArray[np.int64], illegal: Bools, masks: Bools
     ) -> NDArray[np.int64]:
         played = actions.copy()
