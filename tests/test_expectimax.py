@@ -17,7 +17,6 @@ from baselines.training.episodes import collect
 from tile_envs.base.random_stream import consecutive
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
-from tile_envs.sliding.kernels import game_tables
 from tile_envs.sliding.placer import NAMED
 from tile_envs.tictactoe import TicTacToe
 
@@ -169,13 +168,6 @@ def test_full_depth_is_exact_on_a_board_that_was_solved(monkeypatch):
     boards = [[[1, 1, 0], [0, 0, 1]], [[2, 2, 0], [0, 0, 0]], [[0, 0, 0], [0, 4, 2]]]
     values = agent.action_values(np.array(boards, np.uint8)).max(axis=1)
     assert values == pytest.approx([1426.366089, 1422.339261, 1412.897933], rel=5e-5)
-
-
-def test_chance_weights_are_those_of_the_spawn_distribution():
-    for rules, spawn in SPAWNS:
-        tables = game_tables(SlidingGame(rules, spawn=spawn))
-        assert tables.probabilities.sum() == pytest.approx(1)
-        assert len(tables.probabilities) == len(tables.tiles)
 
 
 def test_boards_with_few_empty_cells_are_searched_deeper():

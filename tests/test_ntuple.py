@@ -1,7 +1,6 @@
 """n-tuple networks: entries and symmetry, every update against plain Python, determinism."""
 
 import copy
-import hashlib
 import itertools
 import os
 import subprocess
@@ -17,17 +16,14 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from baselines.ntuple import vectors
-from baselines.ntuple.learning import play
 from baselines.ntuple.network import SETS, SMALL_SETS, Network, new_weights
 from baselines.ntuple.ntuple import NTuple
 from baselines.ntuple.plain import PlainNTuple
 from baselines.ntuple.settings import NTupleSettings
-from baselines.training.learner import Learner
 from tile_envs.base.random_stream import Stream, consecutive, start, starts
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
-from tile_envs.sliding.kernels import game_tables, rows_of
+from tile_envs.sliding.kernels import rows_of
 from tile_envs.sliding.placer import NAMED
 from tile_envs.tictactoe import TicTacToe
 
@@ -216,79 +212,41 @@ def test_the_plain_learner_learns():
     assert learner.action_values(boards[:0]).shape == (0, 4)
 
 
-def test_the_plain_learner_begins_with_optimistic_values():
-    learner = PlainNTuple(TILES_2048, settings=NTupleSettings(network="0123", initial=80.0))
-    assert learner.value(np.zeros((4, 4), np.uint8)) == pytest.approx(80)
-
-
-vectors_needed = pytest.mark.skipif(
-    vectors.choice() is None, reason="vector instructions are switched off or cannot be made"
-)
-
-LEARN = """
-import hashlib
-from baselines.ntuple.ntuple import NTuple, NTupleSettings
-from tile_envs.sliding import RULES_2048, SlidingGame
-learner = NTuple(SlidingGame(RULES_2048), 1, NTupleSettings(network="0123 124", stages=(64,)))
-print(learner.net.vectors, learner.learn()["mean"], end=" ")
-print(hashlib.sha256(learner.state_dict()["weights"].tobytes()).hexdigest())
-"""
-
-
-def printed(script, **variables):
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=Path(__file__).parent.parent,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
-
-
-@vectors_needed
-def test_the_plain_loop_gives_the_same_bits_as_vector_instructions():
-    learner = made(network="0123 124", stages=(64,), seed=1)
-    assert learner.net.vectors is True
-    mean = learner.learn()["mean"]
-    weights = hashlib.sha256(weights_of(learner).tobytes()).hexdigest()
-    assert printed(LEARN, BASELINES_VECTORS="off") == ["None", str(mean), weights]
-
-
-@vectors_needed
 @by_rules
 @pytest.mark.parametrize("shape", [(4, 4), (2, 3)])
-def test_either_way_of_look_up_plays_the_same_game(rules, shape):
-    game = SlidingGame(rules, shape)
-    learner = with_random_weights(made(game, network="0123 124"))
-    starting = learner._starts(consecutive(3, 20))
-    rule = learner._rule()._replace(rate=np.float32(0))
-    one, other = (
-        play(game_tables(game), learner.net._replace(vectors=which), rule, *starting, "forward", 1)
-        for which in (True, None)
-    )
-    for array, same in zip(one, other, strict=True):
-        assert np.array_equal(array, same)
+def test_the_plain_loop_gives_the_same_bits_as_simd_code(rules, shape):
+    learned = []
+    for simd in (True, None):
+        learner = with_random_weights(made(SlidingGame(rules, shape), network="0123 124"))
+        assert learner.net.simd is True
+        learner._staged = learner._staged._replace(simd=simd)
+        learned.append((learner.learn()["mean"], weights_of(learner).tobytes()))
+    assert learned[0] == learned[1]
 
 
-def test_where_vector_instructions_cannot_be_made_the_plain_loop_is_used(tmp_path):
+def test_where_simd_code_cannot_be_generated_the_plain_loop_is_used(tmp_path):
     script = """
 import warnings
-from baselines.ntuple import vectors
+from baselines.ntuple import simd
 def broken(*arguments):
     raise NotImplementedError("no such instruction")
-vectors._generate = broken
+simd._generate = broken
 with warnings.catch_warnings(record=True) as caught:
     from baselines.ntuple.ntuple import NTuple, NTupleSettings
     from tile_envs.sliding import RULES_2048, SlidingGame
     learner = NTuple(SlidingGame(RULES_2048, (2, 3)), 0, NTupleSettings(network="01", initial=4.0))
-print(learner.net.vectors, learner.action_values([[[1, 2, 0], [0, 0, 0]]]).max())
+print(learner.net.simd, learner.action_values([[[1, 2, 0], [0, 0, 0]]]).max())
 print(*(str(warning.message) for warning in caught))
 """
-    words = printed(script, NUMBA_CACHE_DIR=str(tmp_path), BASELINES_VECTORS="on")
-    assert words[:2] == ["None", "4.0"]
-    assert "no such instruction" in " ".join(words[2:])
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=Path(__file__).parent.parent,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.startswith("None 4.0\n"), done.stderr
+    assert "no such instruction" in done.stdout
 
 
 def test_a_restart_begins_in_the_middle_of_the_last_game():
@@ -352,6 +310,8 @@ def test_optimistic_values_are_the_first_of_every_board():
     learner = made(initial=1000.0, network="4x5")
     values = learner.action_values(boards_from_play())
     assert (values[np.isfinite(values)] >= 999.9).all()
+    plain = PlainNTuple(TILES_2048, settings=NTupleSettings(network="0123", initial=80.0))
+    assert plain.value(np.zeros((4, 4), np.uint8)) == pytest.approx(80)
 
 
 @pytest.mark.parametrize(
@@ -425,14 +385,8 @@ def test_diverging_is_noticed():
 
 
 def test_it_is_an_agent_that_sb3_takes():
-    learner = made(network="0123")
-    assert isinstance(learner, Learner)
-    actions, state = learner.predict(boards_from_play(), state=None)
-    assert actions.shape == (200,)
-    assert state is None
     envs = DummyVecEnv([lambda: Monitor(gym.make("Tiles2048-v0"))] * 2)
-    mean, _ = evaluate_policy(learner, envs, n_eval_episodes=4)
-    assert mean > 0
+    assert evaluate_policy(made(network="0123"), envs, n_eval_episodes=4)[0] > 0
 
 
 def test_well_known_sets_are_of_their_names():
@@ -523,15 +477,6 @@ def test_a_network_too_large_for_the_memory_says_what_fits(monkeypatch):
         ValueError, match=r"takes 0.5 GiB, and 0.3 GiB are free: one of 4x6, 4x5, 5x5"
     ):
         new_weights(network, 1, 0.0)
-
-
-def test_kernels_take_the_tables_of_the_rules():
-    game = SlidingGame(RULES_2584, spawn={1: 0.75, 3: 0.25})
-    tables = game_tables(game)
-    assert tables.tiles.tolist() == [1, 3]
-    assert tables.thresholds[-1] == 1 << 32
-    assert np.shares_memory(tables.pushed, game.tables.pushed)
-    assert rows_of(game, np.eye(4, dtype=np.uint8)[None]).tolist() == [[1, 32, 1024, 32768]]
 
 
 def test_a_game_made_of_rules_is_learned_saved_and_loaded(tmp_path):

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.ntuple import vectors
 from baselines.ntuple.network import Network, Weights
-from baselines.ntuple.vectors import add_up
+from baselines.ntuple.simd import add_up, padded, simd_or_none
 from tile_envs.base.compiled import Word, compiled
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.kernels import LOW_BLOCK, TWO_CELLS, GameTables, transposed
@@ -39,7 +38,7 @@ class Net(NamedTuple):
         turns: 2 on a square board, whose lines are read as rows and then as columns; else 1.
         stages: `(32,) uint64`, by the largest tile: where the weights of its stage begin.
         weights: `(entries * width,) float32`.
-        vectors: The instructions that look entries up; see `vectors.choice`.
+        simd: True for SIMD code, None for a plain loop; see `simd_or_none`.
     """
 
     parts: Indices
@@ -48,20 +47,15 @@ class Net(NamedTuple):
     turns: int
     stages: Words
     weights: Weights
-    vectors: bool | None
+    simd: bool | None
 
 
 def net_of(network: Network, weights: Weights) -> Net:
-    """Return a network for compiled loops.
-
-    Args:
-        network: The shape of the network.
-        weights: `(entries * width,)`, the same number of weights for each entry.
-    """
+    """Return a network for compiled loops, given its weights `(entries * width,)`."""
     width = len(weights) // network.entries
     n_rows, n_columns = network.shape
     used = len(REFLECTIONS) * len(network.tuples)
-    lanes = vectors.padded(used)
+    lanes = padded(used)
     pairs = np.arange(PAIRS)
     digits = np.minimum([pairs & CELL_MASK, pairs >> CELL_BITS], network.values - 1)
     parts = np.zeros((4, 2, PAIRS, lanes), np.int64)
@@ -84,7 +78,7 @@ def net_of(network: Network, weights: Weights) -> Net:
         turns=network.per_board // used,
         stages=stage.astype(np.uint64) * np.uint64(network.size * width),
         weights=weights,
-        vectors=vectors.choice(),
+        simd=simd_or_none(),
     )
 
 
@@ -124,16 +118,8 @@ def look_up(
 ) -> None:
     """Write the indices of a board's entries, and have these fetched from memory.
 
-    Args:
-        game: The game.
-        net: The network.
-        a: The first row; on a square board columns do as well.
-        b: The second.
-        c: The third.
-        d: The fourth.
-        stage: Where the weights of the board's stage begin.
-        out: Receives `turns * lanes` indices ...
-        at: ... from this place on.
+    The board is given by its rows; on a square board columns do as well.  The weights of its stage
+    begin at `stage`, and `out` receives `turns * lanes` indices from `at` on.
     """
     _look(net, a, b, c, d, stage, out, at)
     if game.square:
@@ -145,7 +131,6 @@ def look_up(
 def _look(
     net: Net, a: Word, b: Word, c: Word, d: Word, stage: Word, out: Indices, at: Word
 ) -> None:
-    """Write the indices of a board's entries in all reflections, its lines read one way."""
     pairs = (
         a & LOW_BLOCK,
         (a >> TWO_CELLS) + _HALF_ROWS[1],
@@ -156,18 +141,14 @@ def _look(
         (d & LOW_BLOCK) + _HALF_ROWS[6],
         (d >> TWO_CELLS) + _HALF_ROWS[7],
     )
-    add_up(net.vectors, net.parts, pairs, net.used, out, at, net.weights, stage)
+    add_up(net.simd, net.parts, pairs, net.used, out, at, net.weights, stage)
 
 
 @compiled
 def sum_up(net: Net, indices: Indices, at: Word, stage: Word) -> np.float32:
-    """Return the sum of a board's entries; the order of additions is fixed.
+    """Return the sum of a board's entries, as `look_up` has written them from `at` on.
 
-    Args:
-        net: The network.
-        indices: The indices of the board's entries, as `look_up` writes them ...
-        at: ... from this place on.
-        stage: Where the weights of the board's stage begin.
+    The order of additions is fixed.
     """
     # Four sums at a time: one would wait for the end of each addition.
     first = second = third = fourth = np.float32(0)

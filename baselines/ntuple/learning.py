@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.ntuple.entries import Indices, Net, sum_up
-from baselines.ntuple.moves import best_move, room_for, value_of
 from baselines.ntuple.settings import SHORTEST_RESTART
+from baselines.ntuple.values import best_move, room_for, value_of
 from tile_envs.base.compiled import NEXT, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.kernels import ACTIONS_END, GameTables, Pushed, following
@@ -172,14 +172,8 @@ def learn_backwards(game: GameTables, net: Net, rule: Rule, path: Words, indices
 
         G_T-1 = 0,   δ = G_t - V(s_t'),   G_t-1 = r_t + (1 - λ) V(s_t') + λ G_t
 
-    V(s_t') in G_t-1 is the value after the update.
-
-    Args:
-        game: The game.
-        net: The network; its weights are changed in place.
-        rule: How to learn.
-        path: Action, lines, reward, largest tile and pattern of each move, `(n, 8)`.
-        indices: Room for a board's indices.
+    V(s_t') in G_t-1 is the value after the update.  `path` holds action, lines, reward, largest
+    tile and pattern of each move, `(n, 8)`, and `indices` has room for those of a board.
     """
     target = np.float32(0)
     for i in range(len(path) - 1, -1, -1):
@@ -207,19 +201,9 @@ def play(
     direction: str,
     threads: int,
 ) -> Played:
-    """Play games, and learn from them, on several threads.
+    """Play games, and learn from them "forward" or "backward", on several threads.
 
-    Args:
-        game: The game.
-        net: The network; its weights are changed in place.
-        rule: How to learn; with rate 0 the games are only played.
-        boards: The rows of the start boards, `(n, 4)`.
-        positions: The positions of the games' random streams, `(n,)`.
-        direction: forward or backward.
-        threads: The number of threads.
-
-    Returns:
-        See `Played`.
+    The other arguments and the result are those of `play_forwards`.
     """
     loop = play_backwards if direction == "backward" else play_forwards
     begins = np.cumsum(_shares(len(boards), threads))[:-1]

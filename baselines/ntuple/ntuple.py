@@ -49,9 +49,9 @@ from baselines.agents import Observations, ValueAgent
 from baselines.checks import check_batch
 from baselines.ntuple.entries import Net, net_of
 from baselines.ntuple.learning import Played, Rule, play
-from baselines.ntuple.moves import action_values
 from baselines.ntuple.network import Network, Weights, new_weights
 from baselines.ntuple.settings import NTupleSettings
+from baselines.ntuple.values import action_values
 from baselines.seeds import game_seeds, training_generator, training_seeds
 from baselines.training.learner import Learner, Metrics, State, checked_sides
 from tile_envs.base.random_stream import Words, starts

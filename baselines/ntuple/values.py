@@ -1,4 +1,4 @@
-"""Moves by an n-tuple network, compiled: the values of afterstates, and the best action.
+"""The values of afterstates, and the best action by them, compiled.
 
 A board is four packed lines, its rows or its columns; see `tile_envs.sliding.kernels`.
 """
@@ -31,10 +31,9 @@ def rows_after(game: GameTables, action: Word, after: Pushed) -> Lines:
 
 
 @compiled
-def look_up_afterstate(
+def _look_up_after(
     game: GameTables, net: Net, action: Word, after: Pushed, indices: Indices, at: Word
 ) -> None:
-    """Write the indices of an afterstate's entries, from a place on."""
     a, b, c, d = rows_after(game, action, after)
     look_up(game, net, a, b, c, d, net.stages[after.largest], indices, at)
 
@@ -44,7 +43,7 @@ def value_of(
     game: GameTables, net: Net, action: Word, after: Pushed, indices: Indices
 ) -> np.float32:
     """Return V(s') of an afterstate, and leave its indices at the beginning of `indices`."""
-    look_up_afterstate(game, net, action, after, indices, Word(0))
+    _look_up_after(game, net, action, after, indices, Word(0))
     return sum_up(net, indices, Word(0), net.stages[after.largest])
 
 
@@ -59,19 +58,10 @@ def best_move(
     indices: Indices,
     at: Word,
 ) -> tuple[Word, Pushed, np.float32, np.float32, Word]:
-    """Choose the action with the highest r + V(s'), of equals the first.
+    """Choose the action with the highest r + V(s'), the first of equals.
 
-    All afterstates are looked up before any is summed up, so that the waits for memory overlap.
-
-    Args:
-        game: The game.
-        net: The network.
-        a: The first row.
-        b: The second.
-        c: The third.
-        d: The fourth.
-        indices: Room for four afterstates (see `room_for`) ...
-        at: ... from this place on.
+    All afterstates are looked up before any is summed up, so that the waits for memory overlap;
+    `indices` has room for four of them (see `room_for`) from `at` on.
 
     Returns:
         The best action (4 if none is legal), its afterstate, V(s'), r + V(s'), and where the
@@ -86,7 +76,7 @@ def best_move(
         if after.changed:
             legal |= ONE << action
             place = at + action * room
-            look_up_afterstate(game, net, action, after, indices, place)
+            _look_up_after(game, net, action, after, indices, place)
             indices[place + entries] = after.reward
             indices[place + entries + ONE] = after.largest
         action += ONE
