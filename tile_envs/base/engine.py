@@ -1,8 +1,7 @@
 """What plays the games of a vector environment: their states as arrays, and steps over all of them.
 
-`Engine` plays by numpy, an operation over all games after the other; its subclasses add the rules
-of a game.  Compiled engines play a game after the other instead, on the same arrays, and override
-`_play_all` and what else is worth compiling.
+`NumpyEngine` holds the states, and steps all games at once with numpy; its subclasses add the rules
+of a game.  A compiled engine holds a numpy engine, and steps its games one after the other.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from importlib.util import find_spec
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_actions, checked_choice
@@ -22,14 +20,12 @@ Games = NDArray[np.intp] | slice
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Observations = NDArray[Any]
-Played = tuple[Floats, Bools, Bools]
-"""What `Engine._play` returns."""
 Info = dict[str, NDArray[Any]]
 Positions = TypeVar("Positions")
 
 EVERY_GAME = slice(None)
 NUMPY, NUMBA, AUTO = "numpy", "numba", "auto"
-_ONE = np.array(1)  # without dimensions: see `random_stream`
+_ONE = np.array(1)  # 0-d: see `random_stream`
 
 
 class Terms(NamedTuple):
@@ -38,14 +34,12 @@ class Terms(NamedTuple):
     Attributes:
         num_envs: The number of games.
         n_actions: The number of actions.
-        autoreset_mode: When ended games are reset.
         max_illegal: Consecutive illegal actions that truncate an episode.
         max_steps: Steps that truncate an episode, or None.
     """
 
     num_envs: int
     n_actions: int
-    autoreset_mode: AutoresetMode
     max_illegal: int
     max_steps: int | None
 
@@ -84,11 +78,37 @@ class Outcome(NamedTuple):
     final: Final | None = None
 
 
-class Engine(ABC, Generic[Positions]):
-    """The states of many games, and steps over all of them.
+class Engine(ABC):
+    """What steps the games of a vector environment.
 
     Attributes:
         name: `NUMPY` or `NUMBA`.
+    """
+
+    name: str
+
+    @abstractmethod
+    def play(self, actions: Any) -> Outcome:
+        """Play one action in every game; those that have ended begin anew instead.
+
+        Raises:
+            ValueError: See `GameVectorEnv.step`.
+        """
+
+    @abstractmethod
+    def begin_shown(self, games: NDArray[np.intp], outcome: Outcome) -> None:
+        """Begin new games, and let an outcome show their first positions."""
+
+    @abstractmethod
+    def choose_legal(self, words: Words) -> NDArray[np.int64]:
+        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+
+
+class NumpyEngine(Engine, Generic[Positions]):
+    """The states of many games, and steps over all of them.
+
+    Attributes:
+        terms: How the games are played.
         started: Whether there are games to play: not before the first start, nor after one that
             has failed.
         streams: `(num_envs,) uint64`, the positions of the random streams.
@@ -101,7 +121,7 @@ class Engine(ABC, Generic[Positions]):
     name = NUMPY
 
     def __init__(self, terms: Terms) -> None:
-        self._terms, self._max_illegal = terms, np.array(terms.max_illegal)
+        self.terms, self._max_illegal = terms, np.array(terms.max_illegal)
         self.started = False
         self.streams = np.zeros(terms.num_envs, np.uint64)
         self.steps = np.zeros(terms.num_envs, np.int64)
@@ -112,7 +132,9 @@ class Engine(ABC, Generic[Positions]):
     # What a game says of itself; `games` are indices, or the slice of all.
 
     @abstractmethod
-    def _play(self, actions: NDArray[np.int64], frozen: Bools | None) -> Played:
+    def _play(
+        self, actions: NDArray[np.int64], frozen: Bools | None
+    ) -> tuple[Floats, Bools, Bools]:
         """Play one action in every game.
 
         Args:
@@ -152,29 +174,15 @@ class Engine(ABC, Generic[Positions]):
     def _info(self, games: Games) -> Info:
         """Return fresh infos, all but `action_mask` and `illegal`."""
 
-    @abstractmethod
-    def choose_legal(self, words: Words) -> NDArray[np.int64]:
-        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-
     # What games have in common.
 
-    def step(self, actions: Any) -> Outcome:
-        """Play one action in every game, and reset ended games as the autoreset mode says.
+    def play(self, actions: Any) -> Outcome:
+        """Play one action in every game; those that have ended begin anew instead.
 
         Raises:
             ValueError: See `GameVectorEnv.step`.
         """
-        outcome = self._play_all(actions)
-        if self._terms.autoreset_mode is AutoresetMode.SAME_STEP and np.count_nonzero(self.ended):
-            games = np.flatnonzero(self.ended)
-            last = {name: values[games] for name, values in outcome.infos.items()}
-            outcome = outcome._replace(final=Final(games, outcome.observations[games], last))
-            self._begin_shown(games, outcome)
-        return outcome
-
-    def _play_all(self, actions: Any) -> Outcome:
-        """Play a step; where the autoreset mode is the next step's, ended games begin anew."""
-        actions = checked_actions(actions, self._terms.num_envs, self._terms.n_actions)
+        actions = checked_actions(actions, self.terms.num_envs, self.terms.n_actions)
         due = self.ended  # the games that this step resets
         some_due = np.count_nonzero(due) > 0  # faster than `any`
         rewards, terminations, legal = self._play(actions, due if some_due else None)
@@ -182,9 +190,9 @@ class Engine(ABC, Generic[Positions]):
         self.illegal_run += _ONE
         self.illegal_run *= self.illegal
         truncations = self.illegal_run >= self._max_illegal
-        if self._terms.max_steps is not None:
+        if self.terms.max_steps is not None:
             self.steps += _ONE
-            truncations |= self.steps >= self._terms.max_steps
+            truncations |= self.steps >= self.terms.max_steps
         if some_due:
             games = np.flatnonzero(due)
             self.begin(games)
@@ -199,7 +207,7 @@ class Engine(ABC, Generic[Positions]):
             self.infos(EVERY_GAME),
         )
 
-    def _begin_shown(self, games: NDArray[np.intp], outcome: Outcome) -> None:
+    def begin_shown(self, games: NDArray[np.intp], outcome: Outcome) -> None:
         """Begin new games, and let an outcome show their first positions."""
         self.begin(games)
         outcome.observations[games] = self.observations(games)

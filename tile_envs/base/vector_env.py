@@ -30,11 +30,13 @@ from tile_envs.base.checks import (
 )
 from tile_envs.base.engine import (
     EVERY_GAME,
+    NUMBA,
     Bools,
     Engine,
     Final,
     Floats,
     Info,
+    NumpyEngine,
     Observations,
     Outcome,
     Positions,
@@ -107,11 +109,12 @@ class GameVectorEnv(
         terms = Terms(
             self.num_envs,
             self.game.n_actions,
-            self.autoreset_mode,
             self.max_illegal,
             self.max_episode_steps,
         )
-        self._engine = self._made_engine(checked_engine(engine), terms)
+        self._games = self._make_games(terms)
+        compiled = checked_engine(engine) == NUMBA
+        self._engine = self._compile(self._games) if compiled else self._games
         self._every = np.ones(self.num_envs, np.bool_)
 
     @property
@@ -122,11 +125,15 @@ class GameVectorEnv(
     # What a game says of itself.
 
     @abstractmethod
-    def _made_engine(self, name: str, terms: Terms) -> Engine[Positions]:
-        """Return an engine, `NUMPY` or `NUMBA`.
+    def _make_games(self, terms: Terms) -> NumpyEngine[Positions]:
+        """Return the games, as numpy plays them."""
+
+    @abstractmethod
+    def _compile(self, games: Any) -> Engine:
+        """Return a compiled engine of games; themselves, if an object of the user's decides them.
 
         Raises:
-            ExtraNotInstalled: If its library is missing.
+            ExtraNotInstalled: If numba is missing.
         """
 
     @abstractmethod
@@ -173,10 +180,10 @@ class GameVectorEnv(
         options = dict(options or {})
         mask = self._checked_reset_mask(options.pop("reset_mask", None))
         positions = self._checked_positions(options, self.num_envs) if options else None
-        engine, streams = self._engine, self._seeded_streams(seed)
-        engine.streams[mask] = streams[mask]
-        engine.begin(EVERY_GAME if mask.all() else np.flatnonzero(mask), positions)
-        return engine.observations(EVERY_GAME), _keyed(engine.infos(EVERY_GAME), mask)
+        games, streams = self._games, self._seeded_streams(seed)
+        games.streams[mask] = streams[mask]
+        games.begin(EVERY_GAME if mask.all() else np.flatnonzero(mask), positions)
+        return games.observations(EVERY_GAME), _keyed(games.infos(EVERY_GAME), mask)
 
     def step(self, actions: ArrayLike) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
         """Play one action in every game, and reset ended games as the autoreset mode says.
@@ -206,12 +213,18 @@ class GameVectorEnv(
             ValueError: As `step`.
             ResetNeeded: As `step`.
         """
-        engine = self._engine
-        if not engine.started or (
-            self.autoreset_mode is AutoresetMode.DISABLED and np.count_nonzero(engine.ended)
+        engine, games = self._engine, self._games
+        if not games.started or (
+            self.autoreset_mode is AutoresetMode.DISABLED and np.count_nonzero(games.ended)
         ):
             self._refuse()
-        return engine.step(actions)
+        outcome = engine.play(actions)
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and np.count_nonzero(games.ended):
+            ended = np.flatnonzero(games.ended)
+            last = {name: values[ended] for name, values in outcome.infos.items()}
+            outcome = outcome._replace(final=Final(ended, outcome.observations[ended], last))
+            engine.begin_shown(ended, outcome)
+        return outcome
 
     def sample_legal_actions(self) -> NDArray[np.int64]:
         """Draw a legal action for every game, uniformly, all at once.
@@ -225,7 +238,7 @@ class GameVectorEnv(
         Raises:
             ResetNeeded: Before the first `reset`.
         """
-        if not self._engine.started:
+        if not self._games.started:
             self._refuse()
         words = self.action_space.np_random.bit_generator.random_raw(self.num_envs)
         return self._engine.choose_legal(words)
@@ -236,9 +249,9 @@ class GameVectorEnv(
         Raises:
             ResetNeeded: Before the first `reset`.
         """
-        if not self._engine.started:
+        if not self._games.started:
             self._refuse()
-        return self._engine.masks(EVERY_GAME).view(np.bool_)
+        return self._games.masks(EVERY_GAME).view(np.bool_)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of every game, or what its method returns, as `SyncVectorEnv` does.
@@ -281,10 +294,10 @@ class GameVectorEnv(
         Raises:
             ResetNeeded: Before the first `reset`.
         """
-        if not self._engine.started:
+        if not self._games.started:
             self._refuse()
         shared = {name: array.copy() for name, array in self._shared_state().items()}
-        return {"game": str(self.game), **shared, **self._state(self._engine.positions())}
+        return {"game": str(self.game), **shared, **self._state(self._games.positions())}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, in this environment or in an equal one.
@@ -294,7 +307,7 @@ class GameVectorEnv(
                 has changed then.
         """
         shared = self._shared_state()
-        known = self._state(self._engine.positions())
+        known = self._state(self._games.positions())
         check_state(state, str(self.game), {"game", *shared, *known})
         for name, array in shared.items():
             _check_like(state[name], array, f"state[{name!r}]")
@@ -305,16 +318,16 @@ class GameVectorEnv(
         positions = self._checked_positions(state, self.num_envs)
         for name, array in shared.items():
             array[...] = state[name]
-        self._engine.restore(positions)
-        self._engine.started = True
+        self._games.restore(positions)
+        self._games.started = True
 
     def render(self) -> tuple[Any, ...] | None:
         """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""
         if self.render_mode is None:
             return None
-        if not self._engine.started:
+        if not self._games.started:
             self._refuse()
-        positions, mode = self._engine.positions(), self.render_mode
+        positions, mode = self._games.positions(), self.render_mode
         return tuple(self._draw(positions, game, mode) for game in range(self.num_envs))
 
     def __copy__(self) -> GameVectorEnv[Positions, AGame]:
@@ -322,13 +335,13 @@ class GameVectorEnv(
         return deepcopy(self)
 
     def _shared_state(self) -> dict[str, NDArray[Any]]:
-        engine = self._engine
+        games = self._games
         return {
-            "stream": engine.streams,
-            "steps": engine.steps,
-            "illegal_run": engine.illegal_run,
-            "illegal": engine.illegal,
-            "ended": engine.ended,
+            "stream": games.streams,
+            "steps": games.steps,
+            "illegal_run": games.illegal_run,
+            "illegal": games.illegal,
+            "ended": games.ended,
         }
 
     def _final_infos(self, final: Final) -> dict[str, Any]:
@@ -373,8 +386,8 @@ class GameVectorEnv(
             seed = checked_seed(seed)
             super().reset(seed=seed)
             return starts(consecutive(seed, self.num_envs))
-        if self._engine.started:
-            return self._engine.streams.copy()
+        if self._games.started:
+            return self._games.streams.copy()
         return starts(self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64))
 
     def _broadcast_boards(self, boards: Any) -> NDArray[Any]:
@@ -400,14 +413,14 @@ class GameVectorEnv(
                 f"reset_mask must have shape ({self.num_envs},) and name a game to reset, "
                 f"got {brief(mask)}."
             )
-        if not self._engine.started and not mask.all():
+        if not self._games.started and not mask.all():
             self._refuse()
         return mask
 
     def _refuse(self) -> NoReturn:
-        if not self._engine.started:
+        if not self._games.started:
             raise ResetNeeded("the environments have not been reset yet: call reset() first.")
-        over = np.flatnonzero(self._engine.ended)
+        over = np.flatnonzero(self._games.ended)
         raise ResetNeeded(
             f"games {brief(over.tolist())} are over and autoreset is disabled: "
             "call reset(options={'reset_mask': …}) before the next step()."

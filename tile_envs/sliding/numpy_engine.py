@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.engine import EVERY_GAME, Bools, Engine, Games, Info, Played, Terms
+from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine, Terms
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
 from tile_envs.sliding import packed as batch
 from tile_envs.sliding.env import VERTICAL
@@ -58,7 +58,7 @@ class SlidingPositions(NamedTuple):
     scores: NDArray[np.int64]
 
 
-class SlidingEngine(Engine[SlidingPositions]):
+class SlidingEngine(NumpyEngine[SlidingPositions]):
     """Many sliding games.
 
     A placer that the user brings is asked once a step, for all games in which a tile appears.
@@ -70,26 +70,28 @@ class SlidingEngine(Engine[SlidingPositions]):
 
     def __init__(self, game: SlidingGame, terms: Terms) -> None:
         super().__init__(terms)
-        self._game, self._tables = game, game.tables
+        self.game, self._tables = game, game.tables
         self._distribution = game.distribution
         self._places_uniformly = game.placer == RANDOM
-        self._faces = np.array(game.rules.faces)
+        self.faces = np.array(game.rules.faces)
         self._games = np.arange(terms.num_envs)
-        self._legal = np.zeros(terms.num_envs, np.int64)
-        self._scores = np.zeros(terms.num_envs, np.int64)
-        self._largest = np.zeros(terms.num_envs, np.int64)
-        self._lines = np.zeros((2, MAX_SIDE, terms.num_envs), np.int64)
+        self.legal = np.zeros(terms.num_envs, np.int64)
+        self.scores = np.zeros(terms.num_envs, np.int64)
+        self.largest = np.zeros(terms.num_envs, np.int64)
+        self.lines = np.zeros((2, MAX_SIDE, terms.num_envs), np.int64)
         self._lines_of = _lines_of_tiles(game.shape)
 
-    def _play(self, actions: NDArray[np.int64], frozen: Bools | None) -> Played:
+    def _play(
+        self, actions: NDArray[np.int64], frozen: Bools | None
+    ) -> tuple[Floats, Bools, Bools]:
         tables = self._tables
-        rows, columns = self._lines
+        rows, columns = self.lines
         # `vertical` is all ones where columns move: bit by bit, x ^ ((x ^ y) & vertical) picks y.
         vertical = _VERTICAL.take(actions)
         lines = rows ^ ((rows ^ columns) & vertical)
         lines += tables.offsets.take(actions)
         pushed = tables.pushed.take(lines)
-        legal = (self._legal >> actions & _ONE).astype(np.bool_)
+        legal = (self.legal >> actions & _ONE).astype(np.bool_)
         if frozen is not None:
             legal &= ~frozen
 
@@ -97,7 +99,7 @@ class SlidingEngine(Engine[SlidingPositions]):
         words = mix(streams)
         new_tiles = self._distribution.tiles_of(words) * legal
         moved = pushed & _LINE_MASK
-        after = self._lines
+        after = self.lines
         if self._places_uniformly:
             empty = pushed >> _EMPTY_SHIFT
             empty &= _EMPTY_MASK
@@ -105,68 +107,68 @@ class SlidingEngine(Engine[SlidingPositions]):
             pattern = np.add.reduce(empty) + _PATTERNS.take(actions)
             k = choose(words, tables.empty_count.take(pattern)).view(np.int64)
             cell = tables.empty_cell.take(pattern * _CELLS + k)
-            flat = (cell >> _CELL_BITS) * self._terms.num_envs + self._games
+            flat = (cell >> _CELL_BITS) * self.terms.num_envs + self._games
             moved.reshape(-1)[flat] += new_tiles << (cell & _CELL_MASK)
         else:
-            after = np.empty_like(self._lines)  # a user's placer can fail: nothing has changed then
+            after = np.empty_like(self.lines)  # a user's placer can fail: nothing has changed then
         turned = batch.transpose(moved)
         swap = moved ^ turned
         swap &= vertical
         np.bitwise_xor(moved, swap, out=after[0])
         np.bitwise_xor(turned, swap, out=after[1])
         if not self._places_uniformly:
-            place(self._game.placer, tables, after, new_tiles, words)
+            place(self.game.placer, tables, after, new_tiles, words)
 
-        self.streams, self._lines = streams, after
-        self._legal = batch.legal(tables, self._lines)
+        self.streams, self.lines = streams, after
+        self.legal = batch.legal(tables, self.lines)
         rewards = np.add.reduce(pushed) >> _REWARD_SHIFT & _REWARD_MASK
-        self._scores += rewards
-        self._largest = np.maximum(np.maximum.reduce(pushed) >> _LARGEST_SHIFT, new_tiles)
-        return rewards.astype(np.float64), self._legal == 0, legal
+        self.scores += rewards
+        self.largest = np.maximum(np.maximum.reduce(pushed) >> _LARGEST_SHIFT, new_tiles)
+        return rewards.astype(np.float64), self.legal == 0, legal
 
     def _start(self, games: Games) -> None:
-        cells, tiles, self.streams[games] = self._game.start.draws(self.streams[games])
+        cells, tiles, self.streams[games] = self.game.start.draws(self.streams[games])
         lines = np.add.reduce(self._lines_of.take(cells * _ALL_TILES + tiles, axis=0))
         self._set_lines(lines.T, np.maximum.reduce(tiles), games)
-        self._scores[games] = 0
+        self.scores[games] = 0
 
     def _start_from(self, positions: SlidingPositions, games: Games) -> None:
         boards = positions.boards[games]
         largest = np.maximum.reduce(boards.reshape(len(boards), -1), axis=1)
         self._set_lines(batch.pack(boards), largest, games)
-        self._scores[games] = positions.scores[games]
+        self.scores[games] = positions.scores[games]
 
     def restore(self, positions: SlidingPositions) -> None:
         """Take all games to positions in the middle of a game."""
         self._start_from(positions, EVERY_GAME)
 
     def _set_lines(self, lines: Lines, largest: NDArray[Any], games: Games) -> None:
-        self._lines[:, :, games] = lines
-        self._legal[games] = batch.legal(self._tables, lines)
-        self._largest[games] = largest
+        self.lines[:, :, games] = lines
+        self.legal[games] = batch.legal(self._tables, lines)
+        self.largest[games] = largest
 
     def positions(self) -> SlidingPositions:
         """Return the positions of all games."""
-        return SlidingPositions(self.observations(EVERY_GAME), self._scores.copy())
+        return SlidingPositions(self.observations(EVERY_GAME), self.scores.copy())
 
     def observations(self, games: Games) -> NDArray[np.uint8]:
         """Return fresh observations, `(k, R, C) uint8`."""
-        return batch.unpack(self._tables, self._lines[0][:, games])
+        return batch.unpack(self._tables, self.lines[0][:, games])
 
     def masks(self, games: Games) -> NDArray[np.int8]:
         """Return fresh action masks, `(k, 4) int8`."""
-        return batch.MASKS.take(self._legal[games], axis=0)
+        return batch.MASKS.take(self.legal[games], axis=0)
 
     def _info(self, games: Games) -> Info:
         return {
-            "score": self._scores[games].copy(),
-            "max_tile": self._faces.take(self._largest[games]),
+            "score": self.scores[games].copy(),
+            "max_tile": self.faces.take(self.largest[games]),
         }
 
     def choose_legal(self, words: Words) -> NDArray[np.int64]:
         """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-        k = choose(words, N_LEGAL.take(self._legal)).view(np.int64)
-        actions: NDArray[np.int64] = KTH_LEGAL.take(k + self._legal * _N_ACTIONS)
+        k = choose(words, N_LEGAL.take(self.legal)).view(np.int64)
+        actions: NDArray[np.int64] = KTH_LEGAL.take(k + self.legal * _N_ACTIONS)
         return actions
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from tile_envs.base.checks import checked_score
-from tile_envs.base.engine import NUMPY, Terms
+from tile_envs.base.engine import NUMPY, Engine, Terms
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
 from tile_envs.extras import extra
@@ -63,12 +63,15 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
         single = SlidingEnv(shape, spawn, start_tiles, placer, max_illegal, rules=rules)
         super().__init__(single, num_envs, autoreset_mode, max_episode_steps, render_mode, engine)
 
-    def _made_engine(self, name: str, terms: Terms) -> SlidingEngine:
-        if name == NUMPY or not isinstance(self.game.placer, str):
-            return SlidingEngine(self.game, terms)
+    def _make_games(self, terms: Terms) -> SlidingEngine:
+        return SlidingEngine(self.game, terms)
+
+    def _compile(self, games: SlidingEngine) -> Engine:
+        if not isinstance(self.game.placer, str):
+            return games
         with extra("fast"):
             from tile_envs.sliding.numba_engine import CompiledSlidingEngine
-        return CompiledSlidingEngine(self.game, terms)
+        return CompiledSlidingEngine(games)
 
     def _checked_positions(self, values: Mapping[str, Any], n: int) -> SlidingPositions:
         if "board" not in values:

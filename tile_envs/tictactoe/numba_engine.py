@@ -8,109 +8,76 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.compiled import HALF, NEXT, Word, compiled, compiled_loop, mixed
-from tile_envs.base.compiled_engine import (
-    Common,
-    CompiledEngine,
-    Ends,
-    Ints,
-    all_inside,
-    clear,
-    finish,
-)
-from tile_envs.base.engine import Bools, Outcome
+from tile_envs.base.compiled_engine import CompiledEngine, Ints, all_inside, clear, finish
+from tile_envs.base.engine import Bools, Floats, Outcome
 from tile_envs.base.random_stream import Words
 from tile_envs.tictactoe.game import PLAYED
-from tile_envs.tictactoe.numpy_engine import MarksPositions, TicTacToeEngine
-from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, POWERS, SET_SIZE, SIDE, O, X
+from tile_envs.tictactoe.numpy_engine import TicTacToeEngine
+from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, POWERS, SET_SIZE, O, X, solve
 
 SIDE_X, SIDE_O, SIDE_RANDOM, SIDE_BOTH = range(len(PLAYED))
 TOP_BIT = Word(63)
 X_DIGIT, O_DIGIT = DIGITS[X], DIGITS[O]
 
 
-class Shown(NamedTuple):
-    """Room for what is shown of the games, `(n, ...)`.
+class World(NamedTuple):
+    """All that the loops read and write; see `tile_envs.base.compiled_engine.World`."""
 
-    Attributes:
-        observations: The observations.
-        masks: The masks.
-        marks: The marks that the observations' 1 stands for.
-        winners: Who has won.
-        illegal: Whether the last action was illegal.
-    """
-
+    rewards: Floats
+    terminations: Bools
+    truncations: Bools
     observations: NDArray[np.int8]
-    masks: NDArray[np.int8]
-    marks: Ints
+    shown_masks: NDArray[np.int8]
+    shown_marks: Ints
     winners: Ints
+    shown_illegal: Bools
+
+    streams: Words
+    steps: Ints
+    illegal_run: Ints
     illegal: Bools
-
-
-class State(NamedTuple):
-    """The positions of the games, as `TicTacToeEngine` has them."""
+    ended: Bools
+    max_illegal: int
+    max_steps: int
 
     codes: Ints
     marks: Ints
-
-
-class Known(NamedTuple):
-    """What is known of positions, as `Positions` has it; and who plays.
-
-    Attributes:
-        views: `Positions.views`.
-        masks: `Positions.masks`.
-        winner: `Positions.winner`.
-        over: `Positions.over`.
-        legal: `Positions.legal`.
-        policy: By code, the cells of which the opponent plays one.
-        side: What the agent plays, an index of `PLAYED`.
-    """
-
     views: NDArray[np.int8]
     masks: NDArray[np.int8]
     winner: Ints
     over: Bools
     legal: Ints
-    policy: Ints
-    side: int
-
-
-# Where the arrays of each kind end among those that a loop takes.
-A = len(Ends._fields)
-B = A + len(Shown._fields)
-C = B + len(Common._fields)
-D = C + len(State._fields)
+    policy: Ints  # by code, the cells of which the opponent plays one
+    side: int  # what the agent plays, an index of `PLAYED`
 
 
 @compiled_loop
 def play_all(actions: Ints, *arrays: Any) -> bool:
     """Play a step of all games; see `CompiledEngine`."""
-    ends, shown, common = Ends(*arrays[:A]), Shown(*arrays[A:B]), Common(*arrays[B:C])
-    state, known = State(*arrays[C:D]), Known(*arrays[D:])
+    world = World(*arrays)
     if not all_inside(actions, CELLS):
         return False
     for i in range(len(actions)):
-        if common.ended[i]:
-            begin(known, common, state, i)
-            ends.rewards[i], ends.terminations[i], ends.truncations[i] = 0.0, False, False
+        if world.ended[i]:
+            begin(world, i)
+            world.rewards[i], world.terminations[i], world.truncations[i] = 0.0, False, False
         else:
             action, reward = actions[i], 0.0
-            legal = bool(known.legal[state.codes[i]] >> action & 1)
+            legal = bool(world.legal[world.codes[i]] >> action & 1)
             if legal:
-                reward = play(known, common, state, i, action)
-            finish(common, ends, i, reward, legal, known.over[state.codes[i]])
-        show(known, common, state, shown, i)
+                reward = play(world, i, action)
+            finish(world, i, reward, legal, world.over[world.codes[i]])
+        show(world, i)
     return True
 
 
 @compiled_loop
 def begin_all(games: Ints, *arrays: Any) -> None:
     """Begin some games anew, and show them; see `CompiledEngine`."""
-    shown, common = Shown(*arrays[A:B]), Common(*arrays[B:C])
-    state, known = State(*arrays[C:D]), Known(*arrays[D:])
+    world = World(*arrays)
     for i in games:
-        begin(known, common, state, i)
-        show(known, common, state, shown, i)
+        begin(world, i)
+        show(world, i)
 
 
 @compiled_loop
@@ -123,35 +90,35 @@ def chosen_all(words: Words, legal: Ints, codes: Ints) -> Ints:
 
 
 @compiled
-def play(known: Known, common: Common, state: State, i: int, action: int) -> float:
+def play(world: World, i: int, action: int) -> float:
     """Play a legal action in one game, and let the opponent answer; return the reward."""
-    mark = state.marks[i]
-    code = with_mark(state.codes[i], mark, action, True)
-    asked = (known.side != SIDE_BOTH) & (not known.over[code])
-    code = answered(known, common, i, code, -mark, asked)
-    state.codes[i] = code
-    state.marks[i] = -mark if known.side == SIDE_BOTH else mark
-    return float(known.winner[code] * mark)
+    mark = world.marks[i]
+    code = with_mark(world.codes[i], mark, action, True)
+    asked = (world.side != SIDE_BOTH) & (not world.over[code])
+    code = replied(world, i, code, -mark, asked)
+    world.codes[i] = code
+    world.marks[i] = -mark if world.side == SIDE_BOTH else mark
+    return float(world.winner[code] * mark)
 
 
 @compiled
-def begin(known: Known, common: Common, state: State, i: int) -> None:
+def begin(world: World, i: int) -> None:
     """Begin one game anew; an opponent that plays X moves."""
-    clear(common, i)
-    mark = O if known.side == SIDE_O else X
-    if known.side == SIDE_RANDOM:
-        common.streams[i] += NEXT
-        mark = O if mixed(common.streams[i]) >> TOP_BIT else X
-    state.marks[i] = mark
-    state.codes[i] = answered(known, common, i, 0, X, mark == O)
+    clear(world, i)
+    mark = O if world.side == SIDE_O else X
+    if world.side == SIDE_RANDOM:
+        world.streams[i] += NEXT
+        mark = O if mixed(world.streams[i]) >> TOP_BIT else X
+    world.marks[i] = mark
+    world.codes[i] = replied(world, i, 0, X, mark == O)
 
 
 @compiled
-def answered(known: Known, common: Common, i: int, code: int, mark: int, asked: bool) -> int:
+def replied(world: World, i: int, code: int, mark: int, asked: bool) -> int:
     """Return the position after the reply of the opponent, who plays `mark`, if it is asked."""
     # There is no branch for games in which it is not: numba would count references there.
-    common.streams[i] += NEXT * Word(asked)
-    cell = one_of(known.policy[code], mixed(common.streams[i]))
+    world.streams[i] += NEXT * Word(asked)
+    cell = one_of(world.policy[code], mixed(world.streams[i]))
     return with_mark(code, mark, cell, asked)
 
 
@@ -171,56 +138,38 @@ def one_of(cells: int, word: Word) -> int:
 
 
 @compiled
-def show(known: Known, common: Common, state: State, shown: Shown, i: int) -> None:
+def show(world: World, i: int) -> None:
     """Write what is shown of one game."""
-    code, mark = state.codes[i], state.marks[i]
+    code, mark = world.codes[i], world.marks[i]
     for cell in range(CELLS):
-        shown.observations[i, cell] = known.views[mark, code, cell]
-        shown.masks[i, cell] = known.masks[code, cell]
-    shown.marks[i] = mark
-    shown.winners[i] = known.winner[code]
-    shown.illegal[i] = common.illegal[i]
+        world.observations[i, cell] = world.views[mark, code, cell]
+        world.shown_masks[i, cell] = world.masks[code, cell]
+    world.shown_marks[i] = mark
+    world.winners[i] = world.winner[code]
+    world.shown_illegal[i] = world.illegal[i]
 
 
-class CompiledTicTacToeEngine(CompiledEngine[MarksPositions], TicTacToeEngine):
+class CompiledTicTacToeEngine(CompiledEngine):
     """Many games of tic-tac-toe, whose opponent has a name, played by compiled code.
 
     Args:
-        game: The game.
-        terms: How it is played.
+        games: The games.
     """
 
     _loops = play_all, begin_all
+    _games: TicTacToeEngine
 
-    @property
-    def _what(self) -> str:
-        return "tic-tac-toe"
+    _what = "tic-tac-toe"
 
-    def _arrays(self) -> tuple[Any, ...]:
-        positions = self._known
-        assert self._policy is not None
-        known = Known(
-            positions.views.reshape(*positions.views.shape[:2], CELLS),
-            positions.masks,
-            positions.winner,
-            positions.over,
-            positions.legal,
-            self._policy,
-            PLAYED.index(self._side),
-        )
-        return self._codes, self._marks, *known
+    def _fixed(self) -> tuple[Any, ...]:
+        games, positions = self._games, solve()
+        views = positions.views.reshape(*positions.views.shape[:2], CELLS)
+        looked_up = views, positions.masks, positions.winner, positions.over, positions.legal
+        return games.codes, games.marks, *looked_up, games.policy, PLAYED.index(games.game.side)
 
-    def _room(self, n: int) -> tuple[NDArray[np.int8], dict[str, NDArray[Any]]]:
-        return np.empty((n, SIDE, SIDE), np.int8), {
-            "action_mask": np.empty((n, CELLS), np.int8),
-            "to_play": np.empty(n, np.int64),
-            "winner": np.empty(n, np.int64),
-            "illegal": np.empty(n, np.bool_),
-        }
-
-    def _shown(self, outcome: Outcome) -> Shown:
-        return Shown(outcome.observations.reshape(-1, CELLS), *outcome.infos.values())
+    def _shown(self, outcome: Outcome) -> tuple[NDArray[Any], ...]:
+        return outcome.observations.reshape(-1, CELLS), *outcome.infos.values()
 
     def choose_legal(self, words: Words) -> Ints:
         """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-        return chosen_all(words, self._known.legal, self._codes)
+        return chosen_all(words, solve().legal, self._games.codes)

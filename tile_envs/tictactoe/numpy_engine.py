@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.engine import EVERY_GAME, Bools, Engine, Games, Info, Played, Terms
+from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine, Terms
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.opponents import NAMED, answers
@@ -36,7 +36,7 @@ class MarksPositions(NamedTuple):
     marks: Ints | None
 
 
-class TicTacToeEngine(Engine[MarksPositions]):
+class TicTacToeEngine(NumpyEngine[MarksPositions]):
     """Many games of tic-tac-toe.
 
     An opponent that the user brings is asked once a step, for all games in which it is to move.
@@ -49,34 +49,36 @@ class TicTacToeEngine(Engine[MarksPositions]):
     def __init__(self, game: TicTacToe, terms: Terms) -> None:
         super().__init__(terms)
         self._known = solve()
-        self._side, self._opponent = game.side, game.opponent
+        self.game = game
         named = isinstance(game.opponent, str)
-        self._policy = NAMED[game.opponent]() if named else None  # type: ignore[index]
-        self._codes = np.zeros(terms.num_envs, np.int64)
-        self._marks = np.ones(terms.num_envs, np.int64)
+        self.policy = NAMED[game.opponent]() if named else None  # type: ignore[index]
+        self.codes = np.zeros(terms.num_envs, np.int64)
+        self.marks = np.ones(terms.num_envs, np.int64)
 
-    def _play(self, actions: NDArray[np.int64], frozen: Bools | None) -> Played:
-        known, marks = self._known, self._marks
+    def _play(
+        self, actions: NDArray[np.int64], frozen: Bools | None
+    ) -> tuple[Floats, Bools, Bools]:
+        known, marks = self._known, self.marks
         masks = known.masks.reshape(-1)
-        legal = masks.take(self._codes * _CELLS + actions).view(np.bool_)
+        legal = masks.take(self.codes * _CELLS + actions).view(np.bool_)
         if frozen is not None:
             legal &= ~frozen
-        codes = self._codes + POWERS.take(actions) * _DIGITS.take(marks) * legal
-        if self._side == "both":
-            self._marks = np.where(legal, -marks, marks)
+        codes = self.codes + POWERS.take(actions) * _DIGITS.take(marks) * legal
+        if self.game.side == "both":
+            self.marks = np.where(legal, -marks, marks)
         else:
             codes = self._answered(codes, legal & ~known.over.take(codes))
-        self._codes = codes
+        self.codes = codes
         rewards = known.winner.take(codes) * marks * legal
         return rewards.astype(np.float64), known.over.take(codes), legal
 
     def _answered(self, codes: Ints, asked: Bools, games: Games = EVERY_GAME) -> Ints:
         """Let the opponent reply in the games of `games` in which it is asked."""
-        marks = -self._marks[games]
-        if self._policy is None:
+        marks = -self.marks[games]
+        if self.policy is None:
             return self._answered_by_agent(codes, asked, marks)
         self.streams[games] += asked * _STRIDE
-        cells = self._policy.take(codes)
+        cells = self.policy.take(codes)
         k = choose(mix(self.streams[games]), SET_SIZE.take(cells)).view(np.int64)
         cell = KTH_CELL.take(cells * _CELLS + k)
         answered: Ints = codes + POWERS.take(cell) * _DIGITS.take(marks) * asked
@@ -85,12 +87,12 @@ class TicTacToeEngine(Engine[MarksPositions]):
     def _answered_by_agent(self, codes: Ints, asked: Bools, marks: Ints) -> Ints:
         if asked.any():
             codes, digits = codes.copy(), _DIGITS.take(marks[asked])
-            cells = answers(self._opponent, codes[asked], marks[asked])  # type: ignore[arg-type]
+            cells = answers(self.game.opponent, codes[asked], marks[asked])  # type: ignore[arg-type]
             codes[asked] += POWERS.take(cells) * digits
         return codes
 
     def _start(self, games: Games) -> None:
-        self._open(np.zeros_like(self._codes[games]), games)
+        self._open(np.zeros_like(self.codes[games]), games)
 
     def _start_from(self, positions: MarksPositions, games: Games) -> None:
         self._open(positions.codes[games], games)
@@ -98,46 +100,46 @@ class TicTacToeEngine(Engine[MarksPositions]):
     def _open(self, codes: Ints, games: Games) -> None:
         """Begin games at given positions; an opponent that is to move does so."""
         to_move = self._known.to_move.take(codes)
-        side = self._side
+        side = self.game.side
         if side == "both":
-            self._marks[games], self._codes[games] = to_move, codes
+            self.marks[games], self.codes[games] = to_move, codes
             return
         if side == "random":
             self.streams[games] += _STRIDE
             words = mix(self.streams[games])
-            self._marks[games] = np.where(words >> np.uint64(63), O, X)
+            self.marks[games] = np.where(words >> np.uint64(63), O, X)
         else:
-            self._marks[games] = X if side == "X" else O
-        asked = (self._marks[games] != to_move) & ~self._known.over.take(codes)
-        self._codes[games] = self._answered(codes, asked, games) if asked.any() else codes
+            self.marks[games] = X if side == "X" else O
+        asked = (self.marks[games] != to_move) & ~self._known.over.take(codes)
+        self.codes[games] = self._answered(codes, asked, games) if asked.any() else codes
 
     def positions(self) -> MarksPositions:
         """Return the positions of all games."""
-        return MarksPositions(self._codes.copy(), self._marks.copy())
+        return MarksPositions(self.codes.copy(), self.marks.copy())
 
     def restore(self, positions: MarksPositions) -> None:
         """Take all games to positions in the middle of a game."""
-        self._codes[:] = positions.codes
+        self.codes[:] = positions.codes
         if positions.marks is not None:
-            self._marks[:] = positions.marks
+            self.marks[:] = positions.marks
 
     def observations(self, games: Games) -> NDArray[np.int8]:
         """Return fresh observations, `(k, 3, 3) int8`."""
-        return self._known.views[self._marks[games], self._codes[games]]
+        return self._known.views[self.marks[games], self.codes[games]]
 
     def masks(self, games: Games) -> NDArray[np.int8]:
         """Return fresh action masks, `(k, 9) int8`."""
-        return self._known.masks.take(self._codes[games], axis=0)
+        return self._known.masks.take(self.codes[games], axis=0)
 
     def _info(self, games: Games) -> Info:
         return {
-            "to_play": self._marks[games].copy(),
-            "winner": self._known.winner.take(self._codes[games]),
+            "to_play": self.marks[games].copy(),
+            "winner": self._known.winner.take(self.codes[games]),
         }
 
     def choose_legal(self, words: Words) -> NDArray[np.int64]:
         """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-        cells = self._known.legal.take(self._codes)
+        cells = self._known.legal.take(self.codes)
         k = choose(words, SET_SIZE.take(cells)).view(np.int64)
         actions: Ints = KTH_CELL.take(cells * _CELLS + k)
         return actions

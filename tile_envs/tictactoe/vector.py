@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from tile_envs.agents import Agent
-from tile_envs.base.engine import NUMPY, Terms
+from tile_envs.base.engine import NUMPY, Engine, Terms
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.extras import extra
 from tile_envs.tictactoe.env import TicTacToeEnv
@@ -52,12 +52,15 @@ class TicTacToeVectorEnv(GameVectorEnv[MarksPositions, TicTacToe]):
         single = TicTacToeEnv(opponent, side, max_illegal)
         super().__init__(single, num_envs, autoreset_mode, max_episode_steps, render_mode, engine)
 
-    def _made_engine(self, name: str, terms: Terms) -> TicTacToeEngine:
-        if name == NUMPY or not isinstance(self.game.opponent, str):
-            return TicTacToeEngine(self.game, terms)
+    def _make_games(self, terms: Terms) -> TicTacToeEngine:
+        return TicTacToeEngine(self.game, terms)
+
+    def _compile(self, games: TicTacToeEngine) -> Engine:
+        if not isinstance(self.game.opponent, str):
+            return games
         with extra("fast"):
             from tile_envs.tictactoe.numba_engine import CompiledTicTacToeEngine
-        return CompiledTicTacToeEngine(self.game, terms)
+        return CompiledTicTacToeEngine(games)
 
     def _checked_positions(self, values: Mapping[str, Any], n: int) -> MarksPositions:
         codes = checked_codes(self._broadcast_boards(values["board"]))
