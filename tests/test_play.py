@@ -40,8 +40,8 @@ class Script:
     def draw(self, view):
         """Remember what is shown."""
         self.views.append(view)
-        self.texts.append(view.text(colours=False))
-        assert "\x1b[48;2;" in view.text(colours=True)
+        self.texts.append(view.text(colors=False))
+        assert "\x1b[48;2;" in view.text(colors=True)
 
     def key(self, timeout=None):
         """Press the next key."""
@@ -229,7 +229,7 @@ def test_keys_are_read_one_by_one_whatever_they_send():
     assert KEY.findall(typed) == keys
 
 
-def test_painted_cells_have_their_colours():
+def test_painted_cells_have_their_colors():
     painted = blocks([[Block("2", "#010203", "#040506")]], "#070809", 3)
     assert "\x1b[38;2;1;2;3m\x1b[48;2;4;5;6m\x1b[1m 2 \x1b[0m" in painted
     assert len(painted.splitlines()) == 4
@@ -269,7 +269,7 @@ def test_a_terminated_game_is_kept_and_the_terminal_put_back(tmp_path):
     assert read(tmp_path / "game.json").actions == ()
 
 
-def test_colours_are_painted_unless_they_are_unwanted():
+def test_colors_are_painted_unless_they_are_unwanted():
     person = Person("Tiles2048-v0", NO_COLOR="")
     person.sees("\x1b[48;2;205;193;180m")
     person.types("q")
@@ -333,7 +333,7 @@ BAD_COMMANDS = {
     "bad word": (["TicTacToe-v0", "-o", "opponent=god"], "'god'"),
     "bad seed": (["Tiles2048-v0", "--seed", "-1"], "seed"),
     "seed no number": (["Tiles2048-v0", "--seed", "x"], "'x'"),
-    "bad speed": (["--replay", "x", "--speed", "0"], "positive number, got '0'"),
+    "bad speed": (["--replay", "x", "--speed", "0"], "speed must be above 0 and finite, got 0"),
     "nowhere to record": (["Tiles2048-v0", "--record", "/nowhere/game.json"], "/nowhere/game.json"),
     "no replay": (["--replay", "/nowhere/game.json"], "/nowhere/game.json: No such file"),
     "replay and game": (["Tiles2048-v0", "--replay", "x"], "--replay"),

@@ -24,12 +24,12 @@ every_shape = pytest.mark.parametrize("shape", [*itertools.product((2, 3, 4), re
 DOUBLE_WIN = np.array([[1, 1, 1], [1, -1, -1], [1, -1, -1]], np.int8)
 
 
-def rgb(colour):
-    return np.frombuffer(bytes.fromhex(colour[1:]), np.uint8)
+def rgb(color):
+    return np.frombuffer(bytes.fromhex(color[1:]), np.uint8)
 
 
-def luminance(colour):
-    part = rgb(colour) / 255
+def luminance(color):
+    part = rgb(color) / 255
     linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
     return linear @ [0.2126, 0.7152, 0.0722]
 
@@ -81,7 +81,7 @@ def test_every_number_fits_its_tile(rules):
 
 
 @every_game
-def test_every_tile_has_a_colour(rules):
+def test_every_tile_has_a_color(rules):
     assert len(rules.palette.tiles) == len(rules.faces)
 
 

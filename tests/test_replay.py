@@ -146,8 +146,8 @@ BAD = {
     "actions no list": ({"actions": 4}, '"actions" must be a list of integers, got 4'),
     "action too large": ({"actions": [4, 9]}, "action 2 of 2: .*0 to 8.* got 9"),
     "action negative": ({"actions": [-1]}, "action 1 of 1: .* got -1"),
-    "action no integer": ({"actions": [4, 0.0]}, r"action 2 of 2 .* got 0\.0"),
-    "action null": ({"actions": [None]}, "action 1 of 1 .* got None"),
+    "action no integer": ({"actions": [4, 0.0]}, r"action 2 of 2: .* got 0\.0"),
+    "action null": ({"actions": [None]}, "action 1 of 1: .* got None"),
     "too many actions": (
         {"actions": [0, 3, 1, 4, 2, 5]},
         "action 6 of 6, 5, comes after the end of the game",

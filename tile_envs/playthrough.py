@@ -43,6 +43,7 @@ class Playthrough:
         seed: What the environment was reset with.
         reset: The options that it was reset with.
         actions: What has been played since.
+        positions: All positions, from the first on.
     """
 
     def __init__(
@@ -53,17 +54,12 @@ class Playthrough:
         self.reset = dict(reset or {})
         self.actions: list[int] = []
         observation, info = env.reset(seed=seed, options=self.reset)
-        self._positions = [Position(env.get_state(), observation, info)]
+        self.positions = [Position(env.get_state(), observation, info)]
 
     @property
     def position(self) -> Position:
         """Where the game stands."""
-        return self._positions[-1]
-
-    @property
-    def positions(self) -> tuple[Position, ...]:
-        """All positions from the first on."""
-        return tuple(self._positions)
+        return self.positions[-1]
 
     def play(self, action: int) -> None:
         """Go one action forwards.
@@ -75,12 +71,12 @@ class Playthrough:
         observation, reward, terminated, truncated, info = self.env.step(action)
         total = self.position.total + float(reward)
         state = self.env.get_state()
-        self._positions.append(Position(state, observation, info, total, terminated, truncated))
+        self.positions.append(Position(state, observation, info, total, terminated, truncated))
         self.actions.append(action)
 
     def take_back(self) -> None:
         """Go one action backwards, if there is one."""
         if self.actions:
             self.actions.pop()
-            self._positions.pop()
+            self.positions.pop()
             self.env.set_state(self.position.state)

@@ -26,25 +26,26 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from tile_envs import __version__
-from tile_envs.base.checks import as_integer, brief
+from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 from tile_envs.games import make
 from tile_envs.playthrough import Playthrough, Position
 
 FORMAT = "tile-envs replay"
-ENTRIES: dict[str, type] = {
-    "format": str,
-    "version": str,
-    "env": str,
-    "options": dict,
-    "reset": dict,
-    "seed": int,
-    "actions": list,
-    "player": str,
+ENTRIES = {
+    "format": (str, "a string"),
+    "version": (str, "a string"),
+    "env": (str, "a string"),
+    "options": (dict, "an object"),
+    "reset": (dict, "an object"),
+    "seed": (int, "an integer"),
+    "actions": (list, "a list of integers"),
+    "player": (str, "a string"),
 }
-OPTIONAL = ("reset", "player")
-JSON_NAMES = {str: "a string", dict: "an object", int: "an integer", list: "a list of integers"}
+"""The entries of a file, with their types and what JSON calls them."""
+OPTIONAL: dict[str, Any] = {"reset": {}, "player": ""}
+"""The entries that may be left out, with what that means."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Replay:
         options: What `gym.make` was given.
         reset: The reset options, if the game began with a given board.
         version: The version of this package that the game was played with.
-        player: Who has played it, if that is told.
+        player: Who has played it, if that is known.
     """
 
     env: str
@@ -125,17 +126,9 @@ def write(replay: Replay, path: str | os.PathLike[str]) -> None:
         ValueError: If an option is an object, such as an opponent without a name.
         OSError: If the file cannot be written.
     """
-    entries = {
-        "format": FORMAT,
-        "version": replay.version,
-        "env": replay.env,
-        "options": replay.options,
-        **({"reset": replay.reset} if replay.reset else {}),
-        "seed": replay.seed,
-        "actions": replay.actions,
-        **({"player": replay.player} if replay.player else {}),
-    }
-    lines = [f'  "{name}": {json.dumps(entry, default=_plain)}' for name, entry in entries.items()]
+    values = {"format": FORMAT, **vars(replay)}
+    kept = [name for name in ENTRIES if values[name] or name not in OPTIONAL]
+    lines = [f'  "{name}": {json.dumps(values[name], default=_plain)}' for name in kept]
     write_file(Path(path), ("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 
@@ -160,48 +153,29 @@ def read(path: str | os.PathLike[str]) -> Replay:
 
 
 def _checked(entries: Any) -> Replay:
-    """Turn a file's content into a replay.
-
-    Raises:
-        ValueError: If it has not the form of one.
-    """
+    """Turn a file's content into a replay; its actions are checked when they are played."""
     if not isinstance(entries, dict) or entries.get("format") != FORMAT:
         raise UsageError(f'not a replay: expected "format": "{FORMAT}", got {brief(entries)}.')
-    for name, value in entries.items():
+    entries = OPTIONAL | entries
+    for name in entries:
         if name not in ENTRIES:
             raise UsageError(f'unknown entry "{name}": expected {", ".join(ENTRIES)}.')
-        if not isinstance(value, ENTRIES[name]):
-            kind = JSON_NAMES[ENTRIES[name]]
-            raise UsageError(f'"{name}" must be {kind}, got {brief(value)}.')
-    for name in ENTRIES:
-        if name not in entries and name not in OPTIONAL:
+    for name, (kind, words) in ENTRIES.items():
+        if name not in entries:
             raise UsageError(f'"{name}" is missing.')
+        if not isinstance(entries[name], kind):
+            raise UsageError(f'"{name}" must be {words}, got {brief(entries[name])}.')
     if _order(entries["version"]) > _order(__version__):
         raise UsageError(
             f"it was written by version {entries['version']} of tile-envs, and this is "
             f"{__version__}: update the package."
         )
-    for n, action in enumerate(entries["actions"], 1):
-        if as_integer(action) is None:
-            place = f"action {n} of {len(entries['actions'])}"
-            raise UsageError(f"{place} must be an integer, got {brief(action)}.")
-    return Replay(
-        entries["env"],
-        entries["seed"],
-        tuple(entries["actions"]),
-        entries["options"],
-        entries.get("reset", {}),
-        entries["version"],
-        entries.get("player", ""),
-    )
+    del entries["format"]
+    return Replay(**entries | {"actions": tuple(entries["actions"])})
 
 
 def _order(version: str) -> list[int]:
-    """Return what orders versions.
-
-    Raises:
-        ValueError: If it is none.
-    """
+    """Return what orders versions."""
     parts = version.split(".")
     if not all(part.isdecimal() for part in parts):
         raise UsageError(f'"version" must be numbers with dots between, got {brief(version)}.')
@@ -209,11 +183,7 @@ def _order(version: str) -> list[int]:
 
 
 def _plain(value: object) -> object:
-    """Return numpy's numbers and arrays as Python's, for JSON.
-
-    Raises:
-        ValueError: If it is something else.
-    """
+    """Return numpy's numbers and arrays as Python's, for JSON."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise UsageError(f"a replay holds numbers and names only, got {brief(value)}.")

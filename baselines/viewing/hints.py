@@ -45,9 +45,9 @@ class Whispering(Controls):
         thoughts = in_words(self._thinker.of(position), self._game, self._chosen())
         return "\n".join([self._controls.words(position), *thoughts])
 
-    def text(self, position: Position, colours: bool) -> str:
+    def text(self, position: Position, colors: bool) -> str:
         """Return the board as lines of text, painted or not."""
-        return self._controls.text(position, colours)
+        return self._controls.text(position, colors)
 
     def picture(self, position: Position) -> Picture:
         """Return the board as a picture."""

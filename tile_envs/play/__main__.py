@@ -52,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(asked: argparse.Namespace) -> None:
+    if not 0 < asked.speed < math.inf:
+        raise UsageError(f"--speed must be above 0 and finite, got {asked.speed:g}.")
     for module in asked.imports:
         import_named(module)
     replay = _replay_asked_for(asked)
@@ -64,7 +66,7 @@ def _run(asked: argparse.Namespace) -> None:
         env = make(replay.env, replay.options)
         game = play_games(env, screen, replay.seed, record=asked.record)
     controls = controls_of(env)
-    print(controls.text(game.position, colours=False))
+    print(controls.text(game.position, colors=False))
     moves = counted(len(game.actions), "move")
     print(f"{controls.words(game.position)} · {moves} · seed {game.seed}")
     if asked.record:
@@ -127,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--replay", type=Path, metavar="FILE", help="show the game in a file")
     add(
         "--speed",
-        type=_speed,
+        type=float,
         default=4.0,
         metavar="S",
         help="moves per second of a replay (default: %(default)g)",
@@ -144,13 +146,6 @@ def _option(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except ValueError:
         return name, value
-
-
-def _speed(text: str) -> float:
-    speed = float(text)
-    if not 0 < speed < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
-    return speed
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ STEPS = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 """Rows and columns that the cursor of tic-tac-toe goes."""
 
 
-class SlidingControls(Controls):
+class _SlidingControls(Controls):
     """The arrows are the actions."""
 
     keys = "arrows or WASD"
@@ -33,18 +33,15 @@ class SlidingControls(Controls):
         self._rules = game.rules
 
     def action(self, key: Key) -> int | None:
-        """Return what a key plays."""
         return ACTIONS.index(key) if key in ACTIONS else None
 
     def words(self, position: Position) -> str:
-        """Return the largest tile, or that the game is over."""
         largest = f"largest tile {position.info['max_tile']}"
         return f"Game over · no move is left · {largest}" if position.over else largest
 
-    def text(self, position: Position, colours: bool) -> str:
-        """Return the board as lines of text, painted or not."""
+    def text(self, position: Position, colors: bool) -> str:
         board, score = position.state["board"], position.info["score"]
-        if not colours:
+        if not colors:
             return sliding.text(board, self._rules, score)
         palette, faces = self._rules.palette, self._rules.faces
         cells = [
@@ -56,11 +53,10 @@ class SlidingControls(Controls):
         return f"{sliding.heading(self._rules, score)}\n{painted}"
 
     def picture(self, position: Position) -> Picture:
-        """Return the board as a picture."""
         return sliding.picture(position.state["board"], self._rules, position.info["score"])
 
 
-class TicTacToeControls(Controls):
+class _TicTacToeControls(Controls):
     """Cells are chosen by their number, by a click, or with a cursor that comes when it is used."""
 
     keys = "0-8, or arrows and Enter"
@@ -70,7 +66,6 @@ class TicTacToeControls(Controls):
         self._cursor: int | None = None
 
     def action(self, key: Key) -> int | None:
-        """Return what a key plays; an arrow moves the cursor."""
         if isinstance(key, Click):
             return tictactoe.cell_at(*key)
         if key in STEPS:
@@ -83,7 +78,6 @@ class TicTacToeControls(Controls):
         return CELL_NAMES.index(key) if key in CELL_NAMES else None
 
     def words(self, position: Position) -> str:
-        """Return whose turn it is, or who has won."""
         winner, to_play = position.info["winner"], position.info["to_play"]
         if winner:
             ending = "" if self._neutral else f" · you {'won' if winner == to_play else 'lost'}"
@@ -93,10 +87,9 @@ class TicTacToeControls(Controls):
         letter = tictactoe.LETTERS[to_play]
         return f"{letter} to play" if self._neutral else f"you play {letter}"
 
-    def text(self, position: Position, colours: bool) -> str:
-        """Return the board as lines of text, painted or not."""
+    def text(self, position: Position, colors: bool) -> str:
         marks, cursor = position.state["board"], self._shown_cursor(position)
-        if not colours:
+        if not colors:
             return tictactoe.text(marks, cursor)
         grounds = tictactoe.grounds(marks, cursor)
         letters, inks = tictactoe.LETTERS, tictactoe.INKS
@@ -108,7 +101,6 @@ class TicTacToeControls(Controls):
         return blocks(rows, tictactoe.PAGE, BLOCK_WIDTH)
 
     def picture(self, position: Position) -> Picture:
-        """Return the board as a picture."""
         return tictactoe.picture(position.state["board"], self._shown_cursor(position))
 
     def _shown_cursor(self, position: Position) -> int | None:
@@ -116,8 +108,8 @@ class TicTacToeControls(Controls):
 
 
 CONTROLS: dict[type, Callable[[Any, bool], Controls]] = {
-    SlidingGame: SlidingControls,
-    TicTacToe: TicTacToeControls,
+    SlidingGame: _SlidingControls,
+    TicTacToe: _TicTacToeControls,
 }
 """The controls of each kind of game.  A new kind is added here."""
 

@@ -1,4 +1,4 @@
-"""The terminal as a screen: single keys, coloured tiles, and everything put back on leaving."""
+"""The terminal as a screen: single keys, colored tiles, and everything put back on leaving."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Terminal:
     """The screen of a person who plays, for as long as a `with` block lasts.
 
     Attributes:
-        colours: Whether to paint; not where the environment variable NO_COLOR asks for none.
+        colors: Whether to paint; not where the environment variable NO_COLOR asks for none.
 
     Raises:
         ValueError: If there is no terminal.
@@ -57,7 +57,7 @@ class Terminal:
     def __init__(self) -> None:
         if not (os.isatty(STDIN) and os.isatty(STDOUT)):
             raise UsageError("this needs a terminal for its input and output, or --window.")
-        self.colours = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self.colors = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self._unread = ""
 
     def __enter__(self) -> Terminal:
@@ -73,7 +73,7 @@ class Terminal:
 
     def draw(self, view: View) -> None:
         """Show a view, as far as the screen reaches."""
-        text = "\n" + textwrap.indent(view.text(self.colours), "  ")
+        text = "\n" + textwrap.indent(view.text(self.colors), "  ")
         lines = text.split("\n")[: shutil.get_terminal_size().lines]
         sys.stdout.write(HOME + f"{CLEAR_LINE}\r\n".join(lines) + CLEAR_LINE + CLEAR_BELOW)
         sys.stdout.flush()

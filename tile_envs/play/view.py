@@ -36,7 +36,7 @@ class Controls(ABC):
         """Return what there is to say: whose turn it is, or how the game has ended."""
 
     @abstractmethod
-    def text(self, position: Position, colours: bool) -> str:
+    def text(self, position: Position, colors: bool) -> str:
         """Return the board as lines of text, painted or not."""
 
     @abstractmethod
@@ -63,9 +63,9 @@ class View:
     words: str
     keys: str
 
-    def text(self, colours: bool) -> str:
+    def text(self, colors: bool) -> str:
         """Return it as lines of text."""
-        board = self.controls.text(self.position, colours)
+        board = self.controls.text(self.position, colors)
         return f"{board}\n\n{self.words}\n{self.keys}"
 
     def picture(self) -> Picture:
@@ -91,7 +91,7 @@ def blocks(rows: Sequence[Sequence[Block]], gap: str, width: int) -> str:
 
     Args:
         rows: The cells.
-        gap: The colour of the board.
+        gap: The color of the board.
         width: The width of a cell, in characters.
     """
     edge = _paint(" ", gap, gap)
@@ -103,15 +103,15 @@ def blocks(rows: Sequence[Sequence[Block]], gap: str, width: int) -> str:
         )
         lines.append(edge.join(_paint(" " * width, cell.ink, cell.ground) for cell in row))
     columns = (width + 1) * len(rows[0]) + 1
-    below = f"{_colour(gap, 38)}{'▀' * columns}{PLAIN}"
+    below = f"{_color(gap, 38)}{'▀' * columns}{PLAIN}"
     return "\n".join([*(edge + line + edge for line in lines), below])
 
 
 def _paint(text: str, ink: str, ground: str) -> str:
-    return f"{_colour(ink, 38)}{_colour(ground, 48)}{BOLD}{text}{PLAIN}"
+    return f"{_color(ink, 38)}{_color(ground, 48)}{BOLD}{text}{PLAIN}"
 
 
-def _colour(colour: str, kind: int) -> str:
+def _color(color: str, kind: int) -> str:
     """Return the sequence that sets the ink (kind 38) or the ground (48) to `#rrggbb`."""
-    red, green, blue = bytes.fromhex(colour[1:])
+    red, green, blue = bytes.fromhex(color[1:])
     return f"\x1b[{kind};2;{red};{green};{blue}m"

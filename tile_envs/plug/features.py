@@ -39,7 +39,7 @@ class Pairs(nn.Linear):
 
 
 class Branches(nn.Module):
-    """Two layers of convolutions over pairs of neighbouring cells.
+    """Two layers of convolutions over pairs of neighboring cells.
 
     Kernels of 1×2 and 2×1 cover exactly the cells that may merge.  Both kernels of the second layer
     follow each branch of the first; the outputs of both layers are features.
@@ -83,7 +83,7 @@ def _fitting(shape: tuple[int, int]) -> list[tuple[int, tuple[int, int]]]:
 
 
 class BoardFeatures(BaseFeaturesExtractor):
-    """One-hot planes of boards through convolutions over neighbouring cells.
+    """One-hot planes of boards through convolutions over neighboring cells.
 
         policy_kwargs = {"features_extractor_class": BoardFeatures}
         PPO("MlpPolicy", make_sb3("Tiles2048-v0", 64), policy_kwargs=policy_kwargs)

@@ -36,24 +36,24 @@ class Canvas:
         self._image = Image.new("RGB", size, background)
         self._draw = ImageDraw.Draw(self._image)
 
-    def rectangle(self, box: Box, radius: float, colour: str) -> None:
+    def rectangle(self, box: Box, radius: float, color: str) -> None:
         """Fill a rectangle with round corners."""
         left, top, right, bottom = _scaled(box)
         inclusive = (left, top, right - 1, bottom - 1)
-        self._draw.rounded_rectangle(inclusive, radius * SUPERSAMPLING, colour)
+        self._draw.rounded_rectangle(inclusive, radius * SUPERSAMPLING, color)
 
-    def line(self, start: Point, end: Point, width: float, colour: str) -> None:
+    def line(self, start: Point, end: Point, width: float, color: str) -> None:
         """Draw a straight line with round ends."""
-        self._draw.line(_scaled((*start, *end)), colour, round(width * SUPERSAMPLING))
+        self._draw.line(_scaled((*start, *end)), color, round(width * SUPERSAMPLING))
         for x, y in (start, end):
             end_box = (x - width / 2, y - width / 2, x + width / 2, y + width / 2)
-            self._draw.ellipse(_scaled(end_box), colour)
+            self._draw.ellipse(_scaled(end_box), color)
 
-    def ring(self, box: Box, width: float, colour: str) -> None:
+    def ring(self, box: Box, width: float, color: str) -> None:
         """Draw the outline of the ellipse that fills a box."""
-        self._draw.ellipse(_scaled(box), outline=colour, width=round(width * SUPERSAMPLING))
+        self._draw.ellipse(_scaled(box), outline=color, width=round(width * SUPERSAMPLING))
 
-    def text(self, box: Box, words: str, size: float, colour: str) -> None:
+    def text(self, box: Box, words: str, size: float, color: str) -> None:
         """Write one line in the middle of a box, smaller than `size` where it would not fit."""
         left, top, right, bottom = _scaled(box)
         pixels = size * SUPERSAMPLING
@@ -64,7 +64,7 @@ class Canvas:
         self._draw.text(
             ((left + right) / 2, (top + bottom + digit_height) / 2),
             words,
-            colour,
+            color,
             _font(fitting),
             anchor="ms",
             stroke_width=int(BOLDNESS * fitting),
