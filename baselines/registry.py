@@ -21,7 +21,7 @@ from baselines.training.run_folder import (
     as_played,
     read_checkpoint,
     read_config,
-    read_settings,
+    settings_of,
 )
 from tile_envs.agents import Agent
 from tile_envs.errors import UsageError
@@ -318,7 +318,7 @@ def load_player(path: str | Path) -> Player:
     name = config["agent"]
     try:
         task, known = Task.from_dict(config), _class_in_a_file(name)
-        settings = as_played(read_settings(folder, config, known))
+        settings = as_played(settings_of(folder, config, known))
         learner = _made(known, name, task.game, config["seed"], settings, task.sides)
         learner.restore(read_checkpoint(folder, size_of(learner)))
         if path != folder:

@@ -147,20 +147,6 @@ def test_the_preset_is_the_variant_of_the_article():
     assert preset["games"] == 1500 * ArticleSettings().iteration_games
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_epochs": 0}, "n_epochs must be at least 1, got 0"),
-        ({"learning_starts": 10}, "learning_starts must be at least a sample's 60, got 10"),
-        ({"buffer_size": 10}, "buffer_size must be at least learning_starts, 60, got 10"),
-        ({"epsilon": 2.0}, "epsilon must be from 0 to 1"),
-    ],
-)
-def test_unusable_settings_are_named(settings, message):
-    with pytest.raises(ValueError, match=message):
-        made(**settings)
-
-
 def test_other_games_are_refused():
     with pytest.raises(ValueError, match="plays the sliding games"):
         Article(TicTacToe())

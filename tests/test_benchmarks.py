@@ -11,6 +11,7 @@ import pytest
 
 from baselines.evaluation.rows import read_rows, write_rows
 from baselines.registry import AGENTS, agent_class
+from baselines.settings import check_settings
 from baselines.tabular.value_table import ValueTable
 from baselines.training.lock import held
 from baselines.training.run_folder import read_config, write_config
@@ -216,7 +217,7 @@ def test_no_row_belongs_to_two_experiments_but_pairings():
 
 @pytest.mark.parametrize("each", LEARNERS, ids=lambda each: f"{each.table}, {each.label}")
 def test_the_settings_of_the_list_are_allowed(each):
-    settings_of(each).check()
+    check_settings(settings_of(each))
 
 
 def test_trainings_that_differ_have_folders_of_their_own(tmp_path):

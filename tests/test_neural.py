@@ -147,28 +147,7 @@ def test_a_learner_of_one_side_leaves_torch_its_random_numbers():
     assert torch.equal(torch.rand(3), expected)
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("opponent", "self"),
-        ("hidden", 0),
-        ("batch_size", 0),
-        ("n_epochs", 0),
-        ("buffer_size", -1),
-        ("optimizer", "lion"),
-        ("learning_rate", 0.0),
-        ("epsilon", 1.5),
-        ("threads", 0),
-    ],
-)
-def test_settings_out_of_range_are_named(setting, value):
-    with pytest.raises(ValueError, match=f"{setting} must be .*, got {value!r}"):
-        Neural(GAME, 0, published(**{setting: value}))
-
-
-def test_other_unusable_arguments_are_named():
-    with pytest.raises(ValueError, match=r"loss must be from 0 to 1 with a sigmoid, got -10"):
-        Neural(GAME, 0, published(loss=-10.0))
+def test_unusable_games_and_sides_are_named():
     with pytest.raises(ValueError, match=r"plays tic-tac-toe only, not 2048 on 4×4: use qtable"):
         Neural(SlidingGame(RULES_2048))
     with pytest.raises(ValueError, match="tic-tac-toe has no side 'Z', only X, O"):

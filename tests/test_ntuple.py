@@ -425,15 +425,6 @@ def test_games_with_many_tiles_have_smaller_tuples_and_more_values(rules, values
         ({"network": "0123456789"}, "more than the 4,294,967,296 that can be numbered"),
         ({"values": 1}, "values must be from 2 to 32, got 1"),
         ({"stages": (3,)}, "3 is not a tile of 2048"),
-        ({"method": "sarsa"}, "method must be td or tc, got 'sarsa'"),
-        ({"direction": "up"}, "direction must be forward or backward, got 'up'"),
-        ({"trace_decay": 1.5}, "trace_decay must be from 0 to 1, got 1.5"),
-        ({"learning_rate": 0.0}, "learning_rate must be above 0 and finite, got 0.0"),
-        ({"initial": float("nan")}, "initial must be a finite number, got nan"),
-        ({"trace_decay": 0.5}, "trace_decay must be 0 with direction forward, got 0.5"),
-        ({"restart": True}, "restart must be False with direction forward, got True"),
-        ({"iteration_games": 0}, "iteration_games must be at least 1, got 0"),
-        ({"threads": 0}, "threads must be from 1 to 256, got 0"),
     ],
 )
 def test_unusable_settings_are_named(settings, message):

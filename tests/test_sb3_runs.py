@@ -190,27 +190,6 @@ def test_the_defaults_are_those_of_stable_baselines3(learner, theirs, names):
         assert settings.learning_rates(share) == usual["learning_rate"].default
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"width": 0}, "width must be at least 1, got 0"),
-        ({"precision": "half"}, "precision must be one of auto, float32, bfloat16, got 'half'"),
-        ({"hidden": (0,)}, "hidden must be widths of at least 1"),
-        ({"buffer_size": 8}, "buffer_size must be at least learning_starts, 64, got 8"),
-        ({"learning_starts": 8}, "learning_starts must be at least batch_size, 16, got 8"),
-        ({"exploration_final_eps": 1.5}, "exploration_final_eps must be from 0 to 1, got 1.5"),
-        ({"exploration_fraction": 0.0}, "exploration_fraction must be above 0"),
-        ({"gamma": -1}, "gamma must be from 0 to 1, got -1"),
-        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
-        ({"opponent": "self"}, "opponent must be an opponent other than self"),
-        ({"afterstates": False}, "symmetric needs afterstates"),
-    ],
-)
-def test_unusable_settings_are_named(settings, message):
-    with pytest.raises(ValueError, match=message):
-        made(**settings)
-
-
 def test_a_checkpoint_of_another_network_is_refused():
     with pytest.raises(ValueError, match="the checkpoint"):
         made(width=9).restore(made().state_dict())

@@ -31,10 +31,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from baselines.agents import Observations
-from baselines.checks import check, check_least, check_positive, check_shares
 from baselines.deep.ring_buffer import RingBuffer
 from baselines.deep.torch_setup import (
-    check_precision,
     half_precision,
     labelled,
     load_tensors,
@@ -45,6 +43,15 @@ from baselines.deep.torch_setup import (
     uses_bfloat16,
 )
 from baselines.seeds import training_generator, training_seeds
+from baselines.settings import (
+    Count,
+    Fraction,
+    NonNegative,
+    Positive,
+    Precision,
+    Threads,
+    check_settings,
+)
 from baselines.training.episodes import Episodes, EpisodicLearner, collect, training_envs
 from baselines.training.exploration import epsilon_greedy
 from baselines.training.learner import Metrics, State, blank
@@ -76,47 +83,35 @@ class ArticleSettings:
         learning_rate: Learning rate of RMSprop.
         one_hot: Whether the network sees one-hot planes instead of faces.
         score_games: Greedy games of a score.
-        confirmations: Scores that confirm a new best network.
+        confirmations: Re-evaluations that confirm a new best network.
         threads: Threads of torch.
-        precision: float32, bfloat16 or auto, which is bfloat16 where the hardware is fast at it.
+        precision: Precision of the networks; auto is bfloat16 where the hardware is fast at it.
     """
 
-    iteration_games: int = 20
-    epsilon: float = 0.1
-    first_epsilon: float = 0.2
-    first_iterations: int = 30
-    epsilon_halving: int = 0
-    buffer_size: int = 50_000
-    learning_starts: int = 5_000
-    newest: int = 1_000
-    others: int = 2_000
-    batch_size: int = 250
-    n_epochs: int = 100
-    learning_rate: float = 1e-3
+    iteration_games: Count = 20
+    epsilon: Fraction = 0.1
+    first_epsilon: Fraction = 0.2
+    first_iterations: NonNegative = 30
+    epsilon_halving: NonNegative = 0
+    buffer_size: Count = 50_000
+    learning_starts: Count = 5_000
+    newest: Count = 1_000
+    others: Count = 2_000
+    batch_size: Count = 250
+    n_epochs: Count = 100
+    learning_rate: Positive = 1e-3
     one_hot: bool = False
-    score_games: int = 50
-    confirmations: int = 6
-    threads: int = 2
-    precision: str = "auto"
+    score_games: Count = 50
+    confirmations: Count = 6
+    threads: Threads = 2
+    precision: Precision = "auto"
 
-    def check(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            ValueError: If a setting is out of its range.
-        """
-        check_least(self, 1, "iteration_games", "newest", "others", "batch_size", "n_epochs")
-        check_least(self, 1, "score_games", "confirmations", "threads")
-        check_least(self, 0, "first_iterations", "epsilon_halving")
-        check_shares(self, "epsilon", "first_epsilon")
-        check_positive(self, "learning_rate")
-        check_precision(self.precision)
-        for name, bound, meaning in (
-            ("learning_starts", self.newest + self.others, "a sample's"),
-            ("buffer_size", self.learning_starts, "learning_starts,"),
-        ):
-            value = getattr(self, name)
-            check(name, value, value >= bound, f"at least {meaning} {bound}")
+    def __post_init__(self) -> None:
+        if not self.newest + self.others <= self.learning_starts <= self.buffer_size:
+            raise UsageError(
+                "learning_starts must be from newest + others to buffer_size, "
+                f"{self.newest + self.others} to {self.buffer_size}, got {self.learning_starts}."
+            )
 
 
 class ArticleNetwork(nn.Module):
@@ -188,7 +183,7 @@ class Article(EpisodicLearner):
         sides: tuple[str, ...] = (),
     ) -> None:
         settings = settings or ArticleSettings()
-        settings.check()
+        check_settings(settings)
         if not isinstance(game, SlidingGame):
             raise UsageError(f"the article's network plays the sliding games, not {game}.")
         super().__init__(game, seed, settings.iteration_games, sides=sides)

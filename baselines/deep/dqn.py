@@ -29,9 +29,10 @@ from numpy.typing import NDArray
 from stable_baselines3.common.type_aliases import TrainFreq
 
 from baselines.agents import Observations, ValueAgent
-from baselines.checks import check, check_least, check_memory, check_positive, check_shares
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
+from baselines.memory import check_memory
+from baselines.settings import Count, Fraction, Positive, Rate
 from baselines.training.learner import State
 from baselines.training.recording import Transitions, read_transitions
 from tile_envs.errors import UsageError
@@ -56,7 +57,7 @@ class DQNSettings(SB3Settings):
         learning_starts: Transitions of random play before the first gradient step.
         exploration_initial_eps: Probability of a random action at the start.
         exploration_final_eps: Probability of a random action in the end.
-        exploration_fraction: Share of `total_timesteps` over which that probability changes.
+        exploration_fraction: Fraction of `total_timesteps` over which that probability changes.
         n_steps: Rewards that are summed before the target's value (n-step returns).
         target_update_interval: Steps, of all games together, between updates of the target network.
         loss_weight: Cost of a loss in tic-tac-toe, relative to the gain of a win.
@@ -64,39 +65,29 @@ class DQNSettings(SB3Settings):
         replay_steps: Gradient steps on the recorded games before the first game is played.
     """
 
-    n_envs: int = 4
+    n_envs: Count = 4
     afterstates: bool = True
     symmetric: bool = True
-    rollout_steps: int = 4
-    gradient_steps: int = 1
-    batch_size: int = 32
-    buffer_size: int = 1_000_000
-    learning_starts: int = 100
-    exploration_initial_eps: float = 1.0
-    exploration_final_eps: float = 0.05
-    exploration_fraction: float = 0.1
-    n_steps: int = 1
-    target_update_interval: int = 10_000
-    loss_weight: float = 1.0
+    rollout_steps: Count = 4
+    gradient_steps: Count = 1
+    batch_size: Count = 32
+    buffer_size: Count = 1_000_000
+    learning_starts: Count = 100
+    exploration_initial_eps: Fraction = 1.0
+    exploration_final_eps: Fraction = 0.05
+    exploration_fraction: Rate = 0.1
+    n_steps: Count = 1
+    target_update_interval: Count = 10_000
+    loss_weight: Positive = 1.0
     replays: str = ""
-    replay_steps: int = 1_000
+    replay_steps: Count = 1_000
 
-    def check(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            ValueError: If a setting is out of its range.
-        """
-        super().check()
-        check_least(self, 1, "rollout_steps", "gradient_steps", "batch_size", "buffer_size")
-        check_least(self, 1, "n_steps", "target_update_interval", "replay_steps")
-        check_shares(self, "exploration_initial_eps", "exploration_final_eps")
-        check_shares(self, "exploration_fraction")
-        check_positive(self, "loss_weight", "exploration_fraction")
-        for name, least in (("learning_starts", "batch_size"), ("buffer_size", "learning_starts")):
-            bound = getattr(self, least)
-            expected = f"at least {least}, {bound}"
-            check(name, getattr(self, name), getattr(self, name) >= bound, expected)
+    def __post_init__(self) -> None:
+        if not self.batch_size <= self.learning_starts <= self.buffer_size:
+            raise UsageError(
+                "learning_starts must be from batch_size to buffer_size, "
+                f"{self.batch_size} to {self.buffer_size}, got {self.learning_starts}."
+            )
         if self.symmetric and not self.afterstates:
             raise UsageError("symmetric needs afterstates: actions would have to be turned, too.")
 

@@ -21,19 +21,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from baselines.agents import Observations
-from baselines.checks import check, check_least, check_positive, check_shares
 from baselines.deep.ring_buffer import RingBuffer
 from baselines.deep.torch_setup import labelled, load_tensors, part, set_up_torch
 from baselines.seeds import training_generator
+from baselines.settings import (
+    Count,
+    Finite,
+    Fraction,
+    NonNegative,
+    Opponent,
+    Positive,
+    Threads,
+    Units,
+    check_settings,
+)
 from baselines.tabular.boards import BoardCodes
-from baselines.training.episodes import SELF, Episodes, EpisodicLearner
+from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.exploration import epsilon_greedy, stepwise
 from baselines.training.learner import State, blank
 from tile_envs.errors import UsageError
@@ -49,11 +59,11 @@ class NeuralSettings:
     """The settings of a network for tic-tac-toe.
 
     Attributes:
-        opponent: random, minimax or minimax_first.
+        opponent: The opponent.
         n_envs: Games played side by side and then learned from.
         hidden: Units in each of the two hidden layers.
-        optimizer: adam or sgd.
-        learning_rate: Learning rate of the optimizer, above 0.
+        optimizer: The optimizer.
+        learning_rate: Learning rate of the optimizer.
         batch_size: Positions of a gradient step.
         n_epochs: Passes over the positions of an iteration.
         buffer_size: Transitions in the replay buffer; 0 learns from those of the iteration only.
@@ -69,40 +79,28 @@ class NeuralSettings:
         threads: Threads of torch.
     """
 
-    opponent: str = "random"
-    n_envs: int = 1000
-    hidden: int = 36
-    optimizer: str = "sgd"
-    learning_rate: float = 2.0
-    batch_size: int = 128
-    n_epochs: int = 1
-    buffer_size: int = 0
-    epsilon: float = 0.7
-    epsilon_decrease: float = 0.1
-    epsilon_every: int = 200_000
-    win: float = 1.0
-    draw: float = 1.0
-    loss: float = 0.0
+    opponent: Opponent = "random"
+    n_envs: Count = 1000
+    hidden: Units = 36
+    optimizer: Literal["adam", "sgd"] = "sgd"
+    learning_rate: Positive = 2.0
+    batch_size: Count = 128
+    n_epochs: Count = 1
+    buffer_size: NonNegative = 0
+    epsilon: Fraction = 0.7
+    epsilon_decrease: Fraction = 0.1
+    epsilon_every: Count = 200_000
+    win: Finite = 1.0
+    draw: Finite = 1.0
+    loss: Finite = 0.0
     sigmoid: bool = True
     teach_illegal: bool = True
     merge_symmetric: bool = False
-    threads: int = 1
+    threads: Threads = 1
 
-    def check(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            ValueError: If a setting is out of its range.
-        """
-        check("opponent", self.opponent, self.opponent != SELF, "an opponent other than self")
-        check_least(self, 1, "hidden", "batch_size", "n_epochs", "epsilon_every", "threads")
-        check_least(self, 0, "buffer_size")
-        check("optimizer", self.optimizer, self.optimizer in OPTIMIZERS, " or ".join(OPTIMIZERS))
-        check_positive(self, "learning_rate")
-        check_shares(self, "epsilon", "epsilon_decrease")
-        for name in ("win", "draw", "loss") if self.sigmoid else ():
-            expected = "from 0 to 1 with a sigmoid"
-            check(name, getattr(self, name), 0 <= getattr(self, name) <= 1, expected)
+    def __post_init__(self) -> None:
+        if self.sigmoid and not all(0 <= value <= 1 for value in (self.win, self.draw, self.loss)):
+            raise UsageError("win, draw and loss must be from 0 to 1 with a sigmoid.")
 
 
 class Experience(NamedTuple):
@@ -143,7 +141,7 @@ class Neural(EpisodicLearner):
         sides: tuple[str, ...] = (),
     ) -> None:
         settings = settings or NeuralSettings()
-        settings.check()
+        check_settings(settings)
         if not isinstance(game, TicTacToe):
             raise UsageError(f"this network plays tic-tac-toe only, not {game}: use qtable or dqn.")
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides)

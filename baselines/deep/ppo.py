@@ -24,9 +24,9 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from torch import Tensor
 
 from baselines.agents import BOARD_AXES, Observations
-from baselines.checks import check_least, check_shares
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import half_precision
+from baselines.settings import Count, Fraction, Positive
 from tile_envs.plug.features import BoardFeatures
 
 
@@ -42,23 +42,13 @@ class PPOSettings(SB3Settings):
         gae_lambda: λ of the generalized advantage estimate.
     """
 
-    learning_rate: float = 3e-4
-    final_learning_rate: float = 3e-4
-    n_steps: int = 2048
-    batch_size: int = 64
-    n_epochs: int = 10
-    ent_coef: float = 0.0
-    gae_lambda: float = 0.95
-
-    def check(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            ValueError: If a setting is out of its range.
-        """
-        super().check()
-        check_least(self, 1, "n_steps", "batch_size", "n_epochs")
-        check_shares(self, "ent_coef", "gae_lambda")
+    learning_rate: Positive = 3e-4
+    final_learning_rate: Positive = 3e-4
+    n_steps: Count = 2048
+    batch_size: Count = 64
+    n_epochs: Count = 10
+    ent_coef: Fraction = 0.0
+    gae_lambda: Fraction = 0.95
 
 
 class PreciseFeatures(BoardFeatures):

@@ -22,10 +22,8 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.utils import LinearSchedule, safe_mean
 
 from baselines.arrays import check_unpacked
-from baselines.checks import check, check_least, check_positive, check_shares
 from baselines.deep.torch_setup import (
     check_device,
-    check_precision,
     labelled,
     load_tensors,
     moments,
@@ -35,7 +33,19 @@ from baselines.deep.torch_setup import (
     uses_bfloat16,
 )
 from baselines.seeds import training_stream
-from baselines.training.episodes import SELF, training_envs
+from baselines.settings import (
+    Count,
+    Device,
+    Fraction,
+    Opponent,
+    Positive,
+    Precision,
+    Threads,
+    Units,
+    Widths,
+    check_settings,
+)
+from baselines.training.episodes import training_envs
 from baselines.training.learner import Learner, Metrics, State, blank, checked_sides, size_of
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -52,7 +62,7 @@ class SB3Settings:
     """The settings that all learners on Stable-Baselines3 have.
 
     Attributes:
-        opponent: In a game with sides: random, minimax or minimax_first.
+        opponent: The opponent in a game with sides.
         width: Channels of each branch of convolutions.
         hidden: Widths of the hidden layers after them.
         n_envs: Games played side by side.
@@ -63,36 +73,22 @@ class SB3Settings:
         gamma: The discount γ.
         reward_scale: Factor of rewards in training.
         threads: Threads of torch.  Small networks are fastest with one.
-        device: cpu, cuda or auto, which is the GPU if there is one.
-        precision: float32, bfloat16 or auto, which is bfloat16 where the hardware is fast at it.
+        device: cpu, cuda, cuda:N or auto, which is the GPU if there is one.
+        precision: Precision of the networks; auto is bfloat16 where the hardware is fast at it.
     """
 
-    opponent: str = "random"
-    width: int = 128
-    hidden: tuple[int, ...] = (64, 64)
-    n_envs: int = 1
-    learning_rate: float = 1e-4
-    final_learning_rate: float = 1e-4
-    total_timesteps: int = 1_000_000
-    gamma: float = 0.99
-    reward_scale: float = 1.0
-    threads: int = 1
-    device: str = "auto"
-    precision: str = "auto"
-
-    def check(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            ValueError: If a setting is out of its range.
-        """
-        check("opponent", self.opponent, self.opponent != SELF, "an opponent other than self")
-        check_least(self, 1, "width", "n_envs", "total_timesteps", "threads")
-        check_shares(self, "gamma")
-        check_positive(self, "learning_rate", "final_learning_rate", "reward_scale")
-        check_device(self.device)
-        check_precision(self.precision)
-        check("hidden", self.hidden, min(self.hidden, default=1) >= 1, "widths of at least 1")
+    opponent: Opponent = "random"
+    width: Units = 128
+    hidden: Widths = (64, 64)
+    n_envs: Count = 1
+    learning_rate: Positive = 1e-4
+    final_learning_rate: Positive = 1e-4
+    total_timesteps: Count = 1_000_000
+    gamma: Fraction = 0.99
+    reward_scale: Positive = 1.0
+    threads: Threads = 1
+    device: Device = "auto"
+    precision: Precision = "auto"
 
     @property
     def uses_bfloat16(self) -> bool:
@@ -140,7 +136,8 @@ class SB3Learner(Learner):
         self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
     ) -> None:
         self._settings = self.Settings() if settings is None else settings
-        self._settings.check()
+        check_settings(self._settings)
+        check_device(self._settings.device)
         self._game, self._seed = game, seed
         played = checked_sides(game, sides)
         (envs,) = training_envs(

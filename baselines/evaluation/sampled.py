@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tile_envs  # noqa: F401 # registers the games
-from baselines.checks import check_batch
 from baselines.evaluation.rows import Row, histogram
+from baselines.memory import check_batch
 from baselines.progress import Progress
 from baselines.seeds import Use, game_seeds
 from tile_envs.agents import Agent, ask

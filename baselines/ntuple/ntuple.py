@@ -46,13 +46,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
-from baselines.checks import check_batch
+from baselines.memory import check_batch
 from baselines.ntuple.entries import Net, net_of
 from baselines.ntuple.learning import Played, Rule, play
 from baselines.ntuple.network import Network, Weights, new_weights
 from baselines.ntuple.settings import NTupleSettings
 from baselines.ntuple.values import action_values
 from baselines.seeds import game_seeds, training_generator, training_seeds
+from baselines.settings import check_settings
 from baselines.training.learner import Learner, Metrics, State, checked_sides
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
@@ -95,7 +96,7 @@ class NTuple(ValueAgent, Learner):
         sides: tuple[str, ...] = (),
     ) -> None:
         settings = settings or NTupleSettings()
-        settings.check()
+        check_settings(settings)
         if not isinstance(game, SlidingGame):
             raise UsageError("an n-tuple network plays the sliding games, not tic-tac-toe.")
         checked_sides(game, sides)

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from baselines.agents import Observations, ValueAgent
 from baselines.ntuple.network import Network
 from baselines.ntuple.settings import SHORTEST_RESTART, NTupleSettings
+from baselines.settings import check_settings
 from tile_envs.base.random_stream import starts
 from tile_envs.sliding.game import SlidingGame
 
@@ -77,7 +78,7 @@ class PlainNTuple(ValueAgent):
         self, game: SlidingGame, seed: int = 0, settings: NTupleSettings | None = None
     ) -> None:
         self.settings = settings or NTupleSettings()
-        self.settings.check()
+        check_settings(self.settings)
         self.game, self.rng = game, np.random.default_rng(seed)
         network = Network.of(game, self.settings.network, self.settings.values, ())
         self.tuples, self.values, self.m = network.tuples, network.values, network.per_board

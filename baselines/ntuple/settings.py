@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Literal
 
-from baselines.checks import check, check_least, check_positive, check_shares
+from baselines.settings import Count, Finite, Fraction, NonNegative, Positive, Threads
+from tile_envs.errors import UsageError
 
 SHORTEST_RESTART = 10
 """Games of at most this many moves are not restarted."""
@@ -22,49 +23,34 @@ class NTupleSettings:
         stages: Faces of tiles that begin a stage with weights of its own once they are reached.
         stage_games: Games in which all stages share the weights of the first; then each stage
             begins with a copy of them.
-        initial: Initial value of every board; optimistic values make all moves be tried.
-        method: td, or tc for temporal coherence.
-        direction: forward or backward.
-        trace_decay: λ, from 0 to 1; needs backward.
-        restart: Whether games are played again from their middle; needs backward.
-        learning_rate: α, above 0; the share of an error that one update removes.
+        initial: Initial value of every board; optimistic values encourage exploration.
+        method: Temporal differences, or tc, temporal coherence.
+        direction: Whether to learn during a game, or from its end to its start.
+        trace_decay: λ of the λ-return; needs direction backward.
+        restart: Whether games are played again from their middle; needs direction backward.
+        learning_rate: α, the fraction of an error that one update removes.
         halving_games: Games after which α is halved, again and again; 0 is never.
         iteration_games: Games per iteration, without those that were begun in the middle.
         threads: Threads that play, and learn into one table without locks; only 1 is reproducible.
     """
 
     network: str = ""
-    values: int | None = None
-    stages: tuple[int, ...] = ()
-    stage_games: int = 0
-    initial: float = 0.0
-    method: str = "td"
-    direction: str = "forward"
-    trace_decay: float = 0.0
+    values: Count | None = None
+    stages: tuple[Count, ...] = ()
+    stage_games: NonNegative = 0
+    initial: Finite = 0.0
+    method: Literal["td", "tc"] = "td"
+    direction: Literal["forward", "backward"] = "forward"
+    trace_decay: Fraction = 0.0
     restart: bool = False
-    learning_rate: float = 0.1
-    halving_games: int = 0
-    iteration_games: int = 100
-    threads: int = 1
+    learning_rate: Positive = 0.1
+    halving_games: NonNegative = 0
+    iteration_games: Count = 100
+    threads: Threads = 1
 
-    def check(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            ValueError: If a setting is outside its range, or does not go with another.
-        """
-        check("method", self.method, self.method in ("td", "tc"), "td or tc")
-        known = self.direction in ("forward", "backward")
-        check("direction", self.direction, known, "forward or backward")
-        check("initial", self.initial, math.isfinite(self.initial), "a finite number")
-        check_shares(self, "trace_decay")
-        check_positive(self, "learning_rate")
-        check_least(self, 0, "stage_games", "halving_games")
-        check_least(self, 1, "iteration_games")
-        check("threads", self.threads, 1 <= self.threads <= 256, "from 1 to 256")
-        if self.direction == "forward":
-            check("trace_decay", self.trace_decay, not self.trace_decay, "0 with direction forward")
-            check("restart", self.restart, not self.restart, "False with direction forward")
+    def __post_init__(self) -> None:
+        if self.direction == "forward" and (self.trace_decay or self.restart):
+            raise UsageError("trace_decay and restart need direction backward.")
 
     @property
     def width(self) -> int:

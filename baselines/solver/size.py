@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations_with_replacement
 
-from baselines.checks import check_memory
+from baselines.memory import check_memory
 from baselines.solver.keys import MOST_CELLS
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame

@@ -13,22 +13,29 @@ Against a random opponent, the best O accepts a few losses.  `loss_weight` makes
 than a win brings; the best O is then one that never loses.
 
 On small boards of the sliding games, millions of games can be learned from: `sequential` plays them
-one after the other in compiled code.  High initial values make all actions be tried.
+one after the other in compiled code.  Optimistic initial values encourage exploration.
 
 The defaults are those of a published Q-table for tic-tac-toe, whose learning rate is not known.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations
-from baselines.checks import check, check_least, check_shares
 from baselines.seeds import training_generator, training_seeds
+from baselines.settings import (
+    Count,
+    Finite,
+    Fraction,
+    OpponentOrSelf,
+    Rate,
+    Weight,
+    check_settings,
+)
 from baselines.tabular.boards import BoardCodes, grouped
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.exploration import epsilon_greedy, stepwise
@@ -44,48 +51,35 @@ class QTableSettings:
     """The settings of a Q-table.
 
     Attributes:
-        opponent: In tic-tac-toe: random, minimax, minimax_first or self.
+        opponent: The opponent in tic-tac-toe; self is self-play.
         n_envs: Games played side by side and then learned from; the games of an iteration.
         sequential: Play the games of an iteration one after the other instead, and learn from each
             at its end, in compiled code; sliding games only.
-        learning_rate: α of an entry's first visit, above 0 and at most 1.
+        learning_rate: α of an entry's first visit.
         learning_rate_decay: After v visits, α is divided by v to this power.
         backwards: Learn from the last action of a game to the first; else from the first on.
-        epsilon: The share of random actions at first.
+        epsilon: Probability of a random action at the start.
         epsilon_decrease: Decrease of epsilon per step.
         epsilon_every: Games per step of epsilon.
         gamma: The discount factor γ.
-        loss_weight: The cost of a loss, when a win brings 1.
-        initial: Initial value of every action; optimistic values make all actions be tried.
+        loss_weight: The cost of a loss, relative to the gain of a win.
+        initial: Initial value of every action; optimistic values encourage exploration.
         merge_symmetric: Whether boards that are images of each other share their entries.
     """
 
-    opponent: str = "random"
-    n_envs: int = 1
+    opponent: OpponentOrSelf = "random"
+    n_envs: Count = 1
     sequential: bool = False
-    learning_rate: float = 0.9
-    learning_rate_decay: float = 0.0
+    learning_rate: Rate = 0.9
+    learning_rate_decay: Fraction = 0.0
     backwards: bool = True
-    epsilon: float = 0.7
-    epsilon_decrease: float = 0.1
-    epsilon_every: int = 700
-    gamma: float = 0.9
-    loss_weight: float = 1.0
-    initial: float = 0.0
+    epsilon: Fraction = 0.7
+    epsilon_decrease: Fraction = 0.1
+    epsilon_every: Count = 700
+    gamma: Fraction = 0.9
+    loss_weight: Weight = 1.0
+    initial: Finite = 0.0
     merge_symmetric: bool = True
-
-    def check(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            ValueError: If a setting is outside its own.
-        """
-        rate = self.learning_rate
-        check("learning_rate", rate, 0 < rate <= 1, "above 0 and at most 1")
-        check_shares(self, "learning_rate_decay", "epsilon", "epsilon_decrease", "gamma")
-        check_least(self, 1, "epsilon_every")
-        check_least(self, 0, "loss_weight")
-        check("initial", self.initial, math.isfinite(self.initial), "a finite number")
 
 
 class QTable(EpisodicLearner):
@@ -117,7 +111,7 @@ class QTable(EpisodicLearner):
         sides: tuple[str, ...] = (),
     ) -> None:
         settings = settings or QTableSettings()
-        settings.check()
+        check_settings(settings)
         if settings.sequential and not isinstance(game, SlidingGame):
             raise UsageError("sequential is for the sliding games, not for tic-tac-toe.")
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides)

@@ -16,12 +16,13 @@ each afterstate; and a loss costs more than a win brings.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations
-from baselines.checks import check, check_least, check_shares
+from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight, check_settings
 from baselines.tabular.boards import grouped
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.exploration import epsilon_greedy
@@ -36,41 +37,32 @@ class ValueTableSettings:
     """The settings of a value table.
 
     Attributes:
-        opponent: random, minimax, minimax_first or self.
+        opponent: The opponent; self is self-play.
         n_envs: Games played side by side and then learned from.
-        target: The target of an update: "best", the value of the best next move, or "result".
+        target: The target of an update: the value of the best next move, or the game's result.
         step_size: A of an afterstate's first visit; of the first game, if it decreases by the game.
         step_size_decay: After v visits, A is divided by v to this power.
         step_size_decrease: Decrease of A per game, down to 0.
-        epsilon: The share of random moves.
+        epsilon: Probability of a random move.
         draw: The value of a draw, between 1 for a win and -loss_weight for a loss.
         loss_weight: The cost of a loss.
         start: The value of an afterstate that decides nothing, before it is visited.
     """
 
-    opponent: str = "random"
-    n_envs: int = 1
-    target: str = "result"
-    step_size: float = 1.0
-    step_size_decay: float = 0.0
-    step_size_decrease: float = 0.01
-    epsilon: float = 0.05
-    draw: float = 0.0
-    loss_weight: float = 0.0
-    start: float = 0.5
+    opponent: OpponentOrSelf = "random"
+    n_envs: Count = 1
+    target: Literal["best", "result"] = "result"
+    step_size: Rate = 1.0
+    step_size_decay: Fraction = 0.0
+    step_size_decrease: Fraction = 0.01
+    epsilon: Fraction = 0.05
+    draw: Finite = 0.0
+    loss_weight: Weight = 0.0
+    start: Finite = 0.5
 
-    def check(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            ValueError: If a setting is outside its own.
-        """
-        check("target", self.target, self.target in ("best", "result"), "'best' or 'result'")
-        check("step_size", self.step_size, 0 < self.step_size <= 1, "above 0 and at most 1")
-        check_shares(self, "step_size_decay", "step_size_decrease", "epsilon")
-        check_least(self, 0, "loss_weight")
-        between = -self.loss_weight <= self.draw <= 1
-        check("draw", self.draw, between, "between a loss and a win")
+    def __post_init__(self) -> None:
+        if not -self.loss_weight <= self.draw <= 1:
+            raise UsageError(f"draw must be from -loss_weight to 1, got {self.draw!r}.")
 
 
 class ValueTable(EpisodicLearner):
@@ -103,7 +95,7 @@ class ValueTable(EpisodicLearner):
         if not isinstance(game, TicTacToe):
             raise UsageError("a value table plays TicTacToe-v0 only: use qtable for other games.")
         settings = settings or ValueTableSettings()
-        settings.check()
+        check_settings(settings)
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
         self._settings = settings
         # By code, as the player sees it who has just moved: its own marks count as X.

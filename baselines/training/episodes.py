@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
-from baselines.checks import check, check_batch
+from baselines.memory import check_batch
 from baselines.seeds import training_generator, training_seeds
 from baselines.training.learner import Learner, Metrics, State, checked_sides
 from tile_envs.base.random_stream import Words
@@ -128,7 +128,6 @@ class EpisodicLearner(ValueAgent, Learner):
     def __init__(
         self, game: Game, seed: int, n_envs: int, opponent: str = "", sides: tuple[str, ...] = ()
     ) -> None:
-        check("n_envs", n_envs, n_envs >= 1, "at least 1")
         self._game, self._seed, self._n_envs = game, seed, n_envs
         self._sides = checked_sides(game, sides)
         self.self_play = bool(self._sides) and opponent == SELF

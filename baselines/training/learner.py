@@ -11,13 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, get_type_hints
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations
-from baselines.checks import is_a, type_name
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 
@@ -135,21 +134,6 @@ class Learner(ABC):
                     "is it one of another game?"
                 )
         self.load_state_dict(state)
-
-
-def settings_of(learner: type[Learner], values: Mapping[str, Any]) -> Any:
-    """Return the settings of a learner from values of JSON or YAML, which have no tuples.
-
-    Raises:
-        TypeError: If a value has no field.
-        ValueError: If a value is of another type than its field.
-    """
-    given = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-    settings = learner.Settings(**given)
-    for name, kind in get_type_hints(learner.Settings).items():
-        if name in given and not is_a(given[name], kind):
-            raise UsageError(f"{name} must be of type {type_name(kind)}, got {given[name]!r}")
-    return settings
 
 
 def blank(state: State, *kinds: str) -> State:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.checks import check_batch
+from baselines.memory import check_batch
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.task import Task

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -13,14 +12,14 @@ from baselines.errors import Interrupted
 from baselines.evaluation.exact_tictactoe import side_shares
 from baselines.evaluation.sampled import play
 from baselines.registry import learner_class, make_learner
+from baselines.settings import Count, Positive, Seed, check_settings, read_settings
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
-from baselines.training.learner import Learner, Metrics, check_state, settings_of
+from baselines.training.learner import Learner, Metrics, check_state
 from baselines.training.lock import locked
 from baselines.training.loop import train
 from baselines.training.presets import tuned
 from baselines.training.run_folder import Budget
-from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED
 
@@ -49,9 +48,9 @@ class Options(Generic[Settings]):
     env: str
     env_kwargs: EnvOptions = field(default_factory=dict)
     side: str = BOTH
-    games: int = 100_000
-    minutes: float | None = None
-    seed: int = 0
+    games: Count = 100_000
+    minutes: Positive | None = None
+    seed: Seed = 0
     out: Path | None = None
     resume: bool = False
     preset: str | None = None
@@ -70,10 +69,10 @@ def default_options(name: str, env_id: str, preset: str | None = None) -> Option
     """
     learner = learner_class(name)
     chosen = tuned(name, env_id, preset)
-    fields = {known.name for known in dataclasses.fields(learner.Settings)}
-    settings = settings_of(learner, {k: v for k, v in chosen.items() if k in fields})
-    common = {key: value for key, value in chosen.items() if key not in fields}
-    return Options(settings, env=env_id, preset=preset, **common)
+    names = {field.name for field in dataclasses.fields(Options)}
+    common = {name: value for name, value in chosen.items() if name in names}
+    own = {name: value for name, value in chosen.items() if name not in names}
+    return Options(read_settings(learner.Settings, own), env=env_id, preset=preset, **common)
 
 
 def as_begun(name: str, folder: Path, options: Options[Any]) -> Options[Any]:
@@ -88,7 +87,7 @@ def as_begun(name: str, folder: Path, options: Options[Any]) -> Options[Any]:
     sides = config["sides"]
     return dataclasses.replace(
         options,
-        settings=runs.read_settings(folder, config, learner_class(name)),
+        settings=runs.settings_of(folder, config, learner_class(name)),
         env=config["env"],
         env_kwargs=config["env_kwargs"],
         side=sides[0] if len(sides) == 1 else BOTH,
@@ -108,10 +107,8 @@ def run(name: str, options: Options[Any]) -> Path:
         ValueError: If an option is unusable; no folder has been made then.
         Interrupted: If the run was interrupted; it can be resumed.
     """
-    checked_count(options.games, "games")
-    if options.minutes is not None and not 0 < options.minutes < math.inf:
-        raise UsageError(f"minutes must be above 0 and finite, got {options.minutes}.")
-    checked_seed(options.seed)
+    check_settings(options)
+    check_settings(options.settings)
     task = Task.of(options.env, options.env_kwargs, options.side)
     learner = make_learner(name, task, options.seed, options.settings)
     check_state(learner)

@@ -24,10 +24,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import NotRequired, TypedDict
+
 from baselines.arrays import read_arrays, write_arrays
-from baselines.checks import is_a, type_name
 from baselines.evaluation.rows import Row, read_rows
-from baselines.training.learner import Learner, State, settings_of, size_of
+from baselines.settings import NonNegative, Positive, Seed, read_settings
+from baselines.training.learner import Learner, State, size_of
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 
@@ -38,20 +40,6 @@ MODEL_SUFFIX = ".zip"
 """The suffix of the models of Stable-Baselines3."""
 FORMAT = 4
 """Raised whenever a run's files mean something else than before."""
-ENTRIES: Mapping[str, Any] = {
-    "agent": str,
-    "env": str,
-    "env_kwargs": dict[str, Any],
-    "sides": list[str],
-    "settings": dict[str, Any],
-    "seed": int,
-    "games": int,
-    "minutes": float | None,
-    "finished": bool,
-    "modules": list[str],
-    "format": int,
-}
-"""The entries of a configuration, with their types."""
 TASK = ("agent", "env", "env_kwargs", "sides", "seed")
 """The entries that a run is resumed with as it began."""
 MAY_CHANGE = {"device"}
@@ -80,6 +68,24 @@ class Budget:
         """Return the share that is used up; 1 and more is all of it."""
         share = games / self.games
         return share if self.minutes is None else max(share, seconds / (60 * self.minutes))
+
+
+class Config(TypedDict):
+    """The entries of `config.json`."""
+
+    agent: str
+    env: str
+    env_kwargs: dict[str, Any]
+    sides: list[str]
+    settings: dict[str, Any]
+    seed: Seed
+    games: NonNegative
+    minutes: Positive | None
+    finished: bool
+    modules: list[str]
+    format: int
+    versions: NotRequired[dict[str, str]]
+    exported: NotRequired[bool]
 
 
 def begin(folder: Path, config: Mapping[str, Any], budget: Budget, finished: bool = False) -> None:
@@ -213,32 +219,25 @@ def read_config(folder: Path) -> dict[str, Any]:
             f"{folder} was written in format {config['format']}, this version reads {FORMAT}: "
             "train again."
         )
-    for entry, kind in ENTRIES.items():
-        if entry not in config or not is_a(config[entry], kind):
-            raise UsageError(
-                f"{path} is not that of a run: expected {entry} to be {type_name(kind)}, "
-                f"got {config.get(entry)!r}."
-            )
-    if config["seed"] < 0 or config["games"] < 0:
-        raise UsageError(f"{path} is not that of a run: its seed and games must not be negative.")
+    try:
+        read_settings(Config, config)
+    except UsageError as error:
+        raise UsageError(f"{path} is not that of a run: {error}") from error
     if ":" in config["env"]:  # my_module:Id would be imported, which only a person may ask for
         raise UsageError(f"{path}: unknown environment {config['env']!r}: a file names no module.")
     return config
 
 
-def read_settings(folder: Path, config: Mapping[str, Any], learner: type[Learner]) -> Any:
+def settings_of(folder: Path, config: Mapping[str, Any], learner: type[Learner]) -> Any:
     """Return the settings that a run's configuration holds.
 
     Raises:
         ValueError: If they are none of this learner.
     """
     try:
-        known, given = {field.name for field in fields(learner.Settings)}, config["settings"]
-        if unknown := given.keys() - known:
-            raise UsageError(f"{', '.join(sorted(unknown))} is no setting of {config['agent']}")
-        return settings_of(learner, given)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{folder / CONFIG} has been damaged: {error}.") from None
+        return read_settings(learner.Settings, config["settings"])
+    except UsageError as error:
+        raise UsageError(f"{folder / CONFIG} has been damaged: {error}") from error
 
 
 def as_played(settings: Any) -> Any:

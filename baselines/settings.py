@@ -1,0 +1,78 @@
+"""Settings are dataclasses whose types say which values are allowed.
+
+The command line (tyro) and files (pydantic) read the same types; below are short names for some.
+Rules between fields are checked in a dataclass's `__post_init__`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+
+from annotated_types import Ge, Interval, Len
+from pydantic import AllowInfNan, StringConstraints, TypeAdapter, ValidationError
+
+from tile_envs.base.checks import brief
+from tile_envs.errors import UsageError
+
+MOST = (1 << 63) - 1
+
+Count = Annotated[int, Interval(ge=1, le=MOST)]
+NonNegative = Annotated[int, Interval(ge=0, le=MOST)]
+Seed = Annotated[int, Ge(0)]
+Threads = Annotated[int, Interval(ge=1, le=256)]
+Units = Annotated[int, Interval(ge=1, le=8192)]
+"""Width of a layer of a network."""
+Widths = Annotated[tuple[Units, ...], Len(0, 16)]
+Finite = Annotated[float, AllowInfNan(False)]
+Positive = Annotated[Finite, Interval(gt=0)]
+Fraction = Annotated[float, Interval(ge=0, le=1)]
+Rate = Annotated[float, Interval(gt=0, le=1)]
+Weight = Annotated[Finite, Ge(0)]
+Opponent = Literal["random", "minimax", "minimax_first"]
+OpponentOrSelf = Literal["random", "minimax", "minimax_first", "self"]
+Device = Annotated[str, StringConstraints(pattern=r"^(auto|cpu|cuda(:\d{1,3})?)$")]
+Precision = Literal["auto", "float32", "bfloat16"]
+
+S = TypeVar("S")
+
+
+def read_settings(kind: type[S], values: Mapping[str, Any]) -> S:
+    """Return settings from values as JSON and YAML have them: with lists, without tuples.
+
+    Args:
+        kind: A dataclass, or a `TypedDict`.
+        values: Values of its fields.
+
+    Raises:
+        ValueError: If there is no such field, or a value is of another type or out of its range.
+    """
+    names = get_type_hints(kind)
+    for name in values:
+        if name not in names:
+            raise UsageError(f"there is no setting {name!r}, only {', '.join(names) or 'none'}.")
+    try:
+        # As JSON, since pydantic's strict mode takes lists for tuples only there.
+        text = json.dumps(dict(values), default=repr)
+        return TypeAdapter(kind).validate_json(text, strict=True)
+    except ValidationError as error:
+        raise UsageError(_in_words(error)) from error
+
+
+def check_settings(settings: Any) -> None:
+    """Check settings that were made in Python or on the command line; see `read_settings`."""
+    read_settings(type(settings), asdict(settings))
+
+
+def _in_words(error: ValidationError) -> str:
+    """Return what is wrong with the first unusable value."""
+    first = error.errors()[0]
+    if first["type"] == "value_error":  # of `__post_init__`
+        return str(first["ctx"]["error"])
+    name = ".".join(map(str, first["loc"]))
+    _, should, expected = first["msg"].rpartition(" should ")
+    if not should:  # such as "Field required"
+        return f"{name}: {first['msg']}."
+    return f"{name} must {expected}, got {brief(first['input'])}."
