@@ -11,7 +11,6 @@ An agent is made as `MyAgent(game, seed)`; see `tile_envs.game` for what a game 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from functools import wraps
 from typing import Any, ClassVar
 
@@ -21,7 +20,6 @@ from numpy.typing import NDArray
 from tile_envs.game import Game
 
 Observations = NDArray[Any]
-Values = Callable[[Any, Observations], NDArray[np.float64]]
 
 BOARD_AXES = 2
 """Rows and columns: one board, not a batch."""
@@ -71,19 +69,6 @@ class StochasticAgent(ABC):
         return (cumulative > drawn[:, None]).argmax(axis=1), state
 
 
-def one_or_many(values_of: Values) -> Values:
-    """Let a method that returns values `(n, actions)` of n boards take a single board, too."""
-
-    @wraps(values_of)
-    def values(agent: Any, observations: Observations) -> NDArray[np.float64]:
-        if np.ndim(observations) > BOARD_AXES:
-            return values_of(agent, observations)
-        of_one: NDArray[np.float64] = values_of(agent, np.asarray(observations)[None])[0]
-        return of_one
-
-    return values
-
-
 class ValueAgent(ABC):
     """Plays the action with the highest value that a subclass gives."""
 
@@ -91,16 +76,23 @@ class ValueAgent(ABC):
     """Raised when the agent's results change; each row of results names it."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let the values of a single board be asked for: a subclass need not care."""
+        """Let `action_values` take a single board as well; a subclass writes it for batches."""
         super().__init_subclass__(**options)
-        if "action_values" in vars(cls):
-            cls.action_values = one_or_many(cls.action_values)  # type: ignore[assignment]
+        if batch_values := vars(cls).get("action_values"):
+
+            @wraps(batch_values)
+            def action_values(agent: Any, observations: Observations) -> Any:
+                if np.ndim(observations) > BOARD_AXES:
+                    return batch_values(agent, observations)
+                return batch_values(agent, np.asarray(observations)[None])[0]
+
+            cls.action_values = action_values  # type: ignore[assignment]
 
     @abstractmethod
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the value of each action, `(n, actions)`; minus infinity for illegal ones.
 
-        Those of a single board are `(actions,)`; a subclass writes the method for many.
+        Those of a single board are `(actions,)`.
         """
 
     def predict(

@@ -248,7 +248,7 @@ def test_unusable_options_are_named(options, message):
 @pytest.mark.parametrize(
     ("game", "message"),
     [
-        (TicTacToe(), "plays the sliding games, not tic-tac-toe"),
+        (TicTacToe(), "supports only the sliding games, not tic-tac-toe"),
         (TILES_2584, "the network is for 2048 on 4×4, .* not for 2584 on 4×4"),
         (SlidingGame(RULES_2048, (2, 3)), "the network is for 2048 on 4×4, .* not for 2048 on 2×3"),
     ],

@@ -162,11 +162,7 @@ def _initialize_as_keras(layer: nn.Module) -> None:
 class Article(EpisodicLearner):
     """Learns as the article did; plays with the best network of all iterations.
 
-    Args:
-        game: A sliding game.
-        seed: The seed of network, games, exploration and samples.
-        settings: The recipe; None takes the article's.
-        sides: None: a sliding game has one player.
+    Arguments are those of `Learner`.
 
     Raises:
         ValueError: If a setting is out of its range, or it is no sliding game.
@@ -254,7 +250,6 @@ class Article(EpisodicLearner):
                 self._best.load_state_dict(self._network.state_dict())
 
     def _greedy_mean(self, rng: np.random.Generator) -> float:
-        """Return the mean return of greedy games of the network."""
         seeds = training_seeds(rng, self._settings.score_games)
         played = collect(
             self._score_envs, seeds, lambda boards, _: self._values(self._network, boards).argmax(1)
@@ -293,8 +288,8 @@ class Article(EpisodicLearner):
         for _ in range(self._settings.n_epochs):
             order = torch.as_tensor(rng.permutation(len(targets)))
             for chosen in torch.split(order, self._settings.batch_size):
-                found = self._network(boards[chosen], actions[chosen])
-                loss = nn.functional.mse_loss(found, wanted[chosen])
+                values = self._network(boards[chosen], actions[chosen])
+                loss = nn.functional.mse_loss(values, wanted[chosen])
                 self._optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 self._optimizer.step()
@@ -307,8 +302,8 @@ class Article(EpisodicLearner):
         with torch.no_grad():
             for pairs in np.array_split(np.arange(len(boards)), len(boards) // MOST_PAIRS + 1):
                 seen = torch.as_tensor(np.asarray(observations)[boards[pairs]])
-                found = network(seen, torch.as_tensor(actions[pairs]))
-                values[boards[pairs], actions[pairs]] = found.numpy()
+                of_pairs = network(seen, torch.as_tensor(actions[pairs]))
+                values[boards[pairs], actions[pairs]] = of_pairs.numpy()
         return values
 
     def state_dict(self) -> State:

@@ -216,10 +216,10 @@ class DQNLearner(ValueAgent, SB3Learner):
         network.set_training_mode(False)
         parts = np.array_split(boards, max(1, -(-len(boards) // MOST_BOARDS)))
         with torch.no_grad():
-            found = [
+            outputs = [
                 network(torch.as_tensor(part, device=self.model.device)).cpu() for part in parts
             ]
-        values = torch.cat(found).numpy().astype(np.float64) / self._settings.reward_scale
+        values = torch.cat(outputs).numpy().astype(np.float64) / self._settings.reward_scale
         return np.where(legal, values, -np.inf)
 
     def state_dict(self) -> State:

@@ -104,11 +104,7 @@ class SB3Settings:
 class SB3Learner(Learner):
     """The base of learners on Stable-Baselines3.
 
-    Args:
-        game: The game; its own side and opponent do not matter.
-        seed: The seed of network, games and exploration.
-        settings: The settings; None takes the defaults.
-        sides: The sides that are learned, all if none is given; one network plays both.
+    Arguments are those of `Learner`; one network plays both sides.
 
     Attributes:
         envs: The games.

@@ -71,12 +71,12 @@ class SlidingMoves(nn.Module):
         for action in range(len(ACTIONS)):
             is_vertical = action in VERTICAL
             lines = columns if is_vertical else rows
-            found = self.pushed[self.offsets[action] + lines]
-            pushed = found & LINE_MASK
+            entries = self.pushed[self.offsets[action] + lines]
+            pushed = entries & LINE_MASK
             length = n_rows if is_vertical else n_columns
             tiles = pushed[:, :, None] >> self.shifts[:length] & CELL_MASK
             after.append(tiles.transpose(1, 2) if is_vertical else tiles)
-            rewards.append((found >> REWARD_SHIFT & REWARD_MASK).sum(dim=1))
+            rewards.append((entries >> REWARD_SHIFT & REWARD_MASK).sum(dim=1))
             legal.append((pushed != lines).any(dim=1))
         return torch.stack(after, 1), torch.stack(rewards, 1).float(), torch.stack(legal, 1)
 

@@ -68,11 +68,7 @@ BYTES_PER_GAME = 100
 class NTuple(ValueAgent, Learner):
     """An n-tuple network of the values of afterstates, and the agent that plays by it.
 
-    Args:
-        game: The game.
-        seed: The seed of the games that are learned from.
-        settings: The settings; None is the defaults.
-        sides: None: a sliding game has one player.
+    Arguments are those of `Learner`.
 
     Attributes:
         game: The game.
@@ -170,7 +166,6 @@ class NTuple(ValueAgent, Learner):
         return self._metrics(scores, tiles) | {"moves_per_second": speed}
 
     def _rule(self) -> Rule:
-        """Return how this iteration learns."""
         settings = self._settings
         halvings = self.games // settings.halving_games if settings.halving_games else 0
         rate = settings.learning_rate * 0.5**halvings / self.network.per_board
@@ -183,7 +178,6 @@ class NTuple(ValueAgent, Learner):
         return rows_of(self.game, boards), positions
 
     def _play(self, rows: Words, positions: Words, rule: Rule, direction: str) -> Played:
-        """Play games from boards on, and learn by a rule."""
         threads = self._settings.threads
         return play(self._tables, self.net, rule, rows, positions, direction, threads)
 

@@ -86,9 +86,9 @@ def best_move(
         if legal >> action & ONE:
             place = at + action * room
             reward, largest = indices[place + entries], indices[place + entries + ONE]
-            found = sum_up(net, indices, place, net.stages[largest])
-            if found + np.float32(reward) > highest:
-                best, value, highest = action, found, found + np.float32(reward)
+            after_value = sum_up(net, indices, place, net.stages[largest])
+            if after_value + np.float32(reward) > highest:
+                best, value, highest = action, after_value, after_value + np.float32(reward)
         action += ONE
     chosen = pushed_to(game, best & Word(3), a, b, c, d, columns)
     return best, chosen, value, highest, at + best * room

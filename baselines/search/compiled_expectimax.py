@@ -79,17 +79,14 @@ def search(
     rows: Words,
     depths: NDArray[np.int64],
 ) -> NDArray[np.float32]:
-    """Return the action values of boards.
+    """Return the action values `(n, 4)` of boards, reward included; minus infinity if illegal.
 
     Args:
         game: The game.
         net: The network.
-        table: The transposition table of this game and network; changed in place.
+        table: The transposition table of this game and network, changed in place.
         rows: The boards, `(n, 4)`.
         depths: The depths of their searches, `(n,)`, at least 1.
-
-    Returns:
-        `(n, 4)`, reward included; minus infinity for illegal actions.
     """
     values = np.full((len(rows), 4), -np.inf, np.float32)
     indices = np.zeros(room_for(net, ACTIONS_END), np.uint32)
@@ -129,7 +126,7 @@ def afterstate_value(
     if table.keys[place, 0] == first and table.keys[place, 1] == second:
         return np.float32(table.values[place])
     n_tiles = len(game.tiles)
-    together = n_tiles if game.adversarial is None else 1  # so many tiles may lie on the same cells
+    together = n_tiles if game.adversarial is None else 1  # tiles with the same possible cells
     expected = np.float64(0)
     for begin in range(0, n_tiles, together):
         cells = possible_cells(game, a, b, c, d, game.tiles[begin])

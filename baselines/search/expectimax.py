@@ -51,8 +51,8 @@ class Expectimax(ValueAgent):
         depth: The number of moves of the player that are looked at, at least 1.
         deeper: Depths for boards with few empty cells: `{3: 4}` looks at 4 moves where at most 3
             cells are empty.
-        milliseconds: Time for a move.  If given, each search deepens from 1 on, up to `depth`, as
-            long as the next depth is expected to end in time.
+        milliseconds: Time for a move.  If given, each search deepens from 1 up to `depth`, as long
+            as the next depth is expected to end in time.
         table_bits: The transposition table of a compiled search has 2 to this power of entries, 20
             bytes each, for each thread.
         threads: The number of boards that are searched at once.
@@ -61,7 +61,7 @@ class Expectimax(ValueAgent):
             compiled then.  Only for new tiles that are placed uniformly.
 
     Attributes:
-        depends_on: What decides on its moves beside the board; "" if nothing does.
+        depends_on: What its moves depend on besides the board; "" if they do not.
 
     Raises:
         ValueError: If a number is outside its range, the game is not a sliding game, or tiles
@@ -97,7 +97,7 @@ class Expectimax(ValueAgent):
                 raise UsageError(f"a board has 0 to {CELLS} empty cells, got {empty!r}.")
             self._depths[: _whole(empty) + 1] = _checked_depth(at_depth)
         if not isinstance(game, SlidingGame):
-            raise UsageError("a search by chance plays the sliding games, not tic-tac-toe.")
+            raise UsageError(f"expectimax supports only the sliding games, not {game}.")
         self._game, self._milliseconds = game, milliseconds
         weights_all = _checked_samples(samples) == 0
         if not weights_all and game.placer != RANDOM:
@@ -134,10 +134,10 @@ class Expectimax(ValueAgent):
     ) -> NDArray[np.float64]:
         if self._milliseconds is None:
             return search(boards, depths)
-        found = [np.zeros((0, self._game.n_actions))]
+        values = [np.zeros((0, self._game.n_actions))]
         for board, deepest in zip(boards[:, None], depths, strict=True):
-            found.append(_search_in_time(search, board, int(deepest), self._milliseconds))
-        return np.concatenate(found)
+            values.append(_search_in_time(search, board, int(deepest), self._milliseconds))
+        return np.concatenate(values)
 
 
 class BatchedSearch:

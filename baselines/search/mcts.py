@@ -28,12 +28,12 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agents import Observations, one_or_many
+from baselines.agents import Observations, ValueAgent
 from tile_envs.base import random_stream
 from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.errors import UsageError
@@ -55,7 +55,7 @@ from tile_envs.tictactoe.positions import (
 )
 
 
-class MCTSAgent:
+class MCTSAgent(ValueAgent):
     """Searches each position anew, or plays from a tree that it grew once.
 
     Args:
@@ -70,9 +70,6 @@ class MCTSAgent:
     Raises:
         ValueError: If the game is another, or a number is outside its range.
     """
-
-    version: ClassVar[int] = 1
-    """Raised when the agent's results change; each row of results names it."""
 
     def __init__(
         self,
@@ -99,7 +96,7 @@ class MCTSAgent:
         episode_start: NDArray[np.bool_] | None = None,
         deterministic: bool = True,
     ) -> tuple[NDArray[np.int64], Any]:
-        """Choose the best mean, of equals what ends the game, then the first; see `Agent.predict`.
+        """Choose the best mean; ties: moves that end the game, then the lowest index.
 
         Returns:
             Actions `(n,) int64` for observations `(n, 3, 3)`, 0 where none is legal; and `state`.
@@ -119,13 +116,12 @@ class MCTSAgent:
         actions[untried] = KTH_CELL[legal * CELLS + drawn]
         return actions, state
 
-    @one_or_many
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the mean result of each move for the player who moves, whose marks are 1.
 
         Returns:
-            `(n, 9) float64` from -1 to 1 for observations `(n, 3, 3)`, `(9,)` for a single one; 0
-            for moves never tried, minus infinity for illegal ones.
+            `(n, 9) float64` from -1 to 1 for observations `(n, 3, 3)`; 0 for moves never tried,
+            minus infinity for illegal ones.
 
         Raises:
             ValueError: If the observations are not such boards.
@@ -135,29 +131,29 @@ class MCTSAgent:
 
     def _moves(self, codes: Ints) -> tuple[Ints, NDArray[np.float64]]:
         """Return the visits of each move and its mean result for the mover, `(n, 9)` each."""
-        known, (nodes, moves) = solve(), _nodes()
+        solution, (nodes, moves) = solve(), _nodes()
         children = moves[codes]
         visits, totals = np.zeros((2, *children.shape), np.int64)
         if self._kept:
-            self._tree = self._tree or self._grown(0)  # the empty board
+            self._tree = self._tree or self._grow(0)  # the empty board
             visits[:], totals[:] = (table[children] for table in self._tree)
         else:
-            roots = np.where(known.over[codes], -1, nodes[codes])
+            roots = np.where(solution.over[codes], -1, nodes[codes])
             for root in np.unique(roots[roots >= 0]):
-                tree, at = self._grown(int(root)), roots == root
+                tree, at = self._grow(int(root)), roots == root
                 visits[at], totals[at] = (table[children[at]] for table in tree)
-        visits *= known.masks[codes]
-        means = known.to_move[codes, None] * totals / np.maximum(visits, 1)
+        visits *= solution.masks[codes]
+        means = solution.to_move[codes, None] * totals / np.maximum(visits, 1)
         return visits, np.where(visits, means, 0.0)
 
-    def _grown(self, root: int) -> tuple[Ints, Ints]:
+    def _grow(self, root: int) -> tuple[Ints, Ints]:
         """Return the tree of a position: visits and the sum of X's results, by code."""
-        known = solve()
-        visits, totals = np.zeros((2, len(known.over)), np.int64)
+        solution = solve()
+        visits, totals = np.zeros((2, len(solution.over)), np.int64)
         words = random_stream.ahead(self._streams(np.array([root])), self._playouts)
-        rules = (_nodes()[1], known.legal, known.to_move, known.winner)
-        play_out = _compiled()
-        play_out(root, random_stream.mix(words[:, 0]), self._exploration, visits, totals, *rules)
+        rules = (_nodes()[1], solution.legal, solution.to_move, solution.winner)
+        words = random_stream.mix(words[:, 0])
+        _compiled()(root, words, self._exploration, visits, totals, *rules)
         return visits, totals
 
     def _streams(self, codes: Ints) -> random_stream.Words:
@@ -183,8 +179,8 @@ def play_out(
         root: The code of the position to search.
         words: `(playouts,) uint64`.
         exploration: The weight of moves that were seldom tried.
-        visits: `(19683,)`, the playouts that came through each position; counted on in place.
-        totals: `(19683,)`, the sum of their results for X, 1, 0 or -1; likewise.
+        visits: `(19683,)`, the playouts through each position, updated in place.
+        totals: `(19683,)`, the sum of their results for X, 1, 0 or -1, updated in place.
         children: `(19683, 9)`, the node that each cell leads to.
         legal: `(19683,)`, the set of cells that can be played.
         to_move: `(19683,)`, 1 X, -1 O.
@@ -236,10 +232,10 @@ def _nodes() -> tuple[Ints, Ints]:
 
     A node is the smallest code among mirrored and turned images; illegal cells lead to node 0.
     """
-    known = solve()
+    solution = solve()
     images, _ = board_symmetries((SIDE, SIDE))
-    boards = known.marks.reshape(-1, CELLS)[:, images].reshape(-1, len(images), SIDE, SIDE)
+    boards = solution.marks.reshape(-1, CELLS)[:, images].reshape(-1, len(images), SIDE, SIDE)
     nodes: Ints = encode(boards).min(axis=1)
-    digits = np.where(known.to_move == X, DIGITS[X], DIGITS[O])
-    after = (np.arange(3**CELLS)[:, None] + POWERS * digits[:, None]) * known.masks
+    digits = np.where(solution.to_move == X, DIGITS[X], DIGITS[O])
+    after = (np.arange(3**CELLS)[:, None] + POWERS * digits[:, None]) * solution.masks
     return nodes, nodes[after]

@@ -85,15 +85,11 @@ class QTableSettings:
 class QTable(EpisodicLearner):
     """A table of Q(s, a), and the agent that plays the action with the highest value.
 
-    Args:
-        game: The game; in tic-tac-toe its own side and opponent do not matter.
-        seed: The seed of games and exploration.
-        settings: The settings.
-        sides: The sides that are learned in tic-tac-toe; both if none is given.
+    Arguments are those of `Learner`.
 
     Attributes:
         q: `(boards, n_actions) float64`, the values.
-        visits: `(boards, n_actions) int64`, how often each has been updated.
+        visits: `(boards, n_actions) int64`, the number of updates of each.
 
     Raises:
         ValueError: If a setting is out of its range, or the table would be too large.
@@ -129,7 +125,7 @@ class QTable(EpisodicLearner):
     def explore(
         self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
     ) -> NDArray[np.int64]:
-        """Return epsilon-greedy actions."""
+        """Return ε-greedy actions."""
         values = self._values(self._entries(observations), masks)
         return epsilon_greedy(values, masks, self._epsilon, rng)
 
@@ -184,7 +180,8 @@ class QTable(EpisodicLearner):
         begins = np.cumsum([0, *playing.sum(axis=1)])
         last = len(playing) - 1
         for t in range(last, -1, -1) if self._settings.backwards else range(last + 1):
-            targets = self._weighted(episodes.rewards[t][playing[t]])
+            rewards = episodes.rewards[t][playing[t]]
+            targets = np.where(rewards < 0, rewards * self._settings.loss_weight, rewards)
             if t < last:
                 following = slice(begins[t + 1], begins[t + 2])
                 best = self._values(entries[following], legal[following]).max(axis=1)
@@ -202,10 +199,6 @@ class QTable(EpisodicLearner):
     def _values(self, entries: NDArray[np.int64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return Q of actions by their entries; minus infinity for illegal ones."""
         return np.where(legal, self.q.reshape(-1)[entries], -np.inf)
-
-    def _weighted(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return rewards, with losses weighted."""
-        return np.where(rewards < 0, rewards * self._settings.loss_weight, rewards)
 
     def _move(self, entries: NDArray[np.int64], targets: NDArray[np.float64]) -> None:
         """Move entries towards targets: Q ← Q + α (target - Q); several targets as their mean."""

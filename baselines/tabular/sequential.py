@@ -29,8 +29,8 @@ class Table(NamedTuple):
 
     Attributes:
         q: `(entries,)`, the values, changed in place.
-        visits: `(entries,)`, how often each has been updated, changed in place.
-        weights: `(cells, images)`, what a tile on each cell counts in the number of an image.
+        visits: `(entries,)`, the number of updates of each, changed in place.
+        weights: `(cells, images)`, the weight of a tile on each cell in the number of an image.
         actions: `(images, 4)`, what each action is called on an image.
         largest: The largest tile that has a number of its own.
     """
@@ -53,21 +53,22 @@ class Rule(NamedTuple):
 
 
 @compiled
-def numbered(
+def number_of(
     game: GameTables, table: Table, a: Word, b: Word, c: Word, d: Word
 ) -> tuple[Word, Word]:
     """Return the number of a board, and the image that has it; see `BoardCodes.of`."""
     number, image = Word(0), Word(0)
     for candidate in range(Word(len(table.actions))):
-        found, cell = Word(0), Word(0)
+        image_number, cell = Word(0), Word(0)
         for row in range(game.rows):
             line = line_of(a, b, c, d, row)
             for _ in range(game.columns):
-                found += min(line & CELL_IN_LINE, table.largest) * table.weights[cell, candidate]
+                tile = min(line & CELL_IN_LINE, table.largest)
+                image_number += tile * table.weights[cell, candidate]
                 line >>= CELL
                 cell += ONE
-        if candidate == Word(0) or found < number:
-            number, image = found, Word(candidate)
+        if candidate == Word(0) or image_number < number:
+            number, image = image_number, Word(candidate)
     return number, image
 
 
@@ -86,8 +87,8 @@ def best_of(table: Table, number: Word, image: Word, legal: Word) -> tuple[Word,
 
 
 @compiled
-def drawn(legal: Word, word: Word) -> Word:
-    """Return one of the legal actions, as a random word says."""
+def draw(legal: Word, word: Word) -> Word:
+    """Return the legal action that a random word picks."""
     count, action = Word(0), Word(0)
     while action < ACTIONS_END:
         count += legal >> action & ONE
@@ -112,7 +113,7 @@ def learn_games(
         rule: How to play and learn.
         boards: The rows of the start boards, `(n, 4)`.
         positions: The positions of the games' random streams, `(n,)`.
-        explorers: Those of the streams that say where the games explore, `(n,)`.
+        explorers: The positions of the streams that exploration is drawn from, `(n,)`.
 
     Returns:
         The scores, `(n,)`.
@@ -131,12 +132,12 @@ def learn_games(
                 action += ONE
             if legal == Word(0):
                 break
-            number, image = numbered(game, table, a, b, c, d)
+            number, image = number_of(game, table, a, b, c, d)
             action, _ = best_of(table, number, image, legal)
             explorer += NEXT
             if mixed(explorer) >> HALF < below:
                 explorer += NEXT
-                action = drawn(legal, mixed(explorer))
+                action = draw(legal, mixed(explorer))
             after = pushed_to(game, action, a, b, c, d, columns)
             if length == len(path):
                 path = np.concatenate((path, np.zeros_like(path)))

@@ -68,15 +68,11 @@ class ValueTableSettings:
 class ValueTable(EpisodicLearner):
     """A table of V(s), and the agent that plays the move with the best afterstate.
 
-    Args:
-        game: Tic-tac-toe; its own side and opponent do not matter.
-        seed: The seed of games and exploration.
-        settings: The settings.
-        sides: The sides that are learned; both if none is given.
+    Arguments are those of `Learner`.
 
     Attributes:
         v: `(19683,) float64`, the values, by the code of the afterstate.
-        visits: `(19683,) int64`, how often each has been updated.
+        visits: `(19683,) int64`, the number of updates of each.
 
     Raises:
         ValueError: If the game is another one, or a setting is out of its range.
@@ -99,10 +95,10 @@ class ValueTable(EpisodicLearner):
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
         self._settings = settings
         # By code, as the player sees it who has just moved: its own marks count as X.
-        known = solve()
+        winner = solve().winner
         self.v = np.full(3**CELLS, settings.start)
-        self.v[known.winner == X] = 1.0
-        self.v[known.winner == O] = -settings.loss_weight
+        self.v[winner == X] = 1.0
+        self.v[winner == O] = -settings.loss_weight
         self.visits = np.zeros(3**CELLS, np.int64)
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
@@ -113,7 +109,7 @@ class ValueTable(EpisodicLearner):
     def explore(
         self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
     ) -> NDArray[np.int64]:
-        """Return epsilon-greedy actions."""
+        """Return ε-greedy actions."""
         return epsilon_greedy(self.action_values(observations), masks, self._settings.epsilon, rng)
 
     def update(self, episodes: Episodes) -> None:
@@ -129,18 +125,16 @@ class ValueTable(EpisodicLearner):
             if self.self_play:
                 targets = -targets  # they were the other player's
             ends = playing & ~continues
-            targets[ends] = self._values_of_results(episodes.rewards[t][ends])
+            rewards = episodes.rewards[t][ends]
+            targets[ends] = np.select(
+                [rewards > 0, rewards < 0], [1.0, -settings.loss_weight], settings.draw
+            )
             moves = afterstates(boards[playing])[0]
             left = encode(moves[np.arange(len(moves)), episodes.actions[t][playing]])
             self._move(left, targets[playing], rate)
             if settings.target == "best":
                 targets[playing] = self.action_values(boards[playing]).max(axis=1)
             continues = playing
-
-    def _values_of_results(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values of results, given as the rewards of the last moves."""
-        settings = self._settings
-        return np.select([rewards > 0, rewards < 0], [1.0, -settings.loss_weight], settings.draw)
 
     def _move(self, codes: NDArray[np.int64], targets: NDArray[np.float64], rate: float) -> None:
         """Move afterstates towards targets: V ← V + A (target - V); several as their mean."""
