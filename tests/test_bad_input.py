@@ -86,14 +86,6 @@ def test_unusable_options_are_named(env_id, options, message):
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_unknown_options_are_named(env_id):
-    for make in (gym.make, gym.make_vec):
-        named = r"Env\(\) got an unexpected keyword argument 'colour': expected .*'max_illegal'"
-        with pytest.raises(TypeError, match=named):
-            make(env_id, colour="red")
-
-
-@pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("num_envs", [0, -3, 2.5, None, "4"])
 def test_num_envs_must_be_positive(env_id, num_envs):
     with pytest.raises(ValueError, match=r"num_envs must be a positive integer"):
@@ -103,7 +95,9 @@ def test_num_envs_must_be_positive(env_id, num_envs):
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("num_envs", [2**63, 2**62, 10**15])
 def test_num_envs_must_fit_into_memory(env_id, num_envs):
-    with pytest.raises(ValueError, match=r"num_envs must (be below 2\*\*63|fit into memory), got"):
+    with pytest.raises(
+        ValueError, match=r"num_envs must (be at most 9223372036854775807|fit into memory), got"
+    ):
         gym.make_vec(env_id, num_envs=num_envs)
 
 
@@ -229,8 +223,11 @@ BAD_SLIDING_RESETS = [
     ({"board": FULL * 2048}, r"tile indices 0 to \d+, not faces, got 2048 to 2048"),
     ({"board": FULL.astype(str)}, r"must be integers"),
     ({"board": FULL, "score": -1}, r"score must be a non-negative integer.*-1"),
-    ({"board": FULL, "score": 2**63}, r"up to 2\*\*53"),
-    ({"board": FULL, "score": 2**53 + 1}, r"up to 2\*\*53, got 9007199254740993"),
+    ({"board": FULL, "score": 2**63}, r"at most 9007199254740992, got"),
+    (
+        {"board": FULL, "score": 2**53 + 1},
+        r"score must be at most 9007199254740992, got 9007199254740993",
+    ),
     ({"board": FULL, "score": 1.5}, r"1\.5"),
     ({"board": FULL, "score": None}, r"None"),
     ({"score": 5}, r"needs a 'board'"),

@@ -240,7 +240,7 @@ def test_the_preset_is_the_articles_variant(tmp_path):
         (("random", "--import"), "--import needs the name of a module"),
         (("random", "--episodes", "0"), "episodes must be a positive integer, got 0"),
         (("random", "--episodes", str(10**12)), "a batch of 1,000,000,000,000 games takes 59,604"),
-        (("random", "--episodes", str(1 << 63)), "episodes must be below 2**63, got 9223372036"),
+        (("random", "--episodes", str(1 << 63)), "episodes must be at most 9223372036854775807"),
         (("random", "--preset", "none"), "there is no preset 'none' for random on Tiles2048-v0"),
         (("random", "--out", "/proc/rows.csv"), "nothing can be written to /proc"),
         (("random", "--out", "rows.txt"), "rows are written to .csv or .json files, got rows.txt"),

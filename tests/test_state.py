@@ -107,7 +107,8 @@ def test_a_state_with_impossible_counts_changes_nothing(name, most, wrong, engin
     envs.reset(seed=0)
     state = envs.get_state()
     spoiled = state | {name: np.array([0, wrong])}
-    message = f"state\\['{name}'\\] must be an integer from 0 to {most}, got {wrong}"
+    expected = "a non-negative integer" if wrong < 0 else f"at most {most}"
+    message = f"state\\['{name}'\\] must be {expected}, got {wrong}"
     with pytest.raises(ValueError, match=message):
         envs.set_state(spoiled)
     assert data_equivalence(envs.get_state(), state, exact=True)

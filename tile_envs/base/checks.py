@@ -1,18 +1,26 @@
-"""Checks of what users hand in: each error names the value, what was expected, and what to do."""
+"""Checks of what users hand in.
+
+Each returns the value in one form, or raises a `ValueError` that names the value and says what was
+expected.
+"""
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from inspect import signature
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.errors import UsageError
 
-START_BITS, STATE_BITS = 53, 62
-"""The largest scores, as powers of 2, that a game starts with and that a state has.
+Choice = TypeVar("Choice", bound=str | None)
+
+LARGEST = (1 << 63) - 1
+LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
+"""The largest scores that a game starts with and that a state has.
 
 Floats hold the first exactly, and no game leads from it beyond the second: a move brings less than
 2**33 points.
@@ -29,38 +37,34 @@ def as_integer(value: object) -> int | None:
         return None
 
 
-def checked_count(value: object, name: str) -> int:
-    """Return a positive integer of 64 bits.
+def checked_integer(value: object, name: str, least: int = 0, most: float = LARGEST) -> int:
+    """Return an integer from `least`, 0 or 1, to `most` as Python's."""
+    number = as_integer(value)
+    if number is None or number < least:
+        kind = "positive" if least else "non-negative"
+        raise UsageError(f"{name} must be a {kind} integer, got {value!r}.")
+    if number > most:
+        raise UsageError(f"{name} must be at most {most}, got {value!r}.")
+    return number
 
-    Raises:
-        ValueError: If `value` is not one.
-    """
-    count = as_integer(value)
-    if count is None or count < 1:
-        raise UsageError(f"{name} must be a positive integer, got {value!r}.")
-    if count >= 1 << 63:
-        raise UsageError(f"{name} must be below 2**63, got {value!r}.")
-    return count
+
+def checked_count(value: object, name: str) -> int:
+    """Return a positive integer of 64 bits."""
+    return checked_integer(value, name, least=1)
 
 
 def checked_seed(seed: object) -> int:
-    """Return a seed as a Python integer.
+    """Return a non-negative integer of any size."""
+    return checked_integer(seed, "seed", most=math.inf)
 
-    Raises:
-        ValueError: If it is not a non-negative integer (a NumPy integer will do).
-    """
-    value = as_integer(seed)
-    if value is None or value < 0:
-        raise UsageError(f"seed must be a non-negative integer, got {seed!r}.")
-    return value
+
+def checked_score(value: object, is_state: bool = False) -> int:
+    """Return the score that a game starts with, or that of a state, which may have grown since."""
+    return checked_integer(value, "score", most=LARGEST_SCORE if is_state else LARGEST_START_SCORE)
 
 
 def checked_action(action: object, n: int) -> int:
-    """Return an action as a Python integer.
-
-    Raises:
-        ValueError: If it is not an integer from 0 to `n - 1`.
-    """
+    """Return an action, an integer from 0 to `n - 1`."""
     value = as_integer(action)
     if value is None or not 0 <= value < n:
         raise UsageError(
@@ -71,11 +75,7 @@ def checked_action(action: object, n: int) -> int:
 
 
 def checked_actions(actions: ArrayLike, num_envs: int, n: int) -> NDArray[np.int64]:
-    """Return the actions of a vector environment as `(num_envs,) int64`.
-
-    Raises:
-        ValueError: If they are not `num_envs` integers from 0 to `n - 1`.
-    """
+    """Return the actions of a vector environment, `(num_envs,) int64`, each from 0 to `n - 1`."""
     wide = shaped_actions(actions, num_envs)
     # Seen as unsigned, a negative number is a large one.
     if np.maximum.reduce(wide.view(np.uint64)) >= n:
@@ -88,11 +88,7 @@ def checked_actions(actions: ArrayLike, num_envs: int, n: int) -> NDArray[np.int
 
 
 def shaped_actions(actions: ArrayLike, num_envs: int) -> NDArray[np.int64]:
-    """Return the actions of a vector environment as `(num_envs,) int64`, in their range or not.
-
-    Raises:
-        ValueError: If they are not `num_envs` integers.
-    """
+    """Return the actions of a vector environment, `(num_envs,) int64`, in their range or not."""
     array = np.asarray(actions)
     if array.shape != (num_envs,) or array.dtype.kind not in "iu":
         raise UsageError(
@@ -102,29 +98,30 @@ def shaped_actions(actions: ArrayLike, num_envs: int) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
-def check_keywords(made: type, given: Iterable[str]) -> None:
-    """Check the names of the options that an environment is made with.
+def checked_choice(value: object, name: str, choices: Sequence[Choice]) -> Choice:
+    """Return one of a few words."""
+    if not isinstance(value, str | None) or value not in choices:
+        raise UsageError(f"{name} must be one of {_listed(choices)}, got {value!r}.")
+    return value  # type: ignore[return-value]
 
-    Raises:
-        TypeError: If its class takes no option of such a name.
-    """
-    parameters = signature(made.__init__).parameters.values()  # type: ignore[misc]
-    known = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD][1:]
-    for name in given:
-        if name not in known and not any(each.kind is each.VAR_KEYWORD for each in parameters):
-            # In Python's own words, which libraries look for: TorchRL leaves the option out then.
-            raise TypeError(
-                f"{made.__name__}() got an unexpected keyword argument {name!r}: "
-                f"expected {_listed(known)}."
-            )
+
+def checked_bool(value: object, name: str) -> bool:
+    """Return True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise UsageError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def checked_board_shape(board: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.generic]:
+    """Return a board of a shape as an array."""
+    array = np.asarray(board)
+    if array.shape != shape:
+        raise UsageError(f"board must have shape {shape}, got {array.shape}.")
+    return array
 
 
 def check_options(options: Mapping[str, object], known: Sequence[str]) -> None:
-    """Check the names of reset options.
-
-    Raises:
-        ValueError: If they are no dictionary, or one is unknown.
-    """
+    """Check that reset options are a mapping, and their names."""
     if not isinstance(options, Mapping):
         raise UsageError(f"reset options must be a dictionary, got {brief(options)}.")
     for name in options:
@@ -132,83 +129,8 @@ def check_options(options: Mapping[str, object], known: Sequence[str]) -> None:
             raise UsageError(f"unknown reset option {name!r}: expected {_listed(known)}.")
 
 
-def checked_choice(value: object, name: str, choices: Sequence[str]) -> str:
-    """Return one of a few words.
-
-    Raises:
-        ValueError: If `value` is not among them.
-    """
-    if not isinstance(value, str) or value not in choices:
-        raise UsageError(f"{name} must be one of {_listed(choices)}, got {value!r}.")
-    return value
-
-
-def checked_render_mode(mode: str | None, modes: Sequence[str]) -> str | None:
-    """Return a render mode, or None for no rendering.
-
-    Raises:
-        ValueError: If the environment lacks it.
-    """
-    return None if mode is None else checked_choice(mode, "render_mode", modes)
-
-
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(map(repr, words))
-
-
-def checked_score(value: object, is_state: bool = False) -> int:
-    """Return the score that a game starts with, or that of a state, which may have grown since.
-
-    Raises:
-        ValueError: If `value` is not an integer from 0 to 2 to the power of the bits allowed.
-    """
-    score, bits = as_integer(value), STATE_BITS if is_state else START_BITS
-    if score is None or not 0 <= score <= 1 << bits:
-        raise UsageError(f"score must be a non-negative integer up to 2**{bits}, got {value!r}.")
-    return score
-
-
-def checked_board_shape(board: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.generic]:
-    """Return a board as an array.
-
-    Raises:
-        ValueError: If its shape is another.
-    """
-    array = np.asarray(board)
-    if array.shape != shape:
-        raise UsageError(f"board must have shape {shape}, got {array.shape}.")
-    return array
-
-
-def checked_range(value: object, name: str, most: int) -> int:
-    """Return an integer from 0 to `most`.
-
-    Raises:
-        ValueError: If `value` is not one.
-    """
-    number = as_integer(value)
-    if number is None or not 0 <= number <= most:
-        raise UsageError(f"{name} must be an integer from 0 to {most}, got {value!r}.")
-    return number
-
-
-def checked_bool(value: object, name: str) -> bool:
-    """Return True or False.
-
-    Raises:
-        ValueError: If `value` is neither.
-    """
-    if not isinstance(value, (bool, np.bool_)):
-        raise UsageError(f"{name} must be True or False, got {value!r}.")
-    return bool(value)
-
-
 def check_state(state: object, game: str, entries: set[str]) -> None:
-    """Check that something is a state of a game, with all entries and no others.
-
-    Raises:
-        ValueError: If it is not.
-    """
+    """Check that something is a state of a game, with all entries and no others."""
     if not isinstance(state, Mapping) or state.get("game") != game:
         raise UsageError(
             f"expected a state of {game}, as get_state() returns it, got {brief(state)}."
@@ -224,3 +146,7 @@ def brief(value: object) -> str:
     """Return a `repr` short enough for an error message."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 100 else text[:97] + "..."
+
+
+def _listed(words: Iterable[object]) -> str:
+    return ", ".join(map(repr, words))

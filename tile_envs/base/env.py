@@ -13,13 +13,12 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import (
-    check_keywords,
     check_options,
     check_state,
     checked_bool,
+    checked_choice,
     checked_count,
-    checked_range,
-    checked_render_mode,
+    checked_integer,
     checked_seed,
 )
 from tile_envs.base.random_stream import WORD_MASK, Stream, start
@@ -48,15 +47,12 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
     }
     reset_options: ClassVar[tuple[str, ...]]
 
-    def __new__(cls, *arguments: Any, **options: Any) -> Any:
-        """Make an environment; a `TypeError` names the options if there is none of a name."""
-        check_keywords(cls, options)
-        return super().__new__(cls)
-
     def __init__(self, game: AGame, max_illegal: int, render_mode: str | None) -> None:
         self.game = game
         self.max_illegal = checked_count(max_illegal, "max_illegal")
-        self.render_mode = checked_render_mode(render_mode, self.metadata["render_modes"])
+        self.render_mode = checked_choice(
+            render_mode, "render_mode", (None, *self.metadata["render_modes"])
+        )
         self._window: Any = None
         self._ended: bool | None = None  # None before the first reset
         self._stream = Stream(0)
@@ -162,8 +158,10 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
             ValueError: If it is no state, or one of another game; nothing has changed then.
         """
         check_state(state, str(self.game), {*self._shared_state(), *self._position()})
-        stream = checked_range(state["stream"], "state['stream']", WORD_MASK)
-        illegal_run = checked_range(state["illegal_run"], "state['illegal_run']", self.max_illegal)
+        stream = checked_integer(state["stream"], "state['stream']", most=WORD_MASK)
+        illegal_run = checked_integer(
+            state["illegal_run"], "state['illegal_run']", most=self.max_illegal
+        )
         illegal = checked_bool(state["illegal"], "state['illegal']")
         ended = checked_bool(state["ended"], "state['ended']")
         position = self._checked_position(state)

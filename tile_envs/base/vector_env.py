@@ -19,13 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import (
     brief,
-    check_keywords,
     check_options,
     check_state,
     checked_choice,
     checked_count,
-    checked_range,
-    checked_render_mode,
+    checked_integer,
     checked_seed,
 )
 from tile_envs.base.engine import (
@@ -55,8 +53,8 @@ SINGLE = {
 }
 """What attributes of one game are called here."""
 
-MOST_STEPS = 1 << 53
-"""The most steps of a game without a time limit, which are not counted in fact."""
+UNCOUNTED_STEPS = 1 << 53
+"""The most steps in the state of a game without a time limit, which counts none."""
 
 
 class GameVectorEnv(
@@ -72,11 +70,6 @@ class GameVectorEnv(
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
-
-    def __new__(cls, *arguments: Any, **options: Any) -> Any:
-        """Make an environment; a `TypeError` names the options if there is none of a name."""
-        check_keywords(cls, options)
-        return super().__new__(cls)
 
     def __init__(
         self,
@@ -94,7 +87,9 @@ class GameVectorEnv(
             if max_episode_steps is None
             else checked_count(max_episode_steps, "max_episode_steps")
         )
-        self.render_mode = checked_render_mode(render_mode, self.metadata["render_modes"])
+        self.render_mode = checked_choice(
+            render_mode, "render_mode", (None, *self.metadata["render_modes"])
+        )
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.game = single.game
         self.max_illegal = single.max_illegal
@@ -312,9 +307,8 @@ class GameVectorEnv(
         for name, array in shared.items():
             _check_like(state[name], array, f"state[{name!r}]")
         for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
-            counted = np.asarray(state[name])
-            for count in (int(counted.min()), int(counted.max())):
-                checked_range(count, f"state[{name!r}]", MOST_STEPS if most is None else most)
+            for count in (np.min(state[name]), np.max(state[name])):
+                checked_integer(int(count), f"state[{name!r}]", most=most or UNCOUNTED_STEPS)
         positions = self._checked_positions(state, self.num_envs)
         for name, array in shared.items():
             array[...] = state[name]
