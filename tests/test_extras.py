@@ -63,12 +63,6 @@ def test_other_errors_are_left_alone():
     assert raised.type is ImportError
 
 
-def test_libraries_that_are_there_are_imported():
-    with extra("sb3"):
-        import json
-    assert json.loads("1") == 1
-
-
 @pytest.mark.parametrize(
     ("missing", "name", "command"),
     [
