@@ -1,6 +1,6 @@
 """Arrays in `.npz` files, without pickle.
 
-A file may come from anybody: what its headers say of sizes is read before anything is unpacked.
+A file may come from anybody: the sizes in its headers are read before anything is unpacked.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from tile_envs.errors import UsageError
 from tile_envs.files import replacing
-
-Arrays = dict[str, NDArray[Any]]
 
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
@@ -48,7 +46,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], compressed: boo
         os.fsync(file.fileno())
 
 
-def read_arrays(path: Path, most: int) -> Arrays:
+def read_arrays(path: Path, most: int) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file.
 
     Args:
@@ -60,20 +58,29 @@ def read_arrays(path: Path, most: int) -> Arrays:
         ValueError: If it is damaged, no file of arrays, or holds more than `most` bytes.
     """
     try:
-        with path.open("rb") as file:
-            size = _size(file)
+        with zipfile.ZipFile(path) as archive:
+            size = sum(_size(archive, entry) for entry in archive.infolist())
             if size <= most:
-                file.seek(0)
-                with np.load(file, allow_pickle=False) as arrays:
+                with np.load(path, allow_pickle=False) as arrays:
                     return dict(arrays)
     except FileNotFoundError:
         raise
     except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds on damaged files
-        raise UsageError(f"{path} is damaged, or no file of arrays: {_line(error)}.") from None
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise UsageError(f"{path} is damaged, or no file of arrays: {reason}.") from error
     raise UsageError(
         f"{path} holds {size:,} bytes of arrays, expected at most {most:,}: "
         "is it one of another game?"
     )
+
+
+def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
+    with archive.open(entry) as member:
+        shape, _, dtype = HEADERS[npy.read_magic(member)](member)
+        size = math.prod(shape) * dtype.itemsize
+        if dtype.hasobject or member.tell() + size != entry.file_size:
+            raise UsageError(f"{entry.filename} is not an array of the size it claims")
+        return size
 
 
 def check_unpacked(path: Path, most: int) -> None:
@@ -88,33 +95,12 @@ def check_unpacked(path: Path, most: int) -> None:
         OSError: If the file cannot be read.
         zipfile.BadZipFile: If it is no zip file.
     """
-    with zipfile.ZipFile(path) as archive:
-        size = sum(entry.file_size for entry in archive.infolist())
-        if size <= most:
-            inner = [io.BytesIO(archive.read(entry)) for entry in archive.infolist()]
-            models = (zipfile.ZipFile(file) for file in inner if zipfile.is_zipfile(file))
-            size = max((sum(e.file_size for e in model.infolist()) for model in models), default=0)
-    if size > most:
-        raise UsageError(f"{path} would take {size:,} bytes, expected at most {most:,}.")
-
-
-def _size(file: IO[bytes]) -> int:
-    """Return how many bytes the arrays of a file take.
-
-    Raises:
-        ValueError: If a header is not that of an array of the size of its entry.
-    """
-    size = 0
-    with zipfile.ZipFile(file) as archive:
-        for entry in archive.infolist():
-            with archive.open(entry) as member:
-                shape, _, dtype = HEADERS[npy.read_magic(member)](member)
-                needed = math.prod(shape) * dtype.itemsize
-                if dtype.hasobject or member.tell() + needed != entry.file_size:
-                    raise UsageError(f"{entry.filename} is not an array of the size it claims")
-            size += needed
-    return size
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    files: list[Any] = [path]
+    for file in files:
+        with zipfile.ZipFile(file) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+            if size > most:
+                raise UsageError(f"{path} would take {size:,} bytes, expected at most {most:,}.")
+            if file == path:
+                inner = (io.BytesIO(archive.read(entry)) for entry in archive.infolist())
+                files += [entry for entry in inner if zipfile.is_zipfile(entry)]

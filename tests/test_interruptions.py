@@ -100,7 +100,9 @@ def content_of(path):
     if path.suffix == ".npz":
         with np.load(path) as arrays:
             return {name: array.tobytes() for name, array in arrays.items()}
-    return json.loads(path.read_text()) if path.suffix == ".json" else path.read_bytes()
+    if path.suffix == ".json":
+        return {k: v for k, v in json.loads(path.read_text()).items() if k not in TIMES}
+    return path.read_bytes()
 
 
 def contents(folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,11 +23,10 @@ from baselines.training.run_folder import (
     LAST,
     PROGRESS,
     Budget,
-    finish,
+    change_config,
+    read_config,
     read_progress,
-    read_seconds,
     write_checkpoint,
-    write_seconds,
 )
 from tile_envs.files import replacing
 from tile_envs.words import counted
@@ -71,7 +71,7 @@ def train(
     shown = time.monotonic()
     saved = shown - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
     tested: Metrics = {}
-    seconds = read_seconds(folder, learner.games)
+    seconds = read_config(folder).get("seconds", 0.0)
     done = budget.share(learner.games, seconds)
     progress = Progress(folder.name, 1, done)
     progress.seconds["training"] = seconds
@@ -110,13 +110,14 @@ def train(
         with progress.timed("saving"):
             _save(folder, learner, seconds)
         if done >= 1 and not interrupted:
-            finish(folder)
+            change_config(folder, finished=True)
     if interrupted:
         raise Interrupted(interrupted[0])
     if progress.shown:
-        print(*(f"{name} {duration(s)}" for name, s in progress.seconds.items()), sep=", ")
+        spent = ", ".join(f"{name} {duration(s)}" for name, s in progress.seconds.items())
+        print(spent, file=sys.stderr)
         if tested:
-            print(f"last test: {in_words(tested)}")
+            print(f"last test: {in_words(tested)}", file=sys.stderr)
 
 
 def _note_test(
@@ -143,7 +144,7 @@ def _tested(learner: Learner, test: Test) -> Metrics:
 
 def _save(folder: Path, learner: Learner, seconds: float) -> None:
     write_checkpoint(folder, learner.state_dict())
-    write_seconds(folder, learner.games, seconds)
+    change_config(folder, seconds=seconds)
     _save_model(folder, learner, LAST)
 
 

@@ -1,11 +1,11 @@
 """A training run is a folder: its configuration, its progress, its checkpoint.
 
-    config.json     the agent, the task, all settings, the seed, the budget, whether it is finished
+    config.json     the agent, the task, all settings, the seed, the budget, the seconds learned at
+                    the checkpoint, whether it is finished
     progress.csv    metrics, one line a report; TensorBoard events hold the same
     checkpoint.npz  the learner's state
     last.zip        for learners on Stable-Baselines3, the model as that library writes it, saved
     best.zip        with the checkpoint, and at the best test
-    seconds.json    until it is finished: how long it had learned at the checkpoint
     lock            while a process learns: its id
 
 The random numbers of an iteration are a function of the run's seed and the iteration (`learner`),
@@ -19,7 +19,7 @@ import math
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,12 @@ from typing_extensions import NotRequired, TypedDict
 
 from baselines.arrays import read_arrays, write_arrays
 from baselines.evaluation.rows import Row, read_rows
-from baselines.settings import NonNegative, Positive, Seed, read_settings
+from baselines.settings import NonNegative, Positive, Seed, Weight, read_settings
 from baselines.training.learner import Learner, State, size_of
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 
 CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
-SECONDS = "seconds.json"
 LAST, BEST = "last.zip", "best.zip"
 MODEL_SUFFIX = ".zip"
 """The suffix of the models of Stable-Baselines3."""
@@ -84,6 +83,7 @@ class Config(TypedDict):
     finished: bool
     modules: list[str]
     format: int
+    seconds: NotRequired[Weight]  # which older runs lack
     versions: NotRequired[dict[str, str]]
     exported: NotRequired[bool]
 
@@ -105,7 +105,7 @@ def begin(folder: Path, config: Mapping[str, Any], budget: Budget, finished: boo
     for package in PACKAGES:
         with suppress(PackageNotFoundError):  # few agents need torch
             versions[package] = version(package)
-    progress = {"games": budget.games, "minutes": budget.minutes, "finished": finished}
+    progress = {**asdict(budget), "seconds": 0.0, "finished": finished}
     write_config(folder, {**config, **progress, "format": FORMAT, "versions": versions})
 
 
@@ -154,39 +154,17 @@ def resume(folder: Path, config: Mapping[str, Any], budget: Budget, learner: Lea
     if (folder / CHECKPOINT).exists():
         learner.restore(read_checkpoint(folder, size_of(learner)))
     if budget != budget_of(known):
-        changed = {"games": budget.games, "minutes": budget.minutes, "finished": False}
-        write_config(folder, known | changed)
-
-
-def finish(folder: Path) -> None:
-    """Write into a run's configuration that its budget is used up and its files are complete."""
-    (folder / SECONDS).unlink(missing_ok=True)
-    write_config(folder, read_config(folder) | {"finished": True})
-
-
-def write_seconds(folder: Path, games: int, seconds: float) -> None:
-    """Write how long a run has learned up to its checkpoint, which has so many games."""
-    write_file(folder / SECONDS, json.dumps({"games": games, "seconds": seconds}).encode())
-
-
-def read_seconds(folder: Path, games: int) -> float:
-    """Return how many seconds a run has learned up to a checkpoint of so many games.
-
-    Without the file of a stopped run it is the time of the last line of progress before that.
-    """
-    try:
-        stopped = json.loads((folder / SECONDS).read_text())
-        if stopped["games"] == games and 0 <= stopped["seconds"] < math.inf:
-            return float(stopped["seconds"])
-    except (OSError, ValueError, TypeError, KeyError):
-        pass
-    known = (float(r["seconds"]) for r in read_progress(folder) if int(r["games"]) <= games)
-    return max(known, default=0.0)
+        change_config(folder, **asdict(budget), finished=False)
 
 
 def budget_of(config: Mapping[str, Any]) -> Budget:
     """Return the budget in a run's configuration."""
     return Budget(config["games"], config["minutes"])
+
+
+def change_config(folder: Path, **entries: Any) -> None:
+    """Change entries of a run's configuration."""
+    write_config(folder, read_config(folder) | entries)
 
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
