@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 @runtime_checkable
 class Agent(Protocol):
-    """An agent that answers a batch of observations with a batch of actions.
+    """An agent that maps a batch of observations to a batch of actions.
 
-    `predict(observation)` alone will do: `ask` passes only the arguments that it takes.
+    `predict(observation)` is enough: `ask` passes only the arguments that it takes.
     """
 
     @property
@@ -23,13 +23,13 @@ class Agent(Protocol):
 
         Args:
             observation: The observations, `(n, ...)`.
-            state: What a recurrent agent returned the last time; None at first.
+            state: The state that a recurrent agent returned last; None at first.
             episode_start: `(n,) bool`, the games that have just started.
             deterministic: Whether to choose the best action rather than to draw one.
             action_masks: `(n, actions) bool`, the legal actions, as MaskablePPO takes them.
 
         Returns:
-            The actions `(n,)`, and the state that a recurrent agent wants back the next time.
+            The actions `(n,)`, and the next state of a recurrent agent.
         """
 
 
@@ -41,18 +41,18 @@ def ask(
     episode_start: NDArray[np.bool_] | None = None,
     deterministic: bool = True,
 ) -> tuple[Any, Any]:
-    """Ask an agent for the actions of observations, with the arguments that its `predict` takes.
+    """Ask an agent for actions, with those arguments that its `predict` takes.
 
     Args:
         agent: The agent.
         observations: `(n, ...)`.
         masks: `(n, actions)`, the legal actions.
-        state: What a recurrent agent returned the last time; None at first.
+        state: The state that a recurrent agent returned last; None at first.
         episode_start: `(n,) bool`, the games that have just started.
-        deterministic: Whether the agent is to choose its best action.
+        deterministic: Whether to choose the best action rather than to draw one.
 
     Returns:
-        What the agent answers: the actions, unchecked, and its state; None if it returns none.
+        The actions, unchecked, and the agent's next state, or None.
     """
     arguments: dict[str, Any] = {
         "state": state,

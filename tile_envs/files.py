@@ -1,4 +1,4 @@
-"""Files that are always whole: they are written beside the present one, which they then replace."""
+"""Whole files only: a new file is written beside the old one, and then replaces it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 from tile_envs.errors import UsageError
 
 PART = ".part"
-"""The suffix of a file that is being written; only a process that is killed leaves one behind."""
+"""The suffix of a file that is being written; only a killed process leaves one behind."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a path to write to; what is written there, if anything, then replaces the file.
+    """Yield a path to write to; what is written there, if anything, then replaces the file.
 
     If the writing fails, the file stays as it was, and nothing is left beside it.
 
@@ -41,7 +41,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what processes that were killed have left in a folder that nobody else writes to."""
+    """Remove what killed processes have left in a folder that no other process writes to."""
     for left in folder.glob(f"*{PART}"):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
@@ -50,11 +50,11 @@ def sweep(folder: Path) -> None:
 
 
 def checked_file(path: Path, suffixes: Sequence[str], what: str) -> Path:
-    """Return a path that a file can be written to, before there is something to write.
+    """Check that a file can be written, before its content is made; return its path.
 
     Args:
         path: The file.
-        suffixes: The suffixes that it may have.
+        suffixes: The allowed suffixes.
         what: What is written, for the error, such as "a picture is".
 
     Raises:

@@ -56,15 +56,15 @@ class Game(Protocol):
 
     @property
     def n_actions(self) -> int:
-        """How many actions there are, legal or not."""
+        """The number of actions, legal or not."""
 
     @property
     def n_values(self) -> int:
-        """How many different contents a cell can have in play."""
+        """The number of different contents of a cell in play."""
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """The sides that can be played; none where there is one player."""
+        """The sides that can be played; empty in a game for one player."""
 
     @property
     def symmetries(self) -> Symmetries:
@@ -102,7 +102,7 @@ class Game(Protocol):
         """Return the game as JSON text, for `tile_envs.games.game_from_json`.
 
         Raises:
-            TypeError: If it holds an object without a name, such as an opponent of the user's.
+            TypeError: If it holds an object without a name, such as a user's opponent.
         """
 
 

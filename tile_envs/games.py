@@ -117,7 +117,7 @@ def game_from_json(text: str) -> Game:
     """Return the game that a game's `to_json` wrote.
 
     Raises:
-        ValueError: If the text is none.
+        ValueError: If the text is not a game.
     """
     entries = json.loads(text)
     try:

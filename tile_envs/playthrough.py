@@ -1,4 +1,4 @@
-"""A playthrough: an environment and all the positions it has been in, so that it can go back."""
+"""A playthrough: an environment and all positions of its game, for undo."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tile_envs.base.env import GameEnv, Info
 
 
 class Position(NamedTuple):
-    """Where a game stands.
+    """The state of a game after an action, or at its start.
 
     Attributes:
         state: What `set_state` takes to come back here; `state["board"]` is the board.
@@ -31,18 +31,18 @@ class Position(NamedTuple):
 
     @property
     def over(self) -> bool:
-        """Whether nothing can be played: also on a dead board that the game began with."""
+        """Whether nothing can be played, as also on a board without legal actions at the start."""
         return self.terminated or self.truncated or not self.info["action_mask"].any()
 
 
 class Playthrough:
-    """A game that is played forwards and backwards.
+    """A game that can be taken back.
 
     Attributes:
-        env: The environment.  It stands where the game does.
+        env: The environment, in the last position.
         seed: What the environment was reset with.
         reset: The options that it was reset with.
-        actions: What has been played since.
+        actions: All actions so far.
         positions: All positions, from the first on.
     """
 
@@ -58,14 +58,14 @@ class Playthrough:
 
     @property
     def position(self) -> Position:
-        """Where the game stands."""
+        """The last position."""
         return self.positions[-1]
 
     def play(self, action: int) -> None:
-        """Go one action forwards.
+        """Play an action.
 
         Raises:
-            ValueError: If it is none of the game's actions.
+            ValueError: If it is not an action of the game.
             ResetNeeded: After the end.
         """
         observation, reward, terminated, truncated, info = self.env.step(action)
@@ -75,7 +75,7 @@ class Playthrough:
         self.actions.append(action)
 
     def take_back(self) -> None:
-        """Go one action backwards, if there is one."""
+        """Take the last action back, if there is one."""
         if self.actions:
             self.actions.pop()
             self.positions.pop()

@@ -59,7 +59,7 @@ class Replay:
         options: What `gym.make` was given.
         reset: The reset options, if the game began with a given board.
         version: The version of this package that the game was played with.
-        player: Who has played it, if that is known.
+        player: Who played it; empty if unknown.
     """
 
     env: str
@@ -120,7 +120,7 @@ def play_through(replay: Replay) -> Position:
 
 
 def write(replay: Replay, path: str | os.PathLike[str]) -> None:
-    """Write a replay; no file ever holds half a game.
+    """Write a replay; an interrupted write leaves the old file.
 
     Raises:
         ValueError: If an option is an object, such as an opponent without a name.
@@ -136,7 +136,7 @@ def read(path: str | os.PathLike[str]) -> Replay:
     """Read a replay, and make sure that it can be played.
 
     Raises:
-        ValueError: If it is none, or cannot be played.  One line names the file and the value.
+        ValueError: If it is not a replay, or cannot be played; one line, with the file's name.
     """
     try:
         replay = _checked(json.loads(Path(path).read_text(encoding="utf-8")))

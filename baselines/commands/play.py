@@ -95,14 +95,14 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
     env = gym.make(ENV, opponent=found.agent, side=side)
     controls = whispering(env.unwrapped, found) if show_values else None
 
-    def left(game: Playthrough) -> None:
+    def learn_from(game: Playthrough) -> None:
         if learn and game.position.over and game.actions:
             assert isinstance(found.agent, EpisodicLearner)
             found.agent.learn_from(episode_of(game, O if side == "X" else X))
             runs.write_checkpoint(folder, found.agent.state_dict())
 
     with locked(folder) if learn else nullcontext(), open_screen() as screen:
-        play_games(env, screen, seed, controls=controls, left=left)
+        play_games(env, screen, seed, controls=controls, on_leave=learn_from)
 
 
 def _play_with_hints(

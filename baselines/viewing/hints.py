@@ -8,8 +8,7 @@ from typing import Any
 from baselines.registry import Player
 from baselines.viewing.thoughts import Thinker, in_words
 from tile_envs.errors import UsageError
-from tile_envs.play.controls import controls_of
-from tile_envs.play.view import Controls
+from tile_envs.play.controls import Controls, controls_of
 from tile_envs.playthrough import Position
 from tile_envs.rendering.canvas import Picture
 from tile_envs.rendering.window import Key

@@ -70,7 +70,7 @@ def _run(asked: argparse.Namespace) -> None:
     moves = counted(len(game.actions), "move")
     print(f"{controls.words(game.position)} · {moves} · seed {game.seed}")
     if asked.record:
-        print(f"kept in {asked.record}")
+        print(f"wrote {asked.record}")
 
 
 def _replay_asked_for(asked: argparse.Namespace) -> Replay:
@@ -123,10 +123,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MODULE",
         help="import a module that registers games; can be repeated",
     )
-    add("--seed", type=int, metavar="N", help="make the game one that can be repeated")
+    add("--seed", type=int, metavar="N", help="the seed of the first game")
     add("--window", action="store_true", help="use a window (needs tile-envs[render])")
-    add("--record", type=Path, metavar="FILE", help="keep the game in a file when it is left")
-    add("--replay", type=Path, metavar="FILE", help="show the game in a file")
+    add("--record", type=Path, metavar="FILE", help="write the game to a file at the end")
+    add("--replay", type=Path, metavar="FILE", help="watch the game in a file")
     add(
         "--speed",
         type=float,

@@ -10,9 +10,8 @@ from typing import Any
 import gymnasium as gym
 
 from tile_envs.errors import UsageError
-from tile_envs.play.controls import controls_of
+from tile_envs.play.controls import Controls, Screen, View, controls_of
 from tile_envs.play.terminal import Terminal
-from tile_envs.play.view import Controls, Screen, View
 from tile_envs.playthrough import Playthrough, Position
 from tile_envs.rendering.window import WASD, Window
 from tile_envs.replay import replay_of, write
@@ -46,18 +45,17 @@ def play_games(
     *,
     record: Path | None = None,
     controls: Controls | None = None,
-    left: Callable[[Playthrough], object] = lambda game: None,
+    on_leave: Callable[[Playthrough], object] = lambda game: None,
 ) -> Playthrough:
-    """Let a person play game after game, until they leave.
+    """Let a person play one game after another, until they leave.
 
     Args:
-        env: An environment of this package.  It is played without its wrappers, which could not be
-            taken back.
+        env: An environment of this package.  Its wrappers, which have no undo, are left out.
         screen: The terminal or window.
         seed: The first game's seed; each new game takes the next one.
-        record: The file that keeps each game as it is left.  A game without a move replaces none.
+        record: The file that each game is written to.  A game without moves replaces none.
         controls: How the game is played and shown; None for the game's own controls.
-        left: Called with each game as it is left.
+        on_leave: Called with each game that the person leaves.
 
     Returns:
         The last game.
@@ -68,7 +66,7 @@ def play_games(
     game = Playthrough(inner, seed)
 
     def leave() -> None:
-        left(game)
+        on_leave(game)
         if record is not None and (game.actions or not record.exists()):
             write(replay_of(game), record)
 
@@ -105,20 +103,20 @@ def watch_game(
     end: int | None = None,
     others: bool = False,
 ) -> bool:
-    """Show a game as it goes on, until it ends and the person leaves.
+    """Show a game move by move, until the person leaves.
 
     Args:
         game: The game before its first action.
-        chosen: Returns the action after n moves, None at the end of the game; asked for each n
-            again whenever the person goes back.
+        chosen: Returns the action after n moves, or None at the end of the game; called again
+            after steps back.
         screen: The terminal or window.
         speed: Moves per second.
         controls: How the game is shown; None for the game's own controls.
         end: The number of moves, if it is known.
-        others: Whether there is another game to go on with.
+        others: Whether another game follows.
 
     Returns:
-        Whether the person wants to see the next game.
+        Whether to show the next game.
     """
     controls = controls or controls_of(game.env)
     paused = False
@@ -150,7 +148,7 @@ def watch_game(
 
 
 def _state(place: str, going: str | None, controls: Controls, position: Position) -> str:
-    """Return where a game that is watched stands, how it goes on, and what there is to say."""
+    """Return the place in a game, how it goes on, and its state in words."""
     words, *others = controls.words(position).split("\n")
     if position.truncated:
         words = "too many illegal moves"

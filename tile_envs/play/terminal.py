@@ -11,7 +11,7 @@ import textwrap
 import time
 
 from tile_envs.errors import UsageError
-from tile_envs.play.view import View
+from tile_envs.play.controls import View
 
 if sys.platform == "win32":
     import msvcrt
@@ -41,14 +41,14 @@ UNFINISHED = re.compile(r"\x1b+(?:\[\[?|\[[0-?]+[ -/]*|O)?")
 REST_OF_KEY = 0.05
 """Seconds within which the rest of an unfinished key arrives, if it is not the escape key."""
 POLL = 0.5
-"""Seconds after which waiting looks up: a signal that comes just before it does not end it."""
+"""Seconds between checks while waiting: a signal that comes just before it does not end it."""
 
 
 class Terminal:
-    """The screen of a person who plays, for as long as a `with` block lasts.
+    """The terminal as a screen, in a `with` statement.
 
     Attributes:
-        colors: Whether to paint; not where the environment variable NO_COLOR asks for none.
+        colors: Whether to use colors; false if the environment variable NO_COLOR is set.
 
     Raises:
         ValueError: If there is no terminal.
@@ -72,7 +72,7 @@ class Terminal:
             sys.stdout.flush()
 
     def draw(self, view: View) -> None:
-        """Show a view, as far as the screen reaches."""
+        """Show a view, cut at the height of the screen."""
         text = "\n" + textwrap.indent(view.text(self.colors), "  ")
         lines = text.split("\n")[: shutil.get_terminal_size().lines]
         sys.stdout.write(HOME + f"{CLEAR_LINE}\r\n".join(lines) + CLEAR_LINE + CLEAR_BELOW)
@@ -82,11 +82,11 @@ class Terminal:
         """Wait for a key.
 
         Args:
-            timeout: Seconds to wait at most; None waits for ever.
+            timeout: Seconds to wait at most; None for no limit.
 
         Returns:
             The character of a key in lower case; `up`, `right`, `down`, `left`, `enter` or `space`;
-            `closed` at the end of input; None when the time is over.
+            `closed` at the end of input; None after the timeout.
         """
         if not self._unread:
             arrived = self._input.read(timeout)
@@ -141,7 +141,7 @@ else:
             termios.tcsetattr(STDIN, termios.TCSADRAIN, settings)
 
         def read(self, timeout: float | None) -> str | None:
-            """Return what has been typed, "" at the end of input, None when the time is over."""
+            """Return what has been typed, "" at the end of input, None after the timeout."""
             while not select.select([STDIN], [], [], POLL if timeout is None else timeout)[0]:
                 if timeout is not None:
                     return None

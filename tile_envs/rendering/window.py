@@ -12,7 +12,7 @@ from tile_envs.extras import extra
 from tile_envs.rendering.canvas import Picture
 
 POLL = 0.05
-"""Seconds after which waiting for a person looks up, so that Ctrl-C in the terminal is noticed."""
+"""Seconds between checks while waiting for a key, so that Ctrl-C in the terminal is noticed."""
 
 
 class Click(NamedTuple):
@@ -23,8 +23,8 @@ class Click(NamedTuple):
 
 
 Key = str | Click
-"""A character in lower case; `up`, `right`, `down`, `left`, `enter`, `space`; `closed` when no more
-can come; or a click."""
+"""A character in lower case; `up`, `right`, `down`, `left`, `enter`, `space`; `closed` at the
+end of input; or a click."""
 
 WASD = {"w": "up", "a": "left", "s": "down", "d": "right"}
 """The letters that stand for arrows."""
@@ -40,16 +40,16 @@ class Drawable(Protocol):
 class Window:
     """A window, opened when the first picture is shown.
 
-    A person may close it at any time: it stays closed then, and what is shown goes nowhere, so that
-    whatever was being watched runs on.
+    A person may close it at any time; it stays closed then, and `show` does nothing, so that
+    training goes on.
 
     Attributes:
-        fps: Most pictures per second that `show` lets through.
+        fps: The highest frame rate of `show`.
         closed: Whether the window has been closed, by a person or by `close`.
 
     Raises:
         ExtraNotInstalled: If pygame is missing.
-        RuntimeError: If there is no screen to open a window on.
+        ValueError: If there is no screen to open a window on.
     """
 
     def __init__(self, fps: int, title: str = "tile-envs") -> None:
@@ -87,7 +87,7 @@ class Window:
         return not self.closed and self._pygame.display.get_driver() != "offscreen"
 
     def show(self, picture: Picture) -> None:
-        """Show a picture, attend to the window, and wait as long as the frame rate asks.
+        """Show a picture, handle the window's events, and wait as the frame rate asks.
 
         Args:
             picture: `(H, W, 3) uint8`.
@@ -117,13 +117,13 @@ class Window:
         display.flip()
 
     def key(self, timeout: float | None = None) -> Key | None:
-        """Wait for a person.
+        """Wait for a key or a click.
 
         Args:
-            timeout: Seconds to wait at most; None waits for ever.
+            timeout: Seconds to wait at most; None for no limit.
 
         Returns:
-            A key or a click; `closed` if the window is; None when the time is over.
+            A key or a click; `closed` if the window is closed; None after the timeout.
         """
         pygame = self._pygame
         deadline = None if timeout is None else time.monotonic() + timeout
