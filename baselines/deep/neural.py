@@ -5,23 +5,24 @@ the games of an iteration it is fitted to the targets
 
     max_a' Q(s', a'), or the value of the result after the last action of a game,
 
-which are computed once: the network is its own target network, renewed every iteration.
+which are computed once: the network is its own target network, renewed every iteration.  There are
+two recipes, each a class below:
 
-The defaults are those of a published network.  It learns from the positions of an iteration as they
-are, in minibatches, and is taught that illegal actions lose.  One difference: it learned from one
-position at a time, with a learning rate of 0.1; here 1,000 games are played side by side.
-
-With a buffer (`buffer_size`), transitions are kept, and the network is fitted to the mean target of
-every action that was tried, as in fitted Q-iteration (Riedmiller, "Neural fitted Q iteration",
-2005).  Illegal actions can be masked, and symmetric boards merged.  Against a random opponent the
-best O accepts a few losses; if a loss costs more than a win brings, the best O never loses.
+published   The positions of an iteration as they are, by SGD.  The network is taught that illegal
+            actions lose.  One difference: the published network learned from one position at a
+            time, with a learning rate of 0.1; here 1,000 games are played side by side.
+fitted      The mean target of every action in a replay buffer, by Adam, as in fitted Q-iteration
+            (Riedmiller, "Neural fitted Q iteration", 2005).  Illegal actions are masked, and
+            symmetric boards merged.  Against a random opponent the best O accepts a few losses;
+            here a loss costs more than a win brings, and the best O never loses.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -33,9 +34,7 @@ from baselines.deep.torch_setup import labelled, load_tensors, part, set_up_torc
 from baselines.seeds import training_generator
 from baselines.settings import (
     Count,
-    Finite,
     Fraction,
-    NonNegative,
     Opponent,
     Positive,
     Threads,
@@ -51,8 +50,6 @@ from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, solve
 
-OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
-
 
 @dataclass(frozen=True)
 class NeuralSettings:
@@ -60,47 +57,31 @@ class NeuralSettings:
 
     Attributes:
         opponent: The opponent.
+        recipe: How the network learns; `neural` explains both ways.
         n_envs: Games played side by side and then learned from.
         hidden: Units in each of the two hidden layers.
-        optimizer: The optimizer.
         learning_rate: Learning rate of the optimizer.
         batch_size: Positions of a gradient step.
         n_epochs: Passes over the positions of an iteration.
-        buffer_size: Transitions in the replay buffer; 0 learns from those of the iteration only.
+        buffer_size: Transitions in the replay buffer of the fitted recipe.
         epsilon: Probability of a random action at the start.
         epsilon_decrease: Decrease of epsilon per step.
         epsilon_every: Games per step of epsilon.
-        win: Value of a win.
-        draw: Value of a draw.
-        loss: Value of a loss.
-        sigmoid: Whether a sigmoid bounds the network's values between 0 and 1.
-        teach_illegal: Whether illegal actions are taught as losses instead of masked.
-        merge_symmetric: Whether boards that are images of each other are one to the network.
         threads: Threads of torch.
     """
 
     opponent: Opponent = "random"
+    recipe: Literal["published", "fitted"] = "published"
     n_envs: Count = 1000
     hidden: Units = 36
-    optimizer: Literal["adam", "sgd"] = "sgd"
     learning_rate: Positive = 2.0
     batch_size: Count = 128
     n_epochs: Count = 1
-    buffer_size: NonNegative = 0
+    buffer_size: Count = 1 << 20
     epsilon: Fraction = 0.7
     epsilon_decrease: Fraction = 0.1
     epsilon_every: Count = 200_000
-    win: Finite = 1.0
-    draw: Finite = 1.0
-    loss: Finite = 0.0
-    sigmoid: bool = True
-    teach_illegal: bool = True
-    merge_symmetric: bool = False
     threads: Threads = 1
-
-    def __post_init__(self) -> None:
-        if self.sigmoid and not all(0 <= value <= 1 for value in (self.win, self.draw, self.loss)):
-            raise UsageError("win, draw and loss must be from 0 to 1 with a sigmoid.")
 
 
 class Experience(NamedTuple):
@@ -110,7 +91,7 @@ class Experience(NamedTuple):
         entries: `(n,) int32`, the code of the board times 9 plus the action, both as the network
             sees them.
         following: `(n,) int16`, the code of the next board, or -1 after the last action of a game.
-        results: `(n,) float32`, the value of the result after the last action of a game.
+        results: `(n,) float32`, the value of the game's result, as of a last action.
     """
 
     entries: NDArray[Any]
@@ -121,11 +102,7 @@ class Experience(NamedTuple):
 class Neural(EpisodicLearner):
     """A neural network of action values, and the agent that plays the best action.
 
-    Args:
-        game: Tic-tac-toe; its own side and opponent do not matter.
-        seed: The seed of weights, games, exploration and the order of minibatches.
-        settings: The settings; None takes the defaults.
-        sides: The sides that are learned, both if none is given; each has its own network.
+    Arguments are those of `Learner`; each side has its own network.
 
     Raises:
         ValueError: If a setting is out of its range, or the game is another.
@@ -146,10 +123,11 @@ class Neural(EpisodicLearner):
             raise UsageError(f"this network plays tic-tac-toe only, not {game}: use qtable or dqn.")
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
         self._settings = settings
-        self._codes = BoardCodes(game, settings.merge_symmetric, bytes_per_entry=0)
+        recipe = RECIPES[settings.recipe]
+        self._codes = BoardCodes(game, recipe.merges_symmetric, bytes_per_entry=0)
         set_up_torch(settings.threads)
         self._players = {
-            side: _Player(settings, seed, game.sides.index(side)) for side in self._sides
+            side: recipe(settings, seed, game.sides.index(side)) for side in self._sides
         }
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
@@ -182,17 +160,14 @@ class Neural(EpisodicLearner):
         continues[:-1] = playing[1:]
         following = np.full(playing.shape, -1, np.int16)
         following[continues] = self._codes.of(episodes.observations[1:][playing[1:]])[0]
-        settings = self._settings
-        results = np.array([settings.draw, settings.win, settings.loss], np.float32)
+        side = self._to_move(episodes.observations[0, :1])[0]
+        player, number = self._players[side], self._game.sides.index(side)
         experience = Experience(
             (codes * CELLS + taken).astype(np.int32),
             following[playing],
-            results[np.sign(episodes.rewards[playing]).astype(np.int64)],
+            player.results[np.sign(episodes.rewards[playing]).astype(np.int64)],
         )
-        side = self._to_move(episodes.observations[0, :1])[0]
-        number = self._game.sides.index(side)
-        rng = training_generator(self._seed, self.iterations, number, 1)
-        self._players[side].learn(experience, rng)
+        player.learn(experience, training_generator(self._seed, self.iterations, number, 1))
 
     def _to_move(self, observations: Observations) -> NDArray[np.str_]:
         """Return the side to move, `(n,)`: X where neither side has set more marks."""
@@ -214,8 +189,15 @@ class Neural(EpisodicLearner):
         self.iterations = int(state["iterations"])
 
 
-class _Player:
-    """The network and the replay buffer of one side."""
+class _Player(ABC):
+    """The network of one side, and what the recipes have in common."""
+
+    merges_symmetric: ClassVar[bool]
+    """Whether boards that are images of each other are one to the network."""
+    results: ClassVar[NDArray[np.float32]]
+    """The values of a draw, a win and a loss."""
+    optimizer: ClassVar[type[torch.optim.SGD | torch.optim.Adam]]
+    last_layer: ClassVar[type[torch.nn.Module]]
 
     def __init__(self, settings: NeuralSettings, seed: int, number: int) -> None:
         self._settings = settings
@@ -229,14 +211,8 @@ class _Player:
                 torch.nn.Linear(settings.hidden, settings.hidden),
                 torch.nn.ReLU(),
                 torch.nn.Linear(settings.hidden, CELLS),
-                torch.nn.Sigmoid() if settings.sigmoid else torch.nn.Identity(),
+                self.last_layer(),
             )
-        self._buffer = RingBuffer(
-            settings.buffer_size,
-            entries=(np.int32, ()),
-            following=(np.int16, ()),
-            results=(np.float32, ()),
-        )
 
     def values(self, codes: NDArray[Any]) -> NDArray[np.float32]:
         """Return the network's value of each action, `(n, 9)`."""
@@ -244,31 +220,16 @@ class _Player:
             values: NDArray[np.float32] = self._network(self._inputs(codes)).numpy()
         return values
 
+    @abstractmethod
     def learn(self, experience: Experience, rng: np.random.Generator) -> None:
-        """Learn from the actions of an iteration, and from those in the buffer if there is one."""
-        if self._settings.buffer_size:
-            self._buffer.store(**experience._asdict())
-            kept = {name: array[: len(self._buffer)] for name, array in self._buffer.arrays.items()}
-            experience = Experience(**kept)
-            codes, targets, weights = _means(experience.entries, self._targets(experience))
-        else:
-            codes, taken = np.divmod(experience.entries, CELLS)
-            weights = np.eye(CELLS, dtype=np.bool_)[taken]
-            targets = np.repeat(self._targets(experience)[:, None], CELLS, axis=1)
-        if self._settings.teach_illegal:
-            illegal = solve().masks[codes] == 0
-            targets[illegal], weights[illegal] = self._settings.loss, True
-        self._fit(codes, targets, weights, rng)
+        """Learn from the actions of an iteration."""
 
     def _targets(self, experience: Experience) -> NDArray[np.float32]:
         """Return max_a' Q(s', a') `(n,)`, or the value of the result."""
         continues = experience.following >= 0
         following, which = np.unique(experience.following[continues], return_inverse=True)
-        values = self.values(following)
-        if not self._settings.teach_illegal:
-            values = np.where(solve().masks[following] > 0, values, -np.inf)
         targets: NDArray[np.float32] = experience.results.copy()
-        targets[continues] = values.max(axis=1)[which]
+        targets[continues] = self.values(following).max(axis=1)[which]
         return targets
 
     def _fit(
@@ -280,15 +241,12 @@ class _Player:
     ) -> None:
         """Reduce the weighted squared errors `(n, 9)` of boards `(n,)`, in minibatches."""
         settings = self._settings
-        optimizer = OPTIMIZERS[settings.optimizer](
-            self._network.parameters(), settings.learning_rate
-        )
+        optimizer = self.optimizer(self._network.parameters(), settings.learning_rate)
         inputs = self._inputs(codes)
         wanted, counted = torch.from_numpy(targets), torch.from_numpy(weights.astype(np.float32))
         for _ in range(settings.n_epochs):
             order = torch.from_numpy(rng.permutation(len(codes)))
-            for begin in range(0, len(codes), settings.batch_size):
-                rows = order[begin : begin + settings.batch_size]
+            for rows in torch.split(order, settings.batch_size):
                 errors = counted[rows] * (self._network(inputs[rows]) - wanted[rows])
                 optimizer.zero_grad()
                 errors.square().mean().backward()
@@ -299,20 +257,62 @@ class _Player:
         return torch.from_numpy((marks * self._sign).astype(np.float32))
 
     def state_dict(self) -> State:
-        return labelled(buffer=self._buffer.state_dict(), network=self._network.state_dict())
+        return labelled(network=self._network.state_dict())
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._buffer.load_state_dict(part(state, "buffer"))
         load_tensors(self._network.state_dict(), part(state, "network"))
 
 
-def _means(
-    entries: NDArray[Any], targets: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]:
-    """Return the boards that occur `(n,)`, the mean target of each action, and whether any."""
-    size = 3**CELLS * CELLS
-    times = np.bincount(entries, minlength=size).reshape(-1, CELLS)
-    sums = np.bincount(entries, targets, size).reshape(-1, CELLS)
-    codes = np.flatnonzero(times.any(axis=1))
-    means = sums[codes] / np.maximum(times[codes], 1)
-    return codes, means.astype(np.float32), times[codes] > 0
+class _Published(_Player):
+    """Learns from the positions of an iteration as they are, and that illegal actions lose."""
+
+    merges_symmetric = False
+    results = np.array([1, 1, 0], np.float32)
+    optimizer, last_layer = torch.optim.SGD, torch.nn.Sigmoid
+
+    def learn(self, experience: Experience, rng: np.random.Generator) -> None:
+        codes, taken = np.divmod(experience.entries, CELLS)
+        illegal = solve().masks[codes] == 0
+        targets = np.where(illegal, self.results[-1], self._targets(experience)[:, None])
+        self._fit(codes, targets, illegal | np.eye(CELLS, dtype=np.bool_)[taken], rng)
+
+
+class _Fitted(_Player):
+    """Fits the mean target of every action in a replay buffer."""
+
+    merges_symmetric = True
+    results = np.array([0, 1, -10], np.float32)
+    optimizer, last_layer = torch.optim.Adam, torch.nn.Identity
+
+    def __init__(self, settings: NeuralSettings, seed: int, number: int) -> None:
+        super().__init__(settings, seed, number)
+        self._buffer = RingBuffer(
+            settings.buffer_size,
+            entries=(np.int32, ()),
+            following=(np.int16, ()),
+            results=(np.float32, ()),
+        )
+
+    def values(self, codes: NDArray[Any]) -> NDArray[np.float32]:
+        return np.where(solve().masks[codes] > 0, super().values(codes), -np.inf)
+
+    def learn(self, experience: Experience, rng: np.random.Generator) -> None:
+        self._buffer.store(**experience._asdict())
+        n = len(self._buffer)
+        stored = Experience(**{name: array[:n] for name, array in self._buffer.arrays.items()})
+        size = 3**CELLS * CELLS
+        times = np.bincount(stored.entries, minlength=size).reshape(-1, CELLS)
+        sums = np.bincount(stored.entries, self._targets(stored), size).reshape(-1, CELLS)
+        codes = np.flatnonzero(times.any(axis=1))
+        means = sums[codes] / np.maximum(times[codes], 1)
+        self._fit(codes, means.astype(np.float32), times[codes] > 0, rng)
+
+    def state_dict(self) -> State:
+        return super().state_dict() | labelled(buffer=self._buffer.state_dict())
+
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        super().load_state_dict(state)
+        self._buffer.load_state_dict(part(state, "buffer"))
+
+
+RECIPES = {"published": _Published, "fitted": _Fitted}
