@@ -111,7 +111,7 @@ def test_an_exported_run_plays_but_does_not_go_on(trained, tmp_path):
             ("evaluate", "TRAINED", "--search", "2", "--agent-kwargs", '{"milis": 3}'),
             "a search has no option 'milis', only deeper, milliseconds",
         ),
-        (("evaluate", "TRAINED", "--search", "0"), "a search looks at 1 to 100 moves, got 0"),
+        (("evaluate", "TRAINED", "--search", "0"), "depth must be a positive integer, got 0"),
         (("evaluate", "TRAINED", "--env", "Tiles2584-v0"), "trained in Tiles2048-v0, not in"),
         (("evaluate", "TRAINED", "--agent-kwargs", '{"a": 1}'), "takes no options"),
         (("evaluate", "TRAINED", "--search", "2", "--agent-kwargs", '{"a": 1}'), "'a'"),

@@ -314,7 +314,7 @@ class Article(EpisodicLearner):
             buffer=self._buffer.state_dict(),
             network=self._network.state_dict(),
             best=self._best.state_dict(),
-            rmsprop=moments(self._optimizer, "square_avg"),
+            rmsprop=self._rmsprop(),
         )
 
     def exported(self) -> tuple[State, dict[str, Any]]:
@@ -329,4 +329,7 @@ class Article(EpisodicLearner):
         self._buffer.load_state_dict(part(state, "buffer"))
         load_tensors(self._network.state_dict(), part(state, "network"))
         load_tensors(self._best.state_dict(), part(state, "best"))
-        load_tensors(moments(self._optimizer, "square_avg"), part(state, "rmsprop"))
+        load_tensors(self._rmsprop(), part(state, "rmsprop"))
+
+    def _rmsprop(self) -> dict[str, Tensor]:
+        return part(moments(self._optimizer, "square_avg"), "square_avg")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -14,6 +14,8 @@ from torch import Tensor
 
 from baselines.training.learner import State
 from tile_envs.errors import UsageError
+
+T = TypeVar("T")
 
 
 def set_up_torch(threads: int) -> None:
@@ -114,10 +116,12 @@ def labelled(**parts: Mapping[str, Any]) -> State:
     }
 
 
-def part(state: Mapping[str, NDArray[Any]], label: str) -> State:
-    """Return the arrays of one part of a state, by their names in that part."""
+def part(state: Mapping[str, T], label: str) -> dict[str, T]:
+    """Return one part of a state, by the names in that part."""
     start = f"{label} "
-    return {name.removeprefix(start): a for name, a in state.items() if name.startswith(start)}
+    return {
+        name.removeprefix(start): value for name, value in state.items() if name.startswith(start)
+    }
 
 
 def load_tensors(tensors: Mapping[str, Tensor], arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from baselines.agents import Observations, ValueAgent
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.compiled_expectimax import CompiledSearch
-from tile_envs.base.checks import as_integer, brief, checked_count
+from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError
 from tile_envs.game import Game, Replies
 from tile_envs.sliding.game import SlidingGame
@@ -87,19 +87,17 @@ class Expectimax(ValueAgent):
             and 0 < milliseconds < math.inf
         ):
             raise UsageError(f"milliseconds must be above 0 and finite, got {milliseconds!r}.")
-        if not 1 <= checked_count(table_bits, "table_bits") <= 30:
-            raise UsageError(f"table_bits must be from 1 to 30, got {table_bits!r}.")
+        checked_integer(table_bits, "table_bits", least=1, most=30)
         if not isinstance(deeper or {}, Mapping):
             raise UsageError(f'deeper must be a mapping such as {{"3": 4}}, got {deeper!r}.')
-        self._depths = np.full(CELLS + 1, _checked_depth(depth))
-        for empty, at_depth in sorted((deeper or {}).items(), key=lambda pair: -_whole(pair[0])):
-            if not 0 <= _whole(empty) <= CELLS:
-                raise UsageError(f"a board has 0 to {CELLS} empty cells, got {empty!r}.")
-            self._depths[: _whole(empty) + 1] = _checked_depth(at_depth)
+        depths = {CELLS: depth} | {_empty_cells(cells): d for cells, d in (deeper or {}).items()}
+        self._depths = np.zeros(CELLS + 1, np.int64)
+        for cells, at_depth in sorted(depths.items(), reverse=True):
+            self._depths[: cells + 1] = checked_integer(at_depth, "depth", 1, DEEPEST)
         if not isinstance(game, SlidingGame):
             raise UsageError(f"expectimax supports only the sliding games, not {game}.")
         self._game, self._milliseconds = game, milliseconds
-        weights_all = _checked_samples(samples) == 0
+        weights_all = checked_integer(samples, "samples") == 0
         if not weights_all and game.placer != RANDOM:
             raise UsageError(
                 f"samples draws the cells of new tiles uniformly, and the placer is "
@@ -110,7 +108,7 @@ class Expectimax(ValueAgent):
             CompiledSearch(agent, game, table_bits)
             if isinstance(agent, NTuple) and can_compile
             else BatchedSearch(agent, game, samples, rng)
-            for rng in np.random.default_rng(0).spawn(checked_count(threads, "threads"))
+            for rng in np.random.default_rng(0).spawn(checked_integer(threads, "threads", least=1))
         ]
         self._pool = ThreadPoolExecutor(threads)
         timed = "" if milliseconds is None else "the time that it has"
@@ -223,21 +221,7 @@ def _search_in_time(
     return values
 
 
-def _checked_depth(depth: Any) -> int:
-    moves = as_integer(depth)
-    if moves is None or not 1 <= moves <= DEEPEST:
-        raise UsageError(f"a search looks at 1 to {DEEPEST} moves, got {depth!r}.")
-    return moves
-
-
-def _checked_samples(samples: Any) -> int:
-    tiles = as_integer(samples)
-    if tiles is None or tiles < 0:
-        raise UsageError(f"samples must be a whole number of new tiles, or 0, got {samples!r}.")
-    return tiles
-
-
-def _whole(empty: Any) -> int:
-    """Return a number of empty cells; JSON has it as text.  -1 if it is none."""
-    text = str(empty)
-    return int(text) if text.isdecimal() else -1
+def _empty_cells(cells: Any) -> int:
+    """Return a number of empty cells, which JSON has as text."""
+    number = int(cells) if isinstance(cells, str) and cells.isdecimal() else cells
+    return checked_integer(number, "empty cells in deeper", most=CELLS)
