@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -160,16 +160,6 @@ def controls_of(env: Any, person: bool = True) -> Controls:
     if controls is None:
         raise UsageError(f"{env} cannot be played here: expected one of {', '.join(ids())}.")
     return controls(env.game, person)
-
-
-class Screen(Protocol):
-    """Where a game is shown and keys come from: a terminal or a window."""
-
-    def draw(self, view: View, /) -> None:
-        """Show a view."""
-
-    def key(self, timeout: float | None = None) -> Key | None:
-        """Wait for a key, at most `timeout` seconds; return None after that."""
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,18 @@ from typing import Any
 import gymnasium as gym
 
 from tile_envs.errors import UsageError
-from tile_envs.play.controls import Controls, Screen, View, controls_of
+from tile_envs.play.controls import Controls, View, controls_of
 from tile_envs.play.terminal import Terminal
 from tile_envs.playthrough import Playthrough, Position
 from tile_envs.rendering.window import WASD, Window
 from tile_envs.replay import replay_of, write
 
+Screen = Terminal | Window
+
 LEAVE = ("q", "closed")
 
 
-def open_screen(window: bool = False, title: str = "tile-envs") -> Terminal | Window:
+def open_screen(window: bool = False, title: str = "tile-envs") -> Screen:
     """Return the terminal as a screen, or a window.
 
     Args:

@@ -22,10 +22,7 @@ COUNT = "illegal_actions"
 
 
 class Planes:
-    """One-hot planes, channel first.
-
-    Plane 0 marks the empty cells.  In the sliding games plane t marks the tiles of index t; in
-    tic-tac-toe plane 1 marks one's own cells and plane 2 the other's.
+    """One-hot planes, channel first; see `tile_envs.wrappers.OneHotPlanes`.
 
     Attributes:
         space: The space of the planes.
