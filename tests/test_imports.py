@@ -114,6 +114,7 @@ def test_agents_are_given_games_never_environments():
 def test_the_evaluation_knows_no_agents():
     ours = [to for to in ARROWS["baselines.evaluation.sampled"] if to.startswith("baselines.")]
     assert sorted(ours) == [
+        "baselines.errors",
         "baselines.evaluation.rows",
         "baselines.memory",
         "baselines.progress",

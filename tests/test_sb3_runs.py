@@ -210,7 +210,7 @@ def config(settings):
 def test_a_run_is_restored_from_its_checkpoint(tmp_path):
     runs.begin(tmp_path, config({}), runs.Budget(30))
     learner = made(env_kwargs={"shape": (2, 2)})
-    loop.train(tmp_path, learner, runs.Budget(30))
+    loop.train(tmp_path, learner, Task("Tiles2048-v0", {"shape": (2, 2)}), runs.Budget(30))
     again = made(env_kwargs={"shape": (2, 2)})
     again.restore(runs.read_checkpoint(tmp_path))
     assert again.games == learner.games >= 30

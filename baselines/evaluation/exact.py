@@ -50,8 +50,8 @@ def evaluate_exactly(
         and `worst`, the worst result (-1, 0 or 1) against every opponent.
 
     Raises:
-        ValueError: If the game is too large, or the agent plays illegal actions, or by more than
-            the board.
+        ValueError: If the game is too large, or the agent plays illegal actions, or is not
+            a memoryless policy.
     """
     options = dict(env_kwargs or {})
     game = Task.of(env, options).game

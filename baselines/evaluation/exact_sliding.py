@@ -50,8 +50,8 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
         game: A game that is small enough for its boards to be listed.
 
     Raises:
-        ValueError: If the game is too large, or the agent plays illegal actions, or by more than
-            the board.
+        ValueError: If the game is too large, or the agent plays illegal actions, or is not
+            a memoryless policy.
     """
     check_size(game)
     ages = tile_ages(game.rules)

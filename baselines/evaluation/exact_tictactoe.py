@@ -49,21 +49,21 @@ def policy_of(agent: Agent, side: str) -> Policy:
     Raises:
         ValueError: See `probabilities_of`.
     """
-    known = solve()
+    tree = solve()
     mark = MARKS[side]
-    codes = np.flatnonzero(known.reachable & ~known.over & (known.to_move == mark))
-    observations = known.views[mark, codes]
+    codes = np.flatnonzero(tree.reachable & ~tree.over & (tree.to_move == mark))
+    observations = tree.views[mark, codes]
     policy = np.zeros((3**CELLS, CELLS))
-    policy[codes] = probabilities_of(agent, observations, known.masks[codes], f" as {side}")
+    policy[codes] = probabilities_of(agent, observations, tree.masks[codes])
     return policy
 
 
 def outcome(x: Policy, o: Policy) -> Outcome:
     """Return how X fares when two policies meet."""
-    known = solve()
-    shares = np.stack([known.winner == X, known.winner == 0, known.winner == O], axis=1) * 1.0
+    tree = solve()
+    shares = np.stack([tree.winner == X, tree.winner == 0, tree.winner == O], axis=1) * 1.0
     for layer, children in _layers():
-        policy = np.where(known.to_move[layer, None] == X, x[layer], o[layer])
+        policy = np.where(tree.to_move[layer, None] == X, x[layer], o[layer])
         shares[layer] = np.einsum("nc,ncs->ns", policy, shares[children])
     return Outcome(*map(float, shares[0]))
 
@@ -78,12 +78,12 @@ def against_random(policy: Policy, side: str) -> Outcome:
 
 def worst_case(policy: Policy, side: str) -> int:
     """Return the worst outcome of positive probability, -1, 0 or 1, against every opponent."""
-    known = solve()
+    tree = solve()
     mark = MARKS[side]
-    worst = known.winner * mark
+    worst = tree.winner * mark
     for layer, children in _layers():
-        own = known.to_move[layer] == mark
-        possible = np.where(own[:, None], policy[layer] > 0, known.masks[layer] > 0)
+        own = tree.to_move[layer] == mark
+        possible = np.where(own[:, None], policy[layer] > 0, tree.masks[layer] > 0)
         # Nothing is worse than 1, so cells that are not played do not count.
         worst[layer] = np.where(possible, worst[children], 1).min(axis=1)
     return int(worst[0])
@@ -123,12 +123,12 @@ def _layers() -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
 
     Taken cells lead to the empty board, whose value is not known yet: they must have weight 0.
     """
-    known = solve()
-    n_marks = (known.marks != 0).sum(axis=(1, 2))
+    tree = solve()
+    n_marks = (tree.marks != 0).sum(axis=(1, 2))
     layers: list[tuple[NDArray[Any], NDArray[Any]]] = []
     for n in reversed(range(CELLS)):
-        layer = np.flatnonzero(known.reachable & ~known.over & (n_marks == n))
-        digits = np.where(known.to_move[layer] == X, DIGITS[X], DIGITS[O])
-        children = (layer[:, None] + POWERS * digits[:, None]) * known.masks[layer]
+        layer = np.flatnonzero(tree.reachable & ~tree.over & (n_marks == n))
+        digits = np.where(tree.to_move[layer] == X, DIGITS[X], DIGITS[O])
+        children = (layer[:, None] + POWERS * digits[:, None]) * tree.masks[layer]
         layers.append((layer, children))
     return layers

@@ -14,9 +14,7 @@ from tile_envs.errors import UsageError
 Policy = NDArray[np.float64]
 
 
-def probabilities_of(
-    agent: Agent, observations: NDArray[Any], masks: NDArray[Any], note: str = ""
-) -> Policy:
+def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[Any]) -> Policy:
     """Ask an agent for its probabilities of actions.
 
     Args:
@@ -25,14 +23,13 @@ def probabilities_of(
             play `depends_on`.
         observations: `(n, ...)`.
         masks: `(n, actions)`, the legal actions, at least one each.
-        note: What is added to an error after the agent's name, such as " as X".
 
     Returns:
         `(n, actions)`, 1 for the action of an agent without `action_probabilities`.
 
     Raises:
         ValueError: If the agent plays illegal actions, its probabilities do not add up to 1, or it
-            plays by more than the board.
+            is not a memoryless policy.
     """
     name = type(agent).__name__
     legal = masks.astype(np.bool_)
@@ -43,7 +40,7 @@ def probabilities_of(
             at = illegal[0]
             possible = np.flatnonzero(legal[at]).tolist()
             raise UsageError(
-                f"{name} plays the illegal action {actions[at]}{note} on "
+                f"{name} plays the illegal action {actions[at]} on "
                 f"{observations[at].tolist()}: expected one of {possible}."
             )
         return np.eye(legal.shape[1])[actions]
@@ -56,7 +53,7 @@ def probabilities_of(
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
         raise UsageError(
-            f"{name} plays {np.round(chosen[at], 3).tolist()}{note} on "
+            f"{name} plays {np.round(chosen[at], 3).tolist()} on "
             f"{observations[at].tolist()}: expected probabilities of legal actions that add up "
             "to 1."
         )
@@ -66,11 +63,7 @@ def probabilities_of(
 def _actions_of(
     agent: Agent, observations: NDArray[Any], legal: NDArray[np.bool_], name: str
 ) -> NDArray[np.int64]:
-    """Ask an agent for its actions `(n,)`, twice, as chance would show.
-
-    Raises:
-        ValueError: If they are none, or differ, or the agent keeps a state of its own.
-    """
+    """Ask an agent for its actions `(n,)`, twice, to detect randomness."""
     reason = getattr(agent, "depends_on", "")
     if not reason:
         (first, state), (again, _) = (ask(agent, observations, legal) for _ in range(2))
@@ -79,6 +72,6 @@ def _actions_of(
             return actions
         reason = "chance or memory"
     raise UsageError(
-        f"{name} plays by more than the board ({reason}): exact evaluation needs a function of the "
+        f"{name} is not a memoryless policy ({reason}): exact evaluation needs a function of the "
         "board, or action_probabilities. Leave out --exact."
     )

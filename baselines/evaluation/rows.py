@@ -41,9 +41,7 @@ def block(row: Row, with_speed: bool = True) -> str:
         ]
         return "\n".join(lines)
     head += [f"{row['episodes']:,} games", f"seed {row['seed']}"]
-    interval = ""
-    if row["low"] is not None:
-        interval = f"   95 % interval {figure(row['low'])} to {figure(row['high'])}"
+    interval = f"   95 % interval {_interval(row)}" if row["low"] is not None else ""
     lines = [
         ", ".join(head),
         f"  mean    {figure(row['mean'])}{interval}",
@@ -68,15 +66,12 @@ def comparison(rows: Sequence[Row]) -> str:
         width = max(len(_played(row)) for row in of_env)
         episodes, seed = of_env[0]["episodes"], of_env[0]["seed"]
         lines.append(f"{env}, {episodes:,} games, seed {seed}")
-        head = ("mean", "95 % interval", "median", "max", "moves / s")
-        lines.append("  " + "".ljust(width) + _aligned(head))
+        line = f"  {{:<{width}}}{{:>11}}{{:>22}}{{:>11}}{{:>11}}{{:>12}}"
+        lines.append(line.format("", "mean", "95 % interval", "median", "max", "moves / s"))
         for row in sorted(of_env, key=lambda row: -row["mean"]):
-            interval = ""
-            if row["low"] is not None:
-                interval = f"{figure(row['low'])} to {figure(row['high'])}"
-            cells = (figure(row["mean"]), interval, figure(row["median"]), figure(row["max"]))
+            mean, median, best = (figure(row[name]) for name in ("mean", "median", "max"))
             speed = f"{row['moves_per_second']:,}"
-            lines.append("  " + _played(row).ljust(width) + _aligned((*cells, speed)))
+            lines.append(line.format(_played(row), mean, _interval(row), median, best, speed))
     return "\n".join(lines)
 
 
@@ -88,9 +83,8 @@ def _options(row: Row) -> list[str]:
     return [f"{key}={value}" for key, value in row["env_kwargs"].items()]
 
 
-def _aligned(cells: Sequence[str]) -> str:
-    widths = 11, 22, 11, 11, 12
-    return "".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+def _interval(row: Row) -> str:
+    return "" if row["low"] is None else f"{figure(row['low'])} to {figure(row['high'])}"
 
 
 def _shares(row: Row) -> str:
@@ -135,8 +129,7 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
         writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)))
         writer.writeheader()
         for row in rows:
-            cells = {k: _cell(v) for k, v in row.items()}
-            writer.writerow(cells)
+            writer.writerow({name: _cell(value) for name, value in row.items()})
     write_file(path, text.getvalue().encode())
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tile_envs  # noqa: F401 # registers the games
+from baselines.errors import Interrupted
 from baselines.evaluation.rows import Row, histogram
 from baselines.memory import check_batch
 from baselines.progress import Progress
@@ -62,22 +63,17 @@ class Record:
     seconds: float
 
 
-class Stopped(KeyboardInterrupt):
+class Stopped(Interrupted):
     """An evaluation was interrupted after some of its games.
 
-    Args:
-        record: The results of the longest beginning of the list whose games have all ended: to
-            count every game that has ended would count short games more than long ones.
-        interrupt: What interrupted it.
-
     Attributes:
+        record: The results of the first games of the list, up to one that has not ended: to count
+            every game that has ended would count short games more than long ones.
         row: The row of these results, from `evaluate`.
     """
 
-    def __init__(self, record: Record, interrupt: KeyboardInterrupt) -> None:
-        super().__init__(str(interrupt))
-        self.record, self.row = record, Row()
-        self.status = getattr(interrupt, "status", 128 + signal.SIGINT)
+    record: Record
+    row: Row
 
 
 def evaluate(
@@ -115,7 +111,6 @@ def evaluate(
         Stopped: If it is interrupted after the first game of the list has ended.
     """
     name = name or type(agent).__name__
-    _check_episodes(episodes)  # before there is a bar
     with Progress(f"{name} on {env}", episodes, shown=progress or None) as shown:
         try:
             record = play(agent, env, env_kwargs, episodes, seed, progress=shown)
@@ -158,7 +153,8 @@ def play(
         ValueError: See `evaluate`.
         Stopped: See `evaluate`.
     """
-    _check_episodes(episodes)
+    checked_count(episodes, "episodes")
+    check_batch(episodes, "episodes", BYTES_PER_GAME)
     n = min(episodes, N_ENVS)
     envs: Any = gym.make_vec(env, num_envs=n, autoreset_mode="Disabled", **(env_kwargs or {}))
     # Environments for which no game is left play on as game number `episodes`, which is dropped.
@@ -212,25 +208,18 @@ def play(
                 words = f"{n_ended:,} of {counted(episodes, 'game')}, {counted(moves, 'move')}"
                 progress.update(n_ended, words)
     except KeyboardInterrupt as interrupt:
-        ended_first = int(np.argmin(has_ended[:episodes]))
-        if not ended_first:
-            words = (
+        number = getattr(interrupt, "number", signal.SIGINT)
+        first = int(np.argmin(has_ended[:episodes]))
+        if not first:
+            raise Interrupted(
+                number,
                 "stopped before the first game of the list has ended: the others that have would "
-            )
-            interrupt.args = (words + "count short games more than long ones.",)
-            raise
-        raise Stopped(record(ended_first), interrupt) from None
+                "count short games more than long ones.",
+            ) from None
+        stopped = Stopped(number)
+        stopped.record = record(first)
+        raise stopped from None
     return record(episodes)
-
-
-def _check_episodes(episodes: int) -> None:
-    """Check a number of games.
-
-    Raises:
-        ValueError: If it is not positive, or the results do not fit into memory.
-    """
-    checked_count(episodes, "episodes")
-    check_batch(episodes, "episodes", BYTES_PER_GAME)
 
 
 def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], seed: int) -> Row:

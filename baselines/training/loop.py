@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,8 +15,11 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from baselines.errors import Interrupted
+from baselines.evaluation.exact_tictactoe import side_shares
 from baselines.evaluation.rows import Row, write_rows
+from baselines.evaluation.sampled import play
 from baselines.progress import Progress, duration, in_words
+from baselines.task import Task
 from baselines.training.learner import Learner, Metrics
 from baselines.training.run_folder import (
     BEST,
@@ -42,17 +45,8 @@ SHOW_SECONDS = 2
 STARTING = "starting (compiling on first use)"
 STOPPING = "stopping: this iteration is finished, then saved (once more stops at once)"
 
-Test = Callable[[Learner, int], Metrics]
-"""Lets a learner play test games, without learning, and returns metrics; the first one decides
-which model is the best."""
 
-
-def train(
-    folder: Path,
-    learner: Learner,
-    budget: Budget,
-    test: Test = lambda learner, games: {},
-) -> None:
+def train(folder: Path, learner: Learner, task: Task, budget: Budget) -> None:
     """Let a learner learn under a progress bar, with tests and checkpoints, up to its budget.
 
     Ctrl-C or SIGTERM ends the call after the present iteration, with a checkpoint; the run can be
@@ -61,8 +55,8 @@ def train(
     Args:
         folder: The run's folder.
         learner: The learner.
+        task: What it learns.
         budget: The budget of the run, earlier calls included.
-        test: How tests are played, unless the learner has a way of its own (`Learner.test`).
 
     Raises:
         Interrupted: If the call was interrupted.
@@ -94,7 +88,7 @@ def train(
             tested = {}
             if _test_is_due(games, learner.games, learner.first_test):
                 with progress.timed("tests"):
-                    tested = _tested(learner, test)
+                    tested = test(learner, task)
             if tested:
                 _note_test(folder, learner, log, seconds, metrics | tested, tested)
             if now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE):
@@ -105,7 +99,7 @@ def train(
                 written = saved - began
         if done >= 1 and not interrupted:
             with progress.timed("tests"):
-                tested = tested or _tested(learner, test)
+                tested = tested or test(learner, task)
             _note_test(folder, learner, log, seconds, tested, tested)
         with progress.timed("saving"):
             _save(folder, learner, seconds)
@@ -134,12 +128,20 @@ def _note_test(
             _save_model(folder, learner, BEST)
 
 
-def _tested(learner: Learner, test: Test) -> Metrics:
-    """Return the metrics of a test; none if the learner wants no tests."""
-    if not learner.test_games:
-        return {}
-    found = learner.test(learner.test_games)
-    return test(learner, learner.test_games) if found is None else found
+def test(learner: Learner, task: Task) -> Metrics:
+    """Let a learner play test games, without exploring, and return metrics.
+
+    The first metric decides which model is the best; there are none if the learner wants no tests.
+    In tic-tac-toe they are exact.
+    """
+    games = learner.test_games
+    metrics = learner.test(games) if games else {}
+    if metrics is not None:
+        return metrics
+    if task.sides:
+        return side_shares(learner, task.sides)
+    record = play(learner, task.env, task.env_kwargs, games, use="test")
+    return {"greedy_mean": float(record.returns.mean())}
 
 
 def _save(folder: Path, learner: Learner, seconds: float) -> None:

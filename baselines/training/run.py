@@ -9,13 +9,11 @@ from typing import Any, Generic, TypeVar
 
 from baselines.commands.options import EnvOptions
 from baselines.errors import Interrupted
-from baselines.evaluation.exact_tictactoe import side_shares
-from baselines.evaluation.sampled import play
 from baselines.registry import learner_class, make_learner
 from baselines.settings import Count, Positive, Seed, check_settings, read_settings
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
-from baselines.training.learner import Learner, Metrics, check_state
+from baselines.training.learner import Learner, check_state
 from baselines.training.lock import locked
 from baselines.training.loop import train
 from baselines.training.presets import tuned
@@ -133,7 +131,7 @@ def run(name: str, options: Options[Any]) -> Path:
             runs.begin(folder, config, budget)
         if not runs.read_config(folder)["finished"]:
             try:
-                train(folder, learner, budget, lambda *asked: test(task, *asked))
+                train(folder, learner, task, budget)
             except Interrupted as interrupt:
                 played = _played(learner, task)
                 message = f"stopped after {played}, --resume continues: {folder}"
@@ -150,17 +148,3 @@ def usual_folder(name: str, env_id: str, seed: object) -> Path:
 
 def _played(learner: Learner, task: Task) -> str:
     return f"{learner.games:,} games{' a side' if task.sides else ''}"
-
-
-def test(task: Task, learner: Learner, games: int) -> Metrics:
-    """Return the metrics of a test during training.
-
-    Args:
-        task: What is learned.
-        learner: The learner, which plays without exploring.
-        games: The number of games; in tic-tac-toe the metrics are exact instead.
-    """
-    if task.sides:
-        return side_shares(learner, task.sides)
-    record = play(learner, task.env, task.env_kwargs, games, use="test")
-    return {"greedy_mean": float(record.returns.mean())}
