@@ -9,7 +9,6 @@ import pytest
 from gymnasium import spaces, wrappers
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 from gymnasium.wrappers import vector
-from imageio_ffmpeg import count_frames_and_secs
 
 import tile_envs  # noqa: F401
 
@@ -27,20 +26,11 @@ every_mode = pytest.mark.parametrize("mode", list(AutoresetMode))
 # Single wrappers.
 
 
-def hurried(env):
-    """Let an environment be shown as fast as it plays."""
-    env.unwrapped.metadata = {**env.metadata, "render_fps": 10_000}
-    return env
-
-
-def pictured(env):
-    return hurried(gym.make(env.spec, render_mode="rgb_array"))
-
-
 SINGLE = {
-    "AddRenderObservation": lambda env: wrappers.AddRenderObservation(pictured(env)),
+    "AddRenderObservation": lambda env: wrappers.AddRenderObservation(
+        gym.make(env.spec, render_mode="rgb_array")
+    ),
     "Autoreset": wrappers.Autoreset,
-    "HumanRendering": lambda env: wrappers.HumanRendering(pictured(env)),
     "TimeLimit": lambda env: wrappers.TimeLimit(env, 5),
 }
 
@@ -70,15 +60,9 @@ def test_masks_are_reachable_through_single_wrappers(name, env_id):
 # Vector wrappers.
 
 
-def shown(envs):
-    pytest.importorskip("cv2", reason="Gymnasium's wrapper needs opencv-python")
-    return vector.HumanRendering(hurried(envs))
-
-
 VECTOR = {
     "DictInfoToList": (vector.DictInfoToList, {}),
     "FlattenObservation": (vector.FlattenObservation, {SAME_STEP}),
-    "HumanRendering": (shown, {}),
     "NormalizeObservation": (vector.NormalizeObservation, {SAME_STEP, DISABLED}),
     "VectorizeTransformObservation": (
         lambda envs: vector.VectorizeTransformObservation(
@@ -119,13 +103,12 @@ def played(envs, mode):
 @pytest.mark.parametrize("name", VECTOR)
 def test_vector_wrappers_do_to_native_games_what_they_do_to_gymnasiums_own(name, env_id, mode):
     wrapped, refused = VECTOR[name]
-    native = gym.make_vec(env_id, 3, render_mode="rgb_array", autoreset_mode=mode, **SMALL[env_id])
+    native = gym.make_vec(env_id, 3, autoreset_mode=mode, **SMALL[env_id])
     sync = gym.make_vec(
         env_id,
         3,
         vectorization_mode="sync",
         vector_kwargs={"autoreset_mode": mode},
-        render_mode="rgb_array",
         **SMALL[env_id],
     )
     if mode in refused:
@@ -188,6 +171,8 @@ def test_statistics_of_many_games_are_their_scores(env_id, mode):
 )
 @every_id
 def test_videos_of_chosen_episodes_can_be_opened(env_id, tmp_path):
+    from imageio_ffmpeg import count_frames_and_secs
+
     env = gym.make(
         env_id, render_mode="rgb_array", **({"side": "both"} if env_id == IDS[2] else {})
     )

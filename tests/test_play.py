@@ -9,7 +9,6 @@ import sys
 import time
 
 import gymnasium as gym
-import pygame
 import pytest
 from commands import command
 
@@ -259,15 +258,18 @@ def test_a_replay_is_shown_in_the_terminal(tmp_path):
     assert person.has_left() == 0
 
 
-def press(*keys):
+def press(pygame, *keys):
     for key, character in keys:
         pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=key, unicode=character))
 
 
-def test_a_window_takes_keys_clicks_and_being_closed(tmp_path):
+def test_a_window_takes_keys_clicks_and_being_closed():
+    import pygame
+
     with Window(fps=60) as window:
         left, top = _corner(8)
-        press((pygame.K_UP, ""), (pygame.K_RETURN, "\r"), (pygame.K_4, "4"), (pygame.K_x, "X"))
+        keys = [(pygame.K_UP, ""), (pygame.K_RETURN, "\r"), (pygame.K_4, "4"), (pygame.K_x, "X")]
+        press(pygame, *keys)
         pygame.event.post(
             pygame.event.Event(pygame.MOUSEBUTTONDOWN, button=1, pos=(left + 5, top + 5))
         )
@@ -286,8 +288,10 @@ def test_a_window_waits_no_longer_than_asked():
 
 
 def test_a_window_shows_a_replay():
+    import pygame
+
     with Window(fps=60) as window:
-        press((pygame.K_RIGHT, ""), (pygame.K_q, "q"))
+        press(pygame, (pygame.K_RIGHT, ""), (pygame.K_q, "q"))
         show(Replay("Tiles2048-v0", 0, (3, 2)), window, 0.001)
         assert pygame.display.get_init()
 
