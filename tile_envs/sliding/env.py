@@ -45,7 +45,15 @@ class SlidingPosition(NamedTuple):
 
 
 class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
-    """A sliding game, made of its rules."""
+    """A sliding game, made of its rules (`tile_envs.sliding.Rules`).
+
+    Two tiles that meet merge if the rules say so.  Observations are `Box(0, rules.largest, shape,
+    uint8)`, and index t shows the face `rules.faces[t]`; without `spawn`, new tiles are distributed
+    as the rules say.  What else there is to know is in the manual of `Tiles2048Env`.
+
+    Raises:
+        ValueError: If an argument is not as described.
+    """
 
     # A batch of one would spend its time on calling numpy, so a single game is played in plain
     # Python integers over the lookup tables; the vector environment is the same game over arrays.
@@ -65,7 +73,10 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
         render_mode: str | None = None,
         rules: Rules | Mapping[str, Any] | None = None,
     ) -> None:
-        game = sliding_game(rules or self.usual_rules, shape, spawn, start_tiles, placer)
+        rules = rules or self.usual_rules
+        if rules is None:
+            raise UsageError("rules must be given: make a registered game with gym.make(id).")
+        game = SlidingGame(rules, shape, spawn, start_tiles, placer)  # type: ignore[arg-type]
         super().__init__(game, max_illegal, render_mode)
         self.observation_space = spaces.Box(0, game.rules.largest, game.shape, np.uint8)
         self.action_space = spaces.Discrete(game.n_actions)
@@ -232,14 +243,3 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
 
     def _draw(self, mode: str) -> Any:
         return self.game.draw(self._observation(), mode, self._score)
-
-
-def sliding_game(rules: Any, shape: Any, spawn: Any, start_tiles: Any, placer: Any) -> SlidingGame:
-    """Return the game of an environment's arguments, which it checks.
-
-    Raises:
-        ValueError: If one is not as described.
-    """
-    if rules is None:
-        raise UsageError("rules must be given: make a registered game with gym.make(id).")
-    return SlidingGame(rules, shape, spawn, start_tiles, placer)
