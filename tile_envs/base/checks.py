@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,6 +103,13 @@ def checked_choice(value: object, name: str, choices: Sequence[Choice]) -> Choic
     if not isinstance(value, str | None) or value not in choices:
         raise UsageError(f"{name} must be one of {_listed(choices)}, got {value!r}.")
     return value  # type: ignore[return-value]
+
+
+def check_named(value: object, name: str, names: Iterable[str], kind: Any, wanted: str) -> None:
+    """Check one of a few names, or an object of a user's that has the methods of a protocol."""
+    is_object = isinstance(value, kind) and not isinstance(value, type)
+    if value not in names if isinstance(value, str) else not is_object:
+        raise UsageError(f"{name} must be {_listed(names)} or {wanted}, got {brief(value)}.")
 
 
 def checked_bool(value: object, name: str) -> bool:

@@ -147,12 +147,8 @@ class NumpyEngine(Engine, Generic[Positions]):
         """
 
     @abstractmethod
-    def _start(self, games: Games) -> None:
-        """Begin new games, drawing from their streams."""
-
-    @abstractmethod
-    def _start_from(self, positions: Positions, games: Games) -> None:
-        """Begin games at given positions."""
+    def _start(self, games: Games, positions: Positions | None) -> None:
+        """Begin games at given positions, or at some drawn from their streams."""
 
     @abstractmethod
     def positions(self) -> Positions:
@@ -224,10 +220,7 @@ class NumpyEngine(Engine, Generic[Positions]):
         self.illegal_run[games] = 0
         self.illegal[games] = False
         self.ended[games] = False
-        if positions is None:
-            self._start(games)
-        else:
-            self._start_from(positions, games)
+        self._start(games, positions)
         self.started = True
 
     def infos(self, games: Games) -> Info:

@@ -41,10 +41,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         reset_options: The names of the options that `reset` takes.
     """
 
-    metadata = {
-        "render_modes": ["human", "ansi", "rgb_array"],
-        "render_fps": 8,
-    }
+    metadata = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 8}
     reset_options: ClassVar[tuple[str, ...]]
 
     def __init__(self, game: AGame, max_illegal: int, render_mode: str | None) -> None:
@@ -59,23 +56,15 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         self._illegal_run = 0
         self._illegal = False
 
-    # What a game says of itself.
+    # What a game adds.
 
     @abstractmethod
-    def _start(self) -> None:
-        """Begin a new game, drawing from the stream."""
-
-    @abstractmethod
-    def _start_from(self, position: Position) -> None:
-        """Begin a game at a given position."""
+    def _start(self, position: Position | None) -> None:
+        """Begin a game at a given position, or at one drawn from the stream."""
 
     @abstractmethod
     def _checked_position(self, values: Mapping[str, Any]) -> Position:
-        """Read a position from reset options or from a state.
-
-        Raises:
-            ValueError: If a value is not what `reset` documents.
-        """
+        """Read a position from reset options or from a state."""
 
     @abstractmethod
     def _position(self) -> dict[str, Any]:
@@ -92,10 +81,6 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
     @abstractmethod
     def _info(self) -> Info:
         """Return a fresh info."""
-
-    @abstractmethod
-    def _draw(self, mode: str) -> Any:
-        """Return the position as text (mode `ansi`) or as a picture."""
 
     @abstractmethod
     def _open_tables(self) -> None:
@@ -129,10 +114,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         elif self._ended is None:
             self._stream = Stream(start(int(self.np_random.integers(1 << 64, dtype=np.uint64))))
         self._ended = None  # until the game has started: a user's opponent can fail
-        if position is None:
-            self._start()
-        else:
-            self._start_from(position)
+        self._start(position)
         self._ended, self._illegal, self._illegal_run = False, False, 0
         if self.render_mode == "human":
             self.render()
@@ -208,12 +190,15 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
             return None
         if self._ended is None:
             self._refuse()
-        if self.render_mode != "human":
-            return self._draw(self.render_mode)
+        position, is_shown = self._position(), self.render_mode == "human"
+        mode = "rgb_array" if is_shown else self.render_mode
+        drawn = self.game.draw(position["board"], mode, position.get("score", 0))
+        if not is_shown:
+            return drawn
         from tile_envs.rendering.window import Window  # pygame is an extra
 
         self._window = self._window or Window(self.metadata["render_fps"])
-        self._window.show(self._draw("rgb_array"))
+        self._window.show(drawn)
         return None
 
     def close(self) -> None:
@@ -227,8 +212,8 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         return deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        views = {name for name, value in vars(self).items() if isinstance(value, memoryview)}
-        kept = {name: value for name, value in vars(self).items() if name not in views}
+        items = vars(self).items()
+        kept = {name: value for name, value in items if not isinstance(value, memoryview)}
         return kept | {"_window": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -236,11 +221,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         self._open_tables()
 
     def _finish_step(self, legal: int, terminated: bool) -> bool:
-        """Keep account of a step.
-
-        Returns:
-            Whether too many illegal actions in a row truncate the episode.
-        """
+        """Count a step; return whether too many illegal actions in a row truncate the episode."""
         self._illegal = not legal
         self._illegal_run = 0 if legal else self._illegal_run + 1
         truncated = self._illegal_run >= self.max_illegal

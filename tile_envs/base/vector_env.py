@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Generic, NoReturn, SupportsIndex
+from typing import Any, Generic, SupportsIndex
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -80,13 +80,13 @@ class GameVectorEnv(
         render_mode: str | None,
         engine: str,
     ) -> None:
-        self.num_envs = checked_count(num_envs, "num_envs")
-        self.autoreset_mode = _checked_mode(autoreset_mode)
-        self.max_episode_steps = (
-            None
-            if max_episode_steps is None
-            else checked_count(max_episode_steps, "max_episode_steps")
-        )
+        self.num_envs = num_envs = checked_count(num_envs, "num_envs")
+        mode = getattr(autoreset_mode, "value", autoreset_mode)
+        modes = [mode.value for mode in AutoresetMode]
+        self.autoreset_mode = AutoresetMode(checked_choice(mode, "autoreset_mode", modes))
+        if max_episode_steps is not None:
+            max_episode_steps = checked_count(max_episode_steps, "max_episode_steps")
+        self.max_episode_steps = max_episode_steps
         self.render_mode = checked_choice(
             render_mode, "render_mode", (None, *self.metadata["render_modes"])
         )
@@ -97,16 +97,11 @@ class GameVectorEnv(
         self.single_observation_space = single.observation_space
         self.single_action_space = single.action_space
         try:
-            self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-            self.action_space = batch_space(self.single_action_space, self.num_envs)
+            self.observation_space = batch_space(self.single_observation_space, num_envs)
+            self.action_space = batch_space(self.single_action_space, num_envs)
         except (MemoryError, ValueError):  # numpy's, of arrays that cannot be addressed
-            raise UsageError(f"num_envs must fit into memory, got {self.num_envs:,}.") from None
-        terms = Terms(
-            self.num_envs,
-            self.game.n_actions,
-            self.max_illegal,
-            self.max_episode_steps,
-        )
+            raise UsageError(f"num_envs must fit into memory, got {num_envs:,}.") from None
+        terms = Terms(num_envs, self.game.n_actions, self.max_illegal, max_episode_steps)
         self._games = self._make_games(terms)
         compiled = checked_engine(engine) == NUMBA
         self._engine = self._compile(self._games) if compiled else self._games
@@ -117,7 +112,7 @@ class GameVectorEnv(
         """What plays: `"numpy"` or `"numba"`."""
         return self._engine.name
 
-    # What a game says of itself.
+    # What a game adds.
 
     @abstractmethod
     def _make_games(self, terms: Terms) -> NumpyEngine[Positions]:
@@ -125,27 +120,15 @@ class GameVectorEnv(
 
     @abstractmethod
     def _compile(self, games: Any) -> Engine:
-        """Return a compiled engine of games; themselves, if an object of the user's decides them.
-
-        Raises:
-            ExtraNotInstalled: If numba is missing.
-        """
+        """Return a compiled engine of games, or these, if an object of the user's decides them."""
 
     @abstractmethod
     def _checked_positions(self, values: Mapping[str, Any], n: int) -> Positions:
-        """Read the positions of n games from reset options or from a state.
-
-        Raises:
-            ValueError: If a value is not what `reset` documents.
-        """
+        """Read the positions of n games from reset options or from a state."""
 
     @abstractmethod
     def _state(self, positions: Positions) -> dict[str, Any]:
         """Return positions as `_checked_positions` reads them."""
-
-    @abstractmethod
-    def _draw(self, positions: Positions, game: int, mode: str) -> Any:
-        """Return a game as text (mode `ansi`) or as a picture."""
 
     # The environment.
 
@@ -202,19 +185,15 @@ class GameVectorEnv(
         return *outcome[:4], infos
 
     def advance(self, actions: ArrayLike) -> Outcome:
-        """Play as `step` does; return the same without what Gymnasium wants to be told besides.
-
-        Raises:
-            ValueError: As `step`.
-            ResetNeeded: As `step`.
-        """
-        engine, games = self._engine, self._games
-        if not games.started or (
-            self.autoreset_mode is AutoresetMode.DISABLED and np.count_nonzero(games.ended)
-        ):
-            self._refuse()
+        """Play as `step` does; return the same without the keys and forms that Gymnasium adds."""
+        engine, games, mode = self._engine, self._started_games(), self.autoreset_mode
+        if mode is AutoresetMode.DISABLED and np.count_nonzero(games.ended):
+            raise ResetNeeded(
+                f"games {brief(np.flatnonzero(games.ended).tolist())} are over and autoreset is "
+                "disabled: call reset(options={'reset_mask': …}) before the next step()."
+            )
         outcome = engine.play(actions)
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and np.count_nonzero(games.ended):
+        if mode is AutoresetMode.SAME_STEP and np.count_nonzero(games.ended):
             ended = np.flatnonzero(games.ended)
             last = {name: values[ended] for name, values in outcome.infos.items()}
             outcome = outcome._replace(final=Final(ended, outcome.observations[ended], last))
@@ -233,8 +212,7 @@ class GameVectorEnv(
         Raises:
             ResetNeeded: Before the first `reset`.
         """
-        if not self._games.started:
-            self._refuse()
+        self._started_games()
         words = self.action_space.np_random.bit_generator.random_raw(self.num_envs)
         return self._engine.choose_legal(words)
 
@@ -244,9 +222,7 @@ class GameVectorEnv(
         Raises:
             ResetNeeded: Before the first `reset`.
         """
-        if not self._games.started:
-            self._refuse()
-        return self._games.masks(EVERY_GAME).view(np.bool_)
+        return self._started_games().masks(EVERY_GAME).view(np.bool_)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of every game, or what its method returns, as `SyncVectorEnv` does.
@@ -289,10 +265,9 @@ class GameVectorEnv(
         Raises:
             ResetNeeded: Before the first `reset`.
         """
-        if not self._games.started:
-            self._refuse()
+        positions = self._started_games().positions()
         shared = {name: array.copy() for name, array in self._shared_state().items()}
-        return {"game": str(self.game), **shared, **self._state(self._games.positions())}
+        return {"game": str(self.game), **shared, **self._state(positions)}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, in this environment or in an equal one.
@@ -302,8 +277,8 @@ class GameVectorEnv(
                 has changed then.
         """
         shared = self._shared_state()
-        known = self._state(self._games.positions())
-        check_state(state, str(self.game), {"game", *shared, *known})
+        own = self._state(self._games.positions())
+        check_state(state, str(self.game), {"game", *shared, *own})
         for name, array in shared.items():
             _check_like(state[name], array, f"state[{name!r}]")
         for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
@@ -319,14 +294,19 @@ class GameVectorEnv(
         """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""
         if self.render_mode is None:
             return None
-        if not self._games.started:
-            self._refuse()
-        positions, mode = self._games.positions(), self.render_mode
-        return tuple(self._draw(positions, game, mode) for game in range(self.num_envs))
+        state = self._state(self._started_games().positions())
+        scores = state.get("score", np.zeros(self.num_envs, np.int64)).tolist()
+        boards = zip(state["board"], scores, strict=True)
+        return tuple(self.game.draw(board, self.render_mode, score) for board, score in boards)
 
     def __copy__(self) -> GameVectorEnv[Positions, AGame]:
         """Return environments of their own: a shallow copy would share the games."""
         return deepcopy(self)
+
+    def _started_games(self) -> NumpyEngine[Positions]:
+        if not self._games.started:
+            raise ResetNeeded("the environments have not been reset yet: call reset() first.")
+        return self._games
 
     def _shared_state(self) -> dict[str, NDArray[Any]]:
         games = self._games
@@ -358,11 +338,8 @@ class GameVectorEnv(
 
     def _seeded_streams(self, seed: Any) -> Words:
         """Return the stream positions that `reset` was asked for."""
-        if (
-            isinstance(seed, np.ndarray)
-            and seed.shape == (self.num_envs,)
-            and seed.dtype.kind == "u"
-        ):
+        unsigned = isinstance(seed, np.ndarray) and seed.dtype.kind == "u"
+        if unsigned and seed.shape == (self.num_envs,):
             return starts(seed.astype(np.uint64))
         if isinstance(seed, Sequence) or np.ndim(seed) > 0:
             if len(seed) != self.num_envs:
@@ -385,11 +362,7 @@ class GameVectorEnv(
         return starts(self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64))
 
     def _broadcast_boards(self, boards: Any) -> NDArray[Any]:
-        """Return one board for all games, or one for each, as `(num_envs, ...)`.
-
-        Raises:
-            ValueError: If the shape is neither.
-        """
+        """Return one board for all games, or one for each, as `(num_envs, ...)`."""
         array, shape = np.asarray(boards), self.single_observation_space.shape
         assert shape is not None
         batched = (self.num_envs, *shape)
@@ -407,29 +380,14 @@ class GameVectorEnv(
                 f"reset_mask must have shape ({self.num_envs},) and name a game to reset, "
                 f"got {brief(mask)}."
             )
-        if not self._games.started and not mask.all():
-            self._refuse()
+        if not mask.all():
+            self._started_games()
         return mask
-
-    def _refuse(self) -> NoReturn:
-        if not self._games.started:
-            raise ResetNeeded("the environments have not been reset yet: call reset() first.")
-        over = np.flatnonzero(self._games.ended)
-        raise ResetNeeded(
-            f"games {brief(over.tolist())} are over and autoreset is disabled: "
-            "call reset(options={'reset_mask': …}) before the next step()."
-        )
 
 
 def _keyed(infos: Info, keyed: Bools) -> dict[str, Any]:
     """Return infos, each with a `_key` that says whose were asked for."""
     return infos | {f"_{name}": keyed.copy() for name in infos}
-
-
-def _checked_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    if isinstance(mode, AutoresetMode):
-        return mode
-    return AutoresetMode(checked_choice(mode, "autoreset_mode", [m.value for m in AutoresetMode]))
 
 
 def _check_like(value: Any, like: NDArray[Any], name: str) -> None:

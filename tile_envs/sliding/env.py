@@ -197,12 +197,12 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
             | of_turned[e] | of_turned[f] | of_turned[g] | of_turned[h]
         )  # fmt: skip
 
-    def _start(self) -> None:
-        self._set_cells(self.game.start.board(self._stream))
-        self._score = 0
-
-    def _start_from(self, position: SlidingPosition) -> None:
-        self._restore(position)
+    def _start(self, position: SlidingPosition | None) -> None:
+        if position is None:
+            self._set_cells(self.game.start.board(self._stream))
+            self._score = 0
+        else:
+            self._restore(position)
 
     def _restore(self, position: SlidingPosition) -> None:
         self._set_cells(position.board.ravel().tolist())
@@ -240,6 +240,3 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
             "max_tile": self._faces[self._largest],
             "illegal": self._illegal,
         }
-
-    def _draw(self, mode: str) -> Any:
-        return self.game.draw(self._observation(), mode, self._score)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base.checks import as_integer, brief
+from tile_envs.base.checks import as_integer, brief, check_named
 from tile_envs.errors import UsageError
 from tile_envs.game import Replies, Symmetries, board_symmetries
 from tile_envs.sliding import packed as batch
 from tile_envs.sliding import render
-from tile_envs.sliding.placer import RANDOM, Placer, checked_placer, possible_cells
+from tile_envs.sliding.placer import NAMED, RANDOM, Placer, possible_cells
 from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, Rules, Spawn, checked_face, checked_spawn
 from tile_envs.sliding.spawn import SpawnDistribution, Start
 from tile_envs.sliding.tables import Tables, compile_tables
@@ -56,10 +56,9 @@ class SlidingGame:
         shape = _checked_shape(self.shape)
         spawn = rules.spawn if self.spawn is None else checked_spawn(rules, self.spawn)
         start_tiles = _checked_start_tiles(self.start_tiles, rules, shape)
-        checked_placer(self.placer)
-        values = {"rules": rules, "shape": shape, "spawn": spawn, "start_tiles": start_tiles}
-        for name, value in values.items():
-            object.__setattr__(self, name, value)  # the usual way into a frozen dataclass
+        check_named(self.placer, "placer", NAMED, Placer, "an object with place()")
+        # Past the frozen dataclass.
+        vars(self).update(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
 
     def __str__(self) -> str:
         return f"{self.name} on {self.shape[0]}×{self.shape[1]}"
@@ -165,15 +164,8 @@ class SlidingGame:
         Raises:
             TypeError: If the placer is an object.
         """
-        return json.dumps(
-            {
-                "rules": self.rules.to_dict(),
-                "shape": self.shape,
-                "spawn": self.spawn,
-                "start_tiles": self.start_tiles,
-                "placer": self.placer,
-            }
-        )
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return json.dumps(values | {"rules": asdict(self.rules)})
 
 
 def _checked_shape(shape: Any) -> tuple[int, int]:

@@ -126,21 +126,21 @@ class SlidingEngine(NumpyEngine[SlidingPositions]):
         self.largest = np.maximum(np.maximum.reduce(pushed) >> _LARGEST_SHIFT, new_tiles)
         return rewards.astype(np.float64), self.legal == 0, legal
 
-    def _start(self, games: Games) -> None:
+    def _start(self, games: Games, positions: SlidingPositions | None) -> None:
+        if positions is not None:
+            boards = positions.boards[games]
+            largest = np.maximum.reduce(boards.reshape(len(boards), -1), axis=1)
+            self._set_lines(batch.pack(boards), largest, games)
+            self.scores[games] = positions.scores[games]
+            return
         cells, tiles, self.streams[games] = self.game.start.draws(self.streams[games])
         lines = np.add.reduce(self._lines_of.take(cells * _ALL_TILES + tiles, axis=0))
         self._set_lines(lines.T, np.maximum.reduce(tiles), games)
         self.scores[games] = 0
 
-    def _start_from(self, positions: SlidingPositions, games: Games) -> None:
-        boards = positions.boards[games]
-        largest = np.maximum.reduce(boards.reshape(len(boards), -1), axis=1)
-        self._set_lines(batch.pack(boards), largest, games)
-        self.scores[games] = positions.scores[games]
-
     def restore(self, positions: SlidingPositions) -> None:
         """Take all games to positions in the middle of a game."""
-        self._start_from(positions, EVERY_GAME)
+        self._start(EVERY_GAME, positions)
 
     def _set_lines(self, lines: Lines, largest: NDArray[Any], games: Games) -> None:
         self.lines[:, :, games] = lines

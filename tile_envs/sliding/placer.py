@@ -47,22 +47,6 @@ class Placer(Protocol):
         """
 
 
-def checked_placer(placer: object) -> str | Placer:
-    """Return a placer that exists.
-
-    Raises:
-        ValueError: If it is neither a known name nor an object with `place`.
-    """
-    is_object = isinstance(placer, Placer) and not isinstance(placer, type)
-    known = placer in NAMED if isinstance(placer, str) else is_object
-    if not known:
-        raise UsageError(
-            f"placer must be {', '.join(map(repr, NAMED))} or an object with place(), "
-            f"got {brief(placer)}."
-        )
-    return placer  # type: ignore[return-value]
-
-
 def place(
     placer: str | Placer, tables: Tables, lines: Lines, tiles: NDArray[np.int64], words: Words
 ) -> None:

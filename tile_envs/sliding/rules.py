@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
 from typing import Any
@@ -59,10 +59,7 @@ class Rules:
     palette: Palette = RAINBOW
 
     def __post_init__(self) -> None:
-        def keep(**values: object) -> None:
-            for name, value in values.items():
-                object.__setattr__(self, name, value)  # the usual way into a frozen dataclass
-
+        keep = vars(self).update  # past the frozen dataclass
         if not isinstance(self.name, str) or not self.name:
             raise UsageError(f"the name of a game must be a text, got {self.name!r}.")
         keep(faces=_checked_faces(self.faces))
@@ -78,21 +75,17 @@ class Rules:
 
     @classmethod
     def of(cls, value: Rules | Mapping[str, Any]) -> Rules:
-        """Return rules, or what `to_dict` has made of them.
+        """Return rules, or those of a mapping of their attributes.
 
         Raises:
-            ValueError: If these are no rules.
+            ValueError: If it is neither.
         """
         if isinstance(value, Rules):
             return value
         try:
             return cls(**value)
         except TypeError as error:
-            raise UsageError(f"rules must be a Rules, got {brief(value)}: {error}.") from None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rules as JSON can write them."""
-        return asdict(self)
+            raise UsageError(f"rules must be a Rules, got {brief(value)}: {error}.") from error
 
     @property
     def largest(self) -> int:
@@ -227,32 +220,25 @@ def _checked_merges(
     return tuple(checked)
 
 
-def _powers_of_two(largest: int) -> Rules:
-    return Rules(
-        name="2048",
-        faces=(0, *(2**t for t in range(1, largest + 1))),
-        merges=tuple((t, t, t + 1) for t in range(1, largest)),
-        spawn=((2, 0.9), (4, 0.1)),
-        goal=2048,
-        palette=CLASSIC,
-    )
+# 131072 is the largest tile that can be made on 4×4 when 2 and 4 appear.
+RULES_2048 = Rules(
+    name="2048",
+    faces=(0, *(2**t for t in range(1, 18))),
+    merges=tuple((t, t, t + 1) for t in range(1, 17)),
+    spawn=((2, 0.9), (4, 0.1)),
+    goal=2048,
+    palette=CLASSIC,
+)
 
+_FIBONACCI = [0, 1, 2]
+while len(_FIBONACCI) <= MAX_TILES:
+    _FIBONACCI.append(_FIBONACCI[-2] + _FIBONACCI[-1])
+_NEIGHBORS = [(t, t + 1, t + 2) for t in range(1, MAX_TILES - 1)]
 
-def _fibonacci(largest: int) -> Rules:
-    faces = [0, 1, 2]
-    while len(faces) <= largest:
-        faces.append(faces[-2] + faces[-1])
-    neighbours = tuple((t, t + 1, t + 2) for t in range(1, largest - 1))
-    return Rules(
-        name="2584",
-        faces=tuple(faces),
-        merges=((1, 1, 2), *neighbours, *((b, a, c) for a, b, c in neighbours)),
-        spawn=((1, 0.9), (2, 0.1)),
-        goal=2584,
-    )
-
-
-# 131072 is the largest tile that can be made on 4×4 when 2 and 4 appear; a line packs 5 bits a
-# cell, so 31 is the largest index there is room for.
-RULES_2048 = _powers_of_two(largest=17)
-RULES_2584 = _fibonacci(largest=MAX_TILES)
+RULES_2584 = Rules(
+    name="2584",
+    faces=tuple(_FIBONACCI),
+    merges=((1, 1, 2), *_NEIGHBORS, *((b, a, c) for a, b, c in _NEIGHBORS)),
+    spawn=((1, 0.9), (2, 0.1)),
+    goal=2584,
+)

@@ -85,6 +85,3 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
 
     def _state(self, positions: SlidingPositions) -> dict[str, Any]:
         return {"board": positions.boards, "score": positions.scores}
-
-    def _draw(self, positions: SlidingPositions, game: int, mode: str) -> Any:
-        return self.game.draw(positions.boards[game], mode, int(positions.scores[game]))

@@ -185,11 +185,8 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
         answered: int = code + DIGITS[mark] * self._powers[cell]
         return answered
 
-    def _start(self) -> None:
-        self._start_from(MarksPosition(0, None))
-
-    def _start_from(self, position: MarksPosition) -> None:
-        code = position.code
+    def _start(self, position: MarksPosition | None) -> None:
+        code = 0 if position is None else position.code
         to_move = int(self._positions.to_move[code])
         if self._side == "both":
             mark = to_move
@@ -225,6 +222,3 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
             "winner": self._winner[self._code],
             "illegal": self._illegal,
         }
-
-    def _draw(self, mode: str) -> Any:
-        return self.game.draw(self._positions.marks[self._code], mode)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent
-from tile_envs.base.checks import brief, checked_choice
+from tile_envs.base.checks import brief, check_named, checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.game import Replies, Symmetries, board_symmetries
 from tile_envs.tictactoe import positions, render
-from tile_envs.tictactoe.opponents import NAMED, checked_opponent
+from tile_envs.tictactoe.opponents import NAMED
 from tile_envs.tictactoe.positions import CELLS, DIGITS, POWERS, SIDE, O, X
 
 PLAYED = ("X", "O", "random", "both")
@@ -37,7 +37,7 @@ class TicTacToe:
     side: str = "X"
 
     def __post_init__(self) -> None:
-        checked_opponent(self.opponent)
+        check_named(self.opponent, "opponent", NAMED, Agent, "an agent with predict()")
         checked_choice(self.side, "side", PLAYED)
 
     def __str__(self) -> str:

@@ -91,14 +91,8 @@ class TicTacToeEngine(NumpyEngine[MarksPositions]):
             codes[asked] += POWERS.take(cells) * digits
         return codes
 
-    def _start(self, games: Games) -> None:
-        self._open(np.zeros_like(self.codes[games]), games)
-
-    def _start_from(self, positions: MarksPositions, games: Games) -> None:
-        self._open(positions.codes[games], games)
-
-    def _open(self, codes: Ints, games: Games) -> None:
-        """Begin games at given positions; an opponent that is to move does so."""
+    def _start(self, games: Games, positions: MarksPositions | None) -> None:
+        codes = np.zeros_like(self.codes[games]) if positions is None else positions.codes[games]
         to_move = self._known.to_move.take(codes)
         side = self.game.side
         if side == "both":

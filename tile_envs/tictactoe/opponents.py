@@ -20,22 +20,6 @@ NAMED: dict[str, Callable[[], Ints]] = {
 }
 
 
-def checked_opponent(opponent: object) -> str | Agent:
-    """Return an opponent that exists.
-
-    Raises:
-        ValueError: If it is neither a known name nor an object with `predict`.
-    """
-    is_agent = isinstance(opponent, Agent) and not isinstance(opponent, type)
-    known = opponent in NAMED if isinstance(opponent, str) else is_agent
-    if not known:
-        raise UsageError(
-            f"opponent must be {', '.join(map(repr, NAMED))} or an agent with predict(), "
-            f"got {opponent!r}."
-        )
-    return opponent  # type: ignore[return-value]
-
-
 def answers(opponent: Agent, codes: Ints, mark: Ints) -> Ints:
     """Let an agent reply.
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tile_envs.errors import UsageError
 from tile_envs.tictactoe.game import TicTacToe
-from tile_envs.tictactoe.opponents import NAMED
-from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, POWERS, SET_SIZE, O, X, solve
+from tile_envs.tictactoe.positions import O, X, encode, solve
 
 Outcome = tuple[float, int, float, bool]
 
@@ -41,36 +39,27 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
         ValueError: If an argument is not as described.
     """
     game, known = TicTacToe(opponent, side), solve()
-    if not isinstance(game.opponent, str):
-        raise UsageError(f"only named opponents are known: {', '.join(NAMED)}, got {opponent!r}.")
-    policy = NAMED[game.opponent]()
     agents = {"X": (X,), "O": (O,)}.get(side, (X, O))
-    table: dict[int, dict[int, list[Outcome]]] = {}
-    for state in np.flatnonzero(known.reachable & np.isin(known.to_move, agents)).tolist():
-        mark = int(known.to_move[state])
-        table[state] = {}
-        for action in _cells(int(known.legal[state])):
-            after = _marked(state, action, mark)
-            replies = [after]
-            if side != "both" and not known.over[after]:
-                replies = [_marked(after, cell, -mark) for cell in _cells(int(policy[after]))]
-            table[state][action] = [
-                (
-                    1 / len(replies),
-                    reply,
-                    float(known.winner[reply] * mark),
-                    bool(known.over[reply]),
-                )
-                for reply in replies
-            ]
-            table.update({reply: {} for reply in replies if known.over[reply]})
-    return table
+    states = np.flatnonzero(known.reachable & np.isin(known.to_move, agents))
+    table: dict[int, dict[int, list[Outcome]]] = {state: {} for state in states.tolist()}
 
+    # All legal moves, and what follows them: the replies, or the afterstate if it ends the game.
+    movers = known.to_move[states]
+    afterstates, _, masks = game.afterstates(known.views[movers, states])
+    rows, actions = np.nonzero(masks)
+    states, movers, afterstates = states[rows], movers[rows], afterstates[rows, actions]
+    moves, boards, probabilities = game.replies(afterstates)
+    observers = -movers if side == "both" else movers
+    replied = encode(boards * observers[moves, None, None])
+    moved = encode(afterstates * movers[:, None, None])
+    ends = np.flatnonzero(known.over[moved])
+    moves, following = np.append(moves, ends), np.append(replied, moved[ends])
+    probabilities = np.append(probabilities, np.ones(len(ends)))
 
-def _cells(cells: int) -> list[int]:
-    found: list[int] = KTH_CELL[cells * CELLS :][: int(SET_SIZE[cells])].tolist()
-    return found
-
-
-def _marked(code: int, cell: int, mark: int) -> int:
-    return code + int(POWERS[cell]) * DIGITS[mark]
+    rewards = (known.winner[following] * movers[moves]).astype(float)
+    outcomes = probabilities, following, rewards, known.over[following]
+    for state, action in zip(states.tolist(), actions.tolist(), strict=True):
+        table[state][action] = []
+    for move, *outcome in zip(*(column.tolist() for column in (moves, *outcomes)), strict=True):
+        table[int(states[move])][int(actions[move])].append(tuple(outcome))
+    return table | {code: {} for code in following[known.over[following]].tolist()}

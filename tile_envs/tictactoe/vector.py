@@ -72,6 +72,3 @@ class TicTacToeVectorEnv(GameVectorEnv[MarksPositions, TicTacToe]):
 
     def _state(self, positions: MarksPositions) -> dict[str, Any]:
         return {"board": solve().marks[positions.codes], "mark": positions.marks}
-
-    def _draw(self, positions: MarksPositions, game: int, mode: str) -> Any:
-        return self.game.draw(solve().marks[positions.codes[game]], mode)
