@@ -322,36 +322,26 @@ MEASURES = (
     ),
 )
 
-# Libraries that train on the environments: name, module, extra, and the minutes that it takes.
+# Libraries that train on the environments: name, extra, and the minutes that it takes.
 
-PLUGS = (
-    *(
-        Measure(
-            *("plug", library, "benchmarks.libraries.training"),
-            measures=(library,),
-            options={"module": module, "episodes": 1_000},
-            extra=extra,
-            cost=cost,
-        )
-        for library, module, extra, cost in (
-            ("Stable-Baselines3", "sb3", "sb3", 50),
-            ("rl-zoo3", "rl_zoo3", "rl-zoo3", 4),
-            ("RLlib", "rllib", "rllib", 15),
-            ("TorchRL", "torchrl", "torchrl", 10),
-            ("Tianshou", "tianshou", "tianshou", 5),
-            ("CleanRL style", "cleanrl", "baselines", 11),
-        )
-    ),
-    *(
-        Measure(
-            *("plug", library, f"benchmarks.libraries.{extra}"),
-            measures=(library,),
-            options={"episodes": 1_000},
-            extra=extra,
-            cost=cost,
-        )
-        for library, extra, cost in (("PettingZoo", "pettingzoo", 3), ("OpenSpiel", "openspiel", 4))
-    ),
+PLUGS = tuple(
+    Measure(
+        *("plug", library, "benchmarks.libraries.clients"),
+        measures=(library,),
+        options={"library": library, "episodes": 1_000},
+        extra=extra,
+        cost=cost,
+    )
+    for library, extra, cost in (
+        ("Stable-Baselines3", "sb3", 50),
+        ("rl-zoo3", "rl-zoo3", 4),
+        ("RLlib", "rllib", 15),
+        ("TorchRL", "torchrl", 10),
+        ("Tianshou", "tianshou", 5),
+        ("CleanRL style", "baselines", 11),
+        ("PettingZoo", "pettingzoo", 3),
+        ("OpenSpiel", "openspiel", 4),
+    )
 )
 
 EXPERIMENTS: tuple[Experiment | Measure, ...] = (

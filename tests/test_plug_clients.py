@@ -1,20 +1,23 @@
 """The clients of libraries that `benchmarks` trains: what is counted, and what is left out."""
 
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
 import gymnasium as gym
 import numpy as np
 import pytest
 
+from baselines.evaluation.sampled import play
 from baselines.registry import make_agent
 from baselines.task import Task
 from benchmarks.experiments import PLUGS
 from benchmarks.libraries import clients
-from benchmarks.libraries.clients import Client, Training
-from benchmarks.libraries.counting import counted
-from benchmarks.libraries.training import trained_row
-from benchmarks.results import KEYS
+from benchmarks.libraries.clients import CLIENTS, Client, counted, train
+from benchmarks.results import FOLDER, KEYS, key_of, read
 from benchmarks.run import listed, run
-
-CLIENT = Client("Ours", "numpy", "numpy", "greedy", "Tiles2048-v0", "native", "SameStep")
 
 
 @pytest.mark.parametrize("mode", [None, "NextStep", "SameStep"])
@@ -47,41 +50,74 @@ def test_steps_and_illegal_actions_are_counted(mode):
     assert count.illegal == illegal
 
 
-@pytest.mark.parametrize("elsewhere", [None, Training(1000, 2.5, 3)])
-def test_a_row_tells_the_training_and_the_play(elsewhere):
-    def train(client):
-        assert client is CLIENT
-        env = gym.make("Tiles2048-v0")
-        env.reset()
-        env.step(env.action_space.sample(env.unwrapped.action_masks().astype(np.int8)))
-        return make_agent("greedy", Task.of("Tiles2048-v0").game), elsewhere
+def train_one_step(env_id, seed, elsewhere):
+    """Play one step; with `elsewhere`, other processes have played more."""
+    env = gym.make(env_id)
+    env.reset()
+    env.step(env.action_space.sample(env.unwrapped.action_masks().astype(np.int8)))
+    policy = make_agent("greedy", Task.of(env_id).game, seed)
+    if elsewhere:
+        policy.steps, policy.illegal = 1000, 3
+    return policy
 
-    row = trained_row(CLIENT, train, episodes=20)
-    assert {name: row[name] for name in KEYS["plug"]} == CLIENT.key
+
+@pytest.mark.parametrize(("elsewhere", "steps", "illegal"), [(False, 1, 0), (True, 1000, 3)])
+def test_a_row_tells_the_training_and_the_play(monkeypatch, elsewhere, steps, illegal):
+    monkeypatch.setattr(clients, "_program", lambda client: SimpleNamespace(train=train_one_step))
+    arguments = {"elsewhere": elsewhere}
+    names = "Ours", "numpy", "ours", "native", "SameStep", "greedy", "Tiles2048-v0"
+    client = Client(*names, arguments)
+    monkeypatch.setattr(clients, "CLIENTS", (client,))
+    (row,) = clients.rows("Ours", episodes=20)
+    assert {name: row[name] for name in KEYS["plug"]} == client.key
     assert row["mean"] > row["random"] > 500
     assert row["low"] < row["mean"] < row["high"]
-    assert (row["steps"], row["illegal_training"]) == ((1000, 3) if elsewhere else (1, 0))
-    assert row["illegal_play"] == 0
+    assert (row["steps"], row["illegal_training"], row["illegal_play"]) == (steps, illegal, 0)
 
 
 def test_libraries_that_are_missing_are_left_out_with_what_installs_them(
     monkeypatch, tmp_path, capsys
 ):
-    monkeypatch.setattr(clients, "find_spec", lambda name: None)
+    monkeypatch.setattr(clients, "CLIENTS", [replace(c, package="none") for c in CLIENTS])
     _, *lines = listed(PLUGS, PLUGS, tmp_path)
-    for line, each in zip(lines, PLUGS, strict=True):
-        assert line.endswith(f"needs pip install 'tile-envs[{each.extra}]'")
+    for line, plug in zip(lines, PLUGS, strict=True):
+        assert line.endswith(f"needs pip install 'tile-envs[{plug.extra}]'")
     run(PLUGS, PLUGS, tmp_path, tmp_path)
     assert "plug, RLlib: left out, needs pip install 'tile-envs[rllib]'" in capsys.readouterr().out
     assert not (tmp_path / "plug.csv").exists()
 
 
-@pytest.mark.parametrize("each", PLUGS, ids=lambda each: each.label)
-def test_clients_have_names_of_their_own(each, monkeypatch):
-    monkeypatch.setattr(clients, "find_spec", lambda name: name)
-    from importlib import import_module
+def test_the_committed_rows_are_those_of_the_clients():
+    keys = [key_of("plug", client.key) for client in CLIENTS]
+    assert sorted(keys) == sorted(read(FOLDER, "plug"))
+    assert {client.library for client in CLIENTS} == {plug.label for plug in PLUGS}
 
-    keys = import_module(each.path).keys(**each.options)
-    named = [tuple(key[column] for column in KEYS["plug"]) for key in keys]
-    assert len(set(named)) == len(named) > 0
-    assert {key["measure"] for key in keys} == set(each.measures)
+
+EXTRAS = {plug.label: plug.extra for plug in PLUGS}
+SMALL = {"CleanRL style": {"minutes": 0.01}}
+PLAYING_THEIR_OWN = ("PettingZoo", "OpenSpiel")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # libraries warn of themselves
+@pytest.mark.parametrize(
+    "client",
+    [client for client in CLIENTS if client.library not in PLAYING_THEIR_OWN],
+    ids=lambda c: f"{EXTRAS[c.library]}-{c.algorithm}-{c.env}-{c.games}",
+)
+def test_programs_train_without_illegal_actions(client):
+    pytest.importorskip(f"benchmarks.libraries.{client.program}")
+    policy, training = train(client, **SMALL.get(client.library, {"total_timesteps": 2_500}))
+    assert training.steps >= 2_500
+    assert training.illegal == 0
+    record = play(policy, client.env, episodes=20)
+    assert record.moves > 50
+    assert record.illegal == 0
+
+
+def test_a_program_runs_as_a_script():
+    program = Path(clients.__file__).with_name("cleanrl_ppo.py")
+    done = subprocess.run(
+        [sys.executable, program, "--minutes", "0.001"], capture_output=True, text=True
+    )
+    assert "mean score" in done.stdout, done.stderr

@@ -3,7 +3,6 @@
 import gymnasium as gym
 import numpy as np
 import pytest
-from snippets import run_snippet, snippets
 
 from tile_envs.plug.rllib import games, masked
 from tile_envs.wrappers import vector
@@ -162,42 +161,3 @@ def test_episodes_begin_with_new_games_and_end_with_their_last_boards(rllib):
         assert episode.get_observations(0)["observations"][empty].sum() == 9
         assert episode.get_observations(-1)["action_mask"].sum() == 0
         assert episode.get_return() in (-1, 0, 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("heading", [name for name in snippets() if name.startswith("RLlib")])
-def test_the_snippets_train_in_worker_processes(rllib, heading):
-    """The module that a snippet leaves has learned; the workers have no illegal action to tell."""
-    from ray.rllib.utils.test_utils import check_train_results_new_api_stack
-
-    names = run_snippet(heading)
-    algorithm = names["algorithm"]
-    try:
-        before = {name: values.copy() for name, values in names["module"].get_state().items()}
-        check_train_results_new_api_stack(algorithm.train())
-        after = names["module"].get_state()
-        assert not all(np.array_equal(before[name], after[name]) for name in before)
-        played = algorithm.env_runner_group.foreach_env_runner(
-            lambda runner: [
-                [bool(info["illegal"]) for info in episode.get_infos()[1:]]
-                for episode in runner.sample(num_timesteps=200)
-            ],
-            local_env_runner=False,
-        )
-        assert len(played) == 2
-        illegal = [each for episodes in played for episode in episodes for each in episode]
-        assert len(illegal) >= 400
-        assert not any(illegal)
-    finally:
-        algorithm.stop()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
-def test_boards_as_they_are_have_too_many_axes_for_rllib(rllib, env_id):
-    from ray.rllib.algorithms.ppo import PPOConfig
-    from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
-
-    config = PPOConfig().environment(f"tile_envs:{env_id}").env_runners(num_env_runners=0)
-    with pytest.raises(ValueError, match="2D Box spaces are not supported"):
-        SingleAgentEnvRunner(config=config, worker_index=0)

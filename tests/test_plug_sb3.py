@@ -12,14 +12,12 @@ from gymnasium.error import ResetNeeded
 from sb3_contrib import QRDQN, MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy as masked_evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
-from snippets import run_snippet, snippets
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
-from benchmarks.libraries.counting import counted
 from tile_envs import wrappers
 from tile_envs.plug.sb3 import BoardFeatures, SB3VecEnv, make_sb3
 from tile_envs.wrappers import vector
@@ -316,22 +314,21 @@ def test_games_are_made_with_seed_options_and_wrappers():
         make_sb3("Tiles2048-v0", 3, wrappers=vector.Log2Reward)
 
 
+SUBPROCESSES = """
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import SubprocVecEnv
+
+if __name__ == "__main__":
+    envs = make_vec_env("tile_envs:Tiles2048-v0", 2, seed=0, vec_env_cls=SubprocVecEnv)
+    assert envs.reset().shape == (2, 4, 4)
+    envs.close()
+"""
+
+
 def test_processes_that_have_imported_nothing_make_games_by_a_longer_id():
     """As from a notebook: the main program is no file that they could import."""
-    program = snippets()["Stable-Baselines3, in subprocesses"]
-    assert 'make_vec_env("tile_envs:Tiles2048-v0"' in program
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", SUBPROCESSES], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("masks", ["with masks", "without masks"])
-def test_snippets_train_without_illegal_actions(masks):
-    with counted() as count:
-        model = run_snippet(f"Stable-Baselines3, {masks}")["model"]
-    assert model.num_timesteps == count.steps >= 20_000
-    assert count.illegal == 0
-    assert len(model.ep_info_buffer) > 50
 
 
 def test_what_games_share_cannot_be_set_for_one():

@@ -1,27 +1,20 @@
-"""Tianshou: its collectors over single games, and training with masks."""
+"""Tianshou: its collectors over single games, with masks."""
 
 from functools import partial
 
 import gymnasium as gym
 import pytest
-from snippets import run_snippet
 
-from benchmarks.libraries.counting import counted
+from benchmarks.libraries.clients import counted
 from tile_envs.wrappers import MaskInObservation, ReplaceIllegal
 
 pytest.importorskip("tianshou.trainer", reason="needs tile-envs[tianshou]")
 
 import torch
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
-from tianshou.algorithm.modelfree.ppo import PPO
-from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
-from tianshou.algorithm.optim import AdamOptimizerFactory
 from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv, SubprocVectorEnv
-from tianshou.trainer import OnPolicyTrainerParams
 from tianshou.utils.net.common import Net
-
-from benchmarks.libraries import tianshou as benchmark
 
 pytestmark = pytest.mark.slow
 
@@ -61,15 +54,6 @@ def test_exploration_plays_legal_actions(env_id, vectorized, mask_dtype):
     assert played.obs_next.mask[~played.terminated].any(axis=1).all()
 
 
-def test_random_collection_ignores_masks():
-    envs = DummyVectorEnv([game] * N)
-    collector = Collector(random_policy(envs), envs, VectorReplayBuffer(2_000, N))
-    collector.reset()
-    with counted() as seen:
-        collector.collect(n_step=1_000, random=True)
-    assert seen.illegal > 0
-
-
 def test_random_collection_can_be_made_legal_by_a_wrapper():
     envs = DummyVectorEnv([lambda: ReplaceIllegal(gym.make("Tiles2048-v0"))] * N)
     buffer = VectorReplayBuffer(2_000, N)
@@ -80,41 +64,3 @@ def test_random_collection_can_be_made_legal_by_a_wrapper():
     assert seen.illegal == 0
     assert seen.steps >= 1_000
     assert buffer.sample(0)[0].info.illegal_actions.max() > 0  # those that were replaced
-
-
-def test_the_snippet_trains_without_illegal_actions():
-    with counted() as seen:
-        names = run_snippet("Tianshou")
-    assert seen.illegal == 0
-    assert seen.steps >= 2_048
-    assert all(weight.isfinite().all() for weight in names["net"].parameters())
-
-
-def test_the_snippet_of_ppo_trains_without_illegal_actions():
-    names = run_snippet("PPO of Tianshou")
-    envs = DummyVectorEnv([game] * N)
-    policy = DiscreteActorPolicy(actor=names["actor"], action_space=envs.action_space[0])
-    ppo = PPO(policy=policy, critic=names["critic"], optim=AdamOptimizerFactory(lr=1e-3))
-    collector = Collector(ppo, envs, VectorReplayBuffer(2_000, N))
-    params = OnPolicyTrainerParams(
-        training_collector=collector,
-        max_epochs=1,
-        epoch_num_steps=1_000,
-        collection_step_num_env_steps=500,
-        show_progress=False,
-        verbose=False,
-    )
-    with counted() as seen:
-        ppo.run_training(params)
-    assert seen.illegal == 0
-    assert seen.steps >= 1_000
-    assert all(weight.isfinite().all() for weight in names["actor"].parameters())
-
-
-@pytest.mark.parametrize("train", [benchmark.train_dqn, benchmark.train_ppo])
-def test_the_trainings_of_the_benchmark_play_no_illegal_action(train):
-    with counted() as seen:
-        network = train(1_280, per_update=640)
-    assert seen.illegal == 0
-    assert seen.steps >= 1_280
-    assert all(weight.isfinite().all() for weight in network.parameters())

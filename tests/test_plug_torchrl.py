@@ -1,13 +1,12 @@
-"""TorchRL: its checks of environments, its collectors, and training with masks."""
+"""TorchRL: its checks of environments, and its collectors, with masks."""
 
 from functools import partial
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from snippets import run_snippet
 
-from benchmarks.libraries.counting import counted
+from benchmarks.libraries.clients import counted
 from tile_envs import wrappers
 from tile_envs.wrappers import vector
 
@@ -25,8 +24,6 @@ from torchrl.envs import (
     default_info_dict_reader,
 )
 from torchrl.modules import MaskedCategorical, ProbabilisticActor, SafeModule
-
-from benchmarks.libraries import torchrl as benchmark
 
 pytestmark = [
     pytest.mark.slow,
@@ -109,14 +106,6 @@ def test_random_actions_are_legal_with_the_transform_of_masks(make):
     assert_whole_games(played)
 
 
-def test_random_actions_of_collectors_ignore_masks():
-    """A collector without a policy plays any action, even with the transform."""
-    env = TransformedEnv(single("Tiles2048-v0"), ActionMask())
-    with counted() as seen:
-        list(Collector(env, None, frames_per_batch=500, total_frames=500))
-    assert seen.illegal > 0
-
-
 def test_rewards_are_those_of_the_games():
     """A game of TorchRL equals one that is played with the same actions without it."""
     env = TransformedEnv(single("Tiles2048-v0"), ActionMask())
@@ -133,11 +122,6 @@ def test_rewards_are_those_of_the_games():
     assert terminated
 
 
-def test_the_mode_next_step_is_refused():
-    with pytest.raises(RuntimeError, match="auto-reset mode must be one of SAME_STEP or DISABLED"):
-        GymWrapper(gym.make_vec("Tiles2048-v0", N, autoreset_mode="NextStep"))
-
-
 def test_infos_can_be_read():
     """All of a vector environment's; of a single one the mask, as Python numbers are refused."""
     envs = GymWrapper(gym.make_vec("Tiles2048-v0", N, autoreset_mode="Disabled"))
@@ -149,29 +133,3 @@ def test_infos_can_be_read():
     env = GymEnv("Tiles2048-v0").set_info_dict_reader(reader)
     check_env_specs(env)
     assert env.reset()["action_mask"].any()
-
-
-def test_the_snippet_trains_without_illegal_actions():
-    with counted() as seen:
-        names = run_snippet("TorchRL")
-    assert seen.illegal == 0
-    assert seen.steps >= 8192
-    assert names["loss"]["loss_critic"].isfinite()
-
-
-@pytest.mark.parametrize("make", [lambda: benchmark.native_games(8), benchmark.single_game])
-def test_ppo_plays_no_illegal_action(make):
-    with counted() as seen:
-        network = benchmark.train_ppo(make, 600, frames_per_batch=200, minibatch=100)
-    assert seen.illegal == 0
-    assert seen.steps >= 600
-    assert all(weight.isfinite().all() for weight in network.parameters())
-
-
-@pytest.mark.parametrize("make", [lambda: benchmark.native_games(8), benchmark.single_game])
-def test_dqn_plays_no_illegal_action(make):
-    with counted() as seen:
-        network = benchmark.train_dqn(make, 600, frames_per_batch=40, gradients_per_batch=2)
-    assert seen.illegal == 0
-    assert seen.steps >= 600
-    assert all(weight.isfinite().all() for weight in network.parameters())

@@ -1,19 +1,33 @@
-"""What a client of the environments is, and the row of what it has learned."""
+"""The clients of the environments: programs of libraries, trained and evaluated for one table."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.metadata import version
-from importlib.util import find_spec
+from functools import partial
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from inspect import signature
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.evaluation.sampled import interval
+from baselines.evaluation.sampled import interval, play
+from baselines.registry import make_agent
+from baselines.task import Task
 from benchmarks.results import Row, machine
+from tile_envs.agents import Agent
+from tile_envs.base.env import GameEnv
+from tile_envs.base.vector_env import GameVectorEnv
+from tile_envs.tictactoe import TicTacToe
+from tile_envs.wrappers.transforms import legal_choices
 
+SLIDING, TICTACTOE = "Tiles2048-v0", "TicTacToe-v0"
 SEED = 0
-"""Seed of the games that are evaluated, and of the bootstrap."""
+"""Seed of the games that are evaluated, of untrained agents, and of the bootstrap."""
 
 
 @dataclass(frozen=True)
@@ -22,21 +36,23 @@ class Client:
 
     Attributes:
         library: The library's name.
-        package: The distribution whose version is told.
-        module: What must be importable.
-        algorithm: The algorithm.
-        env: The id of the environment.
+        package: The distribution whose version is reported.
+        program: The module beside this one.
         games: How the library takes the games.
         autoreset: When ended games are reset; empty where the library does it.
+        algorithm: The algorithm.
+        env: The id of the environment.
+        arguments: The arguments of the program.
     """
 
     library: str
     package: str
-    module: str
-    algorithm: str
-    env: str
+    program: str
     games: str
     autoreset: str
+    algorithm: str
+    env: str
+    arguments: Mapping[str, Any]
 
     @property
     def key(self) -> Row:
@@ -45,42 +61,207 @@ class Client:
         return names | {"env": self.env, "games": self.games}
 
 
-@dataclass(frozen=True)
-class Training:
-    """What a training took.
+SB3 = partial(Client, "Stable-Baselines3", "stable-baselines3", "sb3", "SB3VecEnv", "SameStep")
+RL_ZOO = partial(Client, "rl-zoo3", "rl_zoo3", "rl_zoo", "single", "", "PPO")
+RLLIB = partial(Client, "RLlib", "ray", "rllib")
+TORCHRL = partial(Client, "TorchRL", "torchrl", "torchrl_ppo_dqn")
+TIANSHOU = partial(Client, "Tianshou", "tianshou", "tianshou_ppo_dqn", "DummyVectorEnv", "")
+CLEANRL = partial(Client, "CleanRL style", "torch", "cleanrl_ppo", "make_vec", "NextStep", "PPO")
+PETTINGZOO = partial(Client, "PettingZoo", "pettingzoo", "pettingzoo_selfplay", "AEC", "")
+OPENSPIEL = partial(Client, "OpenSpiel", "open_spiel", "openspiel", "its own", "")
+NATIVE, SINGLE = ("GymWrapper, native vector", "Disabled"), ("GymWrapper, single", "")
+
+CLIENTS = (
+    *(
+        SB3(algorithm, env, {"algorithm": algorithm, "total_timesteps": steps})
+        for algorithm, *budgets in (
+            ("MaskablePPO", 400_000, 400_000),
+            ("PPO", 200_000, 400_000),
+            ("A2C", 600_000, 400_000),
+            ("DQN", 200_000, 200_000),
+            ("QRDQN", 50_000, 50_000),
+        )
+        for env, steps in zip((SLIDING, TICTACTOE), budgets, strict=True)
+    ),
+    RL_ZOO(SLIDING, {"total_timesteps": 300_000}),
+    RL_ZOO(TICTACTOE, {"total_timesteps": 100_000}),
+    *(
+        RLLIB(f"2 × 8 {kind}", "NextStep", "PPO", env, {"total_timesteps": steps, "kind": kind})
+        for kind, env, steps in (
+            ("single", SLIDING, 400_000),
+            ("native", SLIDING, 400_000),
+            ("single", TICTACTOE, 60_000),
+        )
+    ),
+    TORCHRL(*NATIVE, "PPO", SLIDING, {"algorithm": "PPO", "total_timesteps": 300_000}),
+    TORCHRL(*SINGLE, "PPO", SLIDING, {"kind": "single", "total_timesteps": 60_000}),
+    TORCHRL(*NATIVE, "DQN", SLIDING, {"algorithm": "DQN", "total_timesteps": 300_000}),
+    TIANSHOU("PPO", SLIDING, {"algorithm": "PPO", "total_timesteps": 120_000}),
+    TIANSHOU("DQN", SLIDING, {"algorithm": "DQN", "total_timesteps": 60_000}),
+    CLEANRL(SLIDING, {"minutes": 5.0}),
+    CLEANRL("Tiles2584-v0", {"minutes": 5.0}),
+    CLEANRL(TICTACTOE, {"minutes": 0.5}),
+    *(
+        PETTINGZOO(f"{algorithm}, {seat}", TICTACTOE, {"seat": seat, "learns": learns})
+        for seat in ("player_1", "player_2")
+        for algorithm, learns in (("tabular Q-learning", True), ("minimax, not trained", False))
+    ),
+    *(
+        OPENSPIEL(f"minimax against its MCTS, player {seat}", TICTACTOE, {"seat": seat})
+        for seat in (0, 1)
+    ),
+    OPENSPIEL("greedy", SLIDING, {"agent": "greedy", "name": "2048"}),
+)
+
+
+@dataclass
+class Count:
+    """What happened in a block of code.
 
     Attributes:
         steps: Steps of all games.
-        minutes: Minutes by the clock.
         illegal: Illegal actions that reached a game.
+        minutes: Minutes by the clock.
     """
 
     steps: int = 0
-    minutes: float = 0.0
     illegal: int = 0
+    minutes: float = 0.0
 
 
-def installed(client: Client) -> bool:
-    """Tell whether a client's library is there."""
-    return find_spec(client.module) is not None
+@contextmanager
+def counted() -> Iterator[Count]:
+    """Count the steps of every environment of this process, whichever library plays."""
+    count, began = Count(), time.perf_counter()
+    finish_step, advance = GameEnv._finish_step, GameVectorEnv.advance
+
+    def finish_and_count(env: Any, legal: int, terminated: bool) -> bool:
+        count.steps += 1
+        count.illegal += not legal
+        return finish_step(env, legal, terminated)
+
+    def advance_and_count(envs: Any, actions: Any) -> Any:
+        outcome = advance(envs, actions)
+        count.steps += envs.num_envs
+        count.illegal += int(outcome.infos["illegal"].sum())
+        if outcome.final is not None:
+            count.illegal += int(outcome.final.infos["illegal"].sum())
+        return outcome
+
+    GameEnv._finish_step = finish_and_count
+    GameVectorEnv.advance = advance_and_count
+    try:
+        yield count
+    finally:
+        GameEnv._finish_step = finish_step
+        GameVectorEnv.advance = advance
+        count.minutes = (time.perf_counter() - began) / 60
 
 
-def client_row(
+def keys(library: str, episodes: int) -> list[Row]:
+    """Return the columns that name each row of a library; none if it is not installed."""
+    return [client.key for client in _clients(library)]
+
+
+def rows(library: str, episodes: int) -> list[Row]:
+    """Train the clients of a library, and evaluate each in so many games.
+
+    Returns:
+        A row for each client.
+    """
+    play_by_itself = {"PettingZoo": _pettingzoo_rows, "OpenSpiel": _openspiel_rows}
+    return list(play_by_itself.get(library, _rows)(_clients(library), episodes))
+
+
+def _clients(library: str) -> list[Client]:
+    clients = [client for client in CLIENTS if client.library == library]
+    with suppress(PackageNotFoundError):
+        return [client for client in clients if version(client.package)]
+    return []
+
+
+def _program(client: Client) -> Any:
+    return import_module(f"benchmarks.libraries.{client.program}")
+
+
+def train(client: Client, **changes: Any) -> tuple[Agent, Count]:
+    """Run the program of a client, with these changes of its arguments.
+
+    Returns:
+        The policy that has learned, and what happened meanwhile.
+    """
+    program, arguments = _program(client), {"env_id": client.env, "seed": SEED}
+    arguments |= client.arguments | changes
+    with counted() as count:
+        if hasattr(program, "Args"):
+            policy, _ = program.train(program.Args(**arguments))
+        else:
+            policy = program.train(**arguments)
+    if hasattr(policy, "illegal"):  # other processes have played
+        count.steps, count.illegal = policy.steps, policy.illegal
+    has_masks = "action_masks" in signature(policy.predict).parameters
+    return policy if has_masks else Replacing(policy), count
+
+
+class Replacing:
+    """A policy without masks, whose illegal actions are replaced by random legal ones."""
+
+    def __init__(self, policy: Any) -> None:
+        self.policy, self._rng = policy, np.random.default_rng(SEED)
+
+    def predict(
+        self, observation: NDArray[Any], action_masks: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return an action for each observation `(n, R, C)`."""
+        actions: NDArray[np.int64]
+        actions = self.policy.predict(observation, deterministic=True)[0].copy()
+        illegal = ~action_masks[np.arange(len(actions)), actions]
+        actions[illegal] = legal_choices(self._rng, action_masks[illegal])
+        return actions
+
+
+def _rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:
+    """Yield the rows of policies that play our environments."""
+    for client in clients:
+        policy, training = train(client)
+        with counted() as playing:
+            results = play(policy, client.env, episodes=episodes, seed=SEED).returns
+        random = make_agent("random", Task.of(client.env).game, SEED)
+        at_random = play(random, client.env, episodes=episodes, seed=SEED).returns
+        yield _row(client, results, at_random, training, playing)
+
+
+def _pettingzoo_rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:
+    """Yield the rows of tables that have learned, and of perfect play, in each seat."""
+    program = _program(clients[0])
+    with counted() as training:
+        tables = program.train(seed=SEED)
+    minimax = make_agent("minimax", TicTacToe(side="both"), SEED)
+    for client in clients:
+        seat, has_learned = client.arguments["seat"], client.arguments["learns"]
+        agents = {seat: tables[seat] if has_learned else minimax}
+        with counted() as playing:
+            results = program.results(agents, seat, episodes)
+        at_random = program.results({}, seat, episodes)
+        yield _row(client, results, at_random, training if has_learned else Count(), playing)
+
+
+def _openspiel_rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:
+    """Yield the rows of our agents in OpenSpiel's games; an illegal action would be an error."""
+    for client in clients:
+        results = _program(client).results
+        options = {"episodes": episodes, "seed": SEED, **client.arguments}
+        at_random = results(**options | {"agent": "random"})
+        yield _row(client, results(**options), at_random, Count(), Count())
+
+
+def _row(
     client: Client,
     results: NDArray[np.float64],
     at_random: NDArray[np.float64],
-    illegal: int,
-    training: Training = Training(),
+    training: Count,
+    playing: Count,
 ) -> Row:
-    """Return a client's row.
-
-    Args:
-        client: The client.
-        results: The score or result of each game that was evaluated, `(episodes,)`.
-        at_random: The same of random play.
-        illegal: Illegal actions of the evaluation.
-        training: What the training took.
-    """
     low, high = interval(results, SEED)
     return client.key | {
         "library_version": version(client.package),
@@ -94,6 +275,6 @@ def client_row(
         "high": high,
         "random": float(at_random.mean()),
         "illegal_training": training.illegal,
-        "illegal_play": illegal,
+        "illegal_play": playing.illegal,
         "machine": machine(),
     }

@@ -14,19 +14,7 @@ The rules of tic-tac-toe are the same.  OpenSpiel 2.0.2 plays 2048 on 4×4 board
 
 An illegal action changes nothing in both.
 
-## OpenSpiel
-
-    import pyspiel
-
-    from baselines.registry import make_agent
-    from tile_envs.plug.openspiel import AgentBot
-    from tile_envs.tictactoe import TicTacToe
-
-    game = pyspiel.load_game("tic_tac_toe")
-    ours = AgentBot(make_agent("minimax", TicTacToe()))
-    evaluator = pyspiel.RandomRolloutEvaluator(1, 0)
-    theirs = pyspiel.MCTSBot(game, evaluator, 2.0, 100, 10, True, 0, False)
-    returns = pyspiel.evaluate_bots(game.new_initial_state(), [ours, theirs], 0)
+The program is `benchmarks/libraries/openspiel.py`.
 """
 
 from __future__ import annotations

@@ -3,21 +3,7 @@
 The module has what those of PettingZoo's own games have: `env()` is the game in PettingZoo's
 wrappers, `raw_env()` the game alone.  There is no parallel environment, as the agents take turns.
 Importing it also registers it: `pettingzoo.make("aec", "tile_envs/tictactoe-v0")`, since 1.27.
-
-## PettingZoo
-
-    from tile_envs.plug import pettingzoo as tictactoe
-
-    env = tictactoe.env()
-    env.reset(seed=0)
-    for agent in env.agent_iter():
-        observation, reward, terminated, truncated, info = env.last()
-        if terminated or truncated:
-            action = None
-        else:
-            action = env.action_space(agent).sample(observation["action_mask"])
-        env.step(action)
-    env.close()
+The program is `benchmarks/libraries/pettingzoo_selfplay.py`.
 """
 
 from __future__ import annotations

@@ -1,45 +1,13 @@
 """Single and native vector environments as RLlib takes them with action masks.
 
-`ActionMaskingTorchRLModule`, for PPO, finds the masks in the observations.  `games` makes them so,
-in the worker processes of RLlib:
-
-## RLlib, single environments
-
-    from ray.rllib.algorithms.ppo import PPOConfig
-    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
-    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
-    from ray.tune.registry import register_env
-
-    from tile_envs.plug.rllib import games
+`ActionMaskingTorchRLModule`, for PPO, finds the masks in the observations.  `masked` puts them
+there; `games` makes such games in RLlib's worker processes, single ones, or native vector
+environments in the mode `vector_entry_point`:
 
     register_env("2048", games("Tiles2048-v0", wrappers=["Log2Reward", "OneHotPlanes"]))
-    config = PPOConfig().environment("2048").training(num_epochs=4, minibatch_size=500)
-    config.training(lr=1e-3, gamma=0.95, vf_clip_param=float("inf"))
-    config.env_runners(num_env_runners=2, num_envs_per_env_runner=8)
-    config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
-    algorithm = config.build_algo()
-    algorithm.train()
-    module = algorithm.get_module()
+    config = PPOConfig().environment("2048")
 
-In the mode `vector_entry_point` the same function makes native vector environments:
-
-## RLlib, native vector environments
-
-    from ray.rllib.algorithms.ppo import PPOConfig
-    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
-    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
-    from ray.tune.registry import register_env
-
-    from tile_envs.plug.rllib import games
-
-    register_env("oxo", games("TicTacToe-v0", wrappers=["OneHotPlanes"], opponent="random"))
-    config = PPOConfig().environment("oxo").training(num_epochs=4, minibatch_size=500, lr=1e-3)
-    config.env_runners(num_env_runners=2, num_envs_per_env_runner=64)
-    config.env_runners(gym_env_vectorize_mode="vector_entry_point")
-    config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
-    algorithm = config.build_algo()
-    algorithm.train()
-    module = algorithm.get_module()
+The program is `benchmarks/libraries/rllib.py`.
 """
 
 from __future__ import annotations

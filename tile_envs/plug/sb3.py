@@ -1,50 +1,17 @@
 """The native vector environments as a `VecEnv` of Stable-Baselines3, at native speed.
 
 SB3 takes single environments or its own kind of vector environment, but none of Gymnasium's.  With
-this adapter its algorithms, and those of sb3-contrib, train on hundreds of games at once:
-
-## Stable-Baselines3, with masks
-
-    from sb3_contrib import MaskablePPO
-
-    from tile_envs.plug.sb3 import BoardFeatures, make_sb3
-    from tile_envs.wrappers.vector import Log2Reward
+this adapter its algorithms, and those of sb3-contrib, train on hundreds of games at once; the
+program `benchmarks/libraries/sb3.py` trains five of them:
 
     envs = make_sb3("Tiles2048-v0", 64, seed=0, wrappers=[Log2Reward])
-    policy_kwargs = {"features_extractor_class": BoardFeatures}
-    model = MaskablePPO("MlpPolicy", envs, n_steps=64, batch_size=512, policy_kwargs=policy_kwargs)
-    model.learn(20_000)
+    MaskablePPO("MlpPolicy", envs).learn(100_000)
 
-## Stable-Baselines3, without masks
+Algorithms without masks need `ReplaceIllegal`, and PPO and A2C also `PenalizeIllegal`: without the
+penalty they settle on a single direction, which `ReplaceIllegal` makes legal.
 
-    from functools import partial
-
-    from stable_baselines3 import PPO
-
-    from tile_envs.plug.sb3 import BoardFeatures, make_sb3
-    from tile_envs.wrappers.vector import Log2Reward, PenalizeIllegal, ReplaceIllegal
-
-    penalize = partial(PenalizeIllegal, penalty=2.0)
-    envs = make_sb3("Tiles2048-v0", 64, seed=0, wrappers=[Log2Reward, ReplaceIllegal, penalize])
-    policy_kwargs = {"features_extractor_class": BoardFeatures}
-    model = PPO("MlpPolicy", envs, n_steps=64, batch_size=512, policy_kwargs=policy_kwargs)
-    model.learn(20_000)
-
-Without the penalty, PPO settles on a single direction, which `ReplaceIllegal` makes legal.
-
-SB3's own vector environments take single environments.  `SubprocVecEnv` starts processes that have
-imported nothing, hence the package before the id:
-
-## Stable-Baselines3, in subprocesses
-
-    from sb3_contrib import MaskablePPO
-    from stable_baselines3.common.env_util import make_vec_env
-    from stable_baselines3.common.vec_env import SubprocVecEnv
-
-    if __name__ == "__main__":
-        envs = make_vec_env("tile_envs:Tiles2048-v0", 2, seed=0, vec_env_cls=SubprocVecEnv)
-        model = MaskablePPO("MlpPolicy", envs, n_steps=64).learn(256)
-        envs.close()
+SB3's own vector environments take single environments.  The processes of `SubprocVecEnv` have
+imported nothing, so name the package before the id: `"tile_envs:Tiles2048-v0"`.
 """
 
 from __future__ import annotations
