@@ -110,12 +110,12 @@ def test_masks_are_found():
 
 def test_sb3_evaluates_a_policy_on_the_same_games():
     model = PPO("MlpPolicy", games(shape=(2, 2)), n_steps=16, batch_size=16, seed=0)
-    found = []
+    results = []
     for envs in (games(shape=(2, 2)), single_games("Tiles2048-v0", shape=(2, 2))):
         envs.seed(4)
-        found.append(evaluate_policy(model, envs, 7, return_episode_rewards=True))
-    assert found[0] == found[1]
-    returns, lengths = found[0]
+        results.append(evaluate_policy(model, envs, 7, return_episode_rewards=True))
+    assert results[0] == results[1]
+    returns, lengths = results[0]
     assert len(returns) == len(lengths) == 7
     assert len(set(lengths)) > 1
 
@@ -168,9 +168,7 @@ def test_a_restored_state_continues_in_the_middle_of_games(env_id, env_kwargs):
 
 def test_a_state_of_other_games_is_refused():
     envs, other = games(shape=(2, 2)), games("Tiles2584-v0", shape=(2, 2))
-    for each in (envs, other):
-        each.seed(0)
-        each.reset()
+    envs.reset(), other.reset()
     before = envs.get_state()
     with pytest.raises(ValueError, match="expected a state of 2048 on 2×2"):
         envs.set_state(other.get_state())
@@ -283,12 +281,12 @@ def test_board_features_fit_every_board(env_id, shape):
     space = gym.make(env_id, shape=shape).observation_space
     features = BoardFeatures(space, width=8)
     boards = torch.tensor(np.stack([space.sample() for _ in range(6)]))
-    found = features(boards.float())
-    assert found.shape == (6, features.features_dim)
-    assert torch.equal(found, features(boards.float()))
+    outputs = features(boards.float())
+    assert outputs.shape == (6, features.features_dim)
+    assert torch.equal(outputs, features(boards.float()))
     changed = boards.clone()
     changed[:, 0, 0] = (changed[:, 0, 0] + 1) % 18
-    assert not torch.isclose(features(changed.float()), found).all(dim=1).any()
+    assert not torch.isclose(features(changed.float()), outputs).all(dim=1).any()
 
 
 def test_board_features_are_of_boards_only():

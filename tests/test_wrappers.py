@@ -188,9 +188,9 @@ def test_illegal_actions_are_counted_from_each_reset_of_a_game():
 def test_masks_have_the_dtype_that_is_asked_for(dtype):
     env = wrappers.MaskInObservation(gym.make("TicTacToe-v0"), mask_dtype=dtype)
     envs = vector.MaskInObservation(gym.make_vec("TicTacToe-v0", 2), mask_dtype=dtype)
-    for each, masks in ((env, env.reset()[0]), (envs, envs.reset()[0])):
+    for wrapped, masks in ((env, env.reset()[0]), (envs, envs.reset()[0])):
         assert masks["action_mask"].dtype == dtype
-        assert masks in each.observation_space
+        assert masks in wrapped.observation_space
         assert masks["action_mask"].all()
     assert env.observation_space["action_mask"].dtype == dtype
     binary = wrappers.MaskInObservation(gym.make("TicTacToe-v0"), mask_space="MultiBinary")

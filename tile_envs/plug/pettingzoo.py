@@ -145,10 +145,10 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         Raises:
             ValueError: If the seed or the board is unusable; nothing has changed then.
         """
-        # PettingZoo's `api_test` passes an unknown option, and expects it to be ignored.
+        # PettingZoo's `api_test` passes an untaken option, and expects it to be ignored.
         given = options or {}
-        known = {name: given[name] for name in TicTacToeEnv.reset_options if name in given}
-        observation, info = self._env.reset(seed=seed, options=known)
+        taken = {name: given[name] for name in TicTacToeEnv.reset_options if name in given}
+        observation, info = self._env.reset(seed=seed, options=taken)
         self.agents = self.possible_agents[:]
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.rewards = dict.fromkeys(self.agents, 0.0)

@@ -79,9 +79,9 @@ def make_sb3(
     envs: Any = gym.make_vec(env_id, n_envs, autoreset_mode="SameStep", **options)
     for wrap in wrappers:
         envs = wrap(envs)
-    made = SB3VecEnv(envs)
-    made.seed(seed)
-    return made
+    vec_env = SB3VecEnv(envs)
+    vec_env.seed(seed)
+    return vec_env
 
 
 class SB3VecEnv(VecEnv):
@@ -89,20 +89,19 @@ class SB3VecEnv(VecEnv):
 
     A step returns observations `(n, …)`, rewards `(n,) float32`, dones `(n,) bool` and a list of n
     infos.  A game that has ended is reset in the same step.  Its info is then the last one of the
-    ended game, with `terminal_observation`, and with `episode`, which holds the return `r`, the
-    length `l` and the seconds `t` as in SB3's `Monitor`.  All other infos hold `action_mask`,
-    `illegal` and `TimeLimit.truncated`, and what `ReplaceIllegal` and `PenalizeIllegal` count; to
-    leave out the rest saves time.  `env_method("action_masks")`, which sb3-contrib's MaskablePPO
-    calls, returns the masks of the present boards, `(actions,) bool`, which the infos share; an
-    ended game's is all false.
+    ended game, with `terminal_observation`, and with `episode`: the return `r`, the length `l` and
+    the seconds `t`, as in SB3's `Monitor`.  To save time, other infos hold only `action_mask`,
+    `illegal`, `TimeLimit.truncated` and the count of `ReplaceIllegal` and `PenalizeIllegal`.
+    `env_method("action_masks")`, which sb3-contrib's MaskablePPO calls, returns the masks of the
+    present boards, `(actions,) bool`, which the infos share; an ended game's is all false.
 
     Args:
-        envs: A vector environment from `gym.make_vec`, with `autoreset_mode="SameStep"`, and with
-            wrappers of `tile_envs.wrappers.vector` around it if there are any.
+        envs: A vector environment from `gym.make_vec` with `autoreset_mode="SameStep"`, with or
+            without wrappers of `tile_envs.wrappers.vector`.
 
     Attributes:
         envs: The vector environment.
-        games: The native one inside of its wrappers.
+        games: The native vector environment inside the wrappers.
         episodes: The number of games that have ended.
         seconds: The wall-clock time of all steps.
 
@@ -131,7 +130,7 @@ class SB3VecEnv(VecEnv):
         self._built, self.seconds, self.episodes = time.time(), 0.0, 0
 
     def reset(self) -> NDArray[Any]:
-        """Start new games, with the seeds and options that `seed` and `set_options` have left.
+        """Start new games, with what `seed` and `set_options` were called with.
 
         Raises:
             ValueError: If the options are not the same for all games.
@@ -177,25 +176,20 @@ class SB3VecEnv(VecEnv):
         return outcome.observations, outcome.rewards.astype(np.float32), ends, infos
 
     def _finish(self, final: Final, terminations: Bools, infos: list[dict[str, Any]]) -> None:
-        """Tell the infos of games that have ended how they ended."""
+        """Replace the infos of games that have ended."""
         games, since = final.games, round(time.time() - self._built, 6)
-        columns = (
-            games.tolist(),
-            final.observations,
-            (~terminations[games]).tolist(),
-            self._returns[games].tolist(),
-            self._lengths[games].tolist(),
-        )
+        truncated = (~terminations[games]).tolist()
+        returns, lengths = self._returns[games].tolist(), self._lengths[games].tolist()
         last = {
             name: values if values.ndim > 1 else values.tolist()
             for name, values in final.infos.items()
         }
         last["action_mask"] = final.infos["action_mask"].view(np.bool_)
-        for k, (game, observation, is_cut, total, length) in enumerate(zip(*columns, strict=True)):
+        for k, game in enumerate(games.tolist()):
             infos[game] = {name: values[k] for name, values in last.items()} | {
-                "terminal_observation": observation,
-                "TimeLimit.truncated": is_cut,
-                "episode": {"r": total, "l": length, "t": since},
+                "terminal_observation": final.observations[k],
+                "TimeLimit.truncated": truncated[k],
+                "episode": {"r": returns[k], "l": lengths[k], "t": since},
             }
         self._returns[games], self._lengths[games] = 0, 0
         self.episodes += len(games)
