@@ -3,7 +3,6 @@
 Tests that compare each of them with single environments are in `test_vector`.
 """
 
-import json
 import multiprocessing
 import os
 import pickle
@@ -24,7 +23,6 @@ from placers import LastCell
 from test_envs import IDS
 
 from tile_envs.extras import ExtraNotInstalled
-from tile_envs.games import vector_env
 
 MODES = ["NextStep", "SameStep", "Disabled"]
 ROOT = Path(__file__).parent.parent
@@ -135,24 +133,6 @@ def test_actions_of_any_integers_are_taken(env_id, dtype):
     assert_same(ours.step(np.arange(10, dtype=dtype)[::2] % 4), theirs.step([0, 2, 0, 2, 0]))
 
 
-@pytest.mark.parametrize("env_id", IDS)
-def test_bad_actions_change_nothing(env_id, engine):
-    envs = gym.make_vec(env_id, 3, engine=engine)
-    envs.reset(seed=0)
-    state = envs.get_state()
-    n = int(envs.single_action_space.n)
-    for actions, message in (
-        ([0, 1, n], rf"integers from 0 to {n - 1} .*, got {n} for game 2"),
-        ([0, -1, 1], "got -1 for game 1"),
-        (np.array([0, 2**63 + 1, 0], np.uint64), "for game 1"),
-        ([0, 1], r"3 integers, shape \(3,\), got shape \(2,\)"),
-        ([0.0, 1.0, 2.0], "dtype float64"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            envs.step(actions)
-        assert_same(envs.get_state(), state)
-
-
 def test_engines_that_do_not_exist_are_named():
     with pytest.raises(ValueError, match="engine must be one of 'numpy', 'numba', 'auto', got 'c'"):
         gym.make_vec("Tiles2048-v0", 2, engine="c")
@@ -176,8 +156,10 @@ def test_without_numba_auto_is_numpy_and_numba_names_its_extra():
 import sys
 import gymnasium as gym, tile_envs, tile_envs.extras
 sys.modules["numba"] = None  # as if it were not installed
-assert gym.make_vec("Tiles2048-v0", 2, engine="auto").engine == "numpy"
 for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
+    envs = gym.make_vec(env_id, 2, engine="auto")
+    assert envs.engine == gym.make_vec(env_id, 2).engine == "numpy"
+    envs.reset(seed=0), envs.step(envs.sample_legal_actions())
     try:
         gym.make_vec(env_id, 2, engine="numba")
     except tile_envs.extras.ExtraNotInstalled as error:
@@ -187,18 +169,6 @@ for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
     assert done.returncode == 0, done.stderr
     assert done.stdout == "numba is not installed: pip install 'tile-envs[fast]'\n" * 2
     assert issubclass(ExtraNotInstalled, ModuleNotFoundError)
-
-
-def test_environments_of_numpy_import_no_numba():
-    program = """
-import sys
-import gymnasium as gym, tile_envs
-for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
-    envs = gym.make_vec(env_id, 2)
-    envs.reset(seed=0), envs.step(envs.sample_legal_actions())
-assert "numba" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
 def test_games_that_a_users_object_decides_are_played_by_numpy():
@@ -246,21 +216,6 @@ def test_threads_play_the_same(env_id):
 
 
 @pytest.mark.parametrize("env_id", IDS)
-@pytest.mark.parametrize("mode", MODES[:2])
-def test_a_step_changes_nothing_that_a_user_holds(env_id, engine, mode):
-    envs = gym.make_vec(env_id, 8, engine=engine, autoreset_mode=mode, max_episode_steps=30)
-    held = [envs.reset(seed=0)]
-    copies = [pickle.loads(pickle.dumps(held[0]))]
-    for _ in range(100):
-        actions = envs.sample_legal_actions()
-        kept = actions.copy()
-        held.append(envs.step(actions))
-        assert np.array_equal(actions, kept)
-        copies.append(pickle.loads(pickle.dumps(held[-1])))
-    assert_same(held, copies)
-
-
-@pytest.mark.parametrize("env_id", IDS)
 def test_arrays_of_observations_and_infos_are_whole(env_id, engine):
     """Whoever views or sends them needs their bytes in a row."""
     envs = gym.make_vec(env_id, 8, engine=engine)
@@ -292,30 +247,20 @@ def _resident():
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_a_game_object_is_played_by_the_engine_of_choice():
-    game = gym.make("Tiles2048-v0").unwrapped.game
-    assert vector_env(game, 2).engine == "numpy"
-    assert vector_env(game, 2, engine="numba").engine == "numba"
-
-
 def test_compiling_is_told_once_and_kept(tmp_path):
     program = """
-import time
-import gymnasium as gym, tile_envs, numba
-began = time.process_time()
+import gymnasium as gym, tile_envs
 envs = gym.make_vec("Tiles2048-v0", 2, engine="numba")
 envs.reset(seed=0), envs.step(envs.sample_legal_actions())
-print(json.dumps(time.process_time() - began))
 """
     for expected in ("tile_envs: compiling the sliding games with placer='random'", ""):
         done = subprocess.run(
-            [sys.executable, "-c", "import json\n" + program],
+            [sys.executable, "-c", program],
             capture_output=True,
             text=True,
             cwd=ROOT,
             env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
         )
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout) > 0
         assert done.stderr.startswith(expected)
         assert done.stderr.count("\n") == bool(expected)

@@ -7,7 +7,6 @@ import numpy as np
 import powers3
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from placers import LastCell, worst_by_force
 from scipy.stats import chisquare
 
@@ -16,9 +15,7 @@ from tile_envs.sliding import (
     DOWN,
     RULES_2048,
     RULES_2584,
-    SlidingEnv,
     SlidingGame,
-    SlidingVectorEnv,
 )
 from tile_envs.sliding.placer import possible_cells
 
@@ -113,27 +110,6 @@ def test_replies_of_an_object_are_what_it_chooses():
     assert states[:, 1, 1].tolist() == [1, 1, 3, 1]
     assert states[:, 0, 0].tolist() == [0, 1, 0, 3]
     assert [tiles.tolist() for _, tiles in game.placer.asked] == [[1, 1], [3, 3]]
-
-
-@pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
-@by_rules
-@by_shape
-def test_many_games_against_the_adversary_are_single_games(rules, shape, mode):
-    n, options = 5, {"rules": rules, "shape": shape, "placer": "adversary", "max_illegal": 3}
-    ours = SlidingVectorEnv(n, autoreset_mode=mode, **options)
-    theirs = SyncVectorEnv([lambda: SlidingEnv(**options)] * n, autoreset_mode=mode)
-    assert np.array_equal(ours.reset(seed=5)[0], theirs.reset(seed=5)[0])
-    rng = np.random.default_rng(0)
-    for _ in range(80):
-        actions = np.where(rng.random(n) < 0.8, ours.sample_legal_actions(), rng.integers(0, 4, n))
-        one, other = ours.step(actions), theirs.step(actions)
-        for mine, yours in zip(one[:4], other[:4], strict=True):
-            assert np.array_equal(mine, yours)
-        assert np.array_equal(one[4]["score"], other[4]["score"])
-        if mode is AutoresetMode.DISABLED and (ended := one[2] | one[3]).any():
-            for envs in (ours, theirs):
-                envs.reset(options={"reset_mask": ended.copy()})
-    assert ours.get_state()["stream"].tolist() == [env._stream.position for env in theirs.envs]
 
 
 @by_shape
@@ -272,13 +248,6 @@ def test_compiled_games_refuse_objects_that_place():
 
     with pytest.raises(ValueError, match=r"placers 'random', 'adversary' only, got .*LastCell"):
         game_tables(SlidingGame(RULES_2048, placer=LastCell()))
-
-
-def test_a_specification_keeps_the_adversary():
-    env = gym.make("Tiles2048-v0", placer="adversary", shape=(3, 3))
-    again = gym.make(gym.envs.registration.EnvSpec.from_json(env.spec.to_json()))
-    assert again.unwrapped.game == env.unwrapped.game
-    assert again.unwrapped.game.placer == "adversary"
 
 
 def test_the_commands_train_and_evaluate_against_the_adversary(tmp_path, monkeypatch, capsys):

@@ -59,16 +59,6 @@ def test_rows_of_2584_by_hand(row, after, reward):
     assert slide_left(RULES_2584, row) == (after, reward)
 
 
-def test_the_worked_example_goes_both_ways():
-    board = np.zeros((1, 4, 4), np.uint8)
-    board[0, 3] = [RULES_2584.index_of(face) for face in (2, 3, 8, 3)]
-    after, rewards, _ = afterstates(board, RULES_2584)
-    faces = np.array(RULES_2584.faces)[after[0, :, 3]]
-    assert faces[LEFT].tolist() == [5, 8, 3, 0]
-    assert faces[RIGHT].tolist() == [0, 5, 8, 3]
-    assert rewards[0, [LEFT, RIGHT]].tolist() == [5, 5]
-
-
 @pytest.mark.parametrize(("rules", "merge"), GAMES, ids=["2048", "2584"])
 @pytest.mark.parametrize("length", [2, 3, 4])
 def test_every_row_slides_as_the_oracle_says(rules, merge, length):

@@ -56,10 +56,6 @@ def test_there_are_765_positions_up_to_symmetry():
     assert len(np.unique(np.min([encode(image) for image in images], axis=0))) == 765
 
 
-def test_perfect_play_draws():
-    assert POSITIONS.value[0] == 0
-
-
 @cache
 def _outcomes(policies):
     """Return the shares of X wins, draws and O wins when both sides choose from sets of cells."""
@@ -248,23 +244,6 @@ def test_transitions_are_what_the_environment_plays(opponent, side):
             assert outcomes[env._code, reward, terminated] > 0
             state = env._code
         assert table[state] == {}
-
-
-def test_transitions_have_the_values_of_perfect_play():
-    for opponent, side, expected in (("minimax", "X", 0), ("minimax", "O", 0)):
-        table, values = transitions(opponent, side), {}
-        for state in sorted(
-            table, key=lambda code: -np.count_nonzero(code // 3 ** np.arange(9) % 3)
-        ):
-            values[state] = max(
-                (
-                    sum(p * (reward + values[after]) for p, after, reward, _ in outcomes)
-                    for outcomes in table[state].values()
-                ),
-                default=0.0,
-            )
-        first = [0] if side == "X" else POWERS
-        assert {values[int(code)] for code in first} == {expected}
 
 
 def test_transitions_know_named_opponents_only():

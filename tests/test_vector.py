@@ -1,16 +1,14 @@
 """The native vector environments equal single ones, step for step, and offer what those cannot."""
 
 import pickle
-import warnings
+from copy import deepcopy
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode
-from gymnasium.wrappers import RecordVideo
-from gymnasium.wrappers.vector import RecordEpisodeStatistics
-from packaging.version import Version
 from scipy.stats import chisquare
 from test_envs import IDS, VARIANTS
 
@@ -152,19 +150,24 @@ def test_sampled_actions_are_legal_and_uniform(make_vec, env_id):
 
 
 @every_id
-def test_arrays_are_fresh_on_every_step(make_vec, env_id):
-    envs, untouched = (make_vec(env_id, 4) for _ in range(2))
-    got = [envs.reset(seed=1)]
-    untouched.reset(seed=1)
+@MODES
+def test_arrays_are_fresh_on_every_step_and_the_users_own(make_vec, env_id, mode):
+    envs, untouched = (make_vec(env_id, 4, autoreset_mode=mode) for _ in range(2))
+    held, _ = envs.reset(seed=1), untouched.reset(seed=1)
     for _ in range(40):
-        actions = envs.sample_legal_actions()
-        got = envs.step(actions)
-        wanted = untouched.step(actions)
-        for a, b in zip(got[:4], wanted[:4], strict=True):
-            assert np.array_equal(a, b)
-        for array in (*got[:4], *got[4].values()):
-            array[...] = 1
+        copies, actions = deepcopy(held), envs.sample_legal_actions()
+        given = actions.copy()
+        later = envs.step(actions)
+        assert data_equivalence(later, untouched.step(given), exact=True)
+        assert data_equivalence(held, copies, exact=True)
+        assert np.array_equal(actions, given)
+        for array in (held[0], *held[-1].values()):
+            if isinstance(array, np.ndarray) and array.dtype != object:
+                array[...] = 1
         assert np.array_equal(envs.action_masks(), untouched.action_masks())
+        if mode is AutoresetMode.DISABLED and (ended := later[2] | later[3]).any():
+            later, _ = (each.reset(options={"reset_mask": ended}) for each in (envs, untouched))
+        held = later
 
 
 @every_id
@@ -198,34 +201,6 @@ def test_games_that_are_over_need_a_reset_when_autoreset_is_disabled(make_vec, e
 
 
 @every_id
-@pytest.mark.parametrize(
-    "mode",
-    [
-        AutoresetMode.NEXT_STEP,
-        pytest.param(
-            AutoresetMode.SAME_STEP,
-            marks=pytest.mark.skipif(
-                Version(gym.__version__) < Version("1.4"),
-                reason="before Gymnasium 1.4 the wrapper omits each game's first step here",
-            ),
-        ),
-    ],
-)
-def test_episode_statistics_are_recorded(make_vec, env_id, mode):
-    envs = RecordEpisodeStatistics(make_vec(env_id, 8, autoreset_mode=mode))
-    envs.reset(seed=0)
-    episodes = 0
-    for _ in range(600):
-        *_, terminations, _, infos = envs.step(envs.unwrapped.sample_legal_actions())
-        ended = np.flatnonzero(terminations)
-        episodes += len(ended)
-        if len(ended) and env_id != "TicTacToe-v0":
-            final = infos["final_info"] if mode is AutoresetMode.SAME_STEP else infos
-            assert np.array_equal(infos["episode"]["r"][ended], final["score"][ended])
-    assert envs.episode_count == episodes > 5
-
-
-@every_id
 def test_rendering_gives_one_frame_a_game(make_vec, env_id):
     envs = make_vec(env_id, num_envs=3, render_mode="rgb_array")
     envs.reset(seed=0)
@@ -237,34 +212,6 @@ def test_rendering_gives_one_frame_a_game(make_vec, env_id):
     texts = make_vec(env_id, num_envs=2, render_mode="ansi")
     texts.reset(seed=0)
     assert all(isinstance(text, str) for text in texts.render())
-
-
-@every_id
-def test_videos_are_recorded(make_vec, env_id, tmp_path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # moviepy and its encoder warn about their own affairs
-        import moviepy  # noqa: F401
-
-        env = RecordVideo(gym.make(env_id, render_mode="rgb_array"), str(tmp_path / "one"))
-        _, info = env.reset(seed=0)
-        for _ in range(5):
-            *_, terminated, _, info = env.step(int(info["action_mask"].argmax()))
-            if terminated:
-                break
-        env.close()
-        assert len(list(tmp_path.rglob("*.mp4"))) == 1
-        if not hasattr(gym.wrappers.vector, "RecordVideo"):
-            pytest.skip("this Gymnasium records no videos of many games")
-        envs = gym.wrappers.vector.RecordVideo(
-            make_vec(env_id, num_envs=4, render_mode="rgb_array"),
-            str(tmp_path / "many"),
-            video_length=5,
-        )
-        envs.reset(seed=0)
-        for _ in range(6):
-            envs.step(envs.unwrapped.sample_legal_actions())
-        envs.close()
-    assert len(list(tmp_path.rglob("*.mp4"))) >= 2
 
 
 @every_id
