@@ -17,10 +17,9 @@ from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from baselines.deep.dqn import DQNLearner
-from baselines.deep.masked_dqn import MaskedDQN, game_of
+from baselines.deep.masked_dqn import MaskedDQN, game_of, rules_of
 from baselines.deep.ppo import PPOLearner
 from baselines.deep.q_network import ILLEGAL, symmetric_images
-from baselines.deep.torch_rules import SlidingMoves, TicTacToeMoves, moves_of, rules_of
 from tile_envs.games import game_from_json
 from tile_envs.plug.sb3 import SB3VecEnv
 from tile_envs.sliding import RULES_2584, SlidingGame
@@ -79,33 +78,6 @@ def played(env_id, steps=60, n=50, **env_kwargs):
     return np.concatenate(seen)
 
 
-@pytest.mark.parametrize(("env_id", "env_kwargs"), BOARDS)
-def test_moves_are_those_of_the_package(env_id, env_kwargs):
-    game = gym.make(env_id, **env_kwargs).unwrapped.game
-    boards = played(env_id, **env_kwargs)
-    any_tiles = np.random.default_rng(0).integers(0, game.rules.largest + 1, (500, *game.shape))
-    boards = np.concatenate((boards, any_tiles.astype(np.uint8)))
-    after, rewards, legal = SlidingMoves(game)(torch.as_tensor(boards))
-    expected_after, expected_rewards, masks = game.afterstates(boards)
-    assert np.array_equal(after.numpy(), expected_after)
-    assert np.array_equal(rewards.numpy(), expected_rewards.astype(np.float32))
-    assert np.array_equal(legal.numpy(), masks)
-
-
-def test_moves_of_tictactoe_are_those_of_the_package():
-    boards = played("TicTacToe-v0", side="both")
-    after, rewards, legal = TicTacToeMoves()(torch.as_tensor(boards))
-    expected, wins, masks = TicTacToe().afterstates(boards)
-    assert np.array_equal(legal.numpy(), masks > 0)
-    chosen = masks > 0
-    assert np.array_equal(after.numpy()[chosen], expected[chosen])
-    assert np.array_equal(rewards.numpy()[chosen], wins[chosen])
-    is_full = (expected != 0).all(axis=(2, 3))
-    ended = TicTacToeMoves().ended(after.flatten(0, 1)).numpy().reshape(masks.shape)
-    assert np.array_equal(ended[chosen], ((wins > 0) | is_full)[chosen])
-    assert 0 < ended[chosen].mean() < 1
-
-
 def test_afterstates_that_end_a_game_have_no_value():
     model = made(games("TicTacToe-v0"), SMALL | {"reward_scale": 0.5})
     boards = torch.tensor([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], dtype=torch.int8)[None]
@@ -115,6 +87,8 @@ def test_afterstates_that_end_a_game_have_no_value():
         values = model.q_net(boards)[0]
         assert values[2] == model.q_net.values_of(boards, torch.tensor([[2]])) == 0.5
     assert (values[[5, 6, 7, 8]] != 0).all()
+    draw = torch.tensor([[1, -1, 1], [1, -1, -1], [-1, 1, 0]], dtype=torch.int8)[None]
+    assert model.q_net.values_of(draw, torch.tensor([[8]])) == 0
 
 
 def test_images_are_the_eight_symmetric_ones():
@@ -131,6 +105,10 @@ def test_images_are_the_eight_symmetric_ones():
     assert len({tuple(i.flatten().tolist()) for i in symmetric_images(flat.expand(99, 2, 3))}) == 4
 
 
+def legal_actions(model, boards):
+    return model.q_net.afterstates_of(boards)[2]
+
+
 @pytest.mark.parametrize("afterstates", [True, False])
 @pytest.mark.parametrize(("env_id", "env_kwargs"), GAMES)
 def test_no_illegal_action_is_taken(env_id, env_kwargs, afterstates):
@@ -144,7 +122,7 @@ def test_no_illegal_action_is_taken(env_id, env_kwargs, afterstates):
         stored.observations[: stored.pos].reshape(-1, *stored.obs_shape),
         strict=True,
     ):
-        assert model.q_net.legal_actions(torch.as_tensor(board)[None])[0, action]
+        assert legal_actions(model, torch.as_tensor(board)[None])[0, action]
 
 
 @pytest.mark.parametrize("afterstates", [True, False])
@@ -155,7 +133,7 @@ def test_values_are_those_of_afterstates_and_masked(afterstates):
     model.policy.set_training_mode(False)
     with torch.no_grad():
         values = model.q_net(boards)
-        after, rewards, legal = model.q_net.moves(boards)
+        after, rewards, legal = model.q_net.afterstates_of(boards)
         for action in range(4):
             chosen = torch.full((len(boards), 1), action)
             here = legal[:, action]
@@ -185,7 +163,7 @@ def test_half_precision_comes_near_full_precision():
 def test_every_game_explores_by_itself():
     model = made(games(n=400), learning_starts=400)
     boards = played("Tiles2048-v0", steps=20, n=400)[-400:]
-    legal = model.q_net.legal_actions(torch.as_tensor(boards))
+    legal = legal_actions(model, torch.as_tensor(boards))
     assert legal.any(dim=1).all()
     greedy, _ = model.predict(boards, deterministic=True)
     model.exploration_rate = 0.5
@@ -370,8 +348,6 @@ def test_a_model_holds_the_rules_of_its_game_and_no_more():
     given = dict(SMALL)
     MaskedDQN("BoardPolicy", games(), policy_kwargs=given)
     assert given == SMALL  # the caller's dictionary is left alone
-    with pytest.raises(ValueError, match="networks play the games of tile_envs, got 'chess'"):
-        moves_of("chess")
 
 
 @pytest.mark.parametrize(

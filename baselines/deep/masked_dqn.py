@@ -26,7 +26,6 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
 from baselines.deep.q_network import BoardPolicy, BoardQNetwork
-from baselines.deep.torch_rules import rules_of
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.games import game_from_json
@@ -117,7 +116,7 @@ class MaskedDQN(DQN):
     def _explored(self, observation: Any, actions: NDArray[Any], rate: float) -> NDArray[Any]:
         """Replace each action, with a probability, by a legal action that is drawn uniformly."""
         boards: Any = self.policy.obs_to_tensor(observation)[0]
-        legal = self.policy.q_net.legal_actions(boards)
+        legal = self.policy.q_net.afterstates_of(boards)[2]
         drawn = (torch.rand(legal.shape, device=legal.device) * legal).argmax(dim=1)
         explores = torch.rand(len(drawn), device=legal.device) < rate
         shape = np.shape(actions)
@@ -184,3 +183,14 @@ def game_of(envs: VecEnv) -> Game:
             f"got {type(env).__name__}."
         )
     return game
+
+
+def rules_of(game: Game) -> str:
+    """Return what moves depend on, the rules and the board, as JSON text of a game.
+
+    Models are saved with this text.  The spawn distribution and the opponent are not part of it, so
+    a model can be trained on against others, such as opponents without a name.
+    """
+    if isinstance(game, SlidingGame):
+        return SlidingGame(game.rules, game.shape).to_json()
+    return TicTacToe().to_json()

@@ -1,6 +1,6 @@
 """The Q-network of `MaskedDQN`, and the policy of Stable-Baselines3 that holds it.
 
-boards ── Moves.planes_of ──> one-hot planes ── Branches ──> features ── linear layers ──> values
+boards ──> one-hot planes ── Branches ──> features ── linear layers ──> values
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor, nn
 
-from baselines.deep.torch_rules import Moves, moves_of
 from baselines.deep.torch_setup import half_precision
 from tile_envs.errors import UsageError
 from tile_envs.games import game_from_json
 from tile_envs.plug.features import Branches
+from tile_envs.sliding import SlidingGame
+from tile_envs.tictactoe import TicTacToe
+from tile_envs.tictactoe.positions import O, X
 
 ILLEGAL = -1e9
 """The value of an illegal action: finite, because targets multiply it by 0 after a game's end."""
@@ -31,20 +33,29 @@ class BoardNetwork(nn.Module):
     """Values of boards.
 
     Args:
-        moves: The moves of the game.
+        marks: The content of the cells that each one-hot plane marks.
+        shape: Rows and columns.
         width: Channels of each branch of convolutions.
         hidden: Widths of the hidden layers after them.
         outputs: Number of values for each board.
         bfloat16: Whether all layers but the last compute in bfloat16.
     """
 
+    marks: Tensor
+
     def __init__(
-        self, moves: Moves, width: int, hidden: Sequence[int], outputs: int, bfloat16: bool
+        self,
+        marks: Sequence[int],
+        shape: tuple[int, int],
+        width: int,
+        hidden: Sequence[int],
+        outputs: int,
+        bfloat16: bool,
     ) -> None:
         super().__init__()
-        self._moves = [moves]  # in a list, so that it is not registered a second time
+        self.register_buffer("marks", torch.tensor(marks), persistent=False)
         self._bfloat16 = bfloat16
-        branches = Branches(moves.planes, moves.shape, width)
+        branches = Branches(len(marks), shape, width)
         layers: list[nn.Module] = [branches]
         size = branches.features
         for out in hidden:
@@ -58,7 +69,7 @@ class BoardNetwork(nn.Module):
     def forward(self, boards: Tensor) -> Tensor:
         """Return values `(n, outputs)` of boards `(n, R, C)`."""
         with half_precision(boards.device, self._bfloat16):
-            features = self.layers(self._moves[0].planes_of(boards))
+            features = self.layers((boards[..., None] == self.marks).float())
         values: Tensor = self.last(features.float())
         return values
 
@@ -99,26 +110,27 @@ class BoardQNetwork(QNetwork):
         reward_scale: float = 1.0,
         bfloat16: bool = False,
     ) -> None:
-        moves = moves_of(game_from_json(game))
-        if not isinstance(observation_space, spaces.Box) or observation_space.shape != moves.shape:
+        rules = game_from_json(game)
+        if not isinstance(observation_space, spaces.Box) or observation_space.shape != rules.shape:
             raise UsageError(
                 "the network takes boards as the environments of tile_envs give them, of shape "
-                f"{moves.shape}, got {observation_space}: leave out wrappers that change "
+                f"{rules.shape}, got {observation_space}: leave out wrappers that change "
                 "observations."
             )
         flat = FlattenExtractor(observation_space)
         super().__init__(observation_space, action_space, flat, flat.features_dim, net_arch=[])
-        self.moves = moves
+        self.game = rules
         outputs = 1 if afterstates else int(action_space.n)
+        marks = range(rules.rules.largest + 1) if isinstance(rules, SlidingGame) else (X, O)
         self.q_net = BoardNetwork(  # type: ignore[assignment]
-            moves, width, hidden, outputs, bfloat16
+            marks, rules.shape, width, hidden, outputs, bfloat16
         )
         self.afterstates, self.symmetric = afterstates, symmetric
         self.reward_scale, self.gamma = reward_scale, gamma
 
     def forward(self, obs: Any) -> Tensor:
         """Return the values of all actions, `(n, actions)`, in scaled rewards."""
-        after, rewards, legal = self.moves(obs)
+        after, rewards, legal = self.afterstates_of(obs)
         if not self.afterstates:
             return torch.where(legal, self.q_net(obs), ILLEGAL)
         places = legal.flatten().nonzero()[:, 0]
@@ -135,21 +147,34 @@ class BoardQNetwork(QNetwork):
         if not self.afterstates:
             every: Tensor = self.q_net(observations)
             return every.gather(1, actions)
-        after, rewards, _ = self.moves(observations)
+        after, rewards, _ = self.afterstates_of(observations)
         games = torch.arange(len(actions), device=actions.device)
         chosen = actions[:, 0]
         return self._values(after[games, chosen], rewards[games, chosen])[:, None]
 
-    def legal_actions(self, observations: Tensor) -> Tensor:
-        """Return the action masks `(n, actions) bool`."""
-        legal: Tensor = self.moves(observations)[2]
-        return legal
+    def afterstates_of(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what each action makes of boards `(n, R, C)`.
+
+        Returns:
+            The afterstates `(n, actions, R, C)`, the rewards `(n, actions) float32`, and the action
+            masks `(n, actions) bool`.
+        """
+        after, rewards, masks = self.game.afterstates(observations.cpu().numpy())
+        device = observations.device
+        return (
+            torch.as_tensor(after, device=device),
+            torch.as_tensor(rewards, dtype=torch.float32, device=device),
+            torch.as_tensor(masks > 0, device=device),
+        )
 
     def _values(self, after: Tensor, rewards: Tensor) -> Tensor:
         """Return r + γ V(s') `(n,)` of afterstates `(n, R, C)` and rewards `(n,)`."""
         if self.training and self.symmetric:
             after = symmetric_images(after)
-        following: Tensor = self.q_net(after)[:, 0].masked_fill(self.moves.ended(after), 0.0)
+        following: Tensor = self.q_net(after)[:, 0]
+        if isinstance(self.game, TicTacToe):  # no move ends a sliding game: a new tile follows
+            has_ended = (rewards > 0) | (after != 0).flatten(1).all(dim=1)
+            following = following.masked_fill(has_ended, 0.0)
         return self.reward_scale * rewards + self.gamma * following
 
 
