@@ -3,6 +3,13 @@
 from baselines.errors import answering
 
 
+def report() -> None:
+    """Write the tables of README.md and benchmarks/README.md from the rows."""
+    from benchmarks.report import write_pages
+
+    write_pages()
+
+
 def main() -> None:
     """Run the command that was typed."""
     with answering("; the same command continues"):
@@ -10,9 +17,15 @@ def main() -> None:
         from tile_envs.extras import extra
 
         with extra("baselines"):
-            from benchmarks.commands import run_typed
+            import tyro
 
-        run_typed()
+            from benchmarks.run import command
+
+        tyro.extras.subcommand_cli_from_dict(
+            {"run": command, "report": report},
+            prog="python -m benchmarks",
+            description="Make the rows of results, and the pages that show them.",
+        )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""The list of everything that is measured or trained for a table.
+"""The list of everything that is measured or trained for a table, and the short list.
 
-`run` makes the rows of each experiment, `report` writes the pages.
+`run` makes the rows of each experiment, `report` writes the pages.  `quick` says what differs in
+the short list: every agent and environment, each trained for seconds instead of minutes, with
+budgets in games, so that a second run makes the same rows; speeds are the exception.
 """
 
 from __future__ import annotations
@@ -9,27 +11,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.kinds import (
-    OWN_VALUES,
-    Exact,
-    Experiment,
-    Games,
-    Measure,
-    Pairings,
-    Sampled,
-)
+from benchmarks.jobs import Experiment, Measure
+from benchmarks.kinds import OWN_VALUES, SIDES, Exact, Games, Learning, Pairings, Sampled
+from benchmarks.training import Recording, Training
 from tile_envs.errors import UsageError
-
-SIDES = ("X", "O")
 
 GAME_2048, GAME_2584, TICTACTOE = "Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"
 
-# Named agents, sampled.  A preset's own number of games comes before `episodes`.
-PLAYED = (Sampled(10_000),)
+# Agents that are not trained, sampled; random play also in the variant of a beginner's article.
+
+FEW = {"episodes": 1_000, "cost": 0.01}
+ARTICLE = {"spawn": {2: 0.8, 4: 0.2}, "start_tiles": [2, 2]}
 AGENTS = (
-    Experiment("agents", "random", "random", GAME_2048, preset="article", evaluations=PLAYED),
+    Sampled(
+        *("agents", "random", "random", GAME_2048, ARTICLE),
+        preset="article",
+        episodes=1_000,
+        bins=1_000,
+        quick=FEW,
+    ),
     *(
-        Experiment("agents", agent, agent, env, options, evaluations=PLAYED, cost=0.1)
+        Sampled("agents", agent, agent, env, options, cost=0.1, quick=FEW)
         for env, options in (
             (GAME_2048, {}),
             (GAME_2584, {}),
@@ -42,30 +44,39 @@ AGENTS = (
 # Tic-tac-toe: every agent against every other, and every learner from several seeds.
 
 
-def _met(label: str, agent: str, cost: float = 0.0, **changes: Any) -> Experiment:
-    return Experiment(
-        "crosstable", label, agent, TICTACTOE, {}, evaluations=Pairings(), cost=cost, **changes
-    )
+def _pairings(label: str, agent: str, **how: Any) -> Pairings:
+    return Pairings("crosstable", label, agent, TICTACTOE, {}, **how)
 
 
+SHORT = {"cost": 0.01}
 CROSSTABLE = (
-    _met("random", "random"),
-    _met("minimax", "minimax"),
-    _met("minimax_first", "minimax_first"),
-    _met("mcts kept", "mcts", agent_kwargs={"playouts": 4000, "kept": True}),
-    _met("mcts", "mcts", agent_kwargs={"playouts": 1000}, cost=0.2),
-    _met("qtable published", "qtable", preset="published", trained=True, cost=0.2),
-    _met("qtable", "qtable", trained=True, cost=0.1),
-    _met("value_table published", "value_table", preset="published", trained=True),
-    _met("value_table", "value_table", trained=True, cost=0.1),
-    _met("neural published", "neural", preset="published", trained=True, cost=1.1),
-    _met("neural", "neural", trained=True, cost=0.8),
-    _met("dqn", "dqn", trained=True, cost=5.3),
+    _pairings("random", "random", quick={"cost": 0.8}),  # for which all others are trained
+    _pairings("minimax", "minimax", quick=SHORT),
+    _pairings("minimax_first", "minimax_first", quick=SHORT),
+    _pairings("mcts kept", "mcts", agent_kwargs={"playouts": 4000, "kept": True}, quick=SHORT),
+    _pairings(
+        *("mcts", "mcts"),
+        agent_kwargs={"playouts": 1000},
+        cost=0.2,
+        quick=SHORT | {"agent_kwargs": {"playouts": 200}},
+    ),
+    _pairings("qtable published", "qtable", preset="published", cost=0.2, quick=SHORT),
+    _pairings("qtable", "qtable", cost=0.1, quick=SHORT | {"games": 100_000}),
+    _pairings("value_table published", "value_table", preset="published", quick=SHORT),
+    _pairings("value_table", "value_table", cost=0.1, quick=SHORT | {"games": 100_000}),
+    _pairings("neural published", "neural", preset="published", cost=1.1),
+    _pairings("neural", "neural", cost=0.8, quick=SHORT | {"games": 40_000}),
+    _pairings("dqn", "dqn", cost=5.3, quick=SHORT | {"games": 20_000}),
 )
 SEEDS = tuple(
-    replace(each, table="seeds", seeds=6, evaluations=Exact(), cost=6 * each.cost)
+    Exact(
+        *("seeds", each.label, each.agent, TICTACTOE, {}),
+        preset=each.preset,
+        seeds=6,
+        cost=6 * each.cost,
+    )
     for each in CROSSTABLE
-    if each.trained
+    if each.learns
 )
 
 # The learners of the sliding games, by minutes of learning.
@@ -75,23 +86,26 @@ MEMORY = {"ntuple": 2.0, "dqn": 2.0}
 """GiB of learners that take more than others."""
 
 
-def _learning(table: str, label: str, agent: str, env: str = GAME_2048, **how: Any) -> Experiment:
-    memory = {"memory": MEMORY.get(agent, Experiment.memory)}
-    return Experiment(table, label, agent, env, trained=True, **memory | how)
+def _learning(table: str, label: str, agent: str, env: str = GAME_2048, **how: Any) -> Learning:
+    return Learning(table, label, agent, env, **{"memory": MEMORY.get(agent, 1.0)} | how)
 
 
-ALONE = (Sampled(1_000),)
-SEARCHES = (Sampled(1_000), Sampled(300, depth=2), Sampled(100, depth=3))
+def _briefly(games: int, *evaluations: Games, **how: Any) -> Mapping[str, Any]:
+    """Return the short form of a learner."""
+    return {"games": games, "minutes": (), "seeds": 1, "evaluations": evaluations, **how}
+
+
+ALONE = (Games(1_000),)
+SEARCHES = (Games(1_000), Games(300, depth=2), Games(100, depth=3))
 TWO_CORES = {"threads": 2}
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
 STRONGEST = "two cores, 1 and 3 appear"
 """The strongest player of 2584 in which the tiles 1 and 3 appear."""
-GAMES = 10_000
 NTUPLE = (
     *(  # budgets in games: the same rows on every machine
         _learning(
-            *("ntuple", f"{GAMES:,} games", "ntuple", env),
-            games=GAMES,
+            *("ntuple", "10,000 games", "ntuple", env),
+            games=10_000,
             evaluations=evaluations,
             cost=cost,
         )
@@ -103,6 +117,7 @@ NTUPLE = (
         seeds=3,
         evaluations=ALONE,
         cost=3,
+        quick=_briefly(1_500, Games(200), Games(30, depth=2), cost=0.7),
     ),
     _learning(
         *("ntuple", "two cores", "ntuple"),
@@ -125,7 +140,11 @@ NTUPLE = (
         memory=6.0,
     ),
     _learning(
-        *("ntuple", "one core", "ntuple", GAME_2584), minutes=(1, 5), evaluations=ALONE, cost=1
+        *("ntuple", "one core", "ntuple", GAME_2584),
+        minutes=(1, 5),
+        evaluations=ALONE,
+        cost=1,
+        quick=_briefly(1_000, Games(100), cost=0.5),
     ),
     _learning(
         *("ntuple", STRONGEST, "ntuple", GAME_2584),
@@ -148,37 +167,42 @@ NTUPLE = (
     ),
 )
 
-SHORT = (Sampled(300),)
-SHORT_SEARCHES = (Sampled(300), Sampled(100, depth=2))
-STRONG = _learning("deep", "a strong agent", "ntuple", minutes=(1,))
+FEWER = (Games(300),)
+SMALL_NETWORK = {"width": 32, "hidden": (64,), "threads": 1, "precision": "float32"}
+SMALL_DQN = SMALL_NETWORK | {"n_envs": 64, "buffer_size": 100_000}
 DEEP = (
     *(
         _learning(
             *("deep", "dqn", "dqn", env),
             minutes=(15, 30, 60),
-            evaluations=SHORT_SEARCHES,
+            evaluations=(Games(300), Games(100, depth=2)),
             cost=cost,
+            quick=quick,
         )
-        for env, cost in ((GAME_2048, 15), (GAME_2584, 30))
+        for env, cost, quick in (
+            (GAME_2048, 15, _briefly(200, Games(100), settings=SMALL_DQN, cost=1.2)),
+            (GAME_2584, 30, None),
+        )
     ),
     _learning(
         *("deep", "dqn, after a strong agent", "dqn"),
         settings={"replay_steps": 5_000},
-        replays=Games(STRONG, episodes=100),
+        replays=Recording(Training("a strong agent", "ntuple", GAME_2048), minutes=1, episodes=100),
         minutes=(15,),
-        evaluations=SHORT,
+        evaluations=FEWER,
         cost=4,
     ),
     _learning(
         *("deep", "ppo", "ppo"),
         settings={"threads": 1},
         minutes=(15,),
-        evaluations=SHORT,
+        evaluations=FEWER,
         cost=1,
+        quick=_briefly(300, Games(100), settings=SMALL_NETWORK, cost=0.3),
     ),
 )
 
-DRAWN = (Sampled(300), Sampled(300, depth=2, samples=1), Sampled(100, depth=3, samples=1))
+DRAWN = (Games(300), Games(300, depth=2, samples=1), Games(100, depth=3, samples=1))
 IDEAS: Mapping[str, Mapping[str, Any]] = {
     "a plane for each tile": {"one_hot": True},
     "falling epsilon": {"epsilon_halving": 10},
@@ -190,7 +214,17 @@ IDEAS: Mapping[str, Mapping[str, Any]] = {
     "batches of 1,000": {"batch_size": 1_000},
 }
 RECIPE = (
-    _learning("recipe", "article", "article", minutes=(10, 30, 90), evaluations=DRAWN, cost=2),
+    _learning(
+        *("recipe", "article", "article"),
+        minutes=(10, 30, 90),
+        evaluations=DRAWN,
+        cost=2,
+        quick=_briefly(
+            *(100, Games(100), Games(100, depth=2, samples=1)),
+            settings={"score_games": 10, "confirmations": 1, "n_epochs": 10, "threads": 1},
+            cost=0.5,
+        ),
+    ),
     *(
         _learning(
             *("recipe", f"article, {idea}", "article"),
@@ -205,27 +239,20 @@ RECIPE = (
 
 # Small boards, on which everything is exact.
 
-SMALL = ([2, 2], [2, 3])
-
-
-def _exact(label: str, agent: str, env: str, shape: list[int], **how: Any) -> Experiment:
-    return Experiment("exact", label, agent, env, {"shape": shape}, evaluations=Exact(), **how)
-
-
 EXACT = (
     *(
-        _exact(agent, agent, env, shape, cost=0.1)
+        Exact("exact", agent, agent, env, {"shape": shape}, cost=0.1, quick=SHORT)
         for agent in ("random", "greedy", "optimal")
         for env in (GAME_2048, GAME_2584)
-        for shape in SMALL
+        for shape in ([2, 2], [2, 3])
     ),
     *(
-        _exact(
-            *(f"{agent}, small", agent, env, SMALL[-1]),
+        Exact(
+            *("exact", f"{agent}, small", agent, env, {"shape": [2, 3]}),
             preset="small",
-            trained=True,
             seeds=seeds,
             cost=seeds * cost,
+            quick={"games": 200_000, "seeds": 1, "cost": 0.1} if agent == "ntuple" else None,
         )
         for agent, seeds, cost in (("qtable", 3, 2), ("ntuple", 3, 2), ("dqn", 1, 10))
         for env in (GAME_2048, GAME_2584)
@@ -235,8 +262,8 @@ EXACT = (
 # Tiles placed at random and by an adversary: players trained with each, and evaluated with both.
 
 PLACED = {"random": "tiles placed at random", "adversary": "tiles placed by the adversary"}
-BOTH_PLACERS = (Sampled(1_000, placer="random"), Sampled(1_000, placer="adversary"))
-OWN = (Sampled(100, placer="random"), Sampled(100, placer=OWN_VALUES))
+BOTH_PLACERS = (Games(1_000, placer="random"), Games(1_000, placer="adversary"))
+OWN = (Games(100, placer="random"), Games(100, placer=OWN_VALUES))
 ADVERSARY = (
     *(
         _learning(
@@ -261,7 +288,7 @@ ADVERSARY = (
 
 MEASURES = (
     Measure(
-        *("solved", "small boards", "benchmarks.solutions"),
+        *("solved", "small boards", "benchmarks.speed.solutions"),
         measures=("solution",),
         options={
             "boards": (
@@ -271,6 +298,7 @@ MEASURES = (
         },
         cost=2,
         memory=4.0,
+        quick={"options": {"boards": ((GAME_2048, (2, 3)), (GAME_2584, (2, 2)))}, "cost": 0.1},
     ),
     Measure(
         *("kernels", "n-tuple networks", "benchmarks.speed.ntuple"),
@@ -294,12 +322,6 @@ MEASURES = (
         cost=5,
     ),
     Measure(
-        *("placers", "placers of tiles", "benchmarks.speed.placers"),
-        measures=("steps per second",),
-        options={"turns": 7},
-        cost=1,
-    ),
-    Measure(
         *("speed", "start-up", "benchmarks.speed.start_up"),
         measures=(
             "import tile_envs, ms",
@@ -319,6 +341,10 @@ MEASURES = (
         options={"turns": 7},
         version=4,
         cost=9,
+        quick={
+            "options": {"turns": 3, "seconds": 0.2, "sizes": (1, 1024), "peers": False},
+            "cost": 0.1,
+        },
     ),
 )
 
@@ -344,7 +370,7 @@ PLUGS = tuple(
     )
 )
 
-EXPERIMENTS: tuple[Experiment | Measure, ...] = (
+EXPERIMENTS: tuple[Experiment, ...] = (
     *AGENTS,
     *CROSSTABLE,
     *SEEDS,
@@ -358,9 +384,12 @@ EXPERIMENTS: tuple[Experiment | Measure, ...] = (
 )
 
 
+QUICK = tuple(each.shorten() for each in EXPERIMENTS if each.quick is not None)
+
+
 def selected(
-    names: Sequence[str], experiments: Sequence[Experiment | Measure] = EXPERIMENTS
-) -> list[Experiment | Measure]:
+    names: Sequence[str], experiments: Sequence[Experiment] = EXPERIMENTS
+) -> list[Experiment]:
     """Return the experiments of these names; all if there are none.
 
     Args:
@@ -370,18 +399,14 @@ def selected(
     Raises:
         ValueError: If nothing has one of these names.
     """
-    tables = dict.fromkeys(each.table for each in experiments)
-    labels = dict.fromkeys(each.label for each in experiments)
+    names_of = [{each.table, each.label, f"{each.table}/{each.label}"} for each in experiments]
     for name in names:
-        if not any(name in _names(each) for each in experiments):
+        if not any(name in own for own in names_of):
+            tables = dict.fromkeys(each.table for each in experiments)
             raise UsageError(
                 f"there is no {name!r}: expected a table ({', '.join(tables)}), or a label such as "
-                f"{list(labels)[-1]!r}; `run --list` shows all."
+                f"{experiments[-1].label!r}; `run --list` shows all."
             )
     wanted = set(names)
-    return [each for each in experiments if not wanted or wanted & set(_names(each))]
-
-
-def _names(experiment: Experiment | Measure) -> tuple[str, str, str]:
-    table, label = experiment.table, experiment.label
-    return table, label, f"{table}/{label}"
+    pairs = zip(experiments, names_of, strict=True)
+    return [each for each, own in pairs if not wanted or wanted & own]

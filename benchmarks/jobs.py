@@ -1,45 +1,116 @@
-"""Jobs: rows of an experiment that one process makes together, with what they need."""
+"""Experiments and their jobs: which rows are made together, by whom, and for how long."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import io
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from baselines.task import Task
-from baselines.training.presets import tuned
-from benchmarks.kinds import Exact, Experiment, Measure, Pairings, Sampled
 from benchmarks.results import Key, Row, key_of
-from benchmarks.versions import SEARCH, makers_of, version_of
+from benchmarks.training import file_name
 
 Wanted = dict[Key, int]
 """By what names a row, the version of what makes it."""
 
 
+class PlannedRow(NamedTuple):
+    """A row that is to be made.
+
+    Attributes:
+        name: The columns that name it.
+        version: The version of what makes it.
+        how: What its experiment needs to make it.
+    """
+
+    name: Row
+    version: int
+    how: Any = None
+
+
+@dataclass(frozen=True)
+class Experiment(ABC):
+    """What makes rows of a table.
+
+    Attributes:
+        table: The table.
+        label: Its name in that table.
+        cost: Minutes on two cores that it takes beside the training by minutes.
+        memory: GiB that it takes at most.
+        quick: What differs in the short list, where mappings are added to those here; None leaves
+            it out of that list.
+    """
+
+    table: str
+    label: str
+    cost: float = field(default=0.0, kw_only=True)
+    memory: float = field(default=1.0, kw_only=True)
+    quick: Mapping[str, Any] | None = field(default=None, kw_only=True)
+
+    @abstractmethod
+    def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
+        """Yield the jobs, in the order in which agents are trained, without the `cost`.
+
+        Args:
+            experiments: All experiments; those of one table of pairings meet each other.
+        """
+
+    @abstractmethod
+    def rows(self, job: Job, runs: Path) -> list[Row]:
+        """Make the rows of one of its jobs, with a folder for training runs."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return what is played, or what has to be installed."""
+
+    @property
+    def total_minutes(self) -> float:
+        """How many minutes it takes, from nothing, on two cores."""
+        return self.cost
+
+    def jobs(self, experiments: Sequence[Experiment]) -> list[Job]:
+        """Return the jobs of its rows; see `plan`."""
+        jobs = [job for job in self.plan(experiments) if job.rows]
+        return [replace(job, minutes=job.minutes + self.cost / len(jobs)) for job in jobs]
+
+    def wanted(self, experiments: Sequence[Experiment]) -> Wanted:
+        """Return its rows."""
+        return {key: v for job in self.jobs(experiments) for key, v in job.wanted.items()}
+
+    def shorten(self) -> Experiment:
+        """Return the experiment of the short list."""
+        changes: dict[str, Any] = {
+            name: {**getattr(self, name), **value} if isinstance(value, Mapping) else value
+            for name, value in (self.quick or {}).items()
+        }
+        return replace(self, **changes)
+
+
 @dataclass(frozen=True)
 class Job:
-    """Rows that are made together.
+    """Rows of an experiment that one process makes together.
 
     Attributes:
         experiment: The experiment.
-        names: For each row, the columns that name it.
-        versions: For each row, the version of what makes it.
-        minutes: About how long it takes.
+        rows: Its rows.
         seed: The training seed.
         budget: The training budget in minutes of learning; None is that in games.
-        way: How the agent is evaluated, if it is sampled.
-        pairs: For each row, who plays X and O, in a table of pairings.
+        minutes: About how long it takes.
+        whole: Whether all rows are made if one is missing, so that they come from one machine at
+            one time.
     """
 
-    experiment: Experiment | Measure
-    names: tuple[Row, ...]
-    versions: tuple[int, ...]
-    minutes: float = 0.0
+    experiment: Experiment
+    rows: tuple[PlannedRow, ...]
     seed: int = 0
     budget: float | None = None
-    way: Sampled | None = None
-    pairs: tuple[tuple[Experiment, Experiment], ...] = ()
+    minutes: float = 0.0
+    whole: bool = False
 
     def __str__(self) -> str:
         """Return its table and its label."""
@@ -48,107 +119,83 @@ class Job:
     @property
     def wanted(self) -> Wanted:
         """Its rows, by what names them."""
-        keys = (key_of(self.experiment.table, name) for name in self.names)
-        return dict(zip(keys, self.versions, strict=True))
+        return {key_of(self.experiment.table, row.name): row.version for row in self.rows}
 
-    def without(self, made: Wanted) -> Job | None:
-        """Return the job of the rows that have not been made, which may include others again.
+    def without(self, made: Wanted) -> Job:
+        """Return the job of the rows that have not been made."""
+        keys = zip(self.rows, self.wanted, strict=True)
+        missing = tuple(row for row, key in keys if key not in made)
+        return self if missing and self.whole else replace(self, rows=missing)
 
-        All rows of a measure are made together, so that they come from one machine at one time.
+    def make(self, runs: Path) -> JobResult:
+        """Make the rows, quietly; if one fails, what was printed goes to a log in `runs`.
+
+        Raises:
+            KeyboardInterrupt: If it is interrupted.
         """
-        missing = [place for place, key in enumerate(self.wanted) if key not in made]
-        if not missing or not self.pairs:
-            return self if missing else None
-        columns = (self.names, self.versions, self.pairs)
-        names, versions, pairs = (tuple(column[i] for i in missing) for column in columns)
-        return replace(self, names=names, versions=versions, pairs=pairs)
+        output = io.StringIO()
+        try:
+            with redirect_stdout(output), redirect_stderr(output):
+                result = JobResult(self, self.experiment.rows(self, runs))
+        except Exception as error:  # hours of other jobs must not be lost
+            output.write(traceback.format_exc())
+            result = self.fail(error)
+        if any(row.get("error") for row in result.rows):
+            name = file_name(f"{self.experiment.table} {self.experiment.label} {self.seed}.log")
+            with (runs / name).open("a", encoding="utf-8") as log:
+                log.write(output.getvalue())
+        return result
+
+    def fail(self, error: Exception) -> JobResult:
+        """Return the result of a job that an error has ended: its rows say so in one line."""
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        return JobResult(self, [row.name | {"error": text} for row in self.rows])
 
 
-def jobs_of(each: Experiment | Measure, experiments: Sequence[Experiment | Measure]) -> list[Job]:
-    """Return the jobs of an experiment, in the order in which its agents are trained.
+class JobResult(NamedTuple):
+    """A job, and its rows; one that could not be made says why in a column `error`."""
 
-    Args:
-        each: The experiment.
-        experiments: All of them; those of one table of pairings meet each other.
+    job: Job
+    rows: list[Row]
+
+
+Executor = Callable[[Sequence[Job], Path, Callable[[Job], object]], Iterator[JobResult]]
+"""Does jobs, given the folder of the training runs: calls a function with each job that begins,
+where it can tell, and yields the result of each as soon as it is known.
+
+Jobs of one training run are done one after the other, in their order.
+"""
+
+
+@dataclass(frozen=True)
+class Measure(Experiment):
+    """A measure of a module, such as one of speed.
+
+    Attributes:
+        path: The module, with `keys(**options)`, the names of the rows that it makes on this
+            machine, and `rows(**options)`, which makes them.
+        measures: What its rows have in their column `measure`.
+        options: The arguments of both functions.
+        extra: The extra of the package without which it has no rows.
+        version: Raised when its results change.
     """
-    jobs = [job for job in _jobs(each, experiments) if job.names]
-    return [replace(job, minutes=job.minutes + each.cost / len(jobs)) for job in jobs]
 
+    path: str
+    measures: tuple[str, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    extra: str = ""
+    version: int = 1
 
-def _jobs(each: Experiment | Measure, experiments: Sequence[Experiment | Measure]) -> Iterator[Job]:
-    if isinstance(each, Measure):
-        names = tuple(import_module(each.path).keys(**each.options))
-        yield Job(each, names, (each.version,) * len(names))
-    elif isinstance(each.evaluations, Pairings):
-        pairs = tuple(_pairs(each, experiments))
-        names = tuple({"x": x.label, "o": o.label} for x, o in pairs)
-        yield Job(each, names, tuple(version_of(x.agent, o.agent) for x, o in pairs), pairs=pairs)
-    elif isinstance(each.evaluations, Exact):
-        for seed in range(each.seeds):
-            names = tuple(_exact_names(each, seed))
-            yield Job(each, names, (version_of(each.agent),) * len(names), seed=seed)
-    elif not each.trained:
-        (way,) = each.evaluations
-        yield Job(each, (_played_name(each),), (version_of(each.agent),), way=way)
-    else:
-        for seed in range(each.seeds):
-            learned = 0.0
-            for budget, way in _occasions(each):
-                version = version_of(*makers_of(each), *([SEARCH] if way.depth > 1 else []))
-                name = _learning_name(each, seed, budget, way)
-                minutes, learned = (budget or 0.0) - learned, budget or 0.0
-                yield Job(each, (name,), (version,), minutes, seed, budget, way)
+    def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
+        """Yield one job."""
+        names = import_module(self.path).keys(**self.options)
+        yield Job(self, tuple(PlannedRow(name, self.version) for name in names), whole=True)
 
+    def rows(self, job: Job, runs: Path) -> list[Row]:
+        """Measure."""
+        rows: list[Row] = import_module(self.path).rows(**self.options)
+        return rows
 
-def wanted(each: Experiment | Measure, experiments: Sequence[Experiment | Measure]) -> Wanted:
-    """Return the rows of an experiment; see `jobs_of`."""
-    return {key: v for job in jobs_of(each, experiments) for key, v in job.wanted.items()}
-
-
-def is_current(row: Mapping[str, Any], version: int) -> bool:
-    """Tell whether a row of a file was made by this version."""
-    return row.get("version") == str(version)
-
-
-def _exact_names(each: Experiment, seed: int) -> list[Row]:
-    sides = Task.of(each.env).game.sides or (None,)
-    options = {"env": each.env, "env_kwargs": each.env_kwargs or {}}
-    return [
-        {"label": each.label, "seed": seed, "side": side} | ({} if side else options)
-        for side in sides
-    ]
-
-
-def _pairs(
-    each: Experiment, experiments: Sequence[Experiment | Measure]
-) -> Iterator[tuple[Experiment, Experiment]]:
-    """Yield an experiment with every one of its table, as X and as O."""
-    for other in experiments:
-        if isinstance(other, Experiment) and other.table == each.table:
-            yield each, other
-            if other is not each:
-                yield other, each
-
-
-def _played_name(each: Experiment) -> Row:
-    """Return what names the row of an agent that is not trained; its preset may have options."""
-    options = dict(tuned(each.agent, each.env, each.preset).get("env_kwargs", {}))
-    options |= each.env_kwargs or {}
-    return {"agent": each.agent, "env": each.env, "env_kwargs": options, "preset": each.preset}
-
-
-def _occasions(each: Experiment) -> Iterator[tuple[float | None, Sampled]]:
-    """Yield when a learner is evaluated, in minutes of learning, and how."""
-    ways = each.evaluations
-    assert isinstance(ways, tuple)
-    budgets: tuple[float | None, ...] = each.minutes or (None,)
-    for minutes in budgets:
-        for way in ways if minutes == budgets[-1] else ways[:1]:
-            yield minutes, way
-
-
-def _learning_name(each: Experiment, seed: int, minutes: float | None, way: Sampled) -> Row:
-    name: Row = {"label": each.label, "train_seed": seed, "minutes": minutes}
-    name |= {"depth": way.depth, "samples": way.samples}
-    name |= {"placer": way.placer} if way.placer else {}
-    return name | {"agent": each.agent, "env": each.env}
+    def describe(self) -> str:
+        """Return what has to be installed, if anything."""
+        return "" if self.jobs(()) else f"needs pip install 'tile-envs[{self.extra}]'"

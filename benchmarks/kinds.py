@@ -1,18 +1,88 @@
-"""What an experiment is: an agent with its training and evaluation, or a measure of speed."""
+"""The kinds of experiments with agents: each says which rows it has, and makes them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from baselines.evaluation.exact import evaluate_exactly
+from baselines.evaluation.exact_tictactoe import outcome, policy_of
+from baselines.evaluation.policy import Policy
+from baselines.evaluation.sampled import evaluate
+from baselines.registry import make_agent
+from baselines.search.expectimax import Expectimax
+from baselines.search.placing import ValuePlacer
+from baselines.task import Task
+from benchmarks.jobs import Experiment, Job, PlannedRow
+from benchmarks.results import Row, machine
+from benchmarks.training import Training, agent_version, version_of
+from tile_envs.agents import Agent
 
 OWN_VALUES = "own values"
 """A placer of tiles that minimises the values of the agent that it plays against."""
+SEED = 0
+"""Seed of the games that are evaluated, and of agents that are not trained."""
+SIDES = ("X", "O")
 
 
 @dataclass(frozen=True)
-class Sampled:
-    """Evaluation by playing games.
+class AgentExperiment(Training, Experiment):
+    """An agent that is evaluated, after its training if it learns.
+
+    Attributes:
+        agent_kwargs: The options of an agent that is not trained.
+        seeds: Number of training seeds, from 0 on.
+    """
+
+    agent_kwargs: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    seeds: int = field(default=1, kw_only=True)
+
+    def make(self, seed: int, runs: Path) -> Agent:
+        """Return the agent, trained by its budget in games if it learns."""
+        if self.learns:
+            return self.train(seed, None, runs).agent
+        game = Task.of(self.env, self.env_kwargs).game
+        return make_agent(self.agent, game, seed=seed, **self.agent_kwargs)
+
+    def trainings(self, job: Job) -> Iterable[Training]:
+        """Return what is trained for a job, besides other things."""
+        return (self,)
+
+    def describe(self) -> str:
+        """Return what is played, and the preset."""
+        options = (f"{name}={value}" for name, value in (self.env_kwargs or {}).items())
+        return " ".join([self.env, *options, *([self.preset] if self.preset else [])])
+
+
+@dataclass(frozen=True)
+class Sampled(AgentExperiment):
+    """Games of an agent that is not trained.
+
+    Attributes:
+        episodes: Number of games.
+        bins: The width of the bins in which scores are counted; None counts none.
+    """
+
+    episodes: int = field(default=10_000, kw_only=True)
+    bins: int | None = field(default=None, kw_only=True)
+
+    def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
+        """Yield one job of one row."""
+        name: Row = {"agent": self.agent, "env": self.env}
+        name |= {"env_kwargs": dict(self.env_kwargs or {}), "preset": self.preset}
+        yield Job(self, (PlannedRow(name, self.version),))
+
+    def rows(self, job: Job, runs: Path) -> list[Row]:
+        """Play the games."""
+        agent = self.make(SEED, runs)
+        how = (self.env, self.env_kwargs, self.episodes, SEED)
+        return [evaluate(agent, *how, name=self.agent, bins=self.bins) | {"preset": self.preset}]
+
+
+class Games(NamedTuple):
+    """Games in which a learner is evaluated.
 
     Attributes:
         episodes: Number of games.
@@ -28,98 +98,122 @@ class Sampled:
 
 
 @dataclass(frozen=True)
-class Exact:
-    """Exact evaluation: in tic-tac-toe for each side, in the sliding games of the score."""
-
-
-@dataclass(frozen=True)
-class Pairings:
-    """Evaluation on the whole tree of tic-tac-toe, against every agent of the same table."""
-
-
-@dataclass(frozen=True)
-class Games:
-    """Recorded games that an agent learns from first; they are made when they are missing.
+class Learning(AgentExperiment):
+    """A learner, evaluated after several budgets.
 
     Attributes:
-        player: The experiment whose trained agent plays them.
-        episodes: Number of games.
+        evaluations: The games at the last budget; at earlier ones only the first of them.
+        minutes: The training budgets in minutes of learning; none is one budget in games.
     """
 
-    player: Experiment
-    episodes: int
+    evaluations: tuple[Games, ...] = field(kw_only=True)
+    minutes: tuple[float, ...] = field(default=(), kw_only=True)
+
+    @property
+    def total_minutes(self) -> float:
+        """How many minutes it takes, from nothing, on two cores."""
+        return max(self.minutes, default=0) * self.seeds + self.cost
+
+    def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
+        """Yield a job for each seed, budget and kind of games."""
+        budgets: tuple[float | None, ...] = self.minutes or (None,)
+        for seed in range(self.seeds):
+            learned = 0.0
+            for budget in budgets:
+                for games in self.evaluations if budget == budgets[-1] else self.evaluations[:1]:
+                    row = self._row(seed, budget, games)
+                    yield Job(self, (row,), seed, budget, (budget or 0.0) - learned)
+                    learned = budget or 0.0
+
+    def rows(self, job: Job, runs: Path) -> list[Row]:
+        """Train the agent up to a budget, and let it play."""
+        ((name, _, games),) = job.rows
+        player = self.train(job.seed, job.budget, runs)
+        learner: Any = player.agent
+        agent, threads, task = learner, self.options().settings.threads, player.task
+        if games.depth > 1:
+            search = {"threads": 1 if games.samples else threads, "samples": games.samples}
+            agent = Expectimax(learner, task.game, games.depth, **search)
+        options = dict(task.env_kwargs)
+        if games.placer:
+            is_own = games.placer == OWN_VALUES
+            options["placer"] = ValuePlacer(learner, task.game) if is_own else games.placer
+        row = evaluate(agent, task.env, options, games.episodes, SEED, name=self.agent)
+        row["env_kwargs"] = task.env_kwargs
+        learned = {"threads": threads, "games_learned": learner.games}
+        return [name | learned | row | {"machine": machine()}]
+
+    def _row(self, seed: int, budget: float | None, games: Games) -> PlannedRow:
+        version = version_of(self.version, Expectimax.version if games.depth > 1 else 1)
+        name: Row = {"label": self.label, "train_seed": seed, "minutes": budget}
+        name |= {"depth": games.depth, "samples": games.samples}
+        name |= {"placer": games.placer} if games.placer else {}
+        return PlannedRow(name | {"agent": self.agent, "env": self.env}, version, games)
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """An agent, its training and its evaluation.
+class Exact(AgentExperiment):
+    """Exact evaluation: in tic-tac-toe of each side, in the sliding games of the score."""
 
-    Attributes:
-        table: The table of its rows.
-        label: Its name in that table.
-        agent: The agent's name in the registry.
-        env: The environment's id.
-        env_kwargs: The environment's options; None takes those of the preset.
-        agent_kwargs: The options of an agent that is not trained.
-        trained: Whether the agent is trained first.
-        preset: The preset of `hyperparams.yml`.
-        settings: The settings that differ from the preset.
-        replays: Recorded games that it learns from first.
-        games: The training budget in games; None takes that of the preset.
-        minutes: The training budgets in minutes of learning, at each of which it is evaluated.
-        seeds: Number of training seeds, from 0 on.
-        evaluations: How it is evaluated at its last budget; at earlier ones only in the first way.
-        cost: Minutes on two cores that it takes beside the training by `minutes`.
-        memory: GiB that it takes at most.
-    """
+    def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
+        """Yield a job for each seed."""
+        sides = Task.of(self.env).game.sides
+        options = {"env": self.env, "env_kwargs": self.env_kwargs or {}}
+        for seed in range(self.seeds):
+            names: list[Row] = [
+                {"label": self.label, "seed": seed, "side": side} | ({} if side else options)
+                for side in sides or (None,)
+            ]
+            yield Job(self, tuple(PlannedRow(name, self.version) for name in names), seed)
 
-    table: str
-    label: str
-    agent: str
-    env: str
-    env_kwargs: Mapping[str, Any] | None = None
-    agent_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    trained: bool = False
-    preset: str | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    replays: Games | None = None
-    games: int | None = None
-    minutes: tuple[float, ...] = ()
-    seeds: int = 1
-    evaluations: tuple[Sampled, ...] | Exact | Pairings = ()
-    cost: float = 0.0
-    memory: float = 1.0
+    def rows(self, job: Job, runs: Path) -> list[Row]:
+        """Evaluate the agent of a seed."""
+        agent, rows = self.make(job.seed, runs), []
+        seconds = round(self.seconds(job.seed, runs), 1) if self.learns else 0.0
+        for name, *_ in job.rows:
+            side = {"side": name["side"]} if name["side"] else {}
+            row = evaluate_exactly(agent, self.env, {**(self.env_kwargs or {}), **side})
+            for column in ("agent", "env", "env_kwargs", "side"):
+                del row[column]  # in the table they are what names the row
+            rows.append(name | row | {"seconds": seconds})
+        return rows
+
+
+_policies: dict[tuple[Path, str, str], Policy] = {}
+"""By runs, label and side: an agent of a table of pairings is asked once in a process."""
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A measure of speed.
+class Pairings(AgentExperiment):
+    """Exact results of tic-tac-toe against every agent of the same table."""
 
-    Attributes:
-        table: The table of its rows.
-        label: Its name in that table.
-        path: Its module, with `keys(**options)`, the rows that it makes on this machine, and
-            `rows(**options)`, which makes them.
-        measures: What its rows have in their column `measure`.
-        options: The arguments of both functions.
-        extra: The extra of the package without which it has no rows.
-        version: Raised when its results change.
-        cost: Minutes that it takes.
-        memory: GiB that it takes at most.
-    """
+    def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
+        """Yield one job: this agent as X and as O."""
+        agents = [e for e in experiments if isinstance(e, Pairings) and e.table == self.table]
+        pairs = [(self, other) for other in agents]
+        pairs += [(other, self) for other in agents if other is not self]
+        yield Job(self, tuple(_pairing(x, o) for x, o in pairs))
 
-    table: str
-    label: str
-    path: str
-    measures: tuple[str, ...]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    extra: str = ""
-    version: int = 1
-    cost: float = 0.0
-    memory: float = 1.0
+    def rows(self, job: Job, runs: Path) -> list[Row]:
+        """Return how the games of each pair end."""
+        rows = []
+        for name, _, (x, o) in job.rows:
+            shares = outcome(x.policy("X", runs), o.policy("O", runs))
+            rows.append(name | {"x_wins": shares.win, "draws": shares.draw, "o_wins": shares.loss})
+        return rows
+
+    def policy(self, side: str, runs: Path) -> Policy:
+        """Return what the agent plays on a side."""
+        if (runs, self.label, side) not in _policies:
+            agent = self.make(SEED, runs)
+            _policies.update({(runs, self.label, s): policy_of(agent, s) for s in SIDES})
+        return _policies[runs, self.label, side]
+
+    def trainings(self, job: Job) -> Iterable[Training]:
+        """Return the agents of a job's pairs."""
+        return (agent for row in job.rows for agent in row.how)
 
 
-def minutes_of(each: Experiment | Measure) -> float:
-    """Return how many minutes an experiment takes, from nothing, on two cores."""
-    training = max(each.minutes, default=0) * each.seeds if isinstance(each, Experiment) else 0
-    return training + each.cost
+def _pairing(x: Pairings, o: Pairings) -> PlannedRow:
+    version = version_of(agent_version(x.agent), agent_version(o.agent))
+    return PlannedRow({"x": x.label, "o": o.label}, version, (x, o))

@@ -9,16 +9,12 @@ same paths, on a file system that they share.
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.jobs import Job
-from benchmarks.jobs_line import JobsLine
-from benchmarks.kinds import Measure
-from benchmarks.making import JobResult, failed, result_of
-from benchmarks.run import Executor
-from benchmarks.trained import folders_of, settings_of
+from benchmarks.jobs import Executor, Job, JobResult
+from benchmarks.kinds import AgentExperiment
 from tile_envs.errors import UsageError
 from tile_envs.extras import extra
 
@@ -63,7 +59,7 @@ def on_ray(address: str = LOCAL) -> Executor:
                 f"no Ray cluster answers at {address!r}: expected the address that `ray start "
                 "--head` has printed (with RAY_AUTH_MODE=token in the environment, if the cluster "
                 f"asks for a token), or --ray alone for a cluster on this machine ({error})."
-            ) from None
+            ) from error
     return _do
 
 
@@ -78,7 +74,7 @@ def _knock(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()
 
 
-def _do(jobs: Sequence[Job], runs: Path, line: JobsLine) -> Iterator[JobResult]:
+def _do(jobs: Sequence[Job], runs: Path, begin: Callable[[Job], object]) -> Iterator[JobResult]:
     import ray
 
     last: dict[Path, Any] = {}  # for each training run, the task that goes on with it last
@@ -86,15 +82,16 @@ def _do(jobs: Sequence[Job], runs: Path, line: JobsLine) -> Iterator[JobResult]:
     try:
         cores, memory = int(_largest("CPU")), _largest("memory")
         for job in jobs:
-            before = [last[folder] for folder in folders_of(job, runs) if folder in last]
-            task = ray.remote(_result).options(
+            folders = _folders(job, runs)
+            task = ray.remote(_make).options(
                 name=str(job),
                 num_cpus=cores_of(job, cores),
                 memory=int(min(job.experiment.memory * GIB, memory)),
                 max_retries=RETRIES,
             )
+            before = (last[folder] for folder in folders if folder in last)
             reference = task.remote(job, runs.resolve(), *before)
-            last |= dict.fromkeys(folders_of(job, runs), reference)
+            last |= dict.fromkeys(folders, reference)
             pending[reference] = job
         while pending:
             for reference in ray.wait(list(pending), num_returns=1)[0]:
@@ -102,14 +99,21 @@ def _do(jobs: Sequence[Job], runs: Path, line: JobsLine) -> Iterator[JobResult]:
                 try:
                     yield ray.get(reference)
                 except ray.exceptions.RayError as error:
-                    yield failed(job, error)
+                    yield job.fail(error)
     finally:
         ray.shutdown()
 
 
-def _result(job: Job, runs: Path, *before: JobResult) -> JobResult:
+def _make(job: Job, runs: Path, *before: JobResult) -> JobResult:
     """Make the rows of a job, after those of the same training run that came before."""
-    return result_of(job, runs, {})
+    return job.make(runs)
+
+
+def _folders(job: Job, runs: Path) -> set[Path]:
+    """Return the folders of the training runs that a job begins or resumes."""
+    experiment = job.experiment
+    trainings = experiment.trainings(job) if isinstance(experiment, AgentExperiment) else ()
+    return {folder for training in trainings for folder in training.folders(job.seed, runs)}
 
 
 def cores_of(job: Job, most: int) -> int:
@@ -119,10 +123,10 @@ def cores_of(job: Job, most: int) -> int:
         job: The job.
         most: The cores of the largest machine, which no job exceeds.
     """
-    each = job.experiment
-    if isinstance(each, Measure):
+    experiment = job.experiment
+    if not isinstance(experiment, AgentExperiment):
         return most
-    threads = getattr(settings_of(each), "threads", 1) if each.trained else 1
+    threads = getattr(experiment.options().settings, "threads", 1) if experiment.learns else 1
     return min(most, int(threads))
 
 

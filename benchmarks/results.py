@@ -33,7 +33,6 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "recipe": _LEARNING,
     "kernels": ("measure", "package"),
     "bridge": _SPEED,
-    "placers": _SPEED,
     "plug": ("measure", "algorithm", "env", "games"),
     "speed": _SPEED,
 }
@@ -72,6 +71,11 @@ def add(folder: Path, table: str, rows: Iterable[Row]) -> None:
     ordered = [known[key] for key in sorted(known, key=_order)]
     rows = [{column: row.get(column) for column in columns} for row in ordered]
     write_rows(rows, folder / f"{table}.csv")
+
+
+def is_current(row: Mapping[str, Any], version: int) -> bool:
+    """Return whether a row of a file was made by this version."""
+    return row.get(VERSION) == str(version)
 
 
 @cache

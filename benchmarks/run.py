@@ -1,38 +1,86 @@
-"""Runs experiments: makes the rows that are missing, and writes each as soon as it is made."""
+"""The command `run`: makes the rows that are missing, and writes each as soon as it is made."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Annotated
 
+import tyro
+
+from baselines.progress import Progress
 from baselines.training.lock import held
-from benchmarks.jobs import Job, Wanted, is_current, jobs_of, wanted
-from benchmarks.jobs_line import JobsLine
-from benchmarks.kinds import Experiment, Measure, minutes_of
-from benchmarks.making import JobResult, Policies, result_of
-from benchmarks.results import VERSION, Row, add, key_of, read
+from benchmarks.experiments import EXPERIMENTS, QUICK, selected
+from benchmarks.jobs import Executor, Experiment, Job, JobResult, Wanted
+from benchmarks.results import FOLDER, VERSION, Row, add, is_current, key_of, read
+from benchmarks.rows import Committed
 from tile_envs.files import check_writable
-from tile_envs.words import figure
+from tile_envs.words import counted, figure
 
-Experiments = Sequence[Experiment | Measure]
+Experiments = Sequence[Experiment]
 
+RUNS = Path("runs", "benchmarks")
+QUICK_RUNS = Path("runs", "quick")
 FEW_ROWS = 4
-"""A job with more rows is told of in one line."""
-
-Executor = Callable[[Sequence[Job], Path, JobsLine], Iterator[JobResult]]
-"""Does jobs: yields the result of each as soon as it is known, and tells the line what begins.
-
-Jobs of one training run (`trained.folders_of`) go on with one another, in their order.
-"""
+"""Up to so many rows of a job are reported one by one."""
 
 
-def in_process(jobs: Sequence[Job], runs: Path, line: JobsLine) -> Iterator[JobResult]:
+def command(
+    only: tuple[str, ...] = (),
+    quick: tyro.conf.FlagCreatePairsOff[bool] = False,
+    list_: tyro.conf.FlagCreatePairsOff[Annotated[bool, tyro.conf.arg(name="list")]] = False,
+    results: Path | None = None,
+    runs: Path | None = None,
+    ray: Annotated[tuple[str, ...] | None, tyro.conf.arg(metavar="[ADDRESS]")] = None,
+) -> None:
+    """Make the rows of results that are missing.
+
+    Rows that are there, made by the present version of their agent or measure, are kept.
+    Interrupted training is resumed.
+
+    Args:
+        only: Tables or experiments, such as `ntuple`, `"two cores"` or `deep/dqn`; all if not
+            given.
+        quick: Make the rows of a short list instead, with every agent and environment, in minutes;
+            and print them beside the published results.
+        list_: List the experiments with their rows and minutes instead.
+        results: The folder of the tables' files: those of this repository, or if quick,
+            runs/quick/results.
+        runs: The folder of the training runs: runs/benchmarks, or if quick, runs/quick.
+        ray: Do it on a cluster of Ray (extra ray): the one at this address, or without one, on this
+            machine.
+    """
+    experiments = QUICK if quick else EXPERIMENTS
+    chosen = selected(only, experiments)
+    runs = runs or (QUICK_RUNS if quick else RUNS)
+    results = results or (runs / "results" if quick else FOLDER)
+    if list_:
+        print("\n".join(listed(chosen, experiments, results)))
+        return
+    executor: Executor = in_process
+    if ray is not None:
+        from benchmarks.on_ray import on_ray
+
+        executor = on_ray(*ray)
+    failures = run(chosen, experiments, results, runs, executor)
+    if quick:
+        from benchmarks.tables import summary
+
+        print(summary(Committed(results, chosen)))
+    if failures:
+        more = f" and {len(failures) - 1:,} more" if failures[1:] else ""
+        sys.exit(f"failed: {failures[0].rstrip('.')}{more}; the same command tries again")
+
+
+def in_process(
+    jobs: Sequence[Job], runs: Path, begin: Callable[[Job], object]
+) -> Iterator[JobResult]:
     """Do jobs here, one after the other; see `Executor`."""
-    policies: Policies = {}
     for job in jobs:
-        line.begin(job)
-        yield result_of(job, runs, policies)
+        begin(job)
+        yield job.make(runs)
 
 
 def run(
@@ -41,7 +89,7 @@ def run(
     results: Path,
     runs: Path,
     executor: Executor = in_process,
-) -> None:
+) -> list[str]:
     """Make the missing rows of experiments; trained agents are resumed where they stopped.
 
     Args:
@@ -51,88 +99,87 @@ def run(
         runs: The folder of the training runs.
         executor: Where it is done.
 
+    Returns:
+        What has failed: rows that could not be made say why, the others are made.
+
     Raises:
         KeyboardInterrupt: If it is interrupted; what was made before is written.
         OSError: If one of the folders cannot be written to.
-        RuntimeError: If a row could not be made; the others are made, and its own says why.
         ValueError: If another process makes rows of one of these tables.
     """
     for folder in (results, runs):
         folder.mkdir(parents=True, exist_ok=True)
         check_writable(folder)  # before hours of training
+    failures: list[str] = []
     with ExitStack() as locks:
-        for table in sorted({each.table for each in chosen}):
+        for table in sorted({experiment.table for experiment in chosen}):
             path = results / f"{table}.lock"
             locks.enter_context(held(path, f"the table {table} in {results}"))
-        jobs = _jobs(chosen, experiments, results)
+        jobs = _missing(chosen, experiments, results)
         if not jobs:
             print("All rows are there.")
-            return
-        failures = _make(jobs, results, runs, executor)
-    if failures:
-        more = f" and {len(failures) - 1:,} more" if failures[1:] else ""
-        raise RuntimeError(f"failed: {failures[0].rstrip('.')}{more}; the same command tries again")
+            return failures
+        ended: list[Job] = []
+        words = f"of {counted(len(jobs), 'job')}"
+        with Progress("jobs", sum(job.minutes for job in jobs), shown=True) as progress:
 
+            def tell(current: str = "") -> None:
+                minutes = sum(job.minutes for job in ended)
+                progress.update(minutes, f"{len(ended):,} {words}{current}")
 
-def _make(jobs: Sequence[Job], results: Path, runs: Path, executor: Executor) -> list[str]:
-    """Do jobs, write their rows, and return what went wrong."""
-    failures = []
-    with JobsLine(jobs) as line:
-        for job, rows, error in executor(jobs, runs, line):
-            table, versions = job.experiment.table, job.wanted
-            line.done(job)
-            if error:  # its rows have no version, and are made again
-                failures.append(f"{job}: {error}")
-                print(f"{job}: failed, {error}")
-            else:
-                rows = [row | {VERSION: versions[key_of(table, row)]} for row in rows]
-                print("\n".join(_said(job, rows)))
-            add(results, table, rows)
+            for job, rows in executor(jobs, runs, lambda job: tell(f", {job}")):
+                table, versions = job.experiment.table, job.wanted
+                for row in rows:
+                    if row.get("error"):  # without a version, it is made again
+                        failures.append(f"{job}: {row['error']}")
+                    else:
+                        row[VERSION] = versions[key_of(table, row)]
+                ended.append(job)
+                tell()
+                print("\n".join(_report(job, rows)))
+                add(results, table, rows)
     return failures
 
 
-def _jobs(chosen: Experiments, experiments: Experiments, results: Path) -> list[Job]:
+def _missing(chosen: Experiments, experiments: Experiments, results: Path) -> list[Job]:
     """Return the jobs of the rows that are not there, or that another version made."""
     jobs = []
-    planned: Wanted = {}  # rows of pairings are those of both experiments
-    for each in chosen:
-        of_each = jobs_of(each, experiments)
-        if not of_each:
-            print(f"{each.table}, {each.label}: left out, {_needs(each)}")
-        rows = read(results, each.table)
-        for job in of_each:
-            missing = job.without(_made(job.wanted, rows) | (planned if job.pairs else {}))
-            jobs += [missing] if missing else []
+    planned: Wanted = {}  # a pairing is a row of both experiments
+    for experiment in chosen:
+        all_jobs = experiment.jobs(experiments)
+        if not all_jobs:
+            print(f"{experiment.table}, {experiment.label}: left out, {experiment.describe()}")
+        rows = read(results, experiment.table)
+        for job in all_jobs:
+            missing = job.without(_made(job.wanted, rows) | planned)
+            jobs += [missing] if missing.rows else []
             planned |= job.wanted
     return jobs
 
 
-def _made(versions: Wanted, rows: dict[tuple[str, ...], Row]) -> Wanted:
-    return {
-        key: version
-        for key, version in versions.items()
-        if key in rows and is_current(rows[key], version)
-    }
+def _made(wanted: Wanted, rows: dict[tuple[str, ...], Row]) -> Wanted:
+    return {key: v for key, v in wanted.items() if key in rows and is_current(rows[key], v)}
 
 
 def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iterator[str]:
     """Yield a heading, and a line on each experiment: its table, label, rows, cost and task."""
-    width = max((len(each.label) for each in chosen), default=0) + 2
+    width = max((len(experiment.label) for experiment in chosen), default=0) + 2
     yield f"{'table':<11}{'label':<{width}}{'rows made':>13}{'minutes':>9}  plays"
-    for each in chosen:
-        versions = wanted(each, experiments)
-        made = len(_made(versions, read(results, each.table)))
+    for experiment in chosen:
+        wanted = experiment.wanted(experiments)
+        made = len(_made(wanted, read(results, experiment.table)))
         line = (
-            f"{each.table:<11}{each.label:<{width}}{f'{made} of {len(versions)}':>13}"
-            f"{minutes_of(each):>9.1f}  {_task(each) if versions else _needs(each)}"
+            f"{experiment.table:<11}{experiment.label:<{width}}{f'{made} of {len(wanted)}':>13}"
+            f"{experiment.total_minutes:>9.1f}  {experiment.describe()}"
         )
         yield line.rstrip()
 
 
-def _said(job: Job, rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines that tell of a job's rows, one each if they are few."""
+def _report(job: Job, rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the lines that report a job's rows: one for each if they are few."""
+    errors = [row for row in rows if row.get("error")]
     if len(rows) > FEW_ROWS:
-        yield f"{job}: {len(rows)} rows"
+        yield f"{job}: {len(rows)} rows" + (f", {len(errors)} failed" if errors else "")
         return
     for row in rows:
         key = key_of(job.experiment.table, row)
@@ -144,16 +191,3 @@ def _result(row: Row) -> str:
     columns = ("error", "value", "x_wins", "win", "mean")
     column = next(column for column in columns if row.get(column) is not None)
     return f"{column} {row[column] if column == 'error' else figure(row[column])}"
-
-
-def _needs(each: Experiment | Measure) -> str:
-    """Return what an experiment without rows needs."""
-    return f"needs pip install 'tile-envs[{each.extra}]'" if isinstance(each, Measure) else ""
-
-
-def _task(each: Experiment | Measure) -> str:
-    """Return what an experiment plays, and its preset."""
-    if isinstance(each, Measure):
-        return ""
-    options = [f"{name}={value}" for name, value in (each.env_kwargs or {}).items()]
-    return " ".join([each.env, *options, *([each.preset] if each.preset else [])])

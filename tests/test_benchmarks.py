@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from baselines.evaluation.rows import read_rows, write_rows
 from baselines.registry import AGENTS, agent_class
@@ -18,60 +19,51 @@ from baselines.training.run_folder import read_config, write_config
 from benchmarks import __main__ as command
 from benchmarks import figures as drawings
 from benchmarks import report
-from benchmarks.experiments import EXPERIMENTS, selected
+from benchmarks.experiments import EXPERIMENTS, QUICK, selected
 from benchmarks.figures import PICTURES
-from benchmarks.jobs import jobs_of, wanted
+from benchmarks.jobs import Job, Measure
 from benchmarks.kinds import (
     OWN_VALUES,
+    AgentExperiment,
     Exact,
-    Experiment,
     Games,
-    Measure,
+    Learning,
     Pairings,
     Sampled,
-    minutes_of,
 )
-from benchmarks.published import figures, lists, sources
-from benchmarks.quick import QUICK
 from benchmarks.results import FOLDER, KEYS, add, key_of, read
+from benchmarks.rows import PUBLISHED, Committed, Source, published, sources
 from benchmarks.run import run
 from benchmarks.speed import ntuple as ntuple_speed
 from benchmarks.speed import turns
 from benchmarks.speed.outside import Lengths, moves_per_second
 from benchmarks.speed.peers import Peer
-from benchmarks.tables.committed import Committed
-from benchmarks.tables.markdown import NOTE
-from benchmarks.trained import folder_of, settings_of, trained
+from benchmarks.tables import TABLES
+from benchmarks.tables.table import NOTE
+from benchmarks.training import Recording, Training
 
-LEARNERS = [each for each in EXPERIMENTS if isinstance(each, Experiment) and each.trained]
-MEASURES = [each for each in EXPERIMENTS if isinstance(each, Measure)]
+LEARNERS = [e for e in EXPERIMENTS if isinstance(e, AgentExperiment) and e.learns]
+MEASURES = [e for e in EXPERIMENTS if isinstance(e, Measure)]
 
 GAME_2048, TICTACTOE = "Tiles2048-v0", "TicTacToe-v0"
 NETWORK = {"network": "0123 4567", "iteration_games": 5, "threads": 1}
-PLAYED = Experiment("agents", "greedy", "greedy", GAME_2048, evaluations=(Sampled(20),))
-EXACT = Experiment(
-    *("seeds", "values", "value_table", TICTACTOE, {}),
-    preset="published",
-    trained=True,
-    seeds=2,
-    evaluations=Exact(),
-)
+PLAYED = Sampled("agents", "greedy", "greedy", GAME_2048, episodes=20)
+EXACT = Exact("seeds", "values", "value_table", TICTACTOE, {}, preset="published", seeds=2)
 PAIRINGS = (
-    Experiment("crosstable", "random", "random", TICTACTOE, {}, evaluations=Pairings()),
-    Experiment("crosstable", "minimax", "minimax", TICTACTOE, {}, evaluations=Pairings()),
-    dataclasses.replace(EXACT, table="crosstable", seeds=1, evaluations=Pairings()),
+    Pairings("crosstable", "random", "random", TICTACTOE, {}),
+    Pairings("crosstable", "minimax", "minimax", TICTACTOE, {}),
+    Pairings("crosstable", "values", "value_table", TICTACTOE, {}, preset="published"),
 )
-NTUPLE = Experiment(
+NTUPLE = Learning(
     *("ntuple", "small, alone", "ntuple", GAME_2048),
-    trained=True,
     settings=NETWORK,
     games=10,
     seeds=2,
-    evaluations=(Sampled(5), Sampled(2, depth=2)),
+    evaluations=(Games(5), Games(2, depth=2)),
 )
-DEEP = Experiment(
+STRONG = Training("strong", "ntuple", GAME_2048, settings=NETWORK, games=10)
+DEEP = Learning(
     *("deep", "dqn, after games", "dqn", GAME_2048),
-    trained=True,
     settings={
         "n_envs": 2,
         "width": 4,
@@ -81,13 +73,12 @@ DEEP = Experiment(
         "buffer_size": 20_000,
         "replay_steps": 2,
     },
-    replays=Games(dataclasses.replace(NTUPLE, table="deep", label="strong"), episodes=1),
+    replays=Recording(STRONG, minutes=None, episodes=1),
     games=1,
-    evaluations=(Sampled(2),),
+    evaluations=(Games(2),),
 )
-RECIPE = Experiment(
+RECIPE = Learning(
     *("recipe", "article", "article", GAME_2048),
-    trained=True,
     settings={
         "iteration_games": 2,
         "learning_starts": 20,
@@ -101,25 +92,19 @@ RECIPE = Experiment(
         "precision": "float32",
     },
     games=2,
-    evaluations=(Sampled(2), Sampled(2, depth=2, samples=1)),
+    evaluations=(Games(2), Games(2, depth=2, samples=1)),
 )
 SMALL_BOARD = {"shape": [2, 2]}
-GREEDY_EXACTLY = Experiment(
-    *("exact", "greedy", "greedy", GAME_2048, SMALL_BOARD), evaluations=Exact()
-)
-LEARNER_EXACTLY = Experiment(
-    *("exact", "ntuple, small", "ntuple", GAME_2048, SMALL_BOARD),
-    trained=True,
-    games=100,
-    seeds=2,
-    evaluations=Exact(),
-)
-ADVERSARY = Experiment(
+ADVERSARY = Learning(
     *("adversary", "small, adversary", "ntuple", GAME_2048, {"placer": "adversary"}),
-    trained=True,
     settings=NETWORK,
     games=10,
-    evaluations=tuple(Sampled(5, placer=placer) for placer in ("random", "adversary", OWN_VALUES)),
+    evaluations=tuple(Games(5, placer=placer) for placer in ("random", "adversary", OWN_VALUES)),
+)
+EXACTLY = (
+    Exact("exact", "greedy", "greedy", GAME_2048, SMALL_BOARD),
+    Exact("exact", "ntuple, small", "ntuple", GAME_2048, SMALL_BOARD, games=100, seeds=2),
+    ADVERSARY,
 )
 SPEEDS = (
     Measure(
@@ -138,7 +123,7 @@ SPEEDS = (
         },
     ),
     Measure(
-        *("solved", "small boards", "benchmarks.solutions"),
+        *("solved", "small boards", "benchmarks.speed.solutions"),
         measures=(),
         options={"boards": ((GAME_2048, (2, 2)),)},
     ),
@@ -153,15 +138,10 @@ SPEEDS = (
             "peers": False,
         },
     ),
-    Measure(
-        *("placers", "placers of tiles", "benchmarks.speed.placers"),
-        measures=(),
-        options={"turns": 1, "seconds": 0.01, "network": "0123 4567", "num_envs": 4},
-    ),
     Measure(*("speed", "start-up", "benchmarks.speed.start_up"), measures=(), options={"turns": 1}),
     Measure(
         *("speed", "environments", "benchmarks.speed.environments"),
-        measures=(),
+        measures=(turns.STEPS_PER_SECOND,),
         options={
             "turns": 1,
             "games": ("2048", "tic-tac-toe"),
@@ -173,7 +153,6 @@ SPEEDS = (
 )
 FROM_OUTSIDE = ("start-up", "n-tuple networks")
 """Measures that start a dozen processes."""
-EXACTLY = (GREEDY_EXACTLY, LEARNER_EXACTLY, ADVERSARY)
 SMALL = (PLAYED, EXACT, *PAIRINGS, NTUPLE, DEEP, RECIPE, *EXACTLY, *SPEEDS)
 
 
@@ -184,7 +163,7 @@ def _no_tests_during_training(monkeypatch):
 
 
 def run_small(folder, *chosen, experiments=SMALL):
-    run(chosen, experiments, folder / "results", folder / "runs")
+    return run(chosen, experiments, folder / "results", folder / "runs")
 
 
 def names_in(folder, table):
@@ -194,50 +173,31 @@ def names_in(folder, table):
 # The list
 
 
-def test_experiments_have_names_of_their_own():
-    names = [
-        (each.table, each.label, getattr(each, "env", ""), str(getattr(each, "env_kwargs", "")))
-        for each in EXPERIMENTS
-    ]
-    presets = [getattr(each, "preset", "") for each in EXPERIMENTS]
-    assert len(set(zip(names, presets, strict=True))) == len(EXPERIMENTS)
+def test_every_experiment_has_rows_of_its_own_and_every_committed_row_is_one_of_them():
     assert {each.table for each in EXPERIMENTS} == set(KEYS)
-
-
-def test_no_row_belongs_to_two_experiments_but_pairings():
     for table in KEYS:
-        rows = [
-            key
-            for each in EXPERIMENTS
-            if each.table == table and isinstance(each, Experiment)
-            for key in wanted(each, EXPERIMENTS)
-        ]
+        experiments = [each for each in EXPERIMENTS if each.table == table]
+        agents = [each for each in experiments if isinstance(each, AgentExperiment)]
+        rows = [key for each in agents for key in each.wanted(EXPERIMENTS)]
         assert len(set(rows)) == len(rows) or table == "crosstable"
+        names = [
+            name for each in experiments if isinstance(each, Measure) for name in each.measures
+        ]
+        assert len(set(names)) == len(names)
+        for key, row in read(FOLDER, table).items():
+            assert key in rows or row.get("measure") in names
 
 
 @pytest.mark.parametrize("each", LEARNERS, ids=lambda each: f"{each.table}, {each.label}")
 def test_the_settings_of_the_list_are_allowed(each):
-    check_settings(settings_of(each))
+    check_settings(each.options().settings)
 
 
 def test_trainings_that_differ_have_folders_of_their_own(tmp_path):
     how = {}
     for each in LEARNERS:
-        training = (each.agent, each.preset, settings_of(each), each.env_kwargs, each.games)
-        assert how.setdefault(folder_of(each, 0, tmp_path), training) == training
-
-
-def test_every_committed_row_is_one_of_the_list():
-    for table in KEYS:
-        names = {
-            key
-            for each in EXPERIMENTS
-            if each.table == table and isinstance(each, Experiment)
-            for key in wanted(each, EXPERIMENTS)
-        }
-        measures = {name for each in MEASURES if each.table == table for name in each.measures}
-        for key, row in read(FOLDER, table).items():
-            assert key in names or row.get("measure") in measures
+        training = (each.agent, each.preset, each.options().settings, each.env_kwargs, each.games)
+        assert how.setdefault(each.folder(0, tmp_path), training) == training
 
 
 def test_committed_rows_are_sorted_and_have_versions(tmp_path):
@@ -298,11 +258,12 @@ def test_a_signal_ends_the_command_with_its_status(number, status, monkeypatch, 
 
 
 def test_the_short_list_has_every_agent_and_environment_and_takes_minutes():
-    experiments = [each for each in QUICK if isinstance(each, Experiment)]
+    experiments = [each for each in QUICK if isinstance(each, AgentExperiment)]
     assert {each.agent for each in experiments} == set(AGENTS)
     assert {each.env for each in experiments} == {GAME_2048, "Tiles2584-v0", TICTACTOE}
-    assert not any(each.minutes for each in experiments)  # they would make other rows each time
-    assert sum(map(minutes_of, QUICK)) < 6
+    # Budgets in minutes would make other rows each time.
+    assert not any(getattr(each, "minutes", ()) for each in experiments)
+    assert sum(each.total_minutes for each in QUICK) < 6
 
 
 def test_the_short_list_prints_its_results_beside_the_published_ones(tmp_path, monkeypatch, capsys):
@@ -312,15 +273,16 @@ def test_the_short_list_prints_its_results_beside_the_published_ones(tmp_path, m
         dataclasses.replace(SPEEDS[-1], options=SPEEDS[-1].options | {"games": ("2048",)})
     ]
     cheap += [each for each in QUICK if each.label in ("minimax", "qtable published")]
-    monkeypatch.setattr("benchmarks.commands.QUICK", tuple(cheap))
+    monkeypatch.setattr("benchmarks.run.QUICK", tuple(cheap))
     argv = ["benchmarks", "run", "--quick", "--runs", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", argv)
     command.main()
     first = capsys.readouterr().out
-    assert re.search(r"2048, article +random +1,023 \(993 to 1,054\) +1,005 +a beginner's", first)
-    assert re.search(r"minimax +random +96\.8 / 3\.2 / 0\.0 +96\.8 / 3\.2 / 0 +Nested", first)
-    assert re.search(r"2048 on 2×2 +greedy +24\.04 +35\.89%", first)
-    assert re.search(r"2048 +tile-envs, numba +4 +[\d.]+ M", first)
+    assert re.search(r"a beginner's article, 2020 +1,000 +1,005 ", first)
+    assert re.search(r"random, seed 0 +1,000 +1,023 \(993 to 1,054\) ", first)
+    assert re.search(r"minimax +random +96\.78 / 3\.22 / 0\.00 +96\.8 / 3\.2 / 0\.0", first)
+    assert re.search(r"greedy +35\.89% +16\.16%", first)
+    assert re.search(r"2048 +tile-envs, numba +[\d.]+ M", first)
     command.main()  # all rows are there
     told, _, printed = capsys.readouterr().out.partition("\n")
     assert told == "All rows are there."
@@ -344,10 +306,10 @@ def test_an_experiment_makes_its_rows_once(each, tmp_path, monkeypatch):
     run_small(tmp_path, each)
     path = tmp_path / "results" / f"{each.table}.csv"
     rows, content = read_rows(path), path.read_bytes()
-    assert names_in(tmp_path, each.table) == set(wanted(each, SMALL))
-    versions = wanted(each, SMALL)
+    assert names_in(tmp_path, each.table) == set(each.wanted(SMALL))
+    versions = each.wanted(SMALL)
     assert all(row["version"] == str(versions[key_of(each.table, row)]) for row in rows)
-    monkeypatch.setattr("benchmarks.making._made", None)
+    monkeypatch.setattr(Job, "make", None)
     run_small(tmp_path, each)
     assert path.read_bytes() == content
 
@@ -368,7 +330,7 @@ def test_committed_rows_are_made_again_to_the_last_digit(tmp_path):
         for each in EXPERIMENTS
         if (each.table, each.label) == ("seeds", "value_table published")
         or (each.table == "agents" and (each.env == TICTACTOE or each.preset == "article"))
-        or (each.table == "exact" and not each.trained)
+        or (each.table == "exact" and not each.learns)
     ]
     run(again, EXPERIMENTS, tmp_path / "results", tmp_path / "runs")
     for table in ("agents", "seeds", "exact"):
@@ -437,9 +399,9 @@ def test_rows_of_an_earlier_version_are_made_again(tmp_path):
 
 
 def test_an_agent_of_another_version_is_trained_anew(tmp_path, monkeypatch):
-    before = folder_of(EXACT, 0, tmp_path)
-    monkeypatch.setattr("benchmarks.trained.version_of", lambda *makers: 2)
-    assert folder_of(EXACT, 0, tmp_path) != before
+    before = EXACT.folder(0, tmp_path)
+    monkeypatch.setattr(ValueTable, "version", ValueTable.version + 1)
+    assert EXACT.folder(0, tmp_path) != before
 
 
 def test_an_interrupted_training_leaves_no_row_and_is_resumed(tmp_path, monkeypatch):
@@ -475,7 +437,7 @@ def test_a_training_that_is_killed_in_an_iteration_leaves_no_row(tmp_path, monke
     monkeypatch.undo()
     assert not names_in(tmp_path, "seeds")
     run_small(tmp_path, EXACT)
-    assert names_in(tmp_path, "seeds") == set(wanted(EXACT, SMALL))
+    assert names_in(tmp_path, "seeds") == set(EXACT.wanted(SMALL))
 
 
 def test_minutes_are_budgets_one_after_the_other(tmp_path):
@@ -492,25 +454,23 @@ def test_minutes_are_budgets_one_after_the_other(tmp_path):
 
 def test_a_run_that_has_passed_a_budget_makes_no_row_of_it(tmp_path, monkeypatch):
     each = dataclasses.replace(NTUPLE, games=None, minutes=(1e-9, 2e-9), seeds=1)
-    agent = trained(each, 0, 2e-9, tmp_path).agent
-    monkeypatch.setattr("benchmarks.trained.run", None)  # nothing is left to learn
-    assert trained(each, 0, 2e-9, tmp_path).agent.games == agent.games
-    with pytest.raises(ValueError, match="more than 1e-09 minutes"):
-        trained(each, 0, 1e-9, tmp_path)
-    with pytest.raises(RuntimeError, match=r"failed: ntuple/small, alone: .*more than 1e-09 min"):
-        run((each,), (each,), tmp_path / "results", tmp_path)
+    agent = each.train(0, 2e-9, tmp_path).agent
+    monkeypatch.setattr("benchmarks.training.run", None)  # nothing is left to learn
+    assert each.train(0, 2e-9, tmp_path).agent.games == agent.games
+    failure, *_ = run((each,), (each,), tmp_path / "results", tmp_path)
+    assert failure.startswith("ntuple/small, alone: ")
+    assert "has learned for more than 1e-09 minutes: delete it" in failure
     rows = read_rows(tmp_path / "results" / "ntuple.csv")
     assert {row["minutes"] for row in rows if not row["error"]} == {"2e-09"}
 
 
 def test_a_run_that_does_not_say_that_it_is_finished_makes_no_row(tmp_path, monkeypatch):
     run_small(tmp_path, EXACT)
-    folder = folder_of(EXACT, 0, tmp_path / "runs")
+    folder = EXACT.folder(0, tmp_path / "runs")
     (tmp_path / "results" / "seeds.csv").unlink()
     write_config(folder, read_config(folder) | {"finished": False})
-    monkeypatch.setattr("benchmarks.trained.run", lambda *_: None)
-    with pytest.raises(RuntimeError, match="is not finished"):
-        run_small(tmp_path, EXACT)
+    monkeypatch.setattr("benchmarks.training.run", lambda *_: None)
+    assert all("is not finished" in failure for failure in run_small(tmp_path, EXACT))
     rows = read_rows(tmp_path / "results" / "seeds.csv")
     assert [row["seed"] for row in rows if row["error"]] == ["0", "0"]
     monkeypatch.undo()
@@ -524,11 +484,13 @@ def test_a_job_that_fails_has_rows_that_say_so_and_the_others_are_made(tmp_path,
         raise RuntimeError("learning has diverged")
 
     monkeypatch.setattr(ValueTable, "learn", diverged)
-    with pytest.raises(
-        RuntimeError, match=r"failed: seeds/values: .*has diverged and 1 more; the same"
-    ):
-        run_small(tmp_path, EXACT, PLAYED)
-    assert names_in(tmp_path, "agents") == set(wanted(PLAYED, SMALL))
+    failures = run_small(tmp_path, EXACT, PLAYED)
+    assert set(failures) == {"seeds/values: RuntimeError: learning has diverged"}
+    (log, _) = sorted((tmp_path / "runs").glob("*.log"))
+    assert log.name == "seeds-values-0.log"
+    assert "Traceback" in log.read_text()
+    assert "in diverged" in log.read_text()
+    assert names_in(tmp_path, "agents") == set(PLAYED.wanted(SMALL))
     failed = read_rows(tmp_path / "results" / "seeds.csv")
     assert {row["error"] for row in failed} == {"RuntimeError: learning has diverged"}
     assert Committed(tmp_path / "results", SMALL).rows("seeds") == []
@@ -551,8 +513,18 @@ def test_the_line_over_all_jobs_goes_from_nothing_to_all(tmp_path, capsys, monke
 
 def test_jobs_of_an_experiment_take_its_minutes():
     for each in EXPERIMENTS:
-        jobs = jobs_of(each, EXPERIMENTS)
-        assert not jobs or sum(job.minutes for job in jobs) == pytest.approx(minutes_of(each))
+        jobs = each.jobs(EXPERIMENTS)
+        assert not jobs or sum(job.minutes for job in jobs) == pytest.approx(each.total_minutes)
+
+
+def test_a_failure_is_one_line_and_a_status(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(ValueTable, "learn", None)
+    monkeypatch.setattr("benchmarks.run.EXPERIMENTS", (EXACT,))
+    argv = ["run", "--runs", str(tmp_path), "--results", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["benchmarks", *argv])
+    with pytest.raises(SystemExit, match=r"failed: seeds/values: TypeError.* and 3 more; the same"):
+        command.main()
+    assert "seeds/values, values, 0, X: error TypeError" in capsys.readouterr().out
 
 
 # Measures
@@ -629,7 +601,7 @@ def test_tdl2048_is_measured_by_the_program_that_is_named(tmp_path, monkeypatch)
     assert len({row["run"] for row in rows}) == 1
     monkeypatch.setenv("TDL2048", str(tmp_path / "nothing"))
     with pytest.raises(ValueError, match="which is no program"):
-        wanted(peer, (peer,))
+        peer.wanted((peer,))
 
 
 def test_a_broken_peer_has_a_row_that_says_so_and_replaces_no_result(tmp_path, capsys):
@@ -639,7 +611,7 @@ def test_a_broken_peer_has_a_row_that_says_so_and_replaces_no_result(tmp_path, c
     peer = Peer("broken", "2048", "single", 1, broken)
     rows = turns.speed_rows([peer], turns=1, seconds=0.01)
     assert "no such thing" in rows[0]["error"]
-    assert "left out" in capsys.readouterr().err
+    assert "Traceback" in capsys.readouterr().err
     good = turns.speed_key(peer) | {"value": 7.0}
     add(tmp_path, "speed", rows)
     add(tmp_path, "speed", [good])
@@ -648,19 +620,31 @@ def test_a_broken_peer_has_a_row_that_says_so_and_replaces_no_result(tmp_path, c
     assert float(row["value"]) == 7.0
 
 
+def test_a_measure_with_a_broken_part_is_made_again(tmp_path, monkeypatch):
+    peer = Peer("numpy", "2048", "single", 1, lambda n: lambda steps: len(list(range(steps))))
+    broken = dataclasses.replace(peer, kind="vector", make=None)
+    monkeypatch.setattr("benchmarks.speed.environments._candidates", lambda **_: [peer, broken])
+    for _ in range(2):
+        (failure,) = run_small(tmp_path, SPEEDS[-1])
+        assert "'NoneType' object is not callable" in failure
+        good, bad = read(tmp_path / "results", "speed").values()
+        assert (good["version"], bad["version"]) == ("1", "")
+    assert "Traceback" in (tmp_path / "runs" / "speed-environments-0.log").read_text()
+
+
 # The pages
 
 
 @pytest.mark.parametrize("page", report.PAGES, ids=lambda page: page.parent.name)
 def test_the_pages_are_those_of_the_committed_rows(page):
     text = page.read_text(encoding="utf-8")
-    assert report.filled(text, Committed()) == text
+    assert report.fill(text, Committed()) == text
     assert "<!-- table:" in text
 
 
 def test_every_table_stands_on_a_page():
     text = "".join(page.read_text(encoding="utf-8") for page in report.PAGES)
-    assert set(re.findall(r"<!-- table: ([\w-]+) -->", text)) == set(report.TABLES)
+    assert set(re.findall(r"<!-- table: ([\w-]+) -->", text)) == set(TABLES)
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -676,14 +660,14 @@ def test_pictures_show_the_committed_rows(name):
 
 def test_a_page_with_an_unknown_table_is_refused():
     with pytest.raises(ValueError, match="there is no table 'nothing'"):
-        report.filled("<!-- table: nothing -->\n<!-- end -->", Committed())
+        report.fill("<!-- table: nothing -->\n<!-- end -->", Committed())
 
 
 @pytest.mark.parametrize("table", ["speed", "kernels", "bridge", "ntuple", "seeds", "crosstable"])
 def test_rows_of_another_version_are_marked(table, tmp_path):
     present = {each.table: {} for each in EXPERIMENTS}
     for each in EXPERIMENTS:
-        present[each.table] |= wanted(each, EXPERIMENTS)
+        present[each.table] |= each.wanted(EXPERIMENTS)
     for path in FOLDER.glob("*.csv"):
         versions = present[path.stem]
         rows = [
@@ -693,7 +677,7 @@ def test_rows_of_another_version_are_marked(table, tmp_path):
         write_rows(rows, tmp_path / path.name)
     committed = Committed(tmp_path)
     assert all(row["is_stale"] == (table == "seeds") for row in committed.rows("seeds"))
-    text = report.TABLES[table](committed)
+    text = TABLES[table](committed).markdown()
     assert NOTE in text
     assert text.count(" † |") == text.count("\n") - 3  # every line below the head
 
@@ -707,14 +691,24 @@ def test_measures_are_marked_by_their_own_version(each, tmp_path):
         assert found["is_stale"] == (version != each.version)
 
 
-@pytest.mark.parametrize("name", lists())
-def test_published_figures_have_a_source(name):
-    for figure in figures(name):
-        source = figure["source"]
+@pytest.mark.parametrize("name", yaml.safe_load(PUBLISHED.read_text())["figures"])
+def test_published_results_have_a_source(name):
+    for row in published(name):
+        source = row["source"]
         assert all((source.author, source.title, source.year, source.link))
         assert source.link.startswith("http") or source.link == "unknown"
 
 
 def test_sources_are_named_once():
-    known = [(source.author, source.title) for source in sources().values()]
-    assert len(set(known)) == len(known)
+    names = [(source.author, source.title) for source in sources().values()]
+    assert len(set(names)) == len(names)
+
+
+def test_sources_are_cited_by_their_authors():
+    authors = {
+        "A. B. Smith": "Smith",
+        "A. Wu and I-C. Li": "Wu and Li",
+        "A, B. C and D": "A et al.",
+    }
+    for author, name in authors.items():
+        assert Source(author, "Title", "2020", "unknown").citation == f"{name}, 2020"

@@ -9,29 +9,28 @@ from pathlib import Path
 
 import psutil
 import pytest
-from test_benchmarks import EXACT, GAME_2048, PAIRINGS, PLAYED
+from test_benchmarks import EXACT, GAME_2048, PAIRINGS, PLAYED, TICTACTOE
 
 from baselines.evaluation.rows import read_rows
 from benchmarks import on_ray as module
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.jobs import jobs_of
-from benchmarks.kinds import Experiment, Measure, Pairings, Sampled
+from benchmarks.jobs import Measure
+from benchmarks.kinds import Pairings, Sampled
 from benchmarks.on_ray import cores_of, on_ray
 from benchmarks.run import run
-from benchmarks.trained import folder_of
 
 try:
     import ray
 except ModuleNotFoundError:
     pytest.skip("needs tile-envs[ray]", allow_module_level=True)
 
-DYING = Experiment("agents", "dying", "dying:Dying", GAME_2048, evaluations=(Sampled(3),))
+DYING = Sampled("agents", "dying", "dying:Dying", GAME_2048, episodes=3)
 # Seconds of training, in which the worker can be killed.
 LONGER = dataclasses.replace(EXACT, preset=None, games=100_000)
 TOGETHER = (
     LONGER,
     *PAIRINGS[:-1],
-    dataclasses.replace(LONGER, table="crosstable", seeds=1, evaluations=Pairings()),
+    Pairings("crosstable", "values", "value_table", TICTACTOE, {}, games=100_000),
 )
 
 
@@ -64,7 +63,7 @@ def test_rows_are_those_of_one_process_though_a_worker_is_killed(cluster, tmp_pa
     run(TOGETHER, TOGETHER, tmp_path / "here" / "results", tmp_path / "here" / "runs")
     folder, killed = tmp_path / "there", []
     watch = threading.Thread(
-        target=kill_the_worker_of, args=(folder_of(LONGER, 0, folder / "runs"), killed)
+        target=kill_the_worker_of, args=(LONGER.folder(0, folder / "runs"), killed)
     )
     watch.start()
     run(TOGETHER, TOGETHER, folder / "results", folder / "runs", cluster)
@@ -79,8 +78,9 @@ def test_rows_are_those_of_one_process_though_a_worker_is_killed(cluster, tmp_pa
 @pytest.mark.filterwarnings("ignore")
 def test_a_job_that_kills_every_worker_is_a_failed_row(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "RETRIES", 1)
-    with pytest.raises(RuntimeError, match="failed: agents/dying: WorkerCrashed"):
-        run((DYING, PLAYED), (DYING, PLAYED), tmp_path / "results", tmp_path / "runs", cluster)
+    both = (DYING, PLAYED)
+    (failure,) = run(both, both, tmp_path / "results", tmp_path / "runs", cluster)
+    assert failure.startswith("agents/dying: WorkerCrashed")
     by_agent = {row["agent"]: row for row in read_rows(tmp_path / "results" / "agents.csv")}
     assert "WorkerCrashed" in by_agent["dying:Dying"]["error"]
     assert float(by_agent["greedy"]["mean"]) > 1000
@@ -94,6 +94,8 @@ def test_an_address_that_does_not_answer_is_one_clear_error(address):
 
 def test_jobs_ask_for_the_cores_that_they_use():
     asked = {
-        (type(each), cores_of(job, 4)) for each in EXPERIMENTS for job in jobs_of(each, EXPERIMENTS)
+        (isinstance(each, Measure), cores_of(job, 4))
+        for each in EXPERIMENTS
+        for job in each.jobs(EXPERIMENTS)
     }
-    assert asked == {(Measure, 4), (Experiment, 1), (Experiment, 2)}
+    assert asked == {(True, 4), (False, 1), (False, 2)}

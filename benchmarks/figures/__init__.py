@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.figures import learning, scores, search, speed, tiles
-from benchmarks.tables.committed import Committed
+from benchmarks.rows import Committed
 
 FOLDER = Path(__file__).parent
 

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from baselines.viewing.figures import MARKERS, styled, svg
 from benchmarks.figures.numbers import separated, short, write_numbers
 from benchmarks.figures.players import GAMES, LEARNERS
-from benchmarks.tables.committed import Committed, Row
-from benchmarks.tables.markdown import MARK
+from benchmarks.results import Row
+from benchmarks.rows import MARK, Committed
 from tile_envs.words import counted
 
 Point = tuple[float, float, float, float]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.tables.committed import Committed, Row
-from benchmarks.tables.markdown import MARK, minutes
+from benchmarks.results import Row
+from benchmarks.rows import MARK, Committed, minutes
 
 LEARNERS = {"deep": "deep network", "ntuple": "n-tuple network"}
 """The tables of learners, with what their agents are called."""

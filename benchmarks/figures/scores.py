@@ -11,8 +11,8 @@ from baselines.evaluation.sampled import QUANTILES
 from baselines.viewing.figures import styled, svg
 from benchmarks.figures.numbers import short, write_numbers
 from benchmarks.figures.players import GAMES, LEARNERS, colour_of, player, training
-from benchmarks.tables.committed import Committed, Row
-from benchmarks.tables.markdown import MARK
+from benchmarks.results import Row
+from benchmarks.rows import MARK, Committed
 
 
 def distributions(committed: Committed) -> bytes:

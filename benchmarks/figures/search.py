@@ -9,9 +9,8 @@ from baselines.viewing.figures import MARKERS, styled, svg
 from benchmarks.experiments import GAME_2048
 from benchmarks.figures.numbers import separated, short
 from benchmarks.figures.players import LEARNERS, training
-from benchmarks.published import figures
-from benchmarks.tables.committed import Committed, Row
-from benchmarks.tables.markdown import MARK
+from benchmarks.results import Row
+from benchmarks.rows import MARK, Committed, published
 
 Point = tuple[float, float, int]
 """Milliseconds of a move, mean score, and search depth."""
@@ -63,7 +62,7 @@ def _point(row: Row) -> Point:
 
 def _published() -> dict[str, list[Point]]:
     lines: dict[str, list[Point]] = {}
-    for figure in figures("ntuple"):
+    for figure in published("ntuple"):
         speed, depth = _speed(figure.get("speed")), figure.get("depth")
         if speed and isinstance(depth, int) and "mean" in figure:
             label = f"{figure['source'].citation}, {ELSEWHERE}"

@@ -8,9 +8,10 @@ from matplotlib.ticker import FuncFormatter
 
 from baselines.viewing.figures import MARKERS, styled, svg
 from benchmarks.figures.numbers import separated, short
+from benchmarks.results import Row
+from benchmarks.rows import Committed
 from benchmarks.speed.environments import GAMES
-from benchmarks.tables.committed import Committed, Row
-from benchmarks.tables.speeds import OURS, STEPS
+from benchmarks.speed.turns import OURS, STEPS_PER_SECOND
 
 
 def by_size(committed: Committed) -> bytes:
@@ -37,7 +38,7 @@ def _lines(committed: Committed) -> dict[str, dict[str, list[tuple[int, float]]]
     """Return the points of each line, by game and name."""
     lines: dict[str, dict[str, list[tuple[int, float]]]] = {game: {} for game in GAMES}
     for row in committed.rows("speed"):
-        if row["measure"] == STEPS:
+        if row["measure"] == STEPS_PER_SECOND:
             point = int(row["num_envs"]), float(row["value"])
             lines[row["game"]].setdefault(_name(row), []).append(point)
     return {

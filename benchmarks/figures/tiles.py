@@ -8,8 +8,7 @@ from matplotlib.ticker import PercentFormatter
 
 from baselines.viewing.figures import styled, svg
 from benchmarks.figures.players import GAMES, colour_of, players
-from benchmarks.tables.committed import Committed
-from benchmarks.tables.markdown import reached
+from benchmarks.rows import Committed, reached
 
 SHOWN = 8
 """The largest tiles that anyone reaches in a hundredth of the games."""

@@ -16,8 +16,9 @@ import gymnasium as gym
 import numpy as np
 
 import tile_envs  # noqa: F401
+from benchmarks.results import Row
 from benchmarks.speed.peers import Peer, Play, installed
-from benchmarks.speed.turns import Row, speed_key, speed_rows
+from benchmarks.speed.turns import speed_key, speed_rows
 
 WARM_UP_STEPS = 100
 GAMES = {"2048": "Tiles2048-v0", "2584": "Tiles2584-v0", "tic-tac-toe": "TicTacToe-v0"}

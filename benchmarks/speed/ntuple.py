@@ -22,9 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.results import Row
 from benchmarks.speed.ntuple_games import learner_of
 from benchmarks.speed.outside import Command, Lengths, moves_per_second, run
-from benchmarks.speed.turns import Row, now, statistics_of
+from benchmarks.speed.turns import now, statistics_of
 from tile_envs.errors import UsageError
 
 OURS, PEER = "tile-envs", "TDL2048+"

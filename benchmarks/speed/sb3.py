@@ -21,9 +21,10 @@ import tile_envs  # noqa: F401
 from baselines.registry import make_learner
 from baselines.task import Task
 from baselines.training.run import default_options
+from benchmarks.results import Row
 from benchmarks.speed.environments import ENGINES, GAMES, SECONDS
 from benchmarks.speed.peers import GYMNASIUM_2048_ID, Peer, Play, installed
-from benchmarks.speed.turns import Row, now, speed_key, speed_rows, summary_row
+from benchmarks.speed.turns import now, speed_key, speed_rows, summary_row
 from tile_envs.plug.sb3 import make_sb3
 
 SIZES = (64, 256)

@@ -11,7 +11,8 @@ import subprocess
 import sys
 from tempfile import TemporaryDirectory
 
-from benchmarks.speed.turns import Row, now, summary_row
+from benchmarks.results import Row
+from benchmarks.speed.turns import now, summary_row
 
 ANEW, KEPT = "first compiled engine, s", "first compiled engine, code kept, s"
 _COMPILED = (

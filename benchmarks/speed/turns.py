@@ -6,8 +6,8 @@ Turns alternate so that a machine that is busy for a while slows every candidate
 from __future__ import annotations
 
 import statistics
-import sys
 import time
+import traceback
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from importlib.metadata import version
@@ -15,6 +15,7 @@ from importlib.metadata import version
 from benchmarks.results import Row, machine
 from benchmarks.speed.peers import Peer, Play
 
+OURS = "tile-envs"
 STEPS_PER_SECOND = "steps per second"
 
 
@@ -36,7 +37,7 @@ def speed_rows(candidates: Sequence[Peer], turns: int, seconds: float) -> list[R
             play = peer.make(peer.num_envs)
             steps = _steps_for(play, seconds)
         except Exception as error:  # a broken peer must not cost the others their rows
-            print(f"{peer.package}, {peer.game}: left out, {error!r}", file=sys.stderr)
+            traceback.print_exc()
             failed.append(speed_key(peer) | {"error": repr(error)})
             continue
         made.append((peer, play, steps, []))

@@ -1,82 +1,67 @@
-"""Tables of speed: environments, start-up, n-tuple networks, Stable-Baselines3."""
+"""Tables of speed, and of the libraries that train on the environments."""
 
 from __future__ import annotations
 
-from benchmarks.speed.environments import GAMES
-from benchmarks.tables.committed import Committed, Row
-from benchmarks.tables.markdown import Line, marked, millions, number, ranged, table, times
+from collections.abc import Sequence
 
-STEPS = "steps per second"
-OURS = "tile-envs"
+from benchmarks.results import Row
+from benchmarks.rows import Committed
+from benchmarks.speed.environments import GAMES
+from benchmarks.speed.turns import OURS, STEPS_PER_SECOND
+from benchmarks.tables.table import (
+    Columns,
+    Table,
+    first_of,
+    group,
+    measured,
+    millions,
+    number,
+    number_of,
+    table,
+)
+
 FASTEST = ("single", "numba")
 """The fastest kinds of ours: of one game, and of many."""
 
 
-def by_size(committed: Committed) -> str:
-    """Return the speeds by the number of games at once, ours with each engine."""
-    found: dict[tuple[str, str], dict[int, Row]] = {}
-    for row in _steps(committed):
-        found.setdefault((row["game"], named(row)), {})[int(row["num_envs"])] = row
-    sizes = sorted({size for rows in found.values() for size in rows if size > 1})
-    lines = []
-    for (game, name), rows in sorted(found.items(), key=lambda item: _by_game(item[0])):
-        if any(size > 1 for size in rows):
-            speeds = [millions(rows[size]["value"]) if size in rows else "" for size in sizes]
-            lines.append(marked((game, name, *speeds), *rows.values()))
-    return table(("game", "games at once", *(number(size) for size in sizes)), lines)
-
-
-def named(row: Row) -> str:
-    """Return the name of what was measured: a package, and of ours the engine."""
-    package, kind = row["package"], row["kind"]
-    return f"**{package}**, {kind}" if package == OURS else str(package)
-
-
-def environments(committed: Committed) -> str:
+def environments(committed: Committed) -> Table:
     """Return the speeds of other packages, and beside them our fastest.
 
     Ratios are to ours of the same run only: at as many games at once, and our best to their best.
     """
     rows = [row for row in _steps(committed) if row["package"] != OURS or row["kind"] in FASTEST]
     ours = {(row["game"], row["num_envs"]): row for row in rows if row["package"] == OURS}
-    best = {
-        (row["game"], row["package"]): row
-        for row in sorted(rows, key=lambda row: float(row["value"]))
-    }
-    lines: list[Line] = []
-    for row in sorted(rows, key=_order):
-        game, size, package = row["game"], row["num_envs"], row["package"]
-        is_best = row is best[game, package]
-        if package == OURS:
-            if is_best or size == "1":
-                lines.append(marked((game, f"**{OURS}**", *_speed(row), "", ""), row))
-        elif is_best or size == "1":
-            beside = _ratio(ours.get((game, size)), row)
-            of_best = _ratio(best[game, OURS], row) if is_best else ""
-            name = f"{package} {row['package_version']}"
-            lines.append(marked((game, name, *_speed(row), beside, of_best), row))
-    head = ("game", "package", "games at once", "steps / s (lowest to highest turn)")
-    return table((*head, "ours at as many", "our best to theirs"), lines)
+    by_speed = sorted(rows, key=lambda row: float(row["value"]))
+    best = {(row["game"], row["package"]): row for row in by_speed}
+
+    def name(row: Row) -> str:
+        is_ours = row["package"] == OURS
+        return f"**{OURS}**" if is_ours else f"{row['package']} {row['package_version']}"
+
+    def beside(row: Row) -> str:
+        return _ratio(ours.get((row["game"], row["num_envs"])), row)
+
+    def of_best(row: Row) -> str:
+        return (
+            _ratio(best[row["game"], OURS], row) if row is best[row["game"], row["package"]] else ""
+        )
+
+    columns: Columns = [
+        ("game", "game"),
+        ("package", name),
+        ("games at once", number_of("num_envs")),
+        ("steps / s (lowest to highest turn)", measured),
+        ("ours at as many", beside),
+        ("our best to theirs", of_best),
+    ]
+    shown = [
+        row for row in rows if row["num_envs"] == "1" or row is best[row["game"], row["package"]]
+    ]
+    return table(columns, sorted(shown, key=_order))
 
 
 def _steps(committed: Committed) -> list[Row]:
-    return [row for row in committed.rows("speed") if row["measure"] == STEPS]
-
-
-def _by_game(item: tuple[str, str]) -> tuple[int, bool, str]:
-    game, name = item
-    return list(GAMES).index(game), OURS not in name, name
-
-
-def _speed(row: Row) -> tuple[str, str]:
-    return number(row["num_envs"]), ranged(row)
-
-
-def _ratio(ours: Row | None, theirs: Row | None) -> str:
-    """Return how much faster ours is; nothing if the two were not measured in one run."""
-    if ours is None or theirs is None or not ours.get("run") or ours["run"] != theirs.get("run"):
-        return ""
-    return times(float(ours["value"]) / float(theirs["value"]))
+    return [row for row in committed.rows("speed") if row["measure"] == STEPS_PER_SECOND]
 
 
 def _order(row: Row) -> tuple[int, bool, bool, float]:
@@ -86,65 +71,128 @@ def _order(row: Row) -> tuple[int, bool, bool, float]:
     return list(GAMES).index(row["game"]), row["num_envs"] == "1", is_other, size
 
 
+def _ratio(ours: Row | None, theirs: Row | None) -> str:
+    """Return how much faster ours is; nothing if the two were not measured in one run."""
+    if ours is None or theirs is None or ours is theirs:
+        return ""
+    if not ours.get("run") or ours["run"] != theirs.get("run"):
+        return ""
+    ratio = float(ours["value"]) / float(theirs["value"])
+    return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:.2g} ×"
+
+
+def by_size(committed: Committed) -> Table:
+    """Return the speeds by the number of games at once, ours with each engine."""
+    rows = [row for row in _steps(committed) if row["num_envs"] != "1"]
+    sizes = sorted({row["num_envs"] for row in rows}, key=int)
+
+    def name(rows: Sequence[Row]) -> str:
+        package, kind = rows[0]["package"], rows[0]["kind"]
+        return f"**{package}**, {kind}" if package == OURS else str(package)
+
+    def order(rows: Sequence[Row]) -> tuple[int, bool, str]:
+        return list(GAMES).index(rows[0]["game"]), rows[0]["package"] != OURS, name(rows)
+
+    def speed(rows: Sequence[Row], size: str) -> str:
+        return "".join(millions(row["value"]) for row in rows if row["num_envs"] == size)
+
+    columns: Columns = [
+        ("game", first_of("game")),
+        ("games at once", name),
+        *((number(size), lambda rows, size=size: speed(rows, size)) for size in sizes),
+    ]
+    return table(columns, sorted(group(rows, "game", "package", "kind"), key=order))
+
+
 def machine(committed: Committed) -> str:
     """Return what the speeds were measured on."""
     row = committed.rows("speed")[0]
     return f"Measured with {row['machine']}; the median of {row['turns']} turns."
 
 
-def placers(committed: Committed) -> str:
-    """Return our speeds with each placer of new tiles."""
-    lines = [
-        marked((row["kind"], number(row["num_envs"]), ranged(row)), row)
-        for row in committed.rows("placers")
-    ]
-    return table(
-        ("tiles are placed by", "games at once", "steps / s (lowest to highest turn)"), lines
-    )
-
-
-def start_up(committed: Committed) -> str:
+def start_up(committed: Committed) -> Table:
     """Return what the first use costs."""
-    rows = [row for row in committed.rows("speed") if row["measure"] != STEPS]
-    lines = [marked((row["measure"], ranged(row)), row) for row in rows]
-    return table(("measure", "value (lowest to highest)"), lines)
+    rows = [row for row in committed.rows("speed") if row["measure"] != STEPS_PER_SECOND]
+    return table([("measure", "measure"), ("value (lowest to highest)", measured)], rows)
 
 
-def ntuple(committed: Committed) -> str:
+def ntuple(committed: Committed) -> Table:
     """Return how fast n-tuple networks are, beside TDL2048+."""
-    rows = committed.rows("kernels")
-    lines = []
-    for measure in dict.fromkeys(row["measure"] for row in rows):
-        found = {row["package"]: row for row in rows if row["measure"] == measure}
-        ours, peer = found[OURS], found.get("TDL2048+")
-        theirs = ranged(peer) if peer else ""
-        if peer and peer.get("options"):
-            theirs += f", `{peer['options']}`"
-        line = (measure, ranged(ours), theirs, _ratio(ours, peer))
-        lines.append(marked(line, *found.values()))
-    return table(("measure", "ours", "TDL2048+", "ours is"), lines)
+
+    def of(package: str, rows: Sequence[Row]) -> Row | None:
+        return next((row for row in rows if row["package"] == package), None)
+
+    def speed(package: str, rows: Sequence[Row]) -> str:
+        row = of(package, rows)
+        if row is None:
+            return ""
+        return measured(row) + (f", `{row['options']}`" if row.get("options") else "")
+
+    columns: Columns = [
+        ("measure", first_of("measure")),
+        ("ours", lambda rows: speed(OURS, rows)),
+        ("TDL2048+", lambda rows: speed("TDL2048+", rows)),
+        ("ours is", lambda rows: _ratio(of(OURS, rows), of("TDL2048+", rows))),
+    ]
+    return table(columns, group(committed.rows("kernels"), "measure"))
 
 
-def sb3(committed: Committed) -> str:
+def sb3(committed: Committed) -> Table:
     """Return how fast Stable-Baselines3 is given games, and what share of training that takes."""
     rows = committed.rows("bridge")
-    lines = []
+    items = []
     for game in GAMES:
-        (share,) = (row for row in rows if row["game"] == game and row["measure"] != STEPS)
-        of_game = [row for row in rows if row["game"] == game and row["measure"] == STEPS]
-        for size in sorted({row["num_envs"] for row in of_game}, key=int):
-            found = {
-                (row["package"], row["kind"]): row for row in of_game if row["num_envs"] == size
-            }
-            fast, numpy = found[OURS, "SB3VecEnv, numba"], found[OURS, "SB3VecEnv, numpy"]
-            others = (found[OURS, "DummyVecEnv"], found.get(("gymnasium-2048", "DummyVecEnv")))
-            beside = [
-                f"{number(row['value'])} ({_ratio(fast, row)})".replace(" ()", "") if row else ""
-                for row in others
-            ]
-            line = (game, size, ranged(fast), number(numpy["value"]), *beside)
-            line = (*line, f"{float(share['value']):.2%}")
-            lines.append(marked(line, share, *found.values()))
-    head = ("game", "games at once", "`SB3VecEnv`, steps / s", "with numpy")
-    others_head = ("`DummyVecEnv` of ours", "of gymnasium-2048", "share of training")
-    return table((*head, *others_head), lines)
+        (share,) = (r for r in rows if r["game"] == game and r["measure"] != STEPS_PER_SECOND)
+        of_game = [r for r in rows if r["game"] == game and r is not share]
+        of_game.sort(key=lambda row: int(row["num_envs"]))
+        items += [[*of_size, share] for of_size in group(of_game, "num_envs")]
+
+    def of(rows: Sequence[Row], kind: str, package: str = OURS) -> Row | None:
+        return next((r for r in rows if (r["package"], r["kind"]) == (package, kind)), None)
+
+    def beside(rows: Sequence[Row], package: str) -> str:
+        row = of(rows, "DummyVecEnv", package)
+        ratio = _ratio(of(rows, "SB3VecEnv, numba"), row)
+        return number(row["value"]) + (f" ({ratio})" if ratio else "") if row else ""
+
+    columns: Columns = [
+        ("game", first_of("game")),
+        ("games at once", first_of("num_envs")),
+        ("`SB3VecEnv`, steps / s", lambda rows: measured(of(rows, "SB3VecEnv, numba") or {})),
+        ("with numpy", lambda rows: number((of(rows, "SB3VecEnv, numpy") or {})["value"])),
+        ("`DummyVecEnv` of ours", lambda rows: beside(rows, OURS)),
+        ("of gymnasium-2048", lambda rows: beside(rows, "gymnasium-2048")),
+        ("share of training", lambda rows: f"{float(rows[-1]['value']):.2%}"),
+    ]
+    return table(columns, items)
+
+
+def clients(committed: Committed) -> Table:
+    """Return what each library's client has learned, beside random play."""
+
+    def result(row: Row, column: str) -> str:
+        value = float(row[column])  # of tic-tac-toe between -1 and 1
+        return f"{value:.3f}" if row["env"] == "TicTacToe-v0" else number(value)
+
+    def mean(row: Row) -> str:
+        return f"{result(row, 'mean')} ({result(row, 'low')} to {result(row, 'high')})"
+
+    def games(row: Row) -> str:
+        return f"{row['games']}, {row['autoreset']}" if row["autoreset"] else str(row["games"])
+
+    columns: Columns = [
+        ("library", "measure"),
+        ("version", "library_version"),
+        ("algorithm", "algorithm"),
+        ("environment", lambda row: f"`{row['env']}`"),
+        ("games", games),
+        ("steps", number_of("steps")),
+        ("minutes", lambda row: f"{float(row['minutes']):.1f}"),
+        ("mean", mean),
+        ("random play", lambda row: result(row, "random")),
+        (
+            "illegal actions: training, play",
+            lambda row: f"{row['illegal_training']}, {row['illegal_play']}",
+        ),
+    ]
+    return table(columns, committed.rows("plug"))

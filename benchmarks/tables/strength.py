@@ -1,121 +1,201 @@
-"""Tables of strength in the sliding games: named agents and learners."""
+"""Tables of strength in the sliding games, and the headline."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from baselines.task import Task
-from benchmarks.published import figures
-from benchmarks.tables.committed import Committed, Row
-from benchmarks.tables.markdown import (
-    Line,
-    marked,
+from benchmarks.experiments import GAME_2048, GAME_2584
+from benchmarks.kinds import OWN_VALUES, SIDES
+from benchmarks.results import Row
+from benchmarks.rows import Committed, best_published, minutes, published, reached
+from benchmarks.tables.table import (
+    Columns,
+    Table,
+    first_of,
+    group,
     mean,
     mean_of_seeds,
-    minutes,
     number,
+    number_of,
     ply,
-    reached,
     table,
     top,
 )
+from tile_envs.words import counted
 
+HEADLINES = (
+    (GAME_2048, "n-tuple network", "ntuple", "ntuple"),
+    (GAME_2048, "deep network", "deep", "deep"),
+    (GAME_2584, "n-tuple network", "ntuple", "fibonacci"),
+    (GAME_2584, "deep network", "deep", None),
+)
+"""Each game and kind of agent, with the tables of ours and of the published results."""
 ITERATION_GAMES = 20
 """Games of an iteration of the article's recipe."""
+PLACERS = {
+    "random": "at random",
+    "adversary": "by the adversary",
+    OWN_VALUES: "against the player's own values",
+}
 
 
-def goal_of(env_id: str) -> int:
-    """Return the face of the tile that wins a sliding game."""
-    game: Any = Task.of(env_id).game
-    goal: int = game.rules.goal
-    return goal
+def headline(committed: Committed) -> Table:
+    """Return the best row of each game and kind of agent, alone and with search."""
+    lines = []
+    for env, kind, name, others in HEADLINES:
+        rows = [
+            row for row in committed.rows(name) if (row["env"], row["env_kwargs"]) == (env, "{}")
+        ]
+        for searches in (False, True):
+            ours = [row for row in rows if (row["depth"] != "1") == searches]
+            if ours:
+                theirs = best_published(others, searches) if others else None
+                lines.append(_best_of_sliding(kind, ours, theirs))
+    for side in SIDES:
+        rows = [row for row in committed.rows("seeds") if row["side"] == side]
+        if rows:
+            lines.append(_best_of_tictactoe(side, rows))
+    columns = ("game", "agent", "training", "result", "best published", "by")
+    return table([(column, column) for column in columns], lines)
 
 
-def named(committed: Committed) -> str:
+def _best_of_sliding(kind: str, rows: Sequence[Row], theirs: Row | None) -> Row:
+    trained = group(rows, "label", "minutes", "depth", "samples")  # seeds count together
+    runs = max(trained, key=lambda runs: sum(float(row["mean"]) for row in runs) / len(runs))
+    row = runs[0]
+    took = f"{minutes(row['minutes'])} min" if row["minutes"] else f"{row['games_learned']} games"
+    cores = counted(int(row["threads"]), "core")
+    line = {
+        "game": Task.of(row["env"]).game.name,
+        "agent": f"{kind}, {row['depth']}-ply",
+        "training": f"{took}, {cores}, {counted(len(runs), 'seed')}",
+        "result": f"mean {mean_of_seeds(runs)}",
+        "is_stale": any(run["is_stale"] for run in runs),
+    }
+    if theirs:
+        depth = theirs.get("depth")
+        searched = f", {depth}-ply" if isinstance(depth, int | float) else f", {depth}"
+        line["best published"] = number(theirs["mean"]) + (searched if depth else "")
+        line["by"] = str(theirs["source"])
+    return line
+
+
+def _best_of_tictactoe(side: str, rows: Sequence[Row]) -> Row:
+    """Return the learner whose worst seed wins most among those that never lose."""
+    trained = group(rows, "label")
+    unbeaten = [runs for runs in trained if all(row["worst"] != "-1" for row in runs)]
+    runs = max(unbeaten, key=lambda runs: min(float(row["win"]) for row in runs))
+    (theirs,) = published("crosstable")
+    wins = [
+        shares[0] if side == "X" else shares[2]
+        for x, o, *shares in theirs["pairings"]
+        if (o if side == "X" else x) == "random" and (x if side == "X" else o) != "random"
+    ]
+    seconds = sorted(float(row["seconds"]) for row in runs)[len(runs) // 2]
+    worst = min(float(row["win"]) for row in runs)
+    return {
+        "game": f"tic-tac-toe, {side}",
+        "agent": f"`{runs[0]['label']}`",
+        "training": f"{seconds:.0f} s, worst of {counted(len(runs), 'seed')}",
+        "result": f"wins {worst:.2%} against random play, never loses",
+        "best published": f"{max(wins):.1f}%",
+        "by": str(theirs["source"]),
+        "is_stale": any(row["is_stale"] for row in runs),
+    }
+
+
+def named(committed: Committed) -> Table:
     """Return what agents reach that are not trained."""
-    lines = [
-        marked(
-            (
-                *(row["env"], row["agent"], number(row["episodes"]), mean(row)),
-                *(number(row["median"]), number(row["max"]), top(row)),
-            ),
-            row,
-        )
-        for row in committed.rows("agents")
-        if row["reach"] and not row["preset"]
+    columns: Columns = [
+        ("environment", "env"),
+        ("agent", "agent"),
+        ("games", number_of("episodes")),
+        ("mean (95 % interval)", mean),
+        ("median", number_of("median")),
+        ("max", number_of("max")),
+        ("tile", top),
     ]
-    head = ("environment", "agent", "games", "mean (95 % interval)", "median", "max", "tile")
-    return table(head, lines)
+    rows = committed.rows("agents")
+    return table(columns, [row for row in rows if row["reach"] and not row["preset"]])
 
 
-def article(committed: Committed) -> str:
+def article(committed: Committed) -> Table:
     """Return random play in the article's variant, published and ours, by score."""
-    begins = [int(begin) for begin in figures("article")[0]["bins"]]
-    lines = [
-        _binned(figure, str(figure["source"]), figure["bins"], begins)
-        for figure in figures("article")
-    ]
+    rows = [row | {"who": str(row["source"])} for row in published("article")]
+    begins = list(rows[0]["bins"])
+    width = begins[1] - begins[0]
     for row in committed.rows("agents"):
         if row["preset"] == "article":
             bins = {int(begin): count for begin, count in json.loads(row["bins"]).items()}
-            who = f"`{row['agent']}`, seed {row['seed']}"
-            lines.append(marked(_binned(row, who, bins, begins), row))
-    width = begins[1] - begins[0]
-    ranges = (f"{begin:,} to {begin + width - 1:,}" for begin in begins)
-    return table(("who", "games", "mean", "min", "max", *ranges), lines)
-
-
-def _binned(row: Row, who: str, bins: dict[int, int], begins: list[int]) -> Line:
-    counts = (str(bins.get(begin, 0)) for begin in begins)
-    return (
-        who,
-        number(row["episodes"]),
-        mean(row),
-        number(row["min"]),
-        number(row["max"]),
-        *counts,
-    )
-
-
-def learners(committed: Committed, name: str) -> str:
-    """Return what learners reach, by minutes of learning and depth of search."""
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in committed.rows(name):
-        way = (row["minutes"], row["depth"], row["samples"])
-        groups.setdefault((row["env"], row["label"], *way), []).append(row)
-    lines = []
-    for (env, label, *_), rows in groups.items():
-        goal = goal_of(env)
-        line = (
-            *(env, label, minutes(rows[0]["minutes"]), ply(rows[0]), str(len(rows))),
-            *(number(rows[0]["episodes"]), mean_of_seeds(rows)),
-            " · ".join(f"{reached(row).get(goal, 0.0):.1%}" for row in rows),
-            " · ".join(map(top, rows)),
-            number(rows[0]["moves_per_second"]),
-        )
-        lines.append(marked(line, *rows))
-    head = (
-        *("environment", "training", "minutes", "ply", "seeds", "games"),
-        *("mean (interval or range)", "won", "tile", "moves / s"),
-    )
-    return table(head, lines)
-
-
-def recipe(committed: Committed) -> str:
-    """Return what the article's recipe and its ideas reach, published and ours."""
-    lines: list[Line] = [
-        _recipe_line(figure, str(figure["source"]), "", "", figure["iterations"])
-        for figure in figures("recipe")
+            rows.append(row | {"who": f"`{row['agent']}`, seed {row['seed']}", "bins": bins})
+    columns: Columns = [
+        ("who", "who"),
+        ("games", number_of("episodes")),
+        ("mean", mean),
+        ("min", number_of("min")),
+        ("max", number_of("max")),
+        *(
+            (f"{begin:,} to {begin + width - 1:,}", lambda row, b=begin: str(row["bins"].get(b, 0)))
+            for begin in begins
+        ),
     ]
+    return table(columns, rows)
+
+
+def learners(committed: Committed, name: str) -> Table:
+    """Return what learners reach, by minutes of learning and depth of search."""
+    columns: Columns = [
+        ("environment", first_of("env")),
+        ("training", first_of("label")),
+        ("minutes", first_of(lambda row: minutes(row["minutes"]))),
+        ("ply", first_of(ply)),
+        ("seeds", lambda rows: str(len(rows))),
+        ("games", first_of(number_of("episodes"))),
+        ("mean (interval or range)", mean_of_seeds),
+        ("won", lambda rows: " · ".join(map(_won, rows))),
+        ("tile", lambda rows: " · ".join(map(top, rows))),
+        ("moves / s", first_of(number_of("moves_per_second"))),
+    ]
+    how = ("env", "label", "minutes", "depth", "samples")
+    return table(columns, group(committed.rows(name), *how))
+
+
+def _won(row: Row) -> str:
+    """Return the fraction of games that reached the winning tile."""
+    game: Any = Task.of(row["env"]).game
+    return f"{reached(row).get(game.rules.goal, 0.0):.1%}"
+
+
+def recipe(committed: Committed) -> Table:
+    """Return what the article's recipe and its ideas reach, published and ours."""
+    rows = [row | {"label": str(row["source"])} for row in published("recipe")]
     for row in committed.rows("recipe"):
-        iterations = int(row["games_learned"]) // ITERATION_GAMES
-        named = row["label"], row["train_seed"], row["minutes"]
-        lines.append(marked(_recipe_line(row, *named, iterations), row))
-    columns = ("who", "seed", "minutes", "iterations", "ply", "games")
-    return table((*columns, "mean (95 % interval)", "max"), lines)
+        rows.append(row | {"iterations": int(row["games_learned"]) // ITERATION_GAMES})
+    columns: Columns = [
+        ("who", "label"),
+        ("seed", "train_seed"),
+        ("minutes", lambda row: minutes(row.get("minutes"))),
+        ("iterations", number_of("iterations")),
+        ("ply", ply),
+        ("games", number_of("episodes")),
+        ("mean (95 % interval)", mean),
+        ("max", number_of("max")),
+    ]
+    return table(columns, rows)
 
 
-def _recipe_line(row: Row, who: str, seed: str, took: str, iterations: int) -> Line:
-    cells = (who, seed, minutes(took), number(iterations), ply(row))
-    return (*cells, number(row["episodes"]), mean(row), number(row.get("max")))
+def adversary(committed: Committed) -> Table:
+    """Return how players fare where tiles are placed at random and where an opponent does it."""
+    columns: Columns = [
+        ("environment", "env"),
+        ("training", "label"),
+        ("minutes", lambda row: minutes(row["minutes"])),
+        ("tiles placed", lambda row: PLACERS[row["placer"]]),
+        ("games", number_of("episodes")),
+        ("mean (95 % interval)", mean),
+        ("won", _won),
+    ]
+    return table(columns, committed.rows("adversary"))

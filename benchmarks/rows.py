@@ -1,0 +1,127 @@
+"""The rows that tables and figures show: committed ones, and those that others have published."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.experiments import EXPERIMENTS
+from benchmarks.jobs import Experiment, Measure
+from benchmarks.results import FOLDER, Row, is_current, key_of, read
+
+PUBLISHED = Path(__file__).parent / "published.yml"
+"""The one home of results that others have published."""
+MARK = " †"
+"""What marks a row that an earlier version made."""
+
+
+@dataclass(frozen=True)
+class Committed:
+    """The rows of a folder.
+
+    Attributes:
+        folder: Holds the tables' files.
+        experiments: What makes the rows.
+    """
+
+    folder: Path = FOLDER
+    experiments: Sequence[Experiment] = EXPERIMENTS
+
+    def rows(self, table: str) -> list[Row]:
+        """Return the rows of a table that hold a result, in the order of the experiments.
+
+        Each says whether it `is_stale`: its version is not the present one of the agent or measure.
+        """
+        versions: dict[Any, int] = {}
+        for experiment in self.experiments:
+            if experiment.table != table:
+                continue
+            if isinstance(experiment, Measure):  # what it measures may not be installed here
+                versions |= dict.fromkeys(experiment.measures, experiment.version)
+            else:
+                versions |= experiment.wanted(self.experiments)
+        places = {key: place for place, key in enumerate(versions)}
+        rows = [row for row in read(self.folder, table).values() if not row.get("error")]
+        for row in rows:
+            version = versions.get(row.get("measure"), versions.get(key_of(table, row), 0))
+            row["is_stale"] = not is_current(row, version)
+        return sorted(rows, key=lambda row: places.get(key_of(table, row), len(places)))
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a result was published, as texts for people.
+
+    Attributes:
+        author: The author, or the authors.
+        title: The title.
+        year: The year, or "undated".
+        link: The address, or "unknown".
+        name: How tables cite it; by default the first author's surname and the year.
+    """
+
+    author: str
+    title: str
+    year: str
+    link: str
+    name: str = ""
+
+    @property
+    def citation(self) -> str:
+        """How it is cited, without a link: "H. Guei, L.-P. Chen and I-C. Wu" -> "Guei et al."."""
+        names = [name.split(". ")[-1] for name in re.split(", | and ", self.author)]
+        authors = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+        return f"{self.name or authors}, {self.year}"
+
+    def __str__(self) -> str:
+        """Return the citation in Markdown, with a link if there is one."""
+        return f"[{self.citation}]({self.link})" if self.link.startswith("http") else self.citation
+
+
+def sources() -> dict[str, Source]:
+    """Return all sources by the names that results use."""
+    return {
+        name: Source(**{key: str(value) for key, value in source.items()})
+        for name, source in _read()["sources"].items()
+    }
+
+
+def published(name: str) -> list[Row]:
+    """Return one of the lists of published results, each with its `Source`."""
+    source_of = sources()
+    return [{**row, "source": source_of[row["source"]]} for row in _read()["figures"][name]]
+
+
+def best_published(name: str, searches: bool) -> Row | None:
+    """Return the highest mean score under the standard rules, with or without search."""
+    compared = [
+        row
+        for row in published(name)
+        if isinstance(row.get("mean"), int | float)
+        and not row.keys() & {"doubt", "spawn"}
+        and (row.get("depth") != 1) == searches
+    ]
+    return max(compared, key=lambda row: float(row["mean"]), default=None)
+
+
+@cache
+def _read() -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))
+    return content
+
+
+def reached(row: Mapping[str, Any]) -> dict[int, float]:
+    """Return the fraction of games that reached each tile, by its value."""
+    return {int(tile): fraction for tile, fraction in json.loads(row["reach"]).items()}
+
+
+def minutes(value: Any) -> str:
+    """Return a number of minutes without needless digits; nothing for none."""
+    return f"{float(value):g}" if value else ""

@@ -1,0 +1,142 @@
+"""Tables of exact results: tic-tac-toe, and small boards; and tic-tac-toe sampled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from baselines.task import Task
+from benchmarks.experiments import CROSSTABLE
+from benchmarks.results import Row
+from benchmarks.rows import Committed, published
+from benchmarks.tables.table import Columns, Table, first_of, group, number, number_of, table
+
+RESULTS = {"won": "win", "drawn": "draw", "lost": "loss"}
+"""The columns of results by their headings."""
+
+
+def sampled(committed: Committed) -> Table:
+    """Return how named agents fare against random play."""
+    columns: Columns = [
+        ("agent", "agent"),
+        ("side", "side"),
+        ("games", number_of("episodes")),
+        *((head, lambda row, key=key: f"{float(row[key]):.1%}") for head, key in RESULTS.items()),
+    ]
+    return table(columns, [row for row in committed.rows("agents") if row["win"]])
+
+
+def seeds(committed: Committed) -> Table:
+    """Return the range over seeds of exact results against random play, and the worst case."""
+    columns: Columns = [
+        ("agent", first_of("label")),
+        ("side", first_of("side")),
+        ("seeds", lambda rows: str(len(rows))),
+        *((f"{head}, %", lambda rows, k=key: _range(rows, k)) for head, key in RESULTS.items()),
+        ("worst case", _worst),
+        ("training", lambda rows: f"{sorted(_seconds(rows))[len(rows) // 2]:.0f} s"),
+    ]
+    return table(columns, group(committed.rows("seeds"), "label", "side"))
+
+
+def _range(rows: Sequence[Row], column: str) -> str:
+    percents = sorted(100 * float(row[column]) for row in rows)
+    return f"{percents[0]:.3f} to {percents[-1]:.3f}"
+
+
+def _worst(rows: Sequence[Row]) -> str:
+    losing = sum(row["worst"] == "-1" for row in rows)
+    return f"{losing} of {len(rows)} can lose" if losing else "never loses"
+
+
+def _seconds(rows: Sequence[Row]) -> list[float]:
+    return [float(row["seconds"] or 0) for row in rows]
+
+
+def crosstable(committed: Committed) -> Table:
+    """Return how the agents of the cross table fare against random play, beside the published."""
+    theirs = {
+        (x, o): shares for row in published("crosstable") for x, o, *shares in row["pairings"]
+    }
+    order = [each.label for each in CROSSTABLE]
+    rows = [row for row in committed.rows("crosstable") if "random" in (row["x"], row["o"])]
+    rows.sort(key=lambda row: (order.index(row["x"]), order.index(row["o"])))
+
+    def ours(row: Row) -> str:
+        return " / ".join(f"{100 * float(row[key]):.2f}" for key in ("x_wins", "draws", "o_wins"))
+
+    def beside(row: Row) -> str:
+        return " / ".join(f"{share:.1f}" for share in theirs.get((row["x"], row["o"]), ()))
+
+    columns: Columns = [
+        ("X", "x"),
+        ("O", "o"),
+        ("X wins / draws / O wins, %", ours),
+        ("published", beside),
+    ]
+    return table(columns, rows)
+
+
+def solved(committed: Committed) -> Table:
+    """Return the numbers of boards and the value of optimal play, beside published ones."""
+    theirs = {(row["game"], row["shape"]): row for row in published("solved")}
+
+    def mebibytes(row: Row) -> str:
+        size = float(row["bytes"]) / 2**20
+        return f"{size:,.0f}" if size >= 10 else f"{size:.1g}"
+
+    def beside(row: Row) -> str:
+        other = theirs.get((row["game"], row["shape"]))
+        if other is None:
+            return ""
+        columns = ("states_merged", "afterstates_merged", "value")
+        return f"{', '.join(number(other[column]) for column in columns)} ({other['source']})"
+
+    columns: Columns = [
+        ("game", lambda row: f"{row['game']}, {row['shape']}"),
+        ("states", number_of("states")),
+        ("afterstates", number_of("afterstates")),
+        ("states up to symmetry", number_of("states_merged")),
+        ("afterstates", number_of("afterstates_merged")),
+        ("expected score", lambda row: f"{float(row['value']):,.6f}"),
+        ("seconds", lambda row: f"{float(row['seconds']):.3g}"),
+        ("MiB", mebibytes),
+        ("published (up to symmetry)", beside),
+    ]
+    return table(columns, committed.rows("solved"))
+
+
+def exact(committed: Committed) -> Table:
+    """Return the fraction of the optimal expected score of each agent on each board."""
+    rows = [row | {"board": _board(row)} for row in committed.rows("exact")]
+    boards = list(dict.fromkeys(row["board"] for row in rows))
+    optimum = {row["board"]: float(row["mean"]) / float(row["share"]) for row in rows}
+    scores = {row["board"]: float(row["mean"]) for row in rows if row["label"] == "random"}
+    columns: Columns = [
+        ("agent", first_of("label")),
+        *((board, lambda rows, b=board: _fractions(rows, b)) for board in boards),
+    ]
+    made = table(columns, group(rows, "label"))
+    lines = [
+        (f"expected score of {name} play", *(f"{s[b]:,.3f}" if b in s else "" for b in boards))
+        for name, s in (("optimal", optimum), ("random", scores))
+    ]
+    return Table(made.head, [*lines, *made.lines])
+
+
+def _board(row: Row) -> str:
+    """Return the game of a row, with the shape of its board."""
+    return str(Task.of(row["env"], json.loads(row["env_kwargs"])).game)
+
+
+def _fractions(rows: Sequence[Row], board: str) -> str:
+    """Return the fraction of one seed, or the range over several, and the time of training."""
+    rows = [row for row in rows if row["board"] == board]
+    if not rows:
+        return ""
+    fractions = sorted(float(row["share"]) for row in rows)
+    text = f"{fractions[0]:.2%}"
+    if len(fractions) > 1:
+        text += f" to {fractions[-1]:.2%} ({len(fractions)} seeds)"
+    seconds = max(_seconds(rows))
+    return f"{text}, {seconds / 60:.1f} min" if seconds else text

@@ -1,0 +1,50 @@
+"""Tables of what others have published."""
+
+from __future__ import annotations
+
+from benchmarks.results import Row
+from benchmarks.rows import Committed, published, sources
+from benchmarks.tables.table import Columns, Table, number, number_of, table
+
+
+def results(committed: Committed, name: str) -> str:
+    """Return one of the lists of published results."""
+
+    def reached(row: Row) -> str:
+        tiles = [f"{tile} in {100 * share:.4g}%" for tile, share in row.get("reach", {}).items()]
+        return ", ".join([*tiles, *([f"up to {row['top']}"] if "top" in row else [])])
+
+    def mean(row: Row) -> str:
+        return f"median {number(row['median'])}" if "median" in row else number(row.get("mean"))
+
+    columns: Columns = [
+        ("who", lambda row: f"{row['source']}{' ‡' if 'doubt' in row else ''}"),
+        (
+            "training",
+            lambda row: ", ".join(row[key] for key in ("learning", "spawn") if key in row),
+        ),
+        ("budget", "budget"),
+        ("ply", "depth"),
+        ("mean", mean),
+        ("max", number_of("max")),
+        ("won", lambda row: f"{row['win']:.1%}" if "win" in row else ""),
+        ("tiles", reached),
+        ("moves / s", "speed"),
+    ]
+    rows = published(name)
+    doubts = [f"‡ {row['source']}: {row['doubt']}." for row in rows if "doubt" in row]
+    return "\n\n".join([table(columns, rows).markdown(), *doubts])
+
+
+def all_sources(committed: Committed) -> Table:
+    """Return the sources of all results."""
+    columns = ("author", "title", "year", "link")
+    rows = [vars(source) for source in sources().values()]
+    rows.sort(key=lambda row: [row[column] for column in columns])
+    return table([(column, column) for column in columns], rows)
+
+
+def person(committed: Committed) -> str:
+    """Return the best game of the article's author."""
+    (row,) = published("person")
+    return f"The best game of the article's author scored {number(row['max'])} points."

@@ -1,0 +1,132 @@
+"""Tables, in Markdown and as text, and how they write numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.results import Row
+from benchmarks.rows import MARK, reached
+
+Cell = str | Callable[[Any], str]
+"""A column of a row, or a function of what a line shows."""
+Columns = Sequence[tuple[str, Cell]]
+"""The headings of a table, each with the cells below it."""
+
+NOTE = "† Made by an earlier version of the agent or measure."
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes:
+        head: The headings.
+        lines: The cells of each line, in Markdown.
+    """
+
+    head: Sequence[str]
+    lines: Sequence[Sequence[str]]
+
+    def markdown(self) -> str:
+        """Return it in Markdown, with a note below it if some of its lines are marked."""
+        rows = [self.head, ["---"] * len(self.head), *self.lines]
+        text = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        is_marked = any(line[0].endswith(MARK) for line in self.lines)
+        return f"{text}\n\n{NOTE}" if is_marked else text
+
+    def text(self) -> str:
+        """Return it as aligned text for a terminal."""
+        rows = [
+            [re.sub(r"\*\*|`|\[(.*?)\]\(.*?\)", r"\1", cell) for cell in row]
+            for row in (self.head, *self.lines)
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        aligned = (map(str.ljust, row, widths) for row in rows)
+        return "\n".join("  ".join(row).rstrip() for row in aligned)
+
+
+def table(columns: Columns, items: Iterable[Any]) -> Table:
+    """Return a table of lines that are marked if an earlier version made one of their rows.
+
+    Args:
+        columns: The headings, each with what stands below it.
+        items: What each line shows: a row, or a list of rows.
+    """
+    lines = []
+    for item in items:
+        first, *others = (
+            cell(item) if callable(cell) else str(item.get(cell, "")) for _, cell in columns
+        )
+        rows = item if isinstance(item, list) else [item]
+        lines.append((first + MARK * any(row.get("is_stale") for row in rows), *others))
+    return Table([heading for heading, _ in columns], lines)
+
+
+def group(rows: Iterable[Row], *columns: str) -> list[list[Row]]:
+    """Return the rows that have the same in these columns, each time in a list."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
+    return list(groups.values())
+
+
+def number(value: Any) -> str:
+    """Return a number with separators, another text as it is, and nothing for nothing."""
+    try:
+        return f"{float(value):,.0f}"
+    except (TypeError, ValueError):
+        return str(value or "")
+
+
+def number_of(column: str) -> Callable[[Row], str]:
+    """Return what writes the number in a column."""
+    return lambda row: number(row.get(column))
+
+
+def first_of(cell: Cell) -> Callable[[Sequence[Row]], str]:
+    """Return what writes a cell of the first of several rows."""
+    return lambda rows: cell(rows[0]) if callable(cell) else str(rows[0][cell])
+
+
+def millions(value: Any) -> str:
+    """Return a number in millions, of three digits."""
+    return f"{float(value) / 1e6:.3g} M"
+
+
+def mean(row: Row) -> str:
+    """Return a mean with its interval, if it has one."""
+    if not row.get("low"):
+        return number(row.get("mean"))
+    return f"{number(row['mean'])} ({number(row['low'])} to {number(row['high'])})"
+
+
+def mean_of_seeds(rows: Sequence[Row]) -> str:
+    """Return the mean of several training seeds with their range; of one, with its interval."""
+    if len(rows) == 1:
+        return mean(rows[0])
+    means = sorted(float(row["mean"]) for row in rows)
+    average = sum(means) / len(means)
+    return f"{number(average)} (seeds: {number(means[0])} to {number(means[-1])})"
+
+
+def measured(row: Row) -> str:
+    """Return a speed or another measure, with the range of its turns."""
+    values = (float(row[name]) for name in ("value", "low", "high"))
+    value, low, high = (f"{v:,.0f}" if v >= 100 else f"{v:.3g}" for v in values)
+    return f"{value} ({low} to {high})"
+
+
+def ply(row: Row) -> str:
+    """Return how many moves are looked ahead, and how many tiles are drawn if not all count."""
+    samples = str(row.get("samples") or 0)
+    depth = str(row.get("depth") or "")
+    return f"{depth}, {samples} drawn" if samples != "0" else depth
+
+
+def top(row: Row) -> str:
+    """Return the largest tile that a tenth of the games reached, and how many did."""
+    tile, fraction = [(tile, f) for tile, f in reached(row).items() if f >= 0.1][-1]
+    return f"{tile} in {fraction:.0%}"

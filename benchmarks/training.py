@@ -1,0 +1,164 @@
+"""The training runs of experiments: where they are, and training them up to a budget."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from baselines.registry import AGENTS, Player, agent_class, load_player
+from baselines.training import recording
+from baselines.training.run import Options, default_options, run
+from baselines.training.run_folder import CONFIG, Budget, budget_of, read_config, read_progress
+from tile_envs.errors import UsageError
+
+ENOUGH = 10**9  # games, where minutes end the training
+
+
+def version_of(*versions: int) -> int:
+    """Return the version of what several makers of results make together.
+
+    It is 1, and one more for each time that the results of one of them have changed.
+    """
+    return 1 + sum(version - 1 for version in versions)
+
+
+def agent_version(name: str) -> int:
+    """Return the version of an agent's results."""
+    version: int = getattr(agent_class(name), "version", 1)
+    return version
+
+
+def file_name(text: str) -> str:
+    """Return a name for a file or a folder."""
+    return text.replace(",", "").replace(" ", "-")
+
+
+@dataclass(frozen=True)
+class Training:
+    """An agent in an environment, and how it is trained if it learns.
+
+    Attributes:
+        label: Its name in the table.
+        agent: The agent's name in the registry.
+        env: The environment's id.
+        env_kwargs: The environment's options; None takes those of the preset.
+        preset: The preset of `hyperparams.yml`.
+        settings: The settings that differ from the preset.
+        games: The training budget in games; None takes that of the preset.
+        replays: Recorded games that it learns from first.
+    """
+
+    label: str
+    agent: str
+    env: str
+    env_kwargs: Mapping[str, Any] | None = None
+    preset: str | None = field(default=None, kw_only=True)
+    settings: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    games: int | None = field(default=None, kw_only=True)
+    replays: Recording | None = field(default=None, kw_only=True)
+
+    @property
+    def learns(self) -> bool:
+        """Whether the agent is trained."""
+        return self.agent in AGENTS and AGENTS[self.agent].learns
+
+    @property
+    def version(self) -> int:
+        """The version of what trains it."""
+        version = agent_version(self.agent)
+        if self.replays is None:
+            return version
+        return version_of(version, agent_version(self.replays.player.agent), recording.VERSION)
+
+    def options(self) -> Options[Any]:
+        """Return the options of its training, without recorded games."""
+        options = default_options(self.agent, self.env, self.preset)
+        changes: dict[str, Any] = {
+            "settings": dataclasses.replace(options.settings, **self.settings)
+        }
+        if self.env_kwargs is not None:
+            changes["env_kwargs"] = dict(self.env_kwargs)
+        if self.games:
+            changes["games"] = self.games
+        return dataclasses.replace(options, **changes)
+
+    def folder(self, seed: int, runs: Path) -> Path:
+        """Return the folder of a run; agents of another version have another one."""
+        return runs / file_name(f"{self.env}-{self.label}-{seed}-v{self.version}")
+
+    def folders(self, seed: int, runs: Path) -> set[Path]:
+        """Return the folders of the runs that its training begins or resumes, if it learns."""
+        if not self.learns:
+            return set()
+        others = {self.replays.player.folder(0, runs)} if self.replays else set()
+        return {self.folder(seed, runs)} | others
+
+    def seconds(self, seed: int, runs: Path) -> float:
+        """Return for how many seconds a finished run has learned."""
+        return float(read_progress(self.folder(seed, runs))[-1]["seconds"])
+
+    def train(self, seed: int, minutes: float | None, runs: Path) -> Player:
+        """Return the agent, trained up to a budget, and no further; an unfinished run is resumed.
+
+        Args:
+            seed: The training seed.
+            minutes: The budget in minutes of learning; None is that in games.
+            runs: The folder of the runs' folders.
+
+        Raises:
+            KeyboardInterrupt: If the training is interrupted.
+            ValueError: If the run has passed the budget, so that its agent at this budget is lost.
+        """
+        folder, options = self.folder(seed, runs), self.options()
+        games = options.games if minutes is None else ENOUGH
+        begun = (folder / CONFIG).exists()
+        config = read_config(folder) if begun else {}
+        if begun and (budget_of(config).minutes or 0) > (minutes or math.inf):
+            raise UsageError(
+                f"{folder} has learned for more than {minutes:g} minutes: delete it to train again."
+            )
+        if not (begun and config["finished"] and budget_of(config) == Budget(games, minutes)):
+            settings = options.settings
+            if self.replays:
+                recorded = str(self.replays.play(runs))
+                settings = dataclasses.replace(settings, replays=recorded)
+            budget: dict[str, Any] = {"games": games, "minutes": minutes}
+            where: dict[str, Any] = {"seed": seed, "out": folder, "resume": begun}
+            options = dataclasses.replace(options, settings=settings, **budget, **where)
+            run(self.agent, options)
+        player = load_player(folder)
+        if not player.finished:
+            raise RuntimeError(f"{folder} is not finished: another process may have resumed it.")
+        return player
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Recorded games that an agent learns from.
+
+    Attributes:
+        player: The agent that plays them.
+        minutes: Its training budget in minutes; None is that in games.
+        episodes: Number of games.
+    """
+
+    player: Training
+    minutes: float | None
+    episodes: int
+
+    def play(self, runs: Path) -> Path:
+        """Return the folder of the games, which are played if they are missing."""
+        name = self.player.folder(0, runs).name
+        folder = runs / f"{name}-games-v{recording.VERSION}"
+        if not folder.exists():
+            strong = self.player.train(0, self.minutes, runs)
+            beside = folder.with_name(f"{folder.name}.part")
+            shutil.rmtree(beside, ignore_errors=True)  # of a recording that was interrupted
+            recording.record(strong.agent, strong.task, self.episodes, 0, beside)
+            beside.replace(folder)
+        return folder
