@@ -487,7 +487,7 @@ def test_a_game_made_of_rules_is_learned_saved_and_loaded(tmp_path):
 def test_an_exported_network_plays_alike_and_is_small():
     learner = made(network="0123 4567 0145", **COHERENT)
     learner.learn()
-    state, _ = learner.exported()
+    state, _ = learner.export_state()
     assert state["weights"].dtype == np.float16
     assert len(state["weights"]) == learner.network.size
     copy_ = made(network="0123 4567 0145")
@@ -497,4 +497,4 @@ def test_an_exported_network_plays_alike_and_is_small():
     assert np.allclose(copy_.action_values(boards), values, rtol=2e-3, atol=1)
     weights_of(learner)[0] = 1e9
     with pytest.raises(ValueError, match="too large for half precision"):
-        learner.exported()
+        learner.export_state()

@@ -72,7 +72,7 @@ def _write_export(path: Path, out: Path, episodes: int = EPISODES) -> None:
         raise UsageError(f"{out} holds {others[0]} already: give another --out.")
     learner = load_player(path).agent
     assert isinstance(learner, Learner)
-    state, settings = learner.exported()
+    state, settings = learner.export_state()
     changed = {"settings": config["settings"] | settings, "exported": True}
     with locked(out), tempfile.TemporaryDirectory(suffix=PART, dir=out) as made:
         whole = Path(made)

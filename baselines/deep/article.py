@@ -54,7 +54,7 @@ from baselines.settings import (
 )
 from baselines.training.episodes import Episodes, EpisodicLearner, collect, training_envs
 from baselines.training.exploration import epsilon_greedy
-from baselines.training.learner import Metrics, State, blank
+from baselines.training.learner import Metrics, State
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding import SlidingGame
@@ -169,6 +169,7 @@ class Article(EpisodicLearner):
     """
 
     Settings = ArticleSettings
+    learning_only = ("buffer", "rmsprop")
     test_games = 100
 
     def __init__(
@@ -316,10 +317,6 @@ class Article(EpisodicLearner):
             best=self._best.state_dict(),
             rmsprop=self._rmsprop(),
         )
-
-    def exported(self) -> tuple[State, dict[str, Any]]:
-        """Return the networks alone; see `Learner.exported`."""
-        return blank(self.state_dict(), "buffer", "rmsprop"), {}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""

@@ -44,7 +44,7 @@ from baselines.settings import (
 from baselines.tabular.boards import BoardCodes
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.exploration import epsilon_greedy, stepwise
-from baselines.training.learner import State, blank
+from baselines.training.learner import State
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
@@ -109,6 +109,7 @@ class Neural(EpisodicLearner):
     """
 
     Settings = NeuralSettings
+    learning_only = ("buffer",)
 
     def __init__(
         self,
@@ -177,10 +178,6 @@ class Neural(EpisodicLearner):
         """Return the networks and buffers, and the number of iterations."""
         players = {side: player.state_dict() for side, player in self._players.items()}
         return {"iterations": np.array(self.iterations)} | labelled(**players)
-
-    def exported(self) -> tuple[State, dict[str, Any]]:
-        """Return the networks alone; see `Learner.exported`."""
-        return blank(self.state_dict(), "buffer"), {}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""

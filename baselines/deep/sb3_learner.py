@@ -46,7 +46,7 @@ from baselines.settings import (
     check_settings,
 )
 from baselines.training.episodes import training_envs
-from baselines.training.learner import Learner, Metrics, State, blank, checked_sides, size_of
+from baselines.training.learner import Learner, Metrics, State, checked_sides, size_of
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.plug.sb3 import SB3VecEnv
@@ -116,6 +116,7 @@ class SB3Learner(Learner):
     """
 
     Settings: ClassVar[type[Any]] = SB3Settings
+    learning_only = ("buffer", "adam")
     sided = frozenset({"opponent"})
     test_games = 100
     first_test = 100
@@ -230,10 +231,6 @@ class SB3Learner(Learner):
         return state | labelled(
             policy=model.policy.state_dict(), adam=self._adam(), games=self.envs.get_state()
         )
-
-    def exported(self) -> tuple[State, dict[str, Any]]:
-        """Return the networks alone; see `Learner.exported`."""
-        return blank(self.state_dict(), "buffer", "adam"), {}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned.

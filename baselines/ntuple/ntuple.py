@@ -236,11 +236,11 @@ class NTuple(ValueAgent, Learner):
             ValueError: If it is that of another network.
         """
         weights = state.get("weights")
-        if weights is not None and weights.dtype == np.float16:  # as `exported` gives them
+        if weights is not None and weights.dtype == np.float16:  # as `export_state` gives them
             state = {**state, "weights": weights.astype(np.float32)}
         super().restore(state)
 
-    def exported(self) -> tuple[State, dict[str, Any]]:
+    def export_state(self) -> tuple[State, dict[str, Any]]:
         """Return weights of the method td in half precision, and its settings.
 
         Raises:

@@ -51,6 +51,9 @@ class Learner(ABC):
     first_test: ClassVar[int] = 1000
     """Tests come after 1, 2, 5, 10, 20, 50 … times this number of games."""
 
+    learning_only: ClassVar[tuple[str, ...]] = ()
+    """Words in the names of a state's arrays that playing does not need: exports hold zeros."""
+
     iterations: int
 
     @property
@@ -109,13 +112,15 @@ class Learner(ABC):
         """
         raise UsageError(f"{path} is no model of this agent: give the folder of its run.")
 
-    def exported(self) -> tuple[State, dict[str, Any]]:
+    def export_state(self) -> tuple[State, dict[str, Any]]:
         """Return a state for playing only, and the settings with which that is loaded.
 
         Raises:
             ValueError: If what has been learned cannot be made smaller.
         """
-        return self.state_dict(), {}
+        words = set(self.learning_only)
+        state = self.state_dict().items()
+        return {n: np.zeros_like(a) if words & set(n.split()) else a for n, a in state}, {}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Check a state, and take it over.
@@ -134,19 +139,6 @@ class Learner(ABC):
                     "is it one of another game?"
                 )
         self.load_state_dict(state)
-
-
-def blank(state: State, *kinds: str) -> State:
-    """Return a state in which arrays are zero that only learning needs: these take no space.
-
-    Args:
-        state: The state.
-        *kinds: Words in the arrays' names.
-    """
-    return {
-        name: np.zeros_like(array) if set(kinds) & set(name.split()) else array
-        for name, array in state.items()
-    }
 
 
 def size_of(learner: Learner) -> int:
