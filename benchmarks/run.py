@@ -11,7 +11,7 @@ from typing import Annotated
 import tyro
 
 from baselines.progress import Progress
-from baselines.training.lock import held
+from baselines.training.lock import lock
 from benchmarks.experiments import EXPERIMENTS, QUICK, selected
 from benchmarks.jobs import Executor, Experiment, Job, JobResult, Wanted
 from benchmarks.results import FOLDER, VERSION, Row, add, is_current, key_of, read
@@ -114,7 +114,7 @@ def run(
     with ExitStack() as locks:
         for table in sorted({experiment.table for experiment in chosen}):
             path = results / f"{table}.lock"
-            locks.enter_context(held(path, f"the table {table} in {results}"))
+            locks.enter_context(lock(path, f"the table {table} in {results}"))
         jobs = _missing(chosen, experiments, results)
         if not jobs:
             print("All rows are there.")

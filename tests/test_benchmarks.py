@@ -14,7 +14,7 @@ from baselines.evaluation.rows import read_rows, write_rows
 from baselines.registry import AGENTS, agent_class
 from baselines.settings import check_settings
 from baselines.tabular.value_table import ValueTable
-from baselines.training.lock import held
+from baselines.training.lock import lock
 from baselines.training.run_folder import read_config, write_config
 from benchmarks import __main__ as command
 from benchmarks import figures as drawings
@@ -373,7 +373,7 @@ def test_a_damaged_table_is_one_clear_error_and_stays(content, message, tmp_path
 def test_one_process_at_a_time_makes_the_rows_of_a_table(tmp_path):
     (tmp_path / "results").mkdir()
     with (
-        held(tmp_path / "results" / "seeds.lock", "seeds"),
+        lock(tmp_path / "results" / "seeds.lock", "seeds"),
         pytest.raises(ValueError, match=r"the table seeds in .* is in use by process \d+"),
     ):
         run_small(tmp_path, EXACT)

@@ -20,7 +20,7 @@ from baselines.evaluation.sampled import evaluate
 from baselines.registry import Player, load_player
 from baselines.training import run_folder as runs
 from baselines.training.learner import Learner
-from baselines.training.lock import LOCK, locked
+from baselines.training.lock import LOCK, lock_folder
 from tile_envs.base.checks import checked_count
 from tile_envs.errors import UsageError
 from tile_envs.files import PART, write_file
@@ -74,7 +74,7 @@ def _write_export(path: Path, out: Path, episodes: int = EPISODES) -> None:
     assert isinstance(learner, Learner)
     state, settings = learner.export_state()
     changed = {"settings": config["settings"] | settings, "exported": True}
-    with locked(out), tempfile.TemporaryDirectory(suffix=PART, dir=out) as made:
+    with lock_folder(out), tempfile.TemporaryDirectory(suffix=PART, dir=out) as made:
         whole = Path(made)
         runs.write_checkpoint(whole, state, compressed=True)
         learner.save_model(whole / MODEL)

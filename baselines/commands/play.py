@@ -16,7 +16,7 @@ from baselines.registry import AGENTS, make_learner, player
 from baselines.task import Task
 from baselines.training import run_folder as runs
 from baselines.training.episodes import Episodes, EpisodicLearner
-from baselines.training.lock import locked
+from baselines.training.lock import lock_folder
 from baselines.training.presets import presets_of
 from baselines.training.run import default_options
 from baselines.viewing.hints import whispering
@@ -101,7 +101,7 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
             found.agent.learn_from(episode_of(game, O if side == "X" else X))
             runs.write_checkpoint(folder, found.agent.state_dict())
 
-    with locked(folder) if learn else nullcontext(), open_screen() as screen:
+    with lock_folder(folder) if learn else nullcontext(), open_screen() as screen:
         play_games(env, screen, seed, controls=controls, on_leave=learn_from)
 
 
@@ -169,7 +169,7 @@ def _untrained(name: str, seed: int) -> Path:
         learner = make_learner(name, task, seed, settings)
         entries = {"agent": name, **task.to_dict(), "seed": seed, "modules": []}
         entries["settings"] = dataclasses.asdict(settings)
-        with locked(folder):
+        with lock_folder(folder):
             runs.write_checkpoint(folder, learner.state_dict())
             runs.begin(folder, entries, runs.Budget(0), finished=True)  # whenever the person stops
     return folder

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from baselines.commands.options import EnvOptions, given
 from baselines.solver.queries import answers, description, read_lines
-from baselines.solver.solve import solved
+from baselines.solver.solve import solve_or_load
 from baselines.task import Task
 from tile_envs.errors import UsageError
 
@@ -34,7 +34,7 @@ def solve(
     if shape is not None and "shape" in (env_kwargs or {}):
         raise UsageError("give the shape once: by --shape, or in --env-kwargs.")
     lines = None if query is None else read_lines(query)
-    solution, seconds = solved(Task.of(env, options).game, out)
+    solution, seconds = solve_or_load(Task.of(env, options).game, out)
     if lines is None:
         print(description(solution, seconds))
     else:

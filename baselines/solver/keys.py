@@ -123,7 +123,7 @@ def _mirrored(game: GameTables, row: Word) -> Word:
 
 
 @compiled
-def found(keys: Words, begin: int, end: int, key: Word) -> int:
+def find(keys: Words, begin: int, end: int, key: Word) -> int:
     """Return the place of a key among the rising `keys[begin:end]`, or `ABSENT`."""
     low, high = begin, end
     while low < high:
@@ -160,7 +160,7 @@ def places_of(
     for i in range(len(wanted)):
         age = ages[i]
         if age < len(begins) - 1:
-            places[i] = found(keys, begins[age], begins[age + 1], wanted[i])
+            places[i] = find(keys, begins[age], begins[age + 1], wanted[i])
     return places
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.solver.keys import found, key_of, lines_of
+from baselines.solver.keys import find, key_of, lines_of
 from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.kernels import (
@@ -109,7 +109,7 @@ def add_expected(
         for cell in range(cells):
             if possible >> Word(cell) & ONE:
                 p, q, r, s = with_tile(game, cell, tile, a, b, c, d)
-                total += values[found(states, 0, len(states), key_of(game, p, q, r, s))]
+                total += values[find(states, 0, len(states), key_of(game, p, q, r, s))]
                 n += 1
         out[i] += probability * (total / n)
 
@@ -130,6 +130,6 @@ def best_values(game: GameTables, states: Words, afterstates: Words, values: Val
         for direction in range(ACTIONS_END):
             after, key = pushed_board(game, Word(direction), a, b, c, d)
             if after.changed:
-                value = float(after.reward) + values[found(afterstates, 0, len(afterstates), key)]
+                value = float(after.reward) + values[find(afterstates, 0, len(afterstates), key)]
                 best[i] = max(best[i], value)
     return best

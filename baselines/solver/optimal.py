@@ -17,7 +17,7 @@ from tile_envs.sliding.game import SlidingGame
 
 
 class OptimalAgent(ValueAgent):
-    """Plays a move with the highest expected score, of equals the first.
+    """Plays a move with the highest expected score; ties: the lowest index.
 
     Args:
         game: A sliding game on a small board.
@@ -37,7 +37,7 @@ class OptimalAgent(ValueAgent):
     def __init__(self, game: Game, seed: int = 0, solution: str | None = None) -> None:
         if not isinstance(game, SlidingGame):
             raise UsageError("optimal play is for the sliding games: minimax plays tic-tac-toe.")
-        self.solution = load_solution(Path(solution), game) if solution else solution_of(game)
+        self.solution = Solution.load(Path(solution), game) if solution else solution_of(game)
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones.
@@ -54,15 +54,3 @@ class OptimalAgent(ValueAgent):
                 "board that play can reach."
             )
         return values
-
-
-def load_solution(folder: Path, game: SlidingGame) -> Solution:
-    """Read the solution of a game from a folder.
-
-    Raises:
-        ValueError: If there is none, or it is damaged or of another game.
-    """
-    try:
-        return Solution.load(folder, game)
-    except FileNotFoundError:
-        raise UsageError(f"{folder} holds no solution: make one with solve --out.") from None

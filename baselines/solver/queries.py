@@ -18,7 +18,6 @@ from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 
-KINDS = ("b", "a")
 UNREACHABLE = "-1"
 BEYOND = 100
 """Stands for all tile indices that no game has."""
@@ -33,29 +32,20 @@ def read_lines(path: Path) -> list[str]:
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is no text: {error}.") from None
+        raise UsageError(f"{path} is no text: {error}.") from error
     return text.split("\n")
 
 
 def description(solution: Solution, seconds: float) -> str:
     """Return what a solution holds, as text, and the seconds that it took."""
-    counts = zip(
-        ("states", "afterstates"),
-        solution.counts(),
-        (solution.states, solution.afterstates),
-        strict=True,
-    )
-    lines = [f"  {name:<12} {n:,} ({len(part):,} up to symmetry)" for name, n, part in counts]
-    return "\n".join(
-        [
-            f"{solution.game}, exactly",
-            *lines,
-            f"  start value  {solution.start_value:.9f}",
-            f"  seconds      {seconds:.2f}",
-        ]
-    )
+    states, afterstates = solution.counts()
+    return f"""{solution.game}, exactly
+  states       {states:,} ({len(solution.states):,} up to symmetry)
+  afterstates  {afterstates:,} ({len(solution.afterstates):,} up to symmetry)
+  start value  {solution.start_value:.9f}
+  seconds      {seconds:.2f}"""
 
 
 def answers(solution: Solution, lines: Sequence[str]) -> Iterator[str]:
@@ -64,8 +54,8 @@ def answers(solution: Solution, lines: Sequence[str]) -> Iterator[str]:
     Raises:
         ValueError: If a line is no query, with its number; nothing has been yielded then.
     """
-    asked = [(line.strip(), number) for number, line in enumerate(lines, 1) if line.strip()]
-    queries = [_query(line, number, solution.game) for line, number in asked]
+    asked = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
+    queries = [_query(line, number, solution.game) for number, line in asked]
     kinds = np.array([kind for kind, _ in queries])
     boards = np.array([cells for _, cells in queries]).reshape(-1, *solution.game.shape)
     values = np.full(len(asked), np.nan)
@@ -77,24 +67,17 @@ def answers(solution: Solution, lines: Sequence[str]) -> Iterator[str]:
             "queries hold tile indices, not faces.",
             file=sys.stderr,
         )
-    for kind, looked_up in zip(
-        KINDS, (solution.state_values, solution.afterstate_values), strict=True
-    ):
+    for kind, look_up in (("b", solution.state_values), ("a", solution.afterstate_values)):
         chosen = possible & (kinds == kind)
-        values[chosen] = looked_up(boards[chosen].astype(np.uint8))
-    for (line, _), value in zip(asked, values.tolist(), strict=True):
+        values[chosen] = look_up(boards[chosen].astype(np.uint8))
+    for (_, line), value in zip(asked, values.tolist(), strict=True):
         yield f"{line} = {UNREACHABLE if math.isnan(value) else f'{value:.9f}'}"
 
 
 def _query(line: str, number: int, game: SlidingGame) -> tuple[str, list[int]]:
-    """Return the kind of a query and its tiles.
-
-    Raises:
-        ValueError: If it is none.
-    """
     kind, *cells = line.split()
     expected = math.prod(game.shape)
-    if kind not in KINDS or len(cells) != expected or not all(map(_is_tile, cells)):
+    if kind not in ("b", "a") or len(cells) != expected or not all(map(_is_tile, cells)):
         raise UsageError(
             f"line {number} is no query, {brief(line)}: expected b (before a move) or a (after "
             f"it) and {expected} tile indices from 0 on, row by row, such as "

@@ -23,6 +23,7 @@ from tile_envs.sliding.kernels import game_tables, rows_of
 from tile_envs.sliding.packed import checked_boards
 
 FILE = "solution.npz"
+PARTS = ("states", "afterstates")
 HEADER_BYTES = 1 << 20
 """Room for a game in a file, beside its boards."""
 
@@ -121,7 +122,7 @@ class Solution:
         """
         folder.mkdir(parents=True, exist_ok=True)
         arrays = {"game": np.frombuffer(self.game.to_json().encode(), np.uint8)}
-        for name in ("states", "afterstates"):
+        for name in PARTS:
             arrays |= {f"{name}_{key}": value for key, value in vars(getattr(self, name)).items()}
         write_arrays(folder / FILE, arrays)
 
@@ -130,19 +131,17 @@ class Solution:
         """Read the solution of a game from a folder.
 
         Raises:
-            FileNotFoundError: If there is none.
-            ValueError: If it is damaged, or one of another game.
+            ValueError: If there is none, or it is damaged, or one of another game.
         """
         path = folder / FILE
+        if not path.exists():
+            raise UsageError(f"{folder} holds no solution: make one with solve --out.")
         arrays = read_arrays(path, most_boards(game) * BYTES_PER_BOARD + HEADER_BYTES)
-        names = [f"{part}_{name}" for part in ("states", "afterstates") for name in _DTYPES]
-        if arrays.keys() != {"game", *names}:
+        names = {part: [f"{part}_{name}" for name in _DTYPES] for part in PARTS}
+        if arrays.keys() != {"game", *names["states"], *names["afterstates"]}:
             raise UsageError(f"{path} holds {sorted(arrays)}: it is no solution of a game.")
         _check_game(arrays["game"], game, path)
-        parts = [
-            Layers(*(arrays[f"{part}_{name}"] for name in _DTYPES))
-            for part in ("states", "afterstates")
-        ]
+        parts = [Layers(*(arrays[name] for name in names[part])) for part in PARTS]
         for part in parts:
             _check_layers(part, path)
         return cls(game, *parts)
@@ -152,42 +151,32 @@ class Solution:
         keys = keys_of(game_tables(self.game), rows_of(self.game, checked))
         ages = tile_ages(self.game.rules)[checked].sum(axis=(1, 2))
         places = places_of(layers.keys, layers.begins, keys, ages)
-        values = np.full(len(keys), np.nan)
-        known = places >= 0
-        values[known] = layers.values[places[known]]
-        return values
+        if not len(layers):
+            return np.full(len(keys), np.nan)
+        return np.where(places >= 0, layers.values[places], np.nan)
 
 
 _DTYPES = {"keys": np.uint64, "values": np.float64, "begins": np.int64}
 
 
 def _check_game(text: NDArray[np.uint8], game: SlidingGame, path: Path) -> None:
-    """Check that the game in a file is the expected one.
-
-    Raises:
-        ValueError: If it is none, or another.
-    """
     try:
-        known = SlidingGame(**json.loads(text.tobytes().decode()))
-    except (ValueError, TypeError):
-        raise UsageError(f"{path} is damaged: it names no game.") from None
-    if known != game:
-        options = ("spawn", "start_tiles", "placer")
+        other = SlidingGame(**json.loads(text.tobytes().decode()))
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{path} is damaged: it names no game.") from error
+    if other != game:
         differing = [
-            f"{name} {getattr(known, name)} instead of {getattr(game, name)}"
-            for name in options
-            if getattr(known, name) != getattr(game, name)
+            f"{name} {getattr(other, name)} instead of {getattr(game, name)}"
+            for name in ("spawn", "start_tiles", "placer")
+            if getattr(other, name) != getattr(game, name)
         ]
-        held = str(known) if not differing else f"{known} with {', '.join(differing)}"
-        raise UsageError(f"{path} is the solution of {held}, not of {game}: give another folder.")
+        options = f" with {', '.join(differing)}" if differing else ""
+        raise UsageError(
+            f"{path} is the solution of {other}{options}, not of {game}: give another folder."
+        )
 
 
 def _check_layers(layers: Layers, path: Path) -> None:
-    """Check boards and values that come from a file.
-
-    Raises:
-        ValueError: If they do not belong together.
-    """
     keys, values, begins = layers.keys, layers.values, layers.begins
     arrays = (keys, values, begins)
     usable = (

@@ -15,7 +15,6 @@ import sys
 import time
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -69,8 +68,8 @@ def solution_of(game: SlidingGame) -> Solution:
     return solve(game)
 
 
-def solved(game: Game, folder: Path | None = None) -> tuple[Solution, float]:
-    """Solve a game that a person asks for, and say its size before it starts.
+def solve_or_load(game: Game, folder: Path | None = None) -> tuple[Solution, float]:
+    """Solve a game, and say its size before it starts; or load its solution.
 
     Args:
         game: The game.
@@ -109,26 +108,11 @@ def compile_steps(game: SlidingGame) -> None:
     best_values(tables, nothing, nothing, np.zeros(0))
 
 
-class _NewTile(NamedTuple):
-    """A tile that appears.
-
-    Attributes:
-        tile: Its index.
-        probability: Its probability.
-        age: Its age, by which it raises that of a board.
-    """
-
-    tile: Word
-    probability: float
-    age: int
-
-
-def _new_tiles(game: SlidingGame) -> list[_NewTile]:
-    known, ages = game.distribution, tile_ages(game.rules)
-    return [
-        _NewTile(Word(tile), probability, int(ages[tile]))
-        for tile, probability in zip(known.tiles, known.probabilities, strict=True)
-    ]
+def _new_tiles(game: SlidingGame) -> list[tuple[Word, float, int]]:
+    """Return the tiles that appear, their probabilities, and by how much they raise the age."""
+    tiles, probabilities = game.distribution.tiles, game.distribution.probabilities
+    ages = tile_ages(game.rules)[list(tiles)].tolist()
+    return list(zip(map(Word, tiles), probabilities, ages, strict=True))
 
 
 def _boards(game: SlidingGame, tables: GameTables) -> tuple[list[Words], list[Words]]:
@@ -144,14 +128,14 @@ def _boards(game: SlidingGame, tables: GameTables) -> tuple[list[Words], list[Wo
     with Progress(f"boards of {game}") as progress:
         while (age := len(states)) <= last:
             following = [
-                states_after(tables, afterstates[age - new.age], new.tile)
-                for new in new_tiles
-                if new.age <= age
+                states_after(tables, afterstates[age - raised], tile)
+                for tile, _, raised in new_tiles
+                if raised <= age
             ]
             states.append(distinct(np.concatenate([start_keys[start_ages == age], *following])))
             afterstates.append(distinct(afterstates_of(tables, states[age])))
             if len(afterstates[age]):
-                last = max(last, age + max(new.age for new in new_tiles))
+                last = max(last, age + max(raised for _, _, raised in new_tiles))
             done += len(states[age])
             progress.update(done, counted(done, "board"))
     return states, afterstates
@@ -169,11 +153,9 @@ def _values(
         for age in reversed(range(len(states))):
             values = np.zeros(len(afterstates[age]))
             if len(values):
-                for new in new_tiles:
-                    after = age + new.age
-                    known = states[after], state_values[after]
-                    chance = new.tile, new.probability
-                    add_expected(tables, afterstates[age], *chance, *known, values)
+                for tile, probability, raised in new_tiles:
+                    following = states[age + raised], state_values[age + raised]
+                    add_expected(tables, afterstates[age], tile, probability, *following, values)
             afterstate_values[age] = values
             state_values[age] = best_values(tables, states[age], afterstates[age], values)
             done += len(states[age])

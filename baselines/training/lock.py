@@ -1,4 +1,4 @@
-"""Locks: a folder, or a file, that one process at a time writes to."""
+"""Locks: a run folder is locked while a process trains in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOCK = "lock"
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Hold a folder, which is made if it is missing, until the `with` block ends.
 
     A lock that a dead process has left is taken over.
@@ -24,35 +24,31 @@ def locked(folder: Path) -> Iterator[None]:
         ValueError: If another process holds it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with held(folder / LOCK, str(folder)):
+    with lock(folder / LOCK, str(folder)):
         sweep(folder)
         yield
 
 
 @contextmanager
-def held(path: Path, what: str) -> Iterator[None]:
+def lock(path: Path, what: str) -> Iterator[None]:
     """Hold a lock until the `with` block ends.
 
     Args:
         path: The lock's file, which names the process.
-        what: What is held, for the error.
+        what: What it locks, for the error.
 
     Raises:
         ValueError: If another process holds it.
     """
-    lock = SoftFileLock(path, is_singleton=False)
+    holder = SoftFileLock(path, is_singleton=False)
     try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        if lock.pid:
-            raise UsageError(
-                f"{what} is in use by process {lock.pid}: wait for it, "
-                f"or delete {path} if it is gone."
-            ) from None
+        holder.acquire(blocking=False)
+    except Timeout as error:
+        process = f"process {holder.pid}" if holder.pid else "another process"
         raise UsageError(
-            f"{what} is in use by another process: wait for it, or delete {path} if there is none."
-        ) from None
+            f"{what} is in use by {process}: wait for it, or delete {path} if it is gone."
+        ) from error
     try:
         yield
     finally:
-        lock.release()
+        holder.release()

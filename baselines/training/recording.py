@@ -16,7 +16,7 @@ from baselines.memory import check_batch
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.task import Task
-from baselines.training.lock import locked
+from baselines.training.lock import lock_folder
 from baselines.training.run_folder import CONFIG
 from tile_envs.agents import Agent, ask
 from tile_envs.errors import UsageError
@@ -132,7 +132,7 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path, name: 
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file, and games need a folder: give another --out.")
     _check_others(folder, task)
-    with locked(folder), Progress("recording", games) as progress:
+    with lock_folder(folder), Progress("recording", games) as progress:
         for number, word in enumerate(seeds):
             playthrough = Playthrough(make(task.env, task.env_kwargs), word)
             state, episode_start = None, np.ones(1, np.bool_)

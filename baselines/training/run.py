@@ -14,7 +14,7 @@ from baselines.settings import Count, Positive, Seed, check_settings, read_setti
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
 from baselines.training.learner import Learner, check_state
-from baselines.training.lock import locked
+from baselines.training.lock import lock_folder
 from baselines.training.loop import train
 from baselines.training.presets import tuned
 from baselines.training.run_folder import Budget
@@ -124,7 +124,7 @@ def run(name: str, options: Options[Any]) -> Path:
     else:
         runs.check_free(folder)
         learner.prepare()
-    with locked(folder):
+    with lock_folder(folder):
         if options.resume:
             runs.resume(folder, config, budget, learner)
         else:
