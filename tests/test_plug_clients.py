@@ -15,7 +15,7 @@ from baselines.registry import make_agent
 from baselines.task import Task
 from benchmarks.experiments import PLUGS
 from benchmarks.libraries import clients
-from benchmarks.libraries.clients import CLIENTS, Client, counted, train
+from benchmarks.libraries.clients import CLIENTS, Client, counted, keys, train
 from benchmarks.results import FOLDER, KEYS, key_of, read
 from benchmarks.run import listed, run
 
@@ -106,7 +106,8 @@ PLAYING_THEIR_OWN = ("PettingZoo", "OpenSpiel")
     ids=lambda c: f"{EXTRAS[c.library]}-{c.algorithm}-{c.env}-{c.games}",
 )
 def test_programs_train_without_illegal_actions(client):
-    pytest.importorskip(f"benchmarks.libraries.{client.program}")
+    if not keys(client.library, episodes=0):
+        pytest.skip(f"needs tile-envs[{EXTRAS[client.library]}]")
     policy, training = train(client, **SMALL.get(client.library, {"total_timesteps": 2_500}))
     assert training.steps >= 2_500
     assert training.illegal == 0

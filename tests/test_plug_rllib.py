@@ -42,22 +42,17 @@ def test_other_autoreset_modes_are_refused(mode):
 
 
 @pytest.mark.parametrize(
-    ("wrappers", "message"),
+    ("env_id", "options", "message"),
     [
-        (["Planes"], "a wrapper must be one of 'Log2Reward', 'OneHotPlanes', got 'Planes'"),
-        ("OneHotPlanes", "wrappers must be a list of names, got 'OneHotPlanes'"),
+        ("Tiles2048-v0", {"wrappers": ["Planes"]}, "must be one of 'Log2Reward', 'OneHotPlanes'"),
+        ("Tiles2048-v0", {"wrappers": "Log2Reward"}, "must be a list of names, got 'Log2Reward'"),
+        ("TicTacToe-v0", {"wrappers": ["Log2Reward"]}, "log2 rewards are for the sliding games"),
+        ("TicTacToe-v0", {"opponent": "nobody"}, r"opponent must be 'random'.*got 'nobody'"),
     ],
 )
-def test_unknown_wrappers_are_refused(wrappers, message):
+def test_wrong_options_are_refused_before_there_are_workers(env_id, options, message):
     with pytest.raises(ValueError, match=message):
-        games("Tiles2048-v0", wrappers=wrappers)
-
-
-def test_wrong_options_are_refused_before_there_are_workers():
-    with pytest.raises(ValueError, match=r"opponent must be 'random'.*got 'nobody'"):
-        games("TicTacToe-v0", opponent="nobody")
-    with pytest.raises(ValueError, match="log2 rewards are for the sliding games"):
-        games("TicTacToe-v0", wrappers=["Log2Reward"])
+        games(env_id, **options)
 
 
 def test_games_are_single_unless_a_number_is_asked_for():
@@ -76,9 +71,6 @@ def test_games_are_single_unless_a_number_is_asked_for():
         assert reward == many.step(np.full(N, action))[1][0]
         if terminated:
             break
-
-
-# What follows needs RLlib.
 
 
 @pytest.fixture(scope="module")
@@ -113,13 +105,6 @@ def runner_of(kind, env_id="Tiles2048-v0", **options):
     return SingleAgentEnvRunner(config=config, worker_index=0)
 
 
-def steps_of(episodes):
-    for episode in episodes:
-        assert len(episode) > 0
-        infos = episode.get_infos()[1:]
-        yield from zip(infos, episode.get_actions(), episode.get_rewards(), strict=True)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("env_id", "options"),
@@ -135,20 +120,9 @@ def test_rllib_plays_the_same_episodes_in_native_and_in_single_environments(rlli
         assert (len(ours), ours.is_terminated) == (len(theirs), theirs.is_terminated)
         assert np.array_equal(ours.get_actions(), theirs.get_actions())
         assert np.array_equal(ours.get_rewards(), theirs.get_rewards())
+        assert not any(info["illegal"] for info in ours.get_infos()[1:])
         for name, observations in ours.get_observations().items():
             assert np.array_equal(observations, theirs.get_observations()[name])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["native", "single"])
-def test_only_random_actions_of_rllib_are_illegal(rllib, kind):
-    runner = runner_of(kind, shape=(2, 3))
-    played = list(steps_of(runner.sample(num_timesteps=400)))
-    assert len(played) >= 400
-    assert not any(info["illegal"] for info, _, _ in played)
-    assert len({int(action) for _, action, _ in played}) == 4
-    at_random = runner_of(kind, shape=(2, 3)).sample(num_timesteps=400, random_actions=True)
-    assert any(info["illegal"] for info, _, _ in steps_of(at_random))
 
 
 @pytest.mark.slow

@@ -20,10 +20,6 @@ from tile_envs.plug.rllib import masked
 from tile_envs.wrappers import vector
 from tile_envs.wrappers.transforms import Planes
 
-SLIDING = {"train_batch_size_per_learner": 8000, "minibatch_size": 1000, "gamma": 0.95}
-SLIDING |= {"lambda_": 0.9, "vf_clip_param": float("inf")}
-TICTACTOE = {"train_batch_size_per_learner": 4000, "minibatch_size": 500, "gamma": 1.0}
-TICTACTOE |= {"lambda_": 0.95}
 REWARD_SCALE = 0.05  # of Log2Reward: keeps the values that the network learns near 1
 
 
@@ -34,7 +30,12 @@ def train(env_id="Tiles2048-v0", total_timesteps=400_000, seed=0, kind="native")
     register_env(env_id, make_games)
     config = PPOConfig().environment(env_id, env_config={"id": env_id}).debugging(seed=seed)
     config.training(lr=1e-3, num_epochs=4, entropy_coeff=0.01)
-    config.training(**(TICTACTOE if env_id == "TicTacToe-v0" else SLIDING))
+    if env_id == "TicTacToe-v0":
+        config.training(train_batch_size_per_learner=4000, minibatch_size=500)
+        config.training(gamma=1.0, lambda_=0.95)
+    else:
+        config.training(train_batch_size_per_learner=8000, minibatch_size=1000)
+        config.training(gamma=0.95, lambda_=0.9, vf_clip_param=float("inf"))
     config.env_runners(num_env_runners=2, num_envs_per_env_runner=8)
     config.env_runners(gym_env_vectorize_mode="vector_entry_point" if kind == "native" else "sync")
     model = {"fcnet_hiddens": [128, 128], "fcnet_activation": "relu"}

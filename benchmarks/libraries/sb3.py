@@ -22,9 +22,14 @@ N_ENVS = 64
 PENALTY = 2.0  # of an illegal action, in units of Log2Reward
 PPO = {"n_steps": 64, "batch_size": 1024, "n_epochs": 4, "learning_rate": 1e-3}
 DQN = {
-    **{"learning_starts": 2_000, "buffer_size": 100_000, "batch_size": 256, "learning_rate": 5e-4},
-    **{"train_freq": 1, "gradient_steps": 2, "target_update_interval": 10_000},
+    "buffer_size": 100_000,
+    "learning_starts": 2_000,
+    "train_freq": 1,
+    "gradient_steps": 2,
+    "batch_size": 256,
+    "learning_rate": 5e-4,
     "exploration_fraction": 0.5,
+    "target_update_interval": 10_000,
 }
 SETTINGS = {
     "MaskablePPO": PPO,
@@ -34,10 +39,10 @@ SETTINGS = {
     "QRDQN": DQN,
 }
 NEAR = {"gamma": 0.95, "gae_lambda": 0.9, "learning_rate": 3e-4}
-PENALIZED = {
+PENALIZED = {  # in the sliding games
     "PPO": NEAR | {"n_steps": 32, "batch_size": 128, "n_epochs": 10, "ent_coef": 0.005},
     "A2C": NEAR | {"n_steps": 16, "ent_coef": 0.02},
-}  # in the sliding games
+}
 
 
 def train(env_id="Tiles2048-v0", total_timesteps=400_000, seed=0, algorithm="MaskablePPO"):
