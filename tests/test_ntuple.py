@@ -7,14 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import gymnasium as gym
 import numpy as np
 import oracle
 import powers3
 import pytest
-from stable_baselines3.common.evaluation import evaluate_policy
-from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv
 
 from baselines.ntuple.network import SETS, SMALL_SETS, Network, new_weights
 from baselines.ntuple.ntuple import NTuple
@@ -384,11 +380,6 @@ def test_diverging_is_noticed():
         _ = [learner.learn() for _ in range(5)]
 
 
-def test_it_is_an_agent_that_sb3_takes():
-    envs = DummyVecEnv([lambda: Monitor(gym.make("Tiles2048-v0"))] * 2)
-    assert evaluate_policy(made(network="0123"), envs, n_eval_episodes=4)[0] > 0
-
-
 def test_well_known_sets_are_of_their_names():
     for name, text in SETS.items():
         n, length = map(int, name.split("x"))
@@ -468,20 +459,6 @@ def test_a_network_too_large_for_the_memory_says_what_fits(monkeypatch):
         ValueError, match=r"takes 0.5 GiB, and 0.3 GiB are free: one of 4x6, 4x5, 5x5"
     ):
         new_weights(network, 1, 0.0)
-
-
-def test_a_game_made_of_rules_is_learned_saved_and_loaded(tmp_path):
-    game = SlidingGame(powers3.RULES)
-    learner, again = (made(game, network="0123 4567", **COHERENT) for _ in range(2))
-    metrics = [learner.learn() for _ in range(8)]
-    goals = [f"reach_{3**tile}" for tile in range(7, 12)]
-    assert list(metrics[0]) == ["mean", *goals, "moves_per_second"]
-    assert metrics[-1]["mean"] > 2 * metrics[0]["mean"]
-    np.savez(tmp_path / "state.npz", **learner.state_dict())
-    with np.load(tmp_path / "state.npz") as state:
-        again.restore(dict(state))
-    assert again.test(50) == learner.test(50)
-    assert again.iterations == 8
 
 
 def test_an_exported_network_plays_alike_and_is_small():

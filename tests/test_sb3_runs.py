@@ -28,7 +28,6 @@ from baselines.registry import (
     player,
 )
 from baselines.task import Task
-from baselines.training import loop
 from baselines.training import run_folder as runs
 
 SMALL = {
@@ -205,16 +204,6 @@ def test_boards_of_another_shape_are_refused():
 def config(settings):
     task = {"agent": "dqn", "env": "Tiles2048-v0", "env_kwargs": {}, "sides": [], "seed": 0}
     return task | {"settings": settings, "modules": []}
-
-
-def test_a_run_is_restored_from_its_checkpoint(tmp_path):
-    runs.begin(tmp_path, config({}), runs.Budget(30))
-    learner = made(env_kwargs={"shape": (2, 2)})
-    loop.train(tmp_path, learner, Task("Tiles2048-v0", {"shape": (2, 2)}), runs.Budget(30))
-    again = made(env_kwargs={"shape": (2, 2)})
-    again.restore(runs.read_checkpoint(tmp_path))
-    assert again.games == learner.games >= 30
-    assert equal(learner, again)
 
 
 def test_a_run_is_resumed_on_another_device_but_not_otherwise(tmp_path):
