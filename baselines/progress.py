@@ -6,7 +6,7 @@ import math
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -142,7 +142,7 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def in_words(values: dict[str, float]) -> str:
-    """Return values by name as text, without those that are 0 or unknown."""
-    known = {name: value for name, value in values.items() if value and math.isfinite(value)}
-    return ", ".join(f"{name} {figure(value)}" for name, value in known.items())
+def metrics_text(metrics: Mapping[str, float]) -> str:
+    """Return metrics as text, without those that are 0 or unknown."""
+    shown = (item for item in metrics.items() if item[1] and math.isfinite(item[1]))
+    return ", ".join(f"{name} {figure(value)}" for name, value in shown)

@@ -9,7 +9,7 @@ from PIL import Image
 
 from baselines.__main__ import main
 from baselines.evaluation.rows import read_rows, write_rows
-from baselines.viewing.curves import banded, plot, read_curve
+from baselines.viewing.curves import bands_of, plot, read_curve
 
 
 def run(folder, seed=0, shift=0.0, **settings):
@@ -51,7 +51,7 @@ def test_a_curve_is_what_the_progress_says(tmp_path):
 def test_seeds_are_one_band_and_settings_are_lines_of_their_own(tmp_path):
     folders = [run(tmp_path / f"s{seed}", seed, 10.0 * seed) for seed in range(3)]
     folders.append(run(tmp_path / "other", learning_rate=0.1))
-    bands = banded([read_curve(folder, "games", "mean") for folder in folders])
+    bands = bands_of([read_curve(folder, "games", "mean") for folder in folders])
     assert [band.label for band in bands] == [
         "ntuple, learning_rate 1.0, 3 seeds",
         "ntuple, learning_rate 0.1",
@@ -65,7 +65,7 @@ def test_a_band_ends_where_its_shortest_curve_does(tmp_path):
     folders = [run(tmp_path / "long"), run(tmp_path / "short", seed=1, shift=100.0)]
     path = folders[1] / "progress.csv"
     write_rows([row for row in read_rows(path) if int(row["games"]) <= 50][::2], path)
-    (band,) = banded([read_curve(folder, "games", "mean") for folder in folders])
+    (band,) = bands_of([read_curve(folder, "games", "mean") for folder in folders])
     assert band.xs.tolist() == [10, 20, 30, 40, 50]
     assert np.allclose(band.mean, 10 * band.xs + 50)
 

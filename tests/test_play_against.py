@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from commands import command
 
-from baselines.commands.play import episode_of, whispering
+from baselines.commands.play import episode_of, hint_controls
 from baselines.registry import player
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
 from tile_envs.playthrough import Playthrough
@@ -61,7 +61,7 @@ def test_an_agent_learns_from_the_person():
 def test_values_stand_below_the_board():
     found = player("minimax", "TicTacToe-v0")
     env = gym.make("TicTacToe-v0", opponent=found.agent, side="X").unwrapped
-    words = whispering(env, found).words(Playthrough(env, seed=0).position).split("\n")
+    words = hint_controls(env, found).words(Playthrough(env, seed=0).position).split("\n")
     assert words[:2] == ["you play X", "minimax, probability:"]
     assert "4 0.111" in words[3]
 

@@ -11,7 +11,7 @@ import pytest
 
 from baselines.agents import RandomAgent
 from baselines.evaluation.sampled import evaluate
-from baselines.progress import Progress, in_words
+from baselines.progress import Progress, metrics_text
 from baselines.task import Task
 
 
@@ -54,6 +54,7 @@ def test_the_seconds_of_phases_are_counted_apart(clock):
 
 
 def test_python_shows_none_unless_asked(capsys, monkeypatch):
+    monkeypatch.setattr(Progress, "enabled", False)  # which commands of other tests have set
     monkeypatch.setattr("baselines.progress.LINE_SECONDS", 0)
     agent = RandomAgent(Task.of("Tiles2048-v0").game)
     evaluate(agent, "Tiles2048-v0", episodes=3)
@@ -92,4 +93,4 @@ def test_in_a_terminal_it_is_a_bar_under_what_is_printed():
 
 
 def test_metrics_without_a_value_are_left_out():
-    assert in_words({"mean": 38390.4, "loss": math.nan, "rare": 0.0}) == "mean 38,390"
+    assert metrics_text({"mean": 38390.4, "loss": math.nan, "rare": 0.0}) == "mean 38,390"

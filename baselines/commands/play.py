@@ -19,7 +19,7 @@ from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.lock import lock_folder
 from baselines.training.presets import presets_of
 from baselines.training.run import default_options
-from baselines.viewing.hints import whispering
+from baselines.viewing.hints import hint_controls
 from tile_envs.base.checks import checked_seed
 from tile_envs.errors import UsageError
 from tile_envs.games import make
@@ -93,7 +93,7 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
     if learn and not isinstance(found.agent, EpisodicLearner):
         raise UsageError(f"{against} does not learn from a person: expected qtable or value_table.")
     env = gym.make(ENV, opponent=found.agent, side=side)
-    controls = whispering(env.unwrapped, found) if show_values else None
+    controls = hint_controls(env.unwrapped, found) if show_values else None
 
     def learn_from(game: Playthrough) -> None:
         if learn and game.position.over and game.actions:
@@ -122,7 +122,7 @@ def _play_with_hints(
     """
     found = player(hints, env, env_kwargs, seed)
     made = make(found.task.env, found.task.env_kwargs)
-    controls = whispering(made, found)
+    controls = hint_controls(made, found)
     with open_screen(window, found.task.env) as screen:
         play_games(made, screen, seed, controls=controls)
 

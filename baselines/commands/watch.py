@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from baselines.commands.options import EnvOptions, given
 from baselines.registry import AGENTS, player, searching
 from baselines.training.run_folder import CONFIG
 from baselines.viewing.film import FRAMES, write_gif, write_mp4
-from baselines.viewing.hints import Whispering
-from baselines.viewing.moves import Played, Watched, recorded
+from baselines.viewing.hints import HintControls
+from baselines.viewing.moves import Played, Watched, recorded_games
 from baselines.viewing.page import write_page
 from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.errors import UsageError
@@ -109,7 +108,7 @@ def games_of(
                 f"{path} holds recorded games, which know what they are: give no --env, "
                 "--env-kwargs, --search or --seed with them."
             )
-        return recorded(path)
+        return recorded_games(path)
     seed = checked_seed(0 if seed is None else seed)
     found = player(name, env, env_kwargs, seed)
     if search is not None:
@@ -125,16 +124,12 @@ def show(games: Sequence[Watched], speed: float, window: bool) -> None:
         ValueError: If there is no terminal, or no screen for a window.
     """
     with open_screen(window, games[0].title) as screen, suppress(KeyboardInterrupt):
-        for n, each in enumerate(games, 1):
-            game, others = each.playthrough, n < len(games)
+        for n, watched in enumerate(games, 1):
+            game, thinker = watched.playthrough, watched.thinker
             controls = controls_of(game.env, person=False)
-            shown = Whispering(controls, each.thinker, game.env.game, partial(_next, each))
+            hints = HintControls(controls, thinker, game.env.game, watched.next_action)
+            others = n < len(games)
             if not watch_game(
-                game, each.action, screen, speed, controls=shown, end=each.end, others=others
+                game, watched.action, screen, speed, controls=hints, end=watched.end, others=others
             ):
                 return
-
-
-def _next(watched: Watched) -> int | None:
-    """Return the action that follows, wherever the person has gone back to."""
-    return watched.action(len(watched.playthrough.actions))

@@ -18,7 +18,7 @@ from baselines.errors import Interrupted
 from baselines.evaluation.exact_tictactoe import side_shares
 from baselines.evaluation.rows import Row, write_rows
 from baselines.evaluation.sampled import play
-from baselines.progress import Progress, duration, in_words
+from baselines.progress import Progress, duration, metrics_text
 from baselines.task import Task
 from baselines.training.learner import Learner, Metrics
 from baselines.training.run_folder import (
@@ -79,7 +79,7 @@ def train(folder: Path, learner: Learner, task: Task, budget: Budget) -> None:
             done = budget.share(learner.games, seconds)
             reported = int(before * REPORTS) != int(done * REPORTS)
             if reported or now - shown > SHOW_SECONDS:
-                words = counted(learner.games, "game"), in_words(metrics)
+                words = counted(learner.games, "game"), metrics_text(metrics)
                 progress.update(done, ", ".join(filter(None, words)))
                 log.show(learner.games, metrics)
                 shown = now
@@ -111,7 +111,7 @@ def train(folder: Path, learner: Learner, task: Task, budget: Budget) -> None:
         spent = ", ".join(f"{name} {duration(s)}" for name, s in progress.seconds.items())
         print(spent, file=sys.stderr)
         if tested:
-            print(f"last test: {in_words(tested)}", file=sys.stderr)
+            print(f"last test: {metrics_text(tested)}", file=sys.stderr)
 
 
 def _note_test(

@@ -25,18 +25,12 @@ AXES = {"games": ("games", 1.0), "minutes": ("seconds", 1 / 60), "steps": ("time
 """By what curves are drawn against: the column of progress, and its unit."""
 TESTED = "greedy_"
 """How the names of the metrics of tests begin."""
-BEST_LABELLED = 12
+MOST_LABELS = 12
 """With more lines than this, a legend would hide them."""
 
 
 class Curve(NamedTuple):
-    """The learning curve of one run.
-
-    Attributes:
-        config: The configuration of the run.
-        xs: Where its points are.
-        ys: Their values.
-    """
+    """The learning curve of one run, with the run's configuration."""
 
     config: dict[str, Any]
     xs: Floats
@@ -44,15 +38,7 @@ class Curve(NamedTuple):
 
 
 class Band(NamedTuple):
-    """The curves of runs that differ in nothing but their seed.
-
-    Attributes:
-        label: What the runs are.
-        xs: Where its points are.
-        mean: The mean over the seeds.
-        low: The lowest of the seeds.
-        high: The highest.
-    """
+    """The mean, lowest and highest values of runs that differ in nothing but their seed."""
 
     label: str
     xs: Floats
@@ -80,7 +66,7 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
         raise UsageError("plot needs the folder of a run, such as runs/*.")
     folders = [folder for folder in folders if _is_run(folder)] or folders
     metric = metric or _usual_metric(folders[0])
-    bands = banded([read_curve(folder, against, metric) for folder in folders])
+    bands = bands_of([read_curve(folder, against, metric) for folder in folders])
     write_file(out, drawn(_figure(bands, against, metric), out.suffix[1:]))
 
 
@@ -99,12 +85,12 @@ def read_curve(folder: Path, against: str, metric: str) -> Curve:
     """
     config, rows = runs.read_config(folder), runs.read_progress(folder)
     column, unit = AXES[against]
-    known = list(dict.fromkeys(name for row in rows for name in row))
+    columns = list(dict.fromkeys(name for row in rows for name in row))
     for name in (column, metric):
-        if name not in known:
+        if name not in columns:
             raise UsageError(
-                f"the progress of {folder} has no {name!r}: it has {', '.join(known)}. Leave this "
-                "run out, or choose by --metric and --against."
+                f"the progress of {folder} has no {name!r}: it has {', '.join(columns)}. Leave "
+                "this run out, or choose by --metric and --against."
             )
     points = [(row[column], row[metric]) for row in rows if row[column] and row[metric]]
     xs, ys = np.array(points, np.float64).reshape(-1, 2).T
@@ -112,8 +98,8 @@ def read_curve(folder: Path, against: str, metric: str) -> Curve:
     return Curve(config, xs[finite] * unit, ys[finite])
 
 
-def banded(curves: Sequence[Curve]) -> list[Band]:
-    """Put the curves of runs together that differ in nothing but their seed.
+def bands_of(curves: Sequence[Curve]) -> list[Band]:
+    """Return one band for the curves of runs that differ in nothing but their seed.
 
     Where the points of seeds are not at the same places, straight lines join them; a band ends
     where the first of its curves does.
@@ -121,8 +107,8 @@ def banded(curves: Sequence[Curve]) -> list[Band]:
     groups: dict[str, list[Curve]] = {}
     for curve in curves:
         if len(curve.xs):
-            kept = {name: curve.config[name] for name in (*runs.TASK, "settings") if name != "seed"}
-            groups.setdefault(json.dumps(kept, sort_keys=True), []).append(curve)
+            kind = {name: curve.config[name] for name in (*runs.TASK, "settings") if name != "seed"}
+            groups.setdefault(json.dumps(kind, sort_keys=True), []).append(curve)
     labels = _labels([json.loads(key) for key in groups])
     bands = []
     for label, group in zip(labels, groups.values(), strict=True):
@@ -131,40 +117,30 @@ def banded(curves: Sequence[Curve]) -> list[Band]:
         places = np.unique(np.concatenate([curve.xs for curve in group]))
         places = places[(begin <= places) & (places <= end)]
         ys = np.array([np.interp(places, curve.xs, curve.ys) for curve in group])
-        counted = f"{label}, {len(group)} seeds" if len(group) > 1 else label
-        bands.append(Band(counted, places, ys.mean(axis=0), ys.min(axis=0), ys.max(axis=0)))
+        label += f", {len(group)} seeds" if len(group) > 1 else ""
+        bands.append(Band(label, places, ys.mean(axis=0), ys.min(axis=0), ys.max(axis=0)))
     return bands
 
 
 def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
-    """Return names for kinds of runs: the agent, the environment, and what differs besides."""
-    flat = [
-        {"agent": kind["agent"], "env": kind["env"], **kind["env_kwargs"], **kind["settings"]}
-        for kind in kinds
+    """Return names for kinds of runs: the agent, and the options in which they differ."""
+    options = [{"env": kind["env"], **kind["env_kwargs"], **kind["settings"]} for kind in kinds]
+    values: dict[str, set[str]] = {}
+    for name, value in (item for option in options for item in option.items()):
+        values.setdefault(name, set()).add(json.dumps(value))
+    return [
+        ", ".join(
+            [
+                kind["agent"].rpartition(":")[2],
+                *(f"{name} {value}" for name, value in option.items() if len(values[name]) > 1),
+            ]
+        )
+        for kind, option in zip(kinds, options, strict=True)
     ]
-    names = dict.fromkeys(name for kind in flat for name in kind)
-    varying = [
-        name
-        for name in names
-        if name not in ("agent", "env")
-        and len({json.dumps(k.get(name)) for k in flat if k["agent"] == flat[0]["agent"]}) > 1
-    ]
-    labels = []
-    for kind in flat:
-        several = len({k["env"] for k in flat}) > 1
-        parts = [kind["agent"].rpartition(":")[2], *([kind["env"]] if several else [])]
-        parts += [f"{name} {kind[name]}" for name in varying if name in kind]
-        labels.append(", ".join(parts))
-    return labels
 
 
 def _usual_metric(folder: Path) -> str:
-    """Return the first metric of a run's tests.
-
-    Raises:
-        ValueError: If there is no run, or it has had no tests.
-    """
-    runs.read_config(folder)
+    runs.read_config(folder)  # there is a run
     columns = list(dict.fromkeys(name for row in runs.read_progress(folder) for name in row))
     tested = [name for name in columns if name.startswith(TESTED)]
     if not tested:
@@ -185,6 +161,6 @@ def _figure(bands: Sequence[Band], against: str, metric: str) -> Figure:
         axis.set(xlabel=against, ylabel=metric.replace("_", " "))
         axis.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axis.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-        if 0 < len(bands) <= BEST_LABELLED:
+        if 0 < len(bands) <= MOST_LABELS:
             axis.legend()
     return figure

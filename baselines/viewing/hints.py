@@ -1,4 +1,4 @@
-"""The controls of a game with what an agent thinks of the moves below the board."""
+"""Hints: what an agent thinks of the moves, below the board."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tile_envs.rendering.canvas import Picture
 from tile_envs.rendering.window import Key
 
 
-class Whispering(Controls):
-    """The controls of a game; below the board stands what is thought of the moves.
+class HintControls(Controls):
+    """The controls of a game, with what an agent thinks of the moves below the board.
 
     Args:
-        controls: The controls.
+        controls: The controls without hints.
         thinker: Says what is thought.
         game: The game.
-        chosen: Returns the action that is played next, which is marked; None if that is unknown.
+        next_action: Returns the action that is played next, which is marked, if it is known.
     """
 
     def __init__(
@@ -29,19 +29,19 @@ class Whispering(Controls):
         controls: Controls,
         thinker: Thinker,
         game: Any,
-        chosen: Callable[[], int | None] = lambda: None,
+        next_action: Callable[[], int | None] = lambda: None,
     ) -> None:
         self.keys = controls.keys
         self._controls, self._thinker, self._game = controls, thinker, game
-        self._chosen = chosen
+        self._next_action = next_action
 
     def action(self, key: Key) -> int | None:
         """Return what a key plays."""
         return self._controls.action(key)
 
     def words(self, position: Position) -> str:
-        """Return what there is to say, and what is thought of the moves."""
-        thoughts = in_words(self._thinker.of(position), self._game, self._chosen())
+        """Return the state of the game, and what is thought of the moves."""
+        thoughts = in_words(self._thinker.of(position), self._game, self._next_action())
         return "\n".join([self._controls.words(position), *thoughts])
 
     def text(self, position: Position, colors: bool) -> str:
@@ -53,15 +53,13 @@ class Whispering(Controls):
         return self._controls.picture(position)
 
 
-def whispering(env: Any, found: Player) -> Controls:
-    """Return the controls of an environment with what an agent thinks below the board.
+def hint_controls(env: Any, player: Player) -> Controls:
+    """Return the controls of an environment with the hints of an agent.
 
     Raises:
         ValueError: If the agent has no thoughts.
     """
-    thinker = Thinker(env.game, found.agent, found.name, exact=False)
+    thinker = Thinker(env.game, player.agent, player.name, exact=False)
     if not thinker:
-        raise UsageError(
-            f"{found.name} says neither what actions are worth nor how likely they are."
-        )
-    return Whispering(controls_of(env), thinker, env.game)
+        raise UsageError(f"{player.name} has neither action values nor action probabilities.")
+    return HintControls(controls_of(env), thinker, env.game)

@@ -42,12 +42,17 @@ class Watched(ABC):
     def action(self, n: int) -> int | None:
         """Return the action after n moves; None at the end of the game."""
 
+    def next_action(self) -> int | None:
+        """Return the action that follows, wherever the game has been taken back to."""
+        return self.action(len(self.playthrough.actions))
+
     def play_on(self) -> Playthrough:
         """Play the game to its end."""
         with Progress(self.title) as progress:
-            while (action := self.action(n := len(self.playthrough.actions))) is not None:
+            while (action := self.next_action()) is not None:
                 self.playthrough.play(action)
-                progress.update(n + 1, counted(n + 1, "move"))
+                moves = len(self.playthrough.actions)
+                progress.update(moves, counted(moves, "move"))
         return self.playthrough
 
 
@@ -116,12 +121,12 @@ def check_kind(games: Sequence[Watched]) -> None:
     Raises:
         ValueError: If they are of several kinds.
     """
-    kinds = {str(each.playthrough.env.game) for each in games}
+    kinds = {str(watched.playthrough.env.game) for watched in games}
     if len(kinds) > 1:
         raise UsageError(f"a file shows games of one kind, got {', '.join(sorted(kinds))}.")
 
 
-def recorded(path: Path) -> Sequence[Recorded]:
+def recorded_games(path: Path) -> Sequence[Recorded]:
     """Return the games of a replay file, or of a folder of them.
 
     Raises:
@@ -130,7 +135,7 @@ def recorded(path: Path) -> Sequence[Recorded]:
     paths = sorted(path.glob("*.json")) if path.is_dir() else [path]
     if not paths:
         raise UsageError(f"{path} holds neither a run nor recorded games (*.json).")
-    return [Recorded(each) for each in paths]
+    return [Recorded(path) for path in paths]
 
 
 def _about(env: str, options: Mapping[str, Any], seed: int) -> str:

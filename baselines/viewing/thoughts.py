@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.agents import Agent
 from tile_envs.game import Game
 from tile_envs.playthrough import Position
 from tile_envs.sliding.game import SlidingGame
@@ -46,24 +45,21 @@ class Thinker:
 
     Args:
         game: The game.
-        agent: An agent with `action_values` or `action_probabilities`; another one has no thoughts.
+        agent: An agent with `action_values` or `action_probabilities`; anything else has no
+            thoughts.
         name: The agent's name.
         exact: Whether to say, too, what is exactly known.
     """
 
-    def __init__(self, game: Game, agent: Agent | None, name: str, exact: bool = True) -> None:
+    def __init__(self, game: Game, agent: Any, name: str, exact: bool = True) -> None:
         self._sources: list[tuple[str, Callable[[NDArray[Any]], Values], bool]] = []
-        for method, meaning in (
-            ("action_values", "value"),
-            ("action_probabilities", "probability"),
-        ):
-            if agent is not None and hasattr(agent, method):
-                self._sources.append((f"{name}, {meaning}", getattr(agent, method), False))
-                break
-        known = exact_values(game) if exact else None
-        if known is not None:
+        if hasattr(agent, "action_values"):
+            self._sources.append((f"{name}, value", agent.action_values, False))
+        elif hasattr(agent, "action_probabilities"):
+            self._sources.append((f"{name}, probability", agent.action_probabilities, False))
+        if exact and (values := exact_values(game)) is not None:
             meaning = "expected score" if isinstance(game, SlidingGame) else "with perfect play"
-            self._sources.append((f"exact, {meaning}", known, True))
+            self._sources.append((f"exact, {meaning}", values, True))
         self._kept: dict[bytes, list[Thought]] = {}
 
     def __bool__(self) -> bool:
@@ -95,9 +91,8 @@ def exact_values(game: Game) -> Callable[[NDArray[Any]], Values] | None:
     """
     if isinstance(game, TicTacToe):
         return _perfect_play
-    if isinstance(game, SlidingGame) and math.prod(game.shape) <= SMALL:
-        if not isinstance(game.placer, str):
-            return None
+    is_small = math.prod(game.shape) <= SMALL
+    if is_small and isinstance(game, SlidingGame) and isinstance(game.placer, str):
         from baselines.solver.solve import solution_of  # late: it compiles
 
         return solution_of(game).action_values
@@ -125,7 +120,9 @@ def in_words(thoughts: Sequence[Thought], game: Game, chosen: int | None = None)
     for thought in thoughts:
         words = []
         for action, name in enumerate(action_names(game)):
-            text = f"{name} {in_text(thought.values[action])}"
+            value = thought.values[action]
+            # A hyphen for none: the pictures' font has no dash.
+            text = f"{name} {figure(value) if math.isfinite(value) else '-'}"
             words.append(f"[{text}]" if action == chosen else text)
         if isinstance(game, TicTacToe):
             cells = [word.center(CELL_WIDTH) for word in words]
@@ -139,8 +136,3 @@ def in_words(thoughts: Sequence[Thought], game: Game, chosen: int | None = None)
 def action_names(game: Game) -> tuple[str, ...]:
     """Return the names of a game's actions."""
     return CELL_NAMES if isinstance(game, TicTacToe) else tuple(ACTIONS)
-
-
-def in_text(value: float) -> str:
-    """Return a value in few digits, and a hyphen for none: the pictures' font has no dash."""
-    return figure(value) if math.isfinite(value) else "-"
