@@ -32,8 +32,7 @@ NO_LIMIT = np.iinfo(np.int64).max
 class CompiledEngine(Engine):
     """The base of compiled engines, which play the games of a numpy engine one after the other.
 
-    Args:
-        games: The games; from now on, none of their arrays may be replaced.
+    From then on, none of the arrays of these games may be replaced.
     """
 
     name = NUMBA
@@ -88,11 +87,7 @@ class CompiledEngine(Engine):
         self._bind()
 
     def play(self, actions: Any) -> Outcome:
-        """Play one action in every game; those that have ended begin anew instead.
-
-        Raises:
-            ValueError: See `GameVectorEnv.step`.
-        """
+        """Play one action in every game; those that have ended begin anew instead."""
         n, play = self._games.terms.num_envs, self._loops[0]
         outcome, chosen = self._empty_outcome(), shaped_actions(actions, n)
         if not play(chosen, *outcome[1:4], *self._shown(outcome), *self._arrays):

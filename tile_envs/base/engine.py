@@ -29,29 +29,16 @@ _ONE = np.array(1)  # 0-d: see `random_stream`
 
 
 class Terms(NamedTuple):
-    """What an engine plays.
-
-    Attributes:
-        num_envs: The number of games.
-        n_actions: The number of actions.
-        max_illegal: Consecutive illegal actions that truncate an episode.
-        max_steps: Steps that truncate an episode, or None.
-    """
+    """What an engine plays."""
 
     num_envs: int
     n_actions: int
-    max_illegal: int
-    max_steps: int | None
+    max_illegal: int  # consecutive illegal actions that truncate an episode
+    max_steps: int | None  # steps that do
 
 
 class Final(NamedTuple):
-    """How games ended that were reset in the same step.
-
-    Attributes:
-        games: Which they are, `(k,)` indices.
-        observations: Their last observations, `(k, ...)`.
-        infos: Their last infos, `(k, ...)` each.
-    """
+    """How the games `(k,)` ended that were reset in the same step: their last `(k, ...)`."""
 
     games: NDArray[np.intp]
     observations: Observations
@@ -59,15 +46,9 @@ class Final(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a step brings; the arrays are fresh, and hold all games.
+    """What a step brings; the arrays are fresh, and hold all games, `(num_envs, ...)`.
 
-    Attributes:
-        observations: `(num_envs, ...)`.
-        rewards: `(num_envs,)`.
-        terminations: `(num_envs,)`.
-        truncations: `(num_envs,)`.
-        infos: `(num_envs, ...)` each.
-        final: Of the games that were reset in the same step, if there are any.
+    `final` is of the games that were reset in the same step, if there are any.
     """
 
     observations: Observations
@@ -89,11 +70,7 @@ class Engine(ABC):
 
     @abstractmethod
     def play(self, actions: Any) -> Outcome:
-        """Play one action in every game; those that have ended begin anew instead.
-
-        Raises:
-            ValueError: See `GameVectorEnv.step`.
-        """
+        """Play one action in every game; those that have ended begin anew instead."""
 
     @abstractmethod
     def begin_shown(self, games: NDArray[np.intp], outcome: Outcome) -> None:
@@ -129,21 +106,16 @@ class NumpyEngine(Engine, Generic[Positions]):
         self.illegal = np.zeros(terms.num_envs, np.bool_)
         self.ended = np.zeros(terms.num_envs, np.bool_)
 
-    # What a game says of itself; `games` are indices, or the slice of all.
+    # What a game adds; `games` are indices, or the slice of all.
 
     @abstractmethod
     def _play(
         self, actions: NDArray[np.int64], frozen: Bools | None
     ) -> tuple[Floats, Bools, Bools]:
-        """Play one action in every game.
+        """Play one action in every game: rewards, which are over, which actions were legal.
 
-        Args:
-            actions: `(num_envs,)`, inside the action space.
-            frozen: The games that are about to be reset, `(num_envs,)`, or None for none: their
-                random streams must rest; whatever else happens to them is forgotten.
-
-        Returns:
-            The rewards, which games are over, and which actions were legal.
+        The games that are frozen, `(num_envs,)`, are about to be reset: their random streams must
+        rest; whatever else happens to them is forgotten.
         """
 
     @abstractmethod
@@ -173,11 +145,7 @@ class NumpyEngine(Engine, Generic[Positions]):
     # What games have in common.
 
     def play(self, actions: Any) -> Outcome:
-        """Play one action in every game; those that have ended begin anew instead.
-
-        Raises:
-            ValueError: See `GameVectorEnv.step`.
-        """
+        """Play one action in every game; those that have ended begin anew instead."""
         actions = checked_actions(actions, self.terms.num_envs, self.terms.n_actions)
         due = self.ended  # the games that this step resets
         some_due = np.count_nonzero(due) > 0  # faster than `any`
@@ -211,7 +179,7 @@ class NumpyEngine(Engine, Generic[Positions]):
             outcome.infos[name][games] = values
 
     def begin(self, games: Games, positions: Positions | None = None) -> None:
-        """Begin new games, at given positions or at those that a game starts with.
+        """Begin new games, at given positions or at some drawn from their streams.
 
         An opponent that a user brought can fail here; then everything needs a start.
         """
@@ -231,11 +199,7 @@ class NumpyEngine(Engine, Generic[Positions]):
 
 
 def checked_engine(name: object) -> str:
-    """Return the engine of a name: `NUMPY` or `NUMBA`.
-
-    Raises:
-        ValueError: If there is none of this name.
-    """
+    """Return the engine of a name: `NUMPY` or `NUMBA`."""
     name = checked_choice(name, "engine", (NUMPY, NUMBA, AUTO))
     if name == AUTO:
         return NUMBA if find_spec("numba") else NUMPY

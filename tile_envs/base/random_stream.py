@@ -22,7 +22,8 @@ MIX_SHIFTS = 30, 27, 31
 MIX_FACTORS = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 """By what SplitMix64 shifts and multiplies to mix a position."""
 
-# Constants as arrays without dimensions: numpy takes half of the time that it needs for numbers.
+# Constants as 0-d arrays: numpy takes half of the time that it needs for numbers.
+_STRIDE = np.array(STRIDE, np.uint64)
 _SHIFTS = [np.array(shift, np.uint64) for shift in MIX_SHIFTS]
 _FACTORS = [np.array(factor, np.uint64) for factor in MIX_FACTORS]
 _HALF = np.array(32, np.uint64)
@@ -60,15 +61,8 @@ def consecutive(seed: int, n: int) -> Words:
 
 def ahead(positions: Words, draws: int) -> Words:
     """Return the positions of the next draws, `(draws, ...)`."""
-    steps = _STEPS[:draws] if draws <= len(_STEPS) else _steps(draws)
+    steps = np.arange(1, draws + 1, dtype=np.uint64) * _STRIDE
     return positions + steps.reshape(-1, *(1,) * positions.ndim)
-
-
-def _steps(draws: int) -> Words:
-    return np.arange(1, draws + 1, dtype=np.uint64) * np.uint64(STRIDE)
-
-
-_STEPS = _steps(64)  # as many as are needed often
 
 
 def choose(words: Words, n: Words) -> Words:
@@ -80,11 +74,7 @@ def choose(words: Words, n: Words) -> Words:
 
 
 class Stream:
-    """The stream of one game, word by word.
-
-    Args:
-        position: Where it stands.
-    """
+    """The stream of one game, word by word, from a position on."""
 
     _AHEAD = 64  # numpy mixes 64 words in the time that Python's integers take for twenty
 

@@ -67,6 +67,18 @@ class GameVectorEnv(
         max_illegal: Consecutive illegal actions that truncate an episode.
         autoreset_mode: When ended games are reset.
         max_episode_steps: The time limit, which `gymnasium.make` would enforce with a wrapper.
+
+    Besides those of the single environment, the arguments are:
+
+    - `num_envs`: the number of games.
+    - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
+    - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
+    - `engine`: `"numpy"`; `"numba"`, compiled code, which is faster (extra `fast`); or `"auto"`,
+      numba where it is installed.  Both play the same games (see `tile_envs.base.engine`).
+
+    Raises:
+        ValueError: If an argument is not as described.
+        ExtraNotInstalled: If numba is asked for and missing.
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}

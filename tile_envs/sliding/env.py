@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
@@ -37,11 +37,8 @@ _TWO_CELLS = 2 * CELL_BITS
 _, _SECOND, _THIRD, _FOURTH = PATTERN_WEIGHTS
 
 
-class SlidingPosition(NamedTuple):
-    """A board and the score so far."""
-
-    board: NDArray[np.uint8]
-    score: int
+SlidingPosition = tuple[NDArray[np.uint8], int]
+"""A board and the score so far."""
 
 
 class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
@@ -205,8 +202,8 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
             self._restore(position)
 
     def _restore(self, position: SlidingPosition) -> None:
-        self._set_cells(position.board.ravel().tolist())
-        self._score = position.score
+        board, self._score = position
+        self._set_cells(board.ravel().tolist())
 
     def _set_cells(self, cells: Sequence[int]) -> None:
         """Take over a board, its tile indices in reading order."""
@@ -225,7 +222,7 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
         if "board" not in values:
             raise UsageError("the reset option 'score' needs a 'board' to go with it.")
         board = checked_board_shape(values["board"], self.game.shape)
-        return SlidingPosition(batch.checked_boards(board[None], self.game.rules)[0], score)
+        return batch.checked_boards(board[None], self.game.rules)[0], score
 
     def _observation(self) -> NDArray[np.uint8]:
         cells, stage = self._cells, self._stage

@@ -118,11 +118,7 @@ class SlidingGame:
         return Symmetries(*board_symmetries(self.shape))
 
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
-        """Return the action masks `(n, 4)` of boards `(n, R, C)`.
-
-        Raises:
-            ValueError: If these are not boards of the game.
-        """
+        """Return the action masks `(n, 4)` of boards `(n, R, C)`."""
         return batch.legal_actions(boards, self.rules)
 
     def afterstates(

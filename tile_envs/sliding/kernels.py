@@ -70,35 +70,20 @@ class GameTables(NamedTuple):
 
 
 class Pushed(NamedTuple):
-    """What a push makes of a board.
+    """What a push makes of a board."""
 
-    Attributes:
-        changed: Whether it is another board.
-        a: The first of its lines, rows if they were rows.
-        b: The second.
-        c: The third.
-        d: The fourth.
-        reward: The reward.
-        largest: The largest tile's index.
-        pattern: The index of its empty cells in `empty_count` and `empty_cell`.
-    """
-
-    changed: bool
-    a: Word
+    changed: bool  # whether it is another board
+    a: Word  # its lines, rows if they were rows
     b: Word
     c: Word
     d: Word
     reward: Word
-    largest: Word
-    pattern: Word
+    largest: Word  # the largest tile's index
+    pattern: Word  # the index of its empty cells in `empty_count` and `empty_cell`
 
 
 def game_tables(game: SlidingGame) -> GameTables:
-    """Return a game for compiled loops.
-
-    Raises:
-        ValueError: If an object places its new tiles.
-    """
+    """Return a game for compiled loops; it is refused if an object places its new tiles."""
     if not isinstance(game.placer, str):
         raise UsageError(
             f"compiled loops know the placers {', '.join(map(repr, NAMED))} only, "
@@ -121,11 +106,7 @@ def game_tables(game: SlidingGame) -> GameTables:
 
 
 def rows_of(game: SlidingGame, boards: ArrayLike) -> Words:
-    """Return the rows of boards, `(n, 4) uint64`.
-
-    Raises:
-        ValueError: If these are not boards of the game and shape.
-    """
+    """Return the rows of boards of the game and shape, `(n, 4) uint64`."""
     checked = checked_boards(boards, game.rules)
     if checked.shape[1:] != game.shape:
         raise UsageError(f"boards must have shape {game.shape}, got {checked.shape[1:]}.")
@@ -281,19 +262,10 @@ def empty_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
 
 @compiled
 def worst_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word) -> Word:
-    """Return where the named adversary may place a tile; see `tile_envs.sliding.placer`.
+    """Return where the named adversary may place a tile on an afterstate, whatever the placer.
 
-    Args:
-        game: The game, whatever its placer.
-        a: The first row of an afterstate.
-        b: The second.
-        c: The third.
-        d: The fourth.
-        tile: The index of the new tile.
-
-    Returns:
-        The cells that are worst for the player, as bits `1 << row * columns + column`; 0 if no cell
-        is empty.
+    These are the worst cells for the player (see `tile_envs.sliding.placer`), as bits
+    `1 << row * columns + column`; 0 if no cell is empty.
     """
     e, f, g, h = transposed(a, b, c, d)
     up = down = right = left = Word(0)

@@ -190,11 +190,7 @@ def show(world: World, i: int) -> None:
 
 
 class CompiledSlidingEngine(CompiledEngine):
-    """Many sliding games, whose placer has a name, played by compiled code.
-
-    Args:
-        games: The games.
-    """
+    """Many sliding games, whose placer has a name, played by compiled code."""
 
     _loops = play_all, begin_all
     _games: SlidingEngine

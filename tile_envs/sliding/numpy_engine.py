@@ -11,35 +11,23 @@ from numpy.typing import NDArray
 from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine, Terms
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
 from tile_envs.sliding import packed as batch
+from tile_envs.sliding import tables
 from tile_envs.sliding.env import VERTICAL
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM, place
 from tile_envs.sliding.rules import ACTIONS, MAX_SIDE
-from tile_envs.sliding.tables import (
-    CELL_BITS,
-    CELL_MASK,
-    CELLS,
-    EMPTY_MASK,
-    EMPTY_SHIFT,
-    LARGEST_SHIFT,
-    LINE_MASK,
-    PATTERN_ACTION_WEIGHT,
-    PATTERN_WEIGHTS,
-    REWARD_MASK,
-    REWARD_SHIFT,
-    Lines,
-)
+from tile_envs.sliding.tables import Lines
 
-# Numbers as arrays without dimensions (see `random_stream`).
+# Numbers as 0-d arrays: see `random_stream`.
 _STRIDE = np.array(STRIDE, np.uint64)
-_CELLS, _CELL_BITS, _CELL_MASK = np.array(CELLS), np.array(CELL_BITS), np.array(CELL_MASK)
-_LINE_MASK = np.array(LINE_MASK)
-_EMPTY_SHIFT, _EMPTY_MASK = np.array(EMPTY_SHIFT), np.array(EMPTY_MASK)
-_REWARD_SHIFT, _REWARD_MASK = np.array(REWARD_SHIFT), np.array(REWARD_MASK)
-_LARGEST_SHIFT = np.array(LARGEST_SHIFT)
-_PATTERN_WEIGHTS = np.array(PATTERN_WEIGHTS)[:, None]
-_PATTERNS = PATTERN_ACTION_WEIGHT * np.arange(len(ACTIONS))
-_ALL_TILES = CELL_MASK + 1
+_CELLS, _CELL_BITS = np.array(tables.CELLS), np.array(tables.CELL_BITS)
+_CELL_MASK, _LINE_MASK = np.array(tables.CELL_MASK), np.array(tables.LINE_MASK)
+_EMPTY_SHIFT, _EMPTY_MASK = np.array(tables.EMPTY_SHIFT), np.array(tables.EMPTY_MASK)
+_REWARD_SHIFT, _REWARD_MASK = np.array(tables.REWARD_SHIFT), np.array(tables.REWARD_MASK)
+_LARGEST_SHIFT = np.array(tables.LARGEST_SHIFT)
+_PATTERN_WEIGHTS = np.array(tables.PATTERN_WEIGHTS)[:, None]
+_PATTERNS = tables.PATTERN_ACTION_WEIGHT * np.arange(len(ACTIONS))
+_ALL_TILES = tables.CELL_MASK + 1
 _N_ACTIONS, _ONE = np.array(len(ACTIONS)), np.array(1)
 
 _VERTICAL = np.array([-(action in VERTICAL) for action in range(len(ACTIONS))])
@@ -62,10 +50,6 @@ class SlidingEngine(NumpyEngine[SlidingPositions]):
     """Many sliding games.
 
     A placer that the user brings is asked once a step, for all games in which a tile appears.
-
-    Args:
-        game: The game.
-        terms: How it is played.
     """
 
     def __init__(self, game: SlidingGame, terms: Terms) -> None:
@@ -84,13 +68,13 @@ class SlidingEngine(NumpyEngine[SlidingPositions]):
     def _play(
         self, actions: NDArray[np.int64], frozen: Bools | None
     ) -> tuple[Floats, Bools, Bools]:
-        tables = self._tables
+        of_rules = self._tables
         rows, columns = self.lines
         # `vertical` is all ones where columns move: bit by bit, x ^ ((x ^ y) & vertical) picks y.
         vertical = _VERTICAL.take(actions)
         lines = rows ^ ((rows ^ columns) & vertical)
-        lines += tables.offsets.take(actions)
-        pushed = tables.pushed.take(lines)
+        lines += of_rules.offsets.take(actions)
+        pushed = of_rules.pushed.take(lines)
         legal = (self.legal >> actions & _ONE).astype(np.bool_)
         if frozen is not None:
             legal &= ~frozen
@@ -105,8 +89,8 @@ class SlidingEngine(NumpyEngine[SlidingPositions]):
             empty &= _EMPTY_MASK
             empty *= _PATTERN_WEIGHTS
             pattern = np.add.reduce(empty) + _PATTERNS.take(actions)
-            k = choose(words, tables.empty_count.take(pattern)).view(np.int64)
-            cell = tables.empty_cell.take(pattern * _CELLS + k)
+            k = choose(words, of_rules.empty_count.take(pattern)).view(np.int64)
+            cell = of_rules.empty_cell.take(pattern * _CELLS + k)
             flat = (cell >> _CELL_BITS) * self.terms.num_envs + self._games
             moved.reshape(-1)[flat] += new_tiles << (cell & _CELL_MASK)
         else:
@@ -117,10 +101,10 @@ class SlidingEngine(NumpyEngine[SlidingPositions]):
         np.bitwise_xor(moved, swap, out=after[0])
         np.bitwise_xor(turned, swap, out=after[1])
         if not self._places_uniformly:
-            place(self.game.placer, tables, after, new_tiles, words)
+            place(self.game.placer, of_rules, after, new_tiles, words)
 
         self.streams, self.lines = streams, after
-        self.legal = batch.legal(tables, self.lines)
+        self.legal = batch.legal(of_rules, self.lines)
         rewards = np.add.reduce(pushed) >> _REWARD_SHIFT & _REWARD_MASK
         self.scores += rewards
         self.largest = np.maximum(np.maximum.reduce(pushed) >> _LARGEST_SHIFT, new_tiles)

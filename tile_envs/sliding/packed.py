@@ -1,7 +1,7 @@
-"""Boards in bulk: packed into lines, turned, looked at, and pushed in all four directions.
+"""Batched boards: packing, transposing, legality, afterstates.
 
 In public a board is `uint8` tile indices, `(R, C)`; inside, it is its rows and its columns as
-packed lines (see `tables`), both kept, so that a push and a look at what is legal are lookups.
+packed lines (see `tables`), both kept, so that a push and the legal actions are lookups.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MASKS = np.array([[bits >> a & 1 for a in range(4)] for bits in range(16)], np.i
 
 _PLACES = CELL_BITS * np.arange(MAX_SIDE)[:, None]
 
-# Constants are arrays without dimensions: see `random_stream`.
+# Constants are 0-d arrays: see `random_stream`.
 _TWO_CELLS, _LOW_BLOCK = np.array(2 * CELL_BITS), np.array(LOW_BLOCK)
 _ONE_CELL, _EVEN_CELLS = np.array(CELL_BITS), np.array(EVEN_CELLS)
 
@@ -125,17 +125,13 @@ def afterstates(
 
 
 def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
-    """Return boards `(n, R, C)` as `uint8`.
-
-    Args:
-        boards: Integers of any dtype.
-        rules: The game.
+    """Return boards `(n, R, C)` of any integers as `uint8`.
 
     Raises:
         ValueError: If they are not integers, not of a board's shape, or hold tiles the game lacks.
     """
     array = np.asarray(boards)
-    if array.ndim != 3 or not _is_shape(array.shape[1:]):
+    if array.ndim != 3 or not all(2 <= side <= MAX_SIDE for side in array.shape[1:]):
         raise UsageError(f"boards must have shape (n, R, C), R and C 2 to 4, got {array.shape}.")
     if array.dtype.kind not in "iu":
         raise UsageError(f"boards must be integers (tile indices), got dtype {array.dtype}.")
@@ -145,7 +141,3 @@ def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
             f"got {array.min()} to {array.max()}."
         )
     return array.astype(np.uint8)
-
-
-def _is_shape(shape: tuple[int, ...]) -> bool:
-    return all(2 <= side <= MAX_SIDE for side in shape)

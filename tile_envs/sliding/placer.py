@@ -58,9 +58,6 @@ def place(
         lines: The afterstates, packed, `(2, 4, n)`; unchanged if the placer fails.
         tiles: The new tile of each game, `(n,)`; 0 if none appears.
         words: The random word of each game, `(n,)`.
-
-    Raises:
-        ValueError: If an object answers anything but empty cells.
     """
     if isinstance(placer, str):
         cells = _one_of(worst_cells(tables, lines, tiles), words)
@@ -75,11 +72,7 @@ def place(
 
 
 def possible_cells(placer: str | Placer, tables: Tables, boards: Boards, tile: int) -> Cells:
-    """Return the cells of afterstates `(n, R, C)` on which a tile may appear, `(n, R, C)`.
-
-    Raises:
-        ValueError: If an object answers anything but empty cells.
-    """
+    """Return the cells of afterstates `(n, R, C)` on which a tile may appear, `(n, R, C)`."""
     empty: Cells = boards == 0
     if placer == RANDOM:
         return empty
@@ -93,13 +86,7 @@ def possible_cells(placer: str | Placer, tables: Tables, boards: Boards, tile: i
 
 
 def worst_cells(tables: Tables, lines: Lines, tiles: NDArray[np.int64]) -> Cells:
-    """Return the cells of afterstates that are worst for the player, `(R * C, n)`.
-
-    Args:
-        tables: The tables of the game.
-        lines: The afterstates, packed, `(2, 4, n)`.
-        tiles: The new tile of each afterstate, `(n,)`.
-    """
+    """Return the cells that are worst for the player, `(R * C, n)`, of packed `(2, 4, n)`."""
     # A new tile changes one row and one column, so the value of a push is that of the other lines
     # plus that of the line with the tile.  An illegal push may count, too: it leaves no more cells
     # empty than a legal one and pays nothing.  So may a board without a legal move: it is full, and
@@ -121,11 +108,8 @@ def worst_cells(tables: Tables, lines: Lines, tiles: NDArray[np.int64]) -> Cells
 def _values(tables: Tables, action: int, lines: Lines, with_tile: Lines) -> NDArray[Any]:
     """Return the values of a push by the cell of the new tile, `(R, C, n)`.
 
-    Args:
-        tables: The tables of the game.
-        action: The direction of the push.
-        lines: The lines that it pushes, `(R, 1, n)` rows or `(1, C, n)` columns.
-        with_tile: The line of each cell, the new tile on that cell, `(R, C, n)`.
+    It pushes `lines`, `(R, 1, n)` rows or `(1, C, n)` columns; `with_tile` `(R, C, n)` is the line
+    of each cell with the new tile on that cell.
     """
     gains = tables.gains[tables.offsets[action] :]
     before, values = gains.take(lines), gains.take(with_tile)
@@ -142,11 +126,7 @@ def _one_of(cells: Cells, words: Words) -> NDArray[np.int64]:
 
 
 def _answers(placer: Placer, boards: Boards, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Ask an object for the cells of new tiles, `(n,)`; if there are none, it is not asked.
-
-    Raises:
-        ValueError: If it answers anything but empty cells.
-    """
+    """Ask an object for the cells of new tiles, `(n,)`; if there are none, it is not asked."""
     if not len(boards):
         return np.zeros(0, np.int64)
     name = type(placer).__name__

@@ -21,13 +21,7 @@ def heading(rules: Rules, score: int) -> str:
 
 
 def text(board: Boards, rules: Rules, score: int) -> str:
-    """Draw a board with characters, faces in its cells.
-
-    Args:
-        board: Tile indices, `(R, C)`.
-        rules: The game.
-        score: The score so far.
-    """
+    """Draw a board of tile indices `(R, C)` with characters, faces in its cells."""
     faces = [[str(rules.faces[tile]) if tile else "" for tile in row] for row in board.tolist()]
     width = max(len(face) for row in faces for face in row)
     cells = grid([[face.rjust(width) for face in row] for row in faces])
@@ -35,12 +29,7 @@ def text(board: Boards, rules: Rules, score: int) -> str:
 
 
 def picture(board: Boards, rules: Rules, score: int) -> Picture:
-    """Draw a board as the game that people know.
-
-    Args:
-        board: Tile indices, `(R, C)`.
-        rules: The game.
-        score: The score so far.
+    """Draw a board of tile indices `(R, C)` as the game that people know.
 
     Returns:
         `(H, W, 3) uint8`, the same size for every board of a shape.

@@ -109,12 +109,9 @@ class Rules:
     def cells_needed(self, appearing: Iterable[int]) -> dict[int, int]:
         """Return the number of cells that each tile index needs, if play can reach it at all.
 
-        A tile that does not appear by itself is made of two others.  While the second of them is
+        A tile that is not `appearing` by itself is made of two others.  While the second of them is
         made, the first one takes up a cell, so the number of cells that a tile needs is the pebble
         number of its tree of merges: `need(c) = min over merges of max(need(a), 1 + need(b))`.
-
-        Args:
-            appearing: The indices of the tiles that appear by themselves.
         """
         need = dict.fromkeys(appearing, 1)
         changed = True
@@ -131,14 +128,8 @@ class Rules:
 def checked_spawn(rules: Rules, spawn: object) -> Spawn:
     """Return a spawn distribution as `(face, probability)` pairs, the smallest face first.
 
-    Args:
-        rules: The game.
-        spawn: A mapping of face to probability, such as `{2: 0.9, 4: 0.1}`, or pairs.  Faces may be
-            strings, as JSON has them.
-
-    Raises:
-        ValueError: If a face is not a tile of the game, a probability is not in [0, 1], or they
-            do not add up to 1.
+    It is given as pairs, or as a mapping of face to probability, such as `{2: 0.9, 4: 0.1}`; faces
+    may be strings, as JSON has them.
     """
     pairs = spawn
     if isinstance(spawn, (tuple, list)) and all(
@@ -150,7 +141,7 @@ def checked_spawn(rules: Rules, spawn: object) -> Spawn:
         raise UsageError(
             f"spawn must map faces to probabilities, such as {example}, got {spawn!r}."
         )
-    found: dict[int, float] = {}
+    probabilities: dict[int, float] = {}
     for given, probability in pairs.items():
         face = rules.faces[rules.index_of(checked_face(given, "spawn"))]
         is_number = isinstance(probability, Real) and not isinstance(probability, bool)
@@ -158,22 +149,17 @@ def checked_spawn(rules: Rules, spawn: object) -> Spawn:
             raise UsageError(
                 f"spawn[{given!r}] must be a probability between 0 and 1, got {probability!r}."
             )
-        if face in found:
+        if face in probabilities:
             raise UsageError(f"spawn names the face {face} twice: {dict(pairs)!r}.")
-        found[face] = float(probability)
-    if not math.isclose(sum(found.values()), 1, abs_tol=1e-6):
-        raise UsageError(
-            f"spawn must add up to 1, got {dict(pairs)!r}, which makes {sum(found.values())}."
-        )
-    return tuple((face, found[face]) for face in sorted(found) if found[face] > 0)
+        probabilities[face] = float(probability)
+    total = sum(probabilities.values())
+    if not math.isclose(total, 1, abs_tol=1e-6):
+        raise UsageError(f"spawn must add up to 1, got {dict(pairs)!r}, which makes {total}.")
+    return tuple((face, p) for face, p in sorted(probabilities.items()) if p > 0)
 
 
 def checked_face(face: object, name: str) -> int:
-    """Return a face, which JSON may have turned into a string.
-
-    Raises:
-        ValueError: If it is no integer.
-    """
+    """Return a face, which JSON may have turned into a string."""
     value = int(face) if isinstance(face, str) and face.isdecimal() else as_integer(face)
     if value is None:
         raise UsageError(f"a face in {name} must be an integer, got {face!r}.")

@@ -1,7 +1,7 @@
 """Chance in the sliding games: which tile appears, and the board a game starts from.
 
-One random word decides both halves of a new tile: the high half its cell, the k-th in reading order
-of those on which it may appear (see `placer`), the low half its face.
+One random word picks the cell of a new tile by its high half, the k-th in reading order of those on
+which it may appear (see `placer`), and the tile by its low half.
 """
 
 from __future__ import annotations
@@ -91,14 +91,7 @@ class Start:
         return cells
 
     def boards(self, positions: Words) -> tuple[NDArray[np.uint8], Words]:
-        """Draw many start boards, each as `board` would.
-
-        Args:
-            positions: The positions of the games' random streams, `(n,)`.
-
-        Returns:
-            The boards `(n, R, C)`, and the positions afterwards.
-        """
+        """Draw start boards `(n, R, C)` from streams at `positions`, and return these moved on."""
         n, n_cells = len(positions), math.prod(self.shape)
         cells, tiles, after = self.draws(positions)
         boards = np.zeros((n, n_cells), np.uint8)
@@ -106,10 +99,7 @@ class Start:
         return boards.reshape(n, *self.shape), after
 
     def draws(self, positions: Words) -> tuple[NDArray[np.int64], NDArray[np.int64], Words]:
-        """Draw the tiles of many start boards.
-
-        Args:
-            positions: The positions of the games' random streams, `(n,)`.
+        """Draw the tiles of start boards from streams at `positions`, `(n,)`.
 
         Returns:
             The cells `(tiles, n)` in reading order, the tile indices on them `(tiles, n)`, and the

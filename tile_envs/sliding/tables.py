@@ -81,17 +81,14 @@ class Tables:
     @cached_property
     def gains(self) -> NDArray[Any]:
         """Integers, as `pushed`: the reward of a line plus the number of its empty cells."""
-        gains = (self.pushed >> EMPTY_SHIFT & EMPTY_MASK) + (
-            self.pushed >> REWARD_SHIFT & REWARD_MASK
-        )
+        empty, reward = self.pushed >> EMPTY_SHIFT, self.pushed >> REWARD_SHIFT
+        gains = (empty & EMPTY_MASK) + (reward & REWARD_MASK)
         fits = gains.max() * MAX_SIDE <= np.iinfo(np.int32).max
         return gains.astype(np.int32) if fits else gains
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return compile_tables, (
-            self.rules,
-            self.shape,
-        )  # a pickle names the tables instead of holding them
+        # A pickle names the tables instead of holding them.
+        return compile_tables, (self.rules, self.shape)
 
 
 @cache
@@ -128,12 +125,9 @@ def compile_tables(rules: Rules, shape: tuple[int, int]) -> Tables:
 
 
 def _push_lines(rules: Rules, length: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Push every line of a length.
+    """Push every line of a length: to its low end, to its high end `(2 * 32**length,)`.
 
-    Returns:
-        `(2 * 32**length,) int64`, all lines pushed to their low end, then all to their high end,
-        with what `Tables.pushed` holds of them; and `(32**length,) uint8`, the actions, as bits,
-        that change a line.
+    Returns what `Tables.pushed` holds of them, and the actions, as bits, that change each line.
     """
     lines = np.arange(1 << CELL_BITS * length, dtype=np.uint32)
     cells = _unpack(lines, length)
@@ -156,11 +150,7 @@ def _push_lines(rules: Rules, length: int) -> tuple[NDArray[np.int64], NDArray[n
 def _push_to_low_end(
     rules: Rules, cells: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Slide and merge `(length, n)` cells towards index 0.
-
-    Returns:
-        The cells after the push, and the rewards `(n,)`.
-    """
+    """Slide and merge `(length, n)` cells towards index 0; return them and the rewards `(n,)`."""
     merged = np.zeros((1 << CELL_BITS, 1 << CELL_BITS), np.uint8)
     for a, b, c in rules.merges:
         merged[a, b] = c

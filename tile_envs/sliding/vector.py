@@ -25,20 +25,10 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
     """Many sliding games at once.
 
     Observations `(num_envs, R, C) uint8`, rewards, ends and infos are those of the single
-    environment, batched; so are the arguments, with three more:
-
-    - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
-    - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
-    - `engine`: what plays, see `tile_envs.base.engine`: `"numpy"`; `"numba"`, compiled code,
-      which is
-      faster (extra `fast`); or `"auto"`, numba where it is installed.  Both play the same games.
+    environment, batched; so are the arguments, with those of `GameVectorEnv`.
 
     A placer that the user brings is asked once a step, for all games in which a tile appears; numpy
     plays these games.
-
-    Raises:
-        ValueError: If an argument is not as described.
-        ExtraNotInstalled: If numba is asked for and missing.
     """
 
     usual_rules: ClassVar[Rules | None] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -28,12 +28,8 @@ from tile_envs.tictactoe.positions import (
     solve,
 )
 
-
-class MarksPosition(NamedTuple):
-    """A position's code, and the mark that the agent plays; None where it is to be drawn."""
-
-    code: int
-    mark: int | None
+MarksPosition = tuple[int, int | None]
+"""A position's code, and the mark that the agent plays; None where it is to be drawn."""
 
 
 class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
@@ -186,7 +182,7 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
         return answered
 
     def _start(self, position: MarksPosition | None) -> None:
-        code = 0 if position is None else position.code
+        code, _ = position or (0, None)
         to_move = int(self._positions.to_move[code])
         if self._side == "both":
             mark = to_move
@@ -198,7 +194,8 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
         self._code, self._mark = self._answered(code, -mark) if answers else code, mark
 
     def _restore(self, position: MarksPosition) -> None:
-        self._code, self._mark = position.code, position.mark or X
+        self._code, mark = position
+        self._mark = mark or X
 
     def _position(self) -> dict[str, Any]:
         return {"board": self._positions.marks[self._code].copy(), "mark": self._mark}
@@ -209,7 +206,7 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
         mark = None
         if "mark" in values:  # in a state, not in reset options
             mark = int(checked_turns(np.atleast_1d(values["mark"]), codes, self._side)[0])
-        return MarksPosition(int(codes[0]), mark)
+        return int(codes[0]), mark
 
     def _observation(self) -> NDArray[np.int8]:
         view: NDArray[np.int8] = self._positions.views[self._mark, self._code]

@@ -75,11 +75,7 @@ class TicTacToe:
         return Symmetries(cells, np.argsort(cells, axis=1))
 
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
-        """Return the action masks `(n, 9)` of positions `(n, 3, 3)`, from either point of view.
-
-        Raises:
-            ValueError: If these are not boards of the game.
-        """
+        """Return the action masks `(n, 9)` of positions `(n, 3, 3)`, from either point of view."""
         return positions.legal_actions(boards)
 
     def afterstates(

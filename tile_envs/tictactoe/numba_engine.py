@@ -150,11 +150,7 @@ def show(world: World, i: int) -> None:
 
 
 class CompiledTicTacToeEngine(CompiledEngine):
-    """Many games of tic-tac-toe, whose opponent has a name, played by compiled code.
-
-    Args:
-        games: The games.
-    """
+    """Many games of tic-tac-toe, whose opponent has a name, played by compiled code."""
 
     _loops = play_all, begin_all
     _games: TicTacToeEngine

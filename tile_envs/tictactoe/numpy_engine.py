@@ -40,10 +40,6 @@ class TicTacToeEngine(NumpyEngine[MarksPositions]):
     """Many games of tic-tac-toe.
 
     An opponent that the user brings is asked once a step, for all games in which it is to move.
-
-    Args:
-        game: The game.
-        terms: How it is played.
     """
 
     def __init__(self, game: TicTacToe, terms: Terms) -> None:

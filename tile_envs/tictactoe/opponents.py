@@ -21,19 +21,7 @@ NAMED: dict[str, Callable[[], Ints]] = {
 
 
 def answers(opponent: Agent, codes: Ints, mark: Ints) -> Ints:
-    """Let an agent reply.
-
-    Args:
-        opponent: The agent.  It gets `action_masks` if its `predict` takes them.
-        codes: `(n,)`, positions in which it is to move.
-        mark: `(n,)`, the mark it plays, 1 X or -1 O.
-
-    Returns:
-        The cells it plays, `(n,)`.
-
-    Raises:
-        ValueError: If one of them is not free.
-    """
+    """Return the cells `(n,)` that an agent plays in positions `(n,)`, with the marks `(n,)`."""
     positions = solve()
     masks = positions.masks[codes]
     replies, _ = ask(opponent, positions.views[mark, codes], masks)

@@ -29,14 +29,9 @@ CELL_NAMES = tuple(map(str, range(CELLS)))
 """What free cells show, and the keys that play them."""
 X, O = 1, -1  # noqa: E741
 WINNING_LINES = (
-    (0, 1, 2),
-    (3, 4, 5),
-    (6, 7, 8),
-    (0, 3, 6),
-    (1, 4, 7),
-    (2, 5, 8),
-    (0, 4, 8),
-    (2, 4, 6),
+    *((0, 1, 2), (3, 4, 5), (6, 7, 8)),
+    *((0, 3, 6), (1, 4, 7), (2, 5, 8)),
+    *((0, 4, 8), (2, 4, 6)),
 )
 POWERS = 3 ** np.arange(CELLS)
 DIGITS = {X: 1, O: 2}
@@ -147,11 +142,7 @@ def encode(marks: ArrayLike) -> Ints:
 
 
 def encode_seen(observations: ArrayLike) -> Ints:
-    """Return the codes `(n,)` of positions `(n, 3, 3)` as the player to move sees them.
-
-    Raises:
-        ValueError: If the observations are not such boards.
-    """
+    """Return the codes `(n,)` of positions `(n, 3, 3)` as the player to move sees them."""
     boards = checked_marks(observations)
     # X is to move where neither side has set more marks.
     marks = np.where(boards.sum(axis=(1, 2)) == 0, X, O)
@@ -212,11 +203,7 @@ def checked_marks(boards: ArrayLike) -> NDArray[np.int8]:
 
 
 def checked_codes(boards: NDArray[Any]) -> Ints:
-    """Return the codes of boards `(n, 3, 3)`: 1 X, -1 O, 0 empty.
-
-    Raises:
-        ValueError: If they are no boards, or play cannot lead to one.
-    """
+    """Return the codes of boards `(n, 3, 3)` that play can lead to: 1 X, -1 O, 0 empty."""
     codes = encode(checked_marks(boards))
     lost = np.flatnonzero(~solve().reachable[codes])
     if lost.size:
@@ -228,22 +215,12 @@ def checked_codes(boards: NDArray[Any]) -> Ints:
 
 
 def checked_turns(marks: NDArray[Any], codes: Ints, side: str) -> Ints:
-    """Return the marks to play, `(n,)`, of positions in the middle of games.
-
-    Args:
-        marks: 1 X, -1 O.
-        codes: The positions `(n,)`.
-        side: What the agent plays: "X", "O", "random" or "both".
-
-    Raises:
-        ValueError: If one is not 1 or -1, not its turn, or not the side that the agent plays.
-    """
+    """Return the marks to play, `(n,)`, of positions in the middle of games: theirs is the turn."""
     known = solve()
     sides = {"X": (X,), "O": (O,)}.get(side, (X, O))
     usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
-    if (
-        not usable
-        or not (np.isin(marks, sides) & (known.over[codes] | (marks == known.to_move[codes]))).all()
+    if not usable or not np.all(
+        np.isin(marks, sides) & (known.over[codes] | (marks == known.to_move[codes]))
     ):
         raise UsageError(
             f"a state's mark must be the one to play, for side {side!r} one of {sides}, "

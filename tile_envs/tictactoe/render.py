@@ -22,11 +22,9 @@ PALE_INK = "#a89c8e"
 
 
 def text(marks: NDArray[np.int8], cursor: int | None = None) -> str:
-    """Draw a board with characters: free cells show their number, winning marks are in brackets.
+    """Draw marks `(3, 3)` with characters: free cells have numbers, winning marks brackets.
 
-    Args:
-        marks: `(3, 3) int8`, 1 X, -1 O, 0 empty.
-        cursor: The cell that a player points at, if there is one.
+    The cursor is the cell that a player points at, if there is one.
     """
     won = winning_cells(marks)
     cells = []
@@ -37,11 +35,7 @@ def text(marks: NDArray[np.int8], cursor: int | None = None) -> str:
 
 
 def picture(marks: NDArray[np.int8], cursor: int | None = None) -> Picture:
-    """Draw a board; the winning marks stand on golden ground.
-
-    Args:
-        marks: `(3, 3) int8`, 1 X, -1 O, 0 empty.
-        cursor: The cell that a player points at, if there is one.
+    """Draw marks `(3, 3)`; the winning ones stand on golden ground.
 
     Returns:
         `(H, W, 3) uint8`, always the same size.

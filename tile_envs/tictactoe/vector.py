@@ -22,20 +22,10 @@ class TicTacToeVectorEnv(GameVectorEnv[MarksPositions, TicTacToe]):
     """Many games of tic-tac-toe at once.
 
     Observations, rewards, ends and infos are those of `TicTacToeEnv`, batched; so are the
-    arguments, with three more:
-
-    - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
-    - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
-    - `engine`: what plays, see `tile_envs.base.engine`: `"numpy"`; `"numba"`, compiled code,
-      which is
-      faster (extra `fast`); or `"auto"`, numba where it is installed.  Both play the same games.
+    arguments, with those of `GameVectorEnv`.
 
     An opponent that the user brings is asked once a step, for all games in which it is to move;
     numpy plays these games.
-
-    Raises:
-        ValueError: If an argument is not as described.
-        ExtraNotInstalled: If numba is asked for and missing.
     """
 
     def __init__(
