@@ -278,7 +278,7 @@ def test_wrappers_refuse_what_they_cannot_wrap():
     with pytest.raises(ValueError, match="one-hot planes are made of boards"):
         wrappers.OneHotPlanes(wrappers.OneHotPlanes(env))
     for dtype in ("float64", int, "mask", None):
-        with pytest.raises(ValueError, match="mask_dtype must be one of int8, bool, float32, got"):
+        with pytest.raises(ValueError, match="mask_dtype must be one of 'int8', 'bool', 'float32'"):
             wrappers.MaskInObservation(env, mask_dtype=dtype)
     with pytest.raises(ValueError, match="must differ"):
         wrappers.MaskInObservation(env, "x", "x")

@@ -128,8 +128,8 @@ def show(games: Sequence[Watched], speed: float, window: bool) -> None:
             game, thinker = watched.playthrough, watched.thinker
             controls = controls_of(game.env, person=False)
             hints = HintControls(controls, thinker, game.env.game, watched.next_action)
-            others = n < len(games)
+            more = n < len(games)
             if not watch_game(
-                game, watched.action, screen, speed, controls=hints, end=watched.end, others=others
+                game, watched.action, screen, speed, controls=hints, end=watched.end, more=more
             ):
                 return

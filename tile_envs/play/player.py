@@ -12,7 +12,7 @@ import gymnasium as gym
 from tile_envs.errors import UsageError
 from tile_envs.play.controls import Controls, View, controls_of
 from tile_envs.play.terminal import Terminal
-from tile_envs.playthrough import Playthrough, Position
+from tile_envs.playthrough import Playthrough
 from tile_envs.rendering.window import WASD, Window
 from tile_envs.replay import replay_of, write
 
@@ -103,7 +103,7 @@ def watch_game(
     *,
     controls: Controls | None = None,
     end: int | None = None,
-    others: bool = False,
+    more: bool = False,
 ) -> bool:
     """Show a game move by move, until the person leaves.
 
@@ -115,7 +115,7 @@ def watch_game(
         speed: Moves per second.
         controls: How the game is shown; None for the game's own controls.
         end: The number of moves, if it is known.
-        others: Whether another game follows.
+        more: Whether another game follows.
 
     Returns:
         Whether to show the next game.
@@ -123,18 +123,23 @@ def watch_game(
     controls = controls or controls_of(game.env)
     paused = False
     due = time.monotonic() + 1 / speed
-    keys = f"space pause · left, right step · {'n next game · ' * others}q quit"
+    keys = f"space pause · left, right step · {'n next game · ' * more}q quit"
     while True:
         position = game.position
         n = len(game.actions)
         action = chosen(n)
         place = f"move {n:,}" if end is None else f"move {n:,} of {end:,}"
-        going = None if action is None else "paused" if paused else f"{speed:g} moves/s"
-        screen.draw(View(controls, position, _state(place, going, controls, position), keys))
+        words, *others = controls.words(position).split("\n")
+        if action is not None:
+            words = "paused" if paused else f"{speed:g} moves/s"
+        elif position.truncated:
+            words = "too many illegal moves"
+        lines = "\n".join([f"{place} · {words}", *others])
+        screen.draw(View(controls, position, lines, keys))
         key = screen.key(None if paused or action is None else max(0.0, due - time.monotonic()))
         if key in LEAVE:
             return False
-        if key == "n" and others:
+        if key == "n" and more:
             return True
         if key is None and action is not None:
             game.play(action)
@@ -147,11 +152,3 @@ def watch_game(
                 game.take_back()
             elif action is not None:
                 game.play(action)
-
-
-def _state(place: str, going: str | None, controls: Controls, position: Position) -> str:
-    """Return the place in a game, how it goes on, and its state in words."""
-    words, *others = controls.words(position).split("\n")
-    if position.truncated:
-        words = "too many illegal moves"
-    return "\n".join([f"{place} · {words if going is None else going}", *others])

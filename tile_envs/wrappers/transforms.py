@@ -122,9 +122,7 @@ def checked_mask_dtype(dtype: DTypeLike) -> np.dtype[Any]:
         name = np.dtype(dtype).name
     except TypeError:
         name = str(dtype)
-    if name not in MASK_DTYPES:
-        raise UsageError(f"mask_dtype must be one of {', '.join(MASK_DTYPES)}, got {name}.")
-    return np.dtype(name)
+    return np.dtype(checked_choice(name, "mask_dtype", MASK_DTYPES))
 
 
 def checked_penalty(penalty: object) -> float:
