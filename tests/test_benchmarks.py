@@ -36,7 +36,7 @@ from benchmarks.rows import PUBLISHED, Committed, Source, published, sources
 from benchmarks.run import run
 from benchmarks.speed import ntuple as ntuple_speed
 from benchmarks.speed import turns
-from benchmarks.speed.outside import Lengths, moves_per_second
+from benchmarks.speed.ntuple import Work, moves_per_second
 from benchmarks.speed.peers import Peer
 from benchmarks.tables import TABLES
 from benchmarks.tables.table import NOTE
@@ -113,13 +113,14 @@ SPEEDS = (
         options={
             "turns": 1,
             "network": "0123 4567",
-            "trained": {"TC": Lengths(10, 4_000)},
+            "works": (
+                Work("TC training", "TC", 10, 4_000),
+                Work("greedy play", "TC", 10, 30_000, depth=1),
+                Work("search, 2-ply", "TC", 1, 300, depth=2),
+            ),
             "taught": 10,
-            "greedy": Lengths(10, 30_000),
-            "searched": {2: Lengths(1, 300)},
             "iteration_games": 10,
-            "threaded_iterations": 2,
-            "peer": False,
+            "iterations": 2,
         },
     ),
     Measure(
@@ -564,13 +565,12 @@ end = time.process_time() + 0.5 + n / 1000
 time.sleep(0.3)
 print(n)
 """)
-    lengths = Lengths(100, 600)
-    speed = moves_per_second(lambda n: [sys.executable, str(program), str(n)], int, lengths)
+    speed = moves_per_second(lambda n: [sys.executable, str(program), str(n)], int, 100, 600)
     assert 800 < speed < 1200
-    with pytest.raises(RuntimeError, match="nothing is left for the difference"):
-        moves_per_second(lambda n: [sys.executable, "-c", "print(1)"], int, lengths)
+    with pytest.raises(RuntimeError, match=r"0 more moves took .* s more"):
+        moves_per_second(lambda n: [sys.executable, "-c", "print(1)"], int, 100, 600)
     with pytest.raises(RuntimeError, match=r"failed: .*oh"):
-        moves_per_second(lambda n: [sys.executable, "-c", "raise SystemExit('oh')"], int, lengths)
+        moves_per_second(lambda n: [sys.executable, "-c", "raise SystemExit('oh')"], int, 100, 600)
 
 
 def test_tdl2048_is_measured_by_the_program_that_is_named(tmp_path, monkeypatch):
@@ -578,19 +578,13 @@ def test_tdl2048_is_measured_by_the_program_that_is_named(tmp_path, monkeypatch)
     program.write_text(f"#!{sys.executable}\n{COUNTING}")
     program.chmod(0o755)
     monkeypatch.setenv("TDL2048", str(program))
-    options = SPEEDS[0].options | {"peer": True}
-    options |= {"trained": {"TC": Lengths(1, 300)}, "greedy": Lengths(1, 300)}
-    options |= {"searched": {2: Lengths(1, 300)}}
+    ours, *theirs = ntuple_speed._programs("4x6")
+    assert [program.package for program in (ours, *theirs)] == ["tile-envs", "TDL2048+", "TDL2048+"]
     # Ours is measured by another test; here it is the peer's program again.
-    monkeypatch.setattr(ntuple_speed, "_our_command", lambda size, *_: [str(program), "-n", "x"])
-    monkeypatch.setattr(
-        ntuple_speed,
-        "_ours",
-        lambda size, _, task: ntuple_speed._theirs(size, str(program), tmp_path, task, ())._replace(
-            package="tile-envs"
-        ),
-    )
-    peer = dataclasses.replace(SPEEDS[0], options=options)
+    programs = [theirs[0]._replace(package="tile-envs"), *theirs]
+    monkeypatch.setattr(ntuple_speed, "_programs", lambda network: programs)
+    works = (Work("TC training", "TC", 1, 300), Work("search, 2-ply", "TC", 1, 300, depth=2))
+    peer = dataclasses.replace(SPEEDS[0], options=SPEEDS[0].options | {"works": works})
     run_small(tmp_path, peer, experiments=(peer,))
     rows = read_rows(tmp_path / "results" / "kernels.csv")
     theirs = {row["measure"]: row for row in rows if row["package"] == "TDL2048+"}
@@ -599,6 +593,7 @@ def test_tdl2048_is_measured_by_the_program_that_is_named(tmp_path, monkeypatch)
     assert 5_000 < float(theirs["0123 4567 search, 2-ply"]["value"]) < 9_000
     assert theirs["0123 4567 search, 2-ply"]["options"] == "-c 64M"
     assert len({row["run"] for row in rows}) == 1
+    monkeypatch.undo()
     monkeypatch.setenv("TDL2048", str(tmp_path / "nothing"))
     with pytest.raises(ValueError, match="which is no program"):
         peer.wanted((peer,))

@@ -18,9 +18,8 @@ import numpy as np
 import tile_envs  # noqa: F401
 from benchmarks.results import Row
 from benchmarks.speed.peers import Peer, Play, installed
-from benchmarks.speed.turns import speed_key, speed_rows
+from benchmarks.speed.turns import OURS, speed_key, speed_rows
 
-WARM_UP_STEPS = 100
 GAMES = {"2048": "Tiles2048-v0", "2584": "Tiles2584-v0", "tic-tac-toe": "TicTacToe-v0"}
 SIZES = (1, 8, 64, 256, 1024, 4096, 16384, 65536)
 ENGINES = ("numpy", "numba")
@@ -54,8 +53,11 @@ def _candidates(
     ours: list[Peer] = []
     for game in games:  # at the sizes of the others, too
         theirs = {peer.num_envs for peer in others if peer.game == game}
-        for num_envs in sorted({*sizes, *theirs}):
-            ours += _ours(game, num_envs)
+        for n in sorted({*sizes, *theirs}):
+            if n == 1:
+                ours.append(Peer(OURS, game, "single", n, partial(_single, game)))
+            else:
+                ours += [Peer(OURS, game, e, n, partial(_vector, game, e)) for e in ENGINES]
     return [*ours, *others]
 
 
@@ -77,11 +79,10 @@ def _vector(game: str, engine: str, num_envs: int) -> Play:
             due = int(np.count_nonzero(terminations))
         return played
 
-    play(WARM_UP_STEPS * num_envs)
     return play
 
 
-def _single(game: str) -> Play:
+def _single(game: str, num_envs: int) -> Play:
     env = gym.make(GAMES[game])
     answered = bool(env.unwrapped.game.sides)  # type: ignore[attr-defined]
     n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
@@ -107,14 +108,4 @@ def _single(game: str) -> Play:
                 _, info = env.reset()
         return played
 
-    play(WARM_UP_STEPS)
     return play
-
-
-def _ours(game: str, num_envs: int) -> list[Peer]:
-    if num_envs == 1:
-        return [Peer("tile-envs", game, "single", 1, lambda n: _single(game))]
-    return [
-        Peer("tile-envs", game, engine, num_envs, partial(_vector, game, engine))
-        for engine in ENGINES
-    ]

@@ -1,8 +1,14 @@
 """Measures n-tuple networks: training, greedy play and search, beside TDL2048+ if it is there.
 
-Both programs are measured from outside, by the CPU time of their processes on one core (`outside`),
-in alternating turns.  Both learn from the same numbers of games, and play the games that their own
-networks and searches lead to, without and with a transposition table; the faster way counts.
+Both programs are measured from outside, in alternating turns: the CPU time of a process that plays
+a long list of games, less that of one that plays a short list, so that start-up, loading and
+compilation do not count.  Both learn from the same numbers of games, and play the games that their
+own networks and searches lead to, without and with a transposition table; the faster way counts.
+
+    python -m benchmarks.speed.ntuple FILE NETWORK METHOD GAMES DEPTH
+
+is our program: with depth 0 it learns, and saves the network if FILE is given; otherwise it loads
+the network and plays, with depth 1 without search.  It prints the number of moves.
 
 TDL2048+ is at github.com/moporgic/TDL2048; its program `2048`, built with `make`, is named by the
 environment variable TDL2048, or stands on the PATH as `tdl2048`.  Two threads are measured by wall
@@ -13,212 +19,254 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from baselines.arrays import read_arrays, write_arrays
+from baselines.evaluation.sampled import play
+from baselines.ntuple.ntuple import NTuple
+from baselines.search.expectimax import Expectimax
+from baselines.seeds import game_seeds
+from baselines.task import Task
 from benchmarks.results import Row
-from benchmarks.speed.ntuple_games import learner_of
-from benchmarks.speed.outside import Command, Lengths, moves_per_second, run
-from benchmarks.speed.turns import now, statistics_of
+from benchmarks.speed.turns import OURS, now, statistics_of
 from tile_envs.errors import UsageError
 
-OURS, PEER = "tile-envs", "TDL2048+"
-THREADS = "two threads against one, TC"
-ALPHAS = {"TD(0)": "0.1", "TC": "1.0"}
-PLAYED = "TD(0)"
-"""The method of the networks that play."""
-CACHES: tuple[tuple[str, ...], ...] = ((), ("-c", "64M"))
+ENV = "Tiles2048-v0"
+FORWARD = {"direction": "forward", "trace_decay": 0.0, "restart": False}
+METHODS: Mapping[str, Mapping[str, Any]] = {
+    "TD(0)": FORWARD | {"method": "td", "learning_rate": 0.1},
+    "TC": FORWARD | {"method": "tc", "learning_rate": 1.0},
+}
+"""The methods of the measures: those that TDL2048+ has under these names."""
+PEER = "TDL2048+"
+CACHES = ((), ("-c", "64M"))
 """The transposition tables that TDL2048+ is measured with; its larger ones are slower."""
+THREADS = "two threads against one, TC"
+ROOT = Path(__file__).parents[2]
+
+Command = list[str]
 
 
-@dataclass(frozen=True)
-class Size:
-    """How much is learned and played in a turn.
-
-    Attributes:
-        network: The network's tuples.
-        trained: Games of training, by method.
-        taught: Games from which the networks that play have learned.
-        greedy: Games that are played greedily.
-        searched: Games that are played with a search, by its depth.
-        iteration_games: Games of an iteration by two threads.
-        threaded_iterations: Iterations by two threads.  The first half does not count, since
-            virtual machines get a second core only when it is in demand.
-        peer: Whether TDL2048+ is measured.
-    """
-
-    network: str = "4x6"
-    trained: Mapping[str, Lengths] = field(
-        default_factory=lambda: {"TD(0)": Lengths(2_000, 14_000), "TC": Lengths(1_000, 6_000)}
-    )
-    taught: int = 20_000
-    greedy: Lengths = field(default_factory=lambda: Lengths(1_000, 8_000))
-    searched: Mapping[int, Lengths] = field(
-        default_factory=lambda: {2: Lengths(20, 140), 3: Lengths(2, 8)}
-    )
-    iteration_games: int = 500
-    threaded_iterations: int = 40
-    peer: bool = True
-
-
-class Task(NamedTuple):
+class Work(NamedTuple):
     """What is measured.
 
     Attributes:
-        name: The name of the measure.
+        name: The measure's name, after that of the network.
         method: The method that is learned, or that the network that plays has learned by.
-        games: The numbers of games.
+        short: The games of the short list.
+        long: The games of the long list.
         depth: The depth of the search; 0 learns.
     """
 
     name: str
     method: str
-    games: Lengths
+    short: int
+    long: int
     depth: int = 0
 
 
-class Candidate(NamedTuple):
-    """A program with its options, for one task.
+WORKS = (
+    Work("TD(0) training", "TD(0)", 2_000, 14_000),
+    Work("TC training", "TC", 1_000, 6_000),
+    Work("greedy play", "TD(0)", 1_000, 8_000, depth=1),
+    Work("search, 2-ply", "TD(0)", 20, 140, depth=2),
+    Work("search, 3-ply", "TD(0)", 2, 8, depth=3),
+)
+
+
+class Program(NamedTuple):
+    """A program with its options.
 
     Attributes:
         package: Whose it is.
-        options: What it is given beside the task, for people to read.
-        command_of: Returns the command that plays so many games.
-        moves_in: Returns the number of moves in what it prints.
+        options: What it is given beside the work, for people to read.
+        command: Returns its command, from a network's file, a method, games and a depth.
+        moves: Returns the number of moves in what it prints.
     """
 
     package: str
     options: str
-    command_of: Callable[[int], Command]
-    moves_in: Callable[[str], int]
+    command: Callable[[str, str, int, int], Command]
+    moves: Callable[[str], int]
 
 
-def keys(turns: int, **options: Any) -> list[Row]:
+def keys(turns: int, network: str = "4x6", works: Sequence[Work] = WORKS, **how: int) -> list[Row]:
     """Return the columns that name each row that can be made on this machine."""
-    size = Size(**options)
-    names = [task.name for task in _tasks(size)]
-    ours = [{"measure": name, "package": OURS} for name in [*names, THREADS]]
-    theirs = [{"measure": name, "package": PEER} for name in names if _program(size)]
-    return ours + theirs
+    packages = dict.fromkeys(program.package for program in _programs(network))
+    pairs = [(f"{network} {work.name}", package) for work in works for package in packages]
+    return [{"measure": name, "package": package} for name, package in [*pairs, (THREADS, OURS)]]
 
 
-def rows(turns: int, **options: Any) -> list[Row]:
+def rows(
+    turns: int,
+    network: str = "4x6",
+    works: Sequence[Work] = WORKS,
+    taught: int = 20_000,
+    iteration_games: int = 500,
+    iterations: int = 40,
+) -> list[Row]:
     """Measure so many turns, ours and the peer's in alternation.
 
     Args:
         turns: The number of turns.
-        **options: Those of `Size`.
+        network: The network's tuples.
+        works: What is measured.
+        taught: Games from which the networks that play have learned.
+        iteration_games: Games of an iteration by two threads.
+        iterations: Iterations by two threads.
     """
-    size, began = Size(**options), now()
-    speeds: dict[tuple[str, str, str], list[float]] = {}
+    began, programs = now(), _programs(network)
+    values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        candidates = _candidates(size, Path(folder))
-        for task, candidate in candidates:  # compiled loops are on disk from now on
-            run(candidate.command_of(task.games.short))
+        for program in programs:
+            if not program.options:
+                for method in {work.method for work in works if work.depth}:
+                    run(program.command(_file(folder, program, method), method, taught, 0))
+        pairs = [
+            (work, program, partial(_command, work, program, folder))
+            for work in works
+            for program in programs
+            if work.depth > 1 or not program.options
+        ]
+        for work, _, command in pairs:  # compiled loops are on disk from now on
+            run(command(work.short))
         for _ in range(turns):
-            for task, candidate in candidates:
-                package, options_, command_of, moves_in = candidate
-                speed = moves_per_second(command_of, moves_in, task.games)
-                speeds.setdefault((task.name, package, options_), []).append(speed)
-            speeds.setdefault((THREADS, OURS, ""), []).append(_two_threads(size))
+            for work, program, command in pairs:
+                speed = moves_per_second(command, program.moves, work.short, work.long)
+                name = f"{network} {work.name}"
+                values[name, program.package, program.options].append(speed)
+            one, two = (_by_wall_clock(network, iteration_games, iterations, n) for n in (1, 2))
+            values[THREADS, OURS, ""].append(two / one)
     best: dict[tuple[str, str], Row] = {}
-    for (name, package, options_), values in speeds.items():
-        key = {"measure": name, "package": package, "options": options_, "run": began}
-        row = key | statistics_of(values)
+    for (name, package, options), speeds in values.items():
+        row = {"measure": name, "package": package, "options": options, "run": began}
+        row |= statistics_of(speeds)
         if row["value"] > best.get((name, package), {"value": 0.0})["value"]:
             best[name, package] = row
     return list(best.values())
 
 
-def _tasks(size: Size) -> list[Task]:
-    network = size.network
-    trained = [Task(f"{network} {m} training", m, games) for m, games in size.trained.items()]
-    greedy = Task(f"{network} greedy play", PLAYED, size.greedy, depth=1)
-    searched = [
-        Task(f"{network} search, {depth}-ply", PLAYED, games, depth)
-        for depth, games in size.searched.items()
-    ]
-    return [*trained, greedy, *searched]
+def _file(folder: str, program: Program, method: str) -> str:
+    return f"{folder}/{program.package} {method}.w"
 
 
-def _candidates(size: Size, folder: Path) -> list[tuple[Task, Candidate]]:
-    """Let networks learn that will play, and return what is measured."""
-    tasks, program = _tasks(size), _program(size)
-    run(_our_command(size, folder / "taught.npz", PLAYED, size.taught))
-    found = [(task, _ours(size, folder / "taught.npz", task)) for task in tasks]
-    if program:
-        taught = folder / "taught.w"
-        run([*_their_command(size, program, PLAYED), "-t", f"1x{size.taught}", "-o", str(taught)])
-        for task in tasks:
-            caches = CACHES if task.depth > 1 else CACHES[:1]
-            found += [(task, _theirs(size, program, taught, task, cache)) for cache in caches]
-    return sorted(found, key=lambda pair: tasks.index(pair[0]))
+def _command(work: Work, program: Program, folder: str, games: int) -> Command:
+    file = _file(folder, program, work.method) if work.depth else ""
+    return program.command(file, work.method, games, work.depth)
 
 
-def _ours(size: Size, taught: Path, task: Task) -> Candidate:
-    def command_of(games: int) -> Command:
-        if task.depth:
-            return [*_our_command(size, taught, task.method, games), str(task.depth)]
-        return _our_command(size, Path(), task.method, games)
-
-    return Candidate(OURS, "", command_of, int)
-
-
-def _our_command(size: Size, file: Path, method: str, games: int) -> list[str]:
-    program = [sys.executable, "-m", "benchmarks.speed.ntuple_games"]
-    return [*program, str(file), size.network, method, str(games)]
+def _programs(network: str) -> list[Program]:
+    programs = [Program(OURS, "", partial(_our_command, network), int)]
+    if path := _tdl2048():
+        for cache in CACHES:
+            command = partial(_their_command, path, network, cache)
+            programs.append(Program(PEER, " ".join(cache), command, _their_moves))
+    return programs
 
 
-def _theirs(
-    size: Size, program: str, taught: Path, task: Task, cache: tuple[str, ...]
-) -> Candidate:
-    def command_of(games: int) -> Command:
-        command = _their_command(size, program, task.method)
-        if not task.depth:
-            return [*command, "-t", f"1x{games}"]
-        search = ["-d", f"{task.depth}p", *cache]
-        return [*command, "-i", str(taught), "-e", f"1x{games}", *search]
-
-    return Candidate(PEER, " ".join(cache), command_of, _moves_printed)
+def _our_command(network: str, file: str, method: str, games: int, depth: int) -> Command:
+    program = [sys.executable, "-m", "benchmarks.speed.ntuple"]
+    return [*program, file, network, method, str(games), str(depth)]
 
 
-def _their_command(size: Size, program: str, method: str) -> list[str]:
-    return [program, "-n", f"{size.network}patt", "-a", ALPHAS[method], "-s", "0"]
-
-
-def _moves_printed(text: str) -> int:
-    """Return the moves of the first block that TDL2048+ prints, from its time and speed.
-
-    Raises:
-        RuntimeError: If it has printed none.
-    """
-    found = re.search(r"([\d.]+)ms ([\d.]+)ops", text)
-    if not found:
-        raise RuntimeError(f"TDL2048+ did not print its speed: {text.strip()[-200:]}")
-    return round(float(found[1]) / 1000 * float(found[2]))
-
-
-def _program(size: Size) -> str | None:
-    if not size.peer:
-        return None
+def _tdl2048() -> str | None:
     named = os.environ.get("TDL2048")
     if named and not os.access(named, os.X_OK):
         raise UsageError(f"TDL2048 names {named}, which is no program.")
     return named or shutil.which("tdl2048")
 
 
-def _two_threads(size: Size) -> float:
-    one, two = (_by_wall_clock(size, threads) for threads in (1, 2))
-    return two / one
+def _their_command(
+    path: str, network: str, cache: Sequence[str], file: str, method: str, games: int, depth: int
+) -> Command:
+    rate = str(METHODS[method]["learning_rate"])
+    command = [path, "-n", f"{network}patt", "-a", rate, "-s", "0"]
+    if depth:
+        return [*command, "-i", file, "-e", f"1x{games}", "-d", f"{depth}p", *cache]
+    return [*command, "-t", f"1x{games}", *(["-o", file] if file else [])]
 
 
-def _by_wall_clock(size: Size, threads: int) -> float:
-    learner = learner_of(size.network, "TC", size.iteration_games, threads)
-    speeds = [learner.learn()["moves_per_second"] for _ in range(size.threaded_iterations)]
-    return statistics.median(speeds[size.threaded_iterations // 2 :])
+def _their_moves(text: str) -> int:
+    """Return the moves of the first block that TDL2048+ prints, from its time and speed."""
+    printed = re.search(r"([\d.]+)ms ([\d.]+)ops", text)
+    if not printed:
+        raise RuntimeError(f"TDL2048+ did not print its speed: {text.strip()[-200:]}")
+    return round(float(printed[1]) / 1000 * float(printed[2]))
+
+
+def moves_per_second(
+    command: Callable[[int], Command], moves: Callable[[str], int], short: int, long: int
+) -> float:
+    """Return the moves per second of CPU time, all threads and kernel time included.
+
+    Args:
+        command: Returns the command that plays so many games.
+        moves: Returns the moves that it played, from what it printed.
+        short: The games of a short list.
+        long: The games of a long one.
+
+    Raises:
+        RuntimeError: If the program fails, or the long list took no more time than the short one.
+    """
+    (before, short_time), (after, long_time) = (run(command(games)) for games in (short, long))
+    played, seconds = moves(after) - moves(before), long_time - short_time
+    if played <= 0 or seconds <= 0:
+        raise RuntimeError(f"{command(long)[0]}: {played:,} more moves took {seconds:.2f} s more.")
+    return played / seconds
+
+
+def run(command: Command) -> tuple[str, float]:
+    """Run a program; return what it printed, and the CPU time of its process in seconds.
+
+    Raises:
+        RuntimeError: If it fails.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed: {done.stderr.strip()[-300:]}")
+    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _learner(network: str, method: str, iteration_games: int = 500, threads: int = 1) -> NTuple:
+    shape = {"network": network, "iteration_games": iteration_games, "threads": threads}
+    settings = NTuple.Settings(**{**shape, **METHODS[method]})
+    return NTuple(Task.of(ENV).game, seed=0, settings=settings)
+
+
+def _by_wall_clock(network: str, iteration_games: int, iterations: int, threads: int) -> float:
+    """Return moves per second; virtual machines get a second core after a while: half counts."""
+    learner = _learner(network, "TC", iteration_games, threads)
+    speeds = [learner.learn()["moves_per_second"] for _ in range(iterations)]
+    return statistics.median(speeds[iterations // 2 :])
+
+
+def _play(file: str, network: str, method: str, games: int, depth: int) -> int:
+    """Learn or play, and return the number of moves."""
+    learner = _learner(network, method, min(games, 500))
+    if depth == 0:
+        while learner.games < games:
+            learner.learn()
+        if file:
+            write_arrays(Path(file), learner.state_dict())
+        return learner.moves
+    learner.load_state_dict(read_arrays(Path(file), sys.maxsize))
+    if depth == 1:
+        return int(learner.play_greedily(game_seeds(0, games))[2])
+    return play(Expectimax(learner, learner.game, depth), ENV, episodes=games).moves
+
+
+if __name__ == "__main__":
+    file, network, method, *numbers = sys.argv[1:]
+    print(_play(file, network, method, *map(int, numbers)))

@@ -21,36 +21,31 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-
-from tile_envs.errors import UsageError
 
 Play = Callable[[int], int]
 """Plays at least that many steps and returns how many it played."""
 
 _SEED = 0
-_WARM_UP_STEPS = 1_000
 _TICKS_PER_CALL = 64
 """Steps of a whole batch in one compiled call, enough that the cost of calling disappears."""
 
 
-@dataclass(frozen=True)
-class Peer:
-    """A game in another package.
+class Peer(NamedTuple):
+    """A game in a package.
 
     Attributes:
         package: The name that pip knows the package by.
-        game: "2048" or "tic-tac-toe".
-        kind: "single" for one game at a time, "vector" for a batch of games.
-        num_envs: 1 for a single game, else the batch size; the one that suits the peer best is
-            among them.
-        make: Imports, builds, compiles and warms up the peer for a number of games, and returns
-            the function that plays them: only its calls are to be timed.
+        game: The game's name.
+        kind: "single" for one game at a time, "vector" or another for a batch of games.
+        num_envs: 1 for a single game, else the batch size.
+        make: Imports, builds and compiles the peer for a number of games, and returns the function
+            that plays them: only its calls are to be timed.
     """
 
     package: str
@@ -61,25 +56,16 @@ class Peer:
 
 
 def installed() -> list[Peer]:
-    """Return the peers whose packages, and what those need to be imported, can be found."""
-    return [peer for peer in PEERS if all(map(_is_found, _MODULES[peer.package]))]
+    """Return the peers whose packages, and what those need to be imported, can be found.
 
-
-def _is_found(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
-
-
-def _check_single(num_envs: int) -> None:
-    if num_envs != 1:
-        raise UsageError(f"this peer plays 1 game at a time, not {num_envs}")
-
-
-def _warmed_up(play: Play) -> Play:
-    play(_WARM_UP_STEPS)
-    return play
+    They are measured with several batch sizes, the one that suits the peer best among them.
+    """
+    return [
+        Peer(package, game, kind, num_envs, make)
+        for package, modules, game, kind, sizes, make in PEERS
+        if all(map(importlib.util.find_spec, modules))
+        for num_envs in sizes
+    ]
 
 
 def _limit_jax() -> None:
@@ -91,10 +77,6 @@ def _limit_jax() -> None:
     import jax
 
     jax.config.update("jax_platforms", "cpu")
-
-
-def _hide_pygame_greeting() -> None:
-    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 
 
 def _random_legal(key: Any, mask: Any) -> Any:
@@ -135,10 +117,10 @@ def _play_jax(tick: Callable[[Any], Any], carry: Any, num_envs: int) -> Play:
         jax.block_until_ready(carry)
         return calls * steps_per_call
 
-    return _warmed_up(play)
+    return play
 
 
-def _make_pgx(name: Any, num_envs: int) -> Play:
+def _pgx(name: Any, num_envs: int) -> Play:
     _limit_jax()
     import jax
     import pgx
@@ -156,14 +138,6 @@ def _make_pgx(name: Any, num_envs: int) -> Play:
     key, reset_key = jax.random.split(jax.random.key(_SEED))
     state = jax.jit(jax.vmap(env.init))(jax.random.split(reset_key, num_envs))
     return _play_jax(tick, (state, key), num_envs)
-
-
-def _pgx_2048(num_envs: int) -> Play:
-    return _make_pgx("2048", num_envs)
-
-
-def _pgx_tic_tac_toe(num_envs: int) -> Play:
-    return _make_pgx("tic_tac_toe", num_envs)
 
 
 def _jumanji_2048(num_envs: int) -> Play:
@@ -189,11 +163,10 @@ def _jumanji_2048(num_envs: int) -> Play:
 # for an observation tensor, which would slow tic-tac-toe by 40 % and 2048 by 8 %.
 
 
-def _open_spiel_2048(num_envs: int) -> Play:
-    _check_single(num_envs)
+def _open_spiel(name: str, num_envs: int) -> Play:
     import pyspiel
 
-    game = pyspiel.load_game("2048")
+    game, has_chance = pyspiel.load_game(name), name == "2048"
     random = Random(_SEED).random
 
     def play(steps: int) -> int:
@@ -202,7 +175,7 @@ def _open_spiel_2048(num_envs: int) -> Play:
             state = game.new_initial_state()
             legal = state.legal_actions()
             while legal:
-                if state.is_chance_node():
+                if has_chance and state.is_chance_node():
                     # The outcomes are a 2 and a 4 for each empty cell in turn.  This draws one a
                     # quarter faster than `pyspiel.sample_action` does from `chance_outcomes`.
                     index = 2 * int(random() * (len(legal) // 2)) + (random() < 0.1)
@@ -213,28 +186,7 @@ def _open_spiel_2048(num_envs: int) -> Play:
                 legal = state.legal_actions()
         return played
 
-    return _warmed_up(play)
-
-
-def _open_spiel_tic_tac_toe(num_envs: int) -> Play:
-    _check_single(num_envs)
-    import pyspiel
-
-    game = pyspiel.load_game("tic_tac_toe")
-    random = Random(_SEED).random
-
-    def play(steps: int) -> int:
-        played = 0
-        while played < steps:
-            state = game.new_initial_state()
-            legal = state.legal_actions()
-            while legal:
-                state.apply_action(legal[int(random() * len(legal))])
-                played += 1
-                legal = state.legal_actions()
-        return played
-
-    return _warmed_up(play)
+    return play
 
 
 # gymnasium-2048 has no mask, but an illegal move leaves its board as it is and is told in
@@ -245,8 +197,7 @@ GYMNASIUM_2048_ID = "gymnasium_2048:gymnasium_2048/TwentyFortyEight-v0"
 
 
 def _gymnasium_2048(num_envs: int) -> Play:
-    _check_single(num_envs)
-    _hide_pygame_greeting()
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     import gymnasium
 
     env = gymnasium.make(GYMNASIUM_2048_ID, disable_env_checker=True)
@@ -267,11 +218,11 @@ def _gymnasium_2048(num_envs: int) -> Play:
                     env.reset()
         return played
 
-    return _warmed_up(play)
+    return play
 
 
 def _gymnasium_2048_vector(num_envs: int) -> Play:
-    _hide_pygame_greeting()
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     import gymnasium
     from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
@@ -298,12 +249,11 @@ def _gymnasium_2048_vector(num_envs: int) -> Play:
             tried[is_legal] = False
         return played
 
-    return _warmed_up(play)
+    return play
 
 
 def _pettingzoo_tic_tac_toe(num_envs: int) -> Play:
-    _check_single(num_envs)
-    _hide_pygame_greeting()
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     from pettingzoo.classic import tictactoe_v3
 
     # `tictactoe_v3.env` adds wrappers that look out for illegal moves, of which there are none
@@ -322,27 +272,30 @@ def _pettingzoo_tic_tac_toe(num_envs: int) -> Play:
                 played += 1
         return played
 
-    return _warmed_up(play)
+    return play
 
 
-_PGX_SIZES = {"2048": (64, 1024, 2048, 16384), "tic-tac-toe": (64, 1024, 8192, 65536)}
-_JUMANJI_SIZES = (64, 1024, 2048, 16384)
-
-PEERS: tuple[Peer, ...] = (
-    *(Peer("pgx", "2048", "vector", n, _pgx_2048) for n in _PGX_SIZES["2048"]),
-    *(Peer("jumanji", "2048", "vector", n, _jumanji_2048) for n in _JUMANJI_SIZES),
-    *(Peer("gymnasium-2048", "2048", "vector", n, _gymnasium_2048_vector) for n in (8, 64, 256)),
-    Peer("gymnasium-2048", "2048", "single", 1, _gymnasium_2048),
-    Peer("open_spiel", "2048", "single", 1, _open_spiel_2048),
-    *(Peer("pgx", "tic-tac-toe", "vector", n, _pgx_tic_tac_toe) for n in _PGX_SIZES["tic-tac-toe"]),
-    Peer("open_spiel", "tic-tac-toe", "single", 1, _open_spiel_tic_tac_toe),
-    Peer("pettingzoo", "tic-tac-toe", "single", 1, _pettingzoo_tic_tac_toe),
+_GYMNASIUM_2048_MODULES = ("gymnasium_2048", "pygame")
+PEERS: tuple[tuple[str, Sequence[str], str, str, Sequence[int], Callable[[int], Play]], ...] = (
+    ("pgx", ("jax", "pgx"), "2048", "vector", (64, 1024, 2048, 16384), partial(_pgx, "2048")),
+    ("jumanji", ("jax", "jumanji"), "2048", "vector", (64, 1024, 2048, 16384), _jumanji_2048),
+    (
+        *("gymnasium-2048", _GYMNASIUM_2048_MODULES, "2048", "vector", (8, 64, 256)),
+        _gymnasium_2048_vector,
+    ),
+    ("gymnasium-2048", _GYMNASIUM_2048_MODULES, "2048", "single", (1,), _gymnasium_2048),
+    ("open_spiel", ("pyspiel",), "2048", "single", (1,), partial(_open_spiel, "2048")),
+    (
+        *("pgx", ("jax", "pgx"), "tic-tac-toe", "vector", (64, 1024, 8192, 65536)),
+        partial(_pgx, "tic_tac_toe"),
+    ),
+    (
+        *("open_spiel", ("pyspiel",), "tic-tac-toe", "single", (1,)),
+        partial(_open_spiel, "tic_tac_toe"),
+    ),
+    (
+        *("pettingzoo", ("pettingzoo", "pygame"), "tic-tac-toe", "single", (1,)),
+        _pettingzoo_tic_tac_toe,
+    ),
 )
-
-_MODULES: dict[str, tuple[str, ...]] = {
-    "pgx": ("jax", "pgx"),
-    "jumanji": ("jax", "jumanji"),
-    "gymnasium-2048": ("gymnasium", "gymnasium_2048", "pygame"),
-    "open_spiel": ("pyspiel",),
-    "pettingzoo": ("pettingzoo", "pygame"),
-}
+"""Each peer: package, the modules that it needs, game, kind, batch sizes, and what makes it."""

@@ -16,6 +16,8 @@ from benchmarks.results import Row, machine
 from benchmarks.speed.peers import Peer, Play
 
 OURS = "tile-envs"
+WARM_UP_STEPS = 100
+"""Steps of each game that are not measured: something may be compiled in them."""
 STEPS_PER_SECOND = "steps per second"
 
 
@@ -35,6 +37,7 @@ def speed_rows(candidates: Sequence[Peer], turns: int, seconds: float) -> list[R
     for peer in candidates:
         try:
             play = peer.make(peer.num_envs)
+            play(WARM_UP_STEPS * peer.num_envs)
             steps = _steps_for(play, seconds)
         except Exception as error:  # a broken peer must not cost the others their rows
             traceback.print_exc()
@@ -50,25 +53,16 @@ def speed_rows(candidates: Sequence[Peer], turns: int, seconds: float) -> list[R
 
 def speed_key(peer: Peer) -> Row:
     """Return the columns that name the row of a candidate's speed."""
-    return {
-        "measure": STEPS_PER_SECOND,
-        "package": peer.package,
-        "game": peer.game,
-        "kind": peer.kind,
-        "num_envs": peer.num_envs,
-    }
+    names = peer._asdict()
+    del names["make"]
+    return {"measure": STEPS_PER_SECOND} | names
 
 
 def summary_row(key: Row, values: Sequence[float], run: str) -> Row:
     """Return the row of the values of several turns, and of a run (see `now`)."""
-    return {
-        "measure": key["measure"],
-        "package": key["package"],
-        "package_version": version(key["package"]),
-        **{name: value for name, value in key.items() if name not in ("measure", "package")},
-        **statistics_of(values),
-        "run": run,
-    }
+    row = {"measure": key["measure"], "package": key["package"]}
+    row |= {"package_version": version(key["package"])}
+    return row | key | statistics_of(values) | {"run": run}
 
 
 def statistics_of(values: Sequence[float]) -> Row:
