@@ -15,9 +15,9 @@ from typing import Any
 import tyro
 
 from baselines.evaluation.exact import evaluate_exactly
-from baselines.evaluation.rows import Row, block
+from baselines.evaluation.rows import block
 from baselines.evaluation.sampled import evaluate
-from baselines.registry import Player, load_player
+from baselines.registry import load_player
 from baselines.training import run_folder as runs
 from baselines.training.learner import Learner
 from baselines.training.lock import LOCK, lock_folder
@@ -45,22 +45,8 @@ def export(run: tyro.conf.Positional[Path], /, out: Path, episodes: int = EPISOD
         out: The folder of the copy.
         episodes: The number of games of the evaluation on the card; in tic-tac-toe it is exact.
     """
-    _write_export(run, out, checked_count(episodes, "episodes"))
-
-
-def _write_export(path: Path, out: Path, episodes: int = EPISODES) -> None:
-    """Write a copy of a trained agent that `load` and `evaluate` take like any run's folder.
-
-    Args:
-        path: The run's folder, or a model in it, such as `runs/d/best.zip`.
-        out: The folder of the copy.
-        episodes: The number of games of the evaluation on its model card; in tic-tac-toe, it is
-            exact instead.
-
-    Raises:
-        ValueError: If there is no run, or it is unfinished, or `out` holds anything.
-    """
-    folder = path.parent if path.suffix == runs.MODEL_SUFFIX else path
+    checked_count(episodes, "episodes")
+    folder = run.parent if run.suffix == runs.MODEL_SUFFIX else run
     config = runs.read_config(folder)
     if not config["finished"]:
         raise UsageError(f"{folder} is unfinished: continue it with train --resume.")
@@ -70,7 +56,7 @@ def _write_export(path: Path, out: Path, episodes: int = EPISODES) -> None:
         there -= {CARD}
     if others := sorted(name for name in there - UNFINISHED if not name.endswith(PART)):
         raise UsageError(f"{out} holds {others[0]} already: give another --out.")
-    learner = load_player(path).agent
+    learner = load_player(run).agent
     assert isinstance(learner, Learner)
     state, settings = learner.export_state()
     changed = {"settings": config["settings"] | settings, "exported": True}
@@ -90,25 +76,29 @@ def _write_export(path: Path, out: Path, episodes: int = EPISODES) -> None:
 
 def _card(copied: Any, config: dict[str, Any], episodes: int, has_model: bool) -> str:
     """Return the model card of a copy, which is evaluated first."""
-    task, version = copied.task, config.get("versions", {}).get("tile-envs", "")
-    rows = _rows(copied, episodes)
-    options = "".join(f", {name}={value!r}" for name, value in task.env_kwargs.items())
-    metrics = "\n".join(
-        f"    - type: {name}\n      value: {value:.{'4f' if task.sides else '1f'}}"
-        for name, value in _metrics(rows).items()
-    )
-    blocks = "\n".join(block(row, with_speed=False) for row in rows).replace("\n", "\n    ")
+    agent, name, task = copied.agent, copied.name, copied.task
+    version = config.get("versions", {}).get("tile-envs", "")
+    options = dict(task.env_kwargs)
+    if task.sides:
+        sides = [options | {"side": side} for side in task.sides]
+        rows = [evaluate_exactly(agent, task.env, options, name=name) for options in sides]
+        wins = {row["side"]: f"{row['win']:.4f}" for row in rows}
+        metrics = {f"wins_as_{side}_against_random_play": win for side, win in wins.items()}
+        call = f'evaluate_exactly(agent, "{task.env}", {sides[0]})'
+    else:
+        rows = [evaluate(agent, task.env, options, episodes, name=name)]
+        metrics = {"mean_reward": f"{rows[0]['mean']:.1f}"}
+        call = f'evaluate(agent, "{task.env}", {options}, episodes={episodes})'
+    listed = "\n".join(f"    - type: {key}\n      value: {metrics[key]}" for key in metrics)
+    results = "\n".join(block(row, with_speed=False) for row in rows).replace("\n", "\n    ")
+    arguments = "".join(f", {key}={value!r}" for key, value in options.items())
     model = f"\n`{MODEL}` is the model as Stable-Baselines3 loads it." if has_model else ""
-    judged = "evaluate_exactly" if task.sides else "evaluate"
-    side = {"side": task.sides[0]} if task.sides else {}
-    arguments = f'agent, "{task.env}", {dict(task.env_kwargs) | side!r}'
-    arguments += "" if task.sides else f", episodes={episodes}"
     return f"""{HEAD}tags:
 - reinforcement-learning
 - {task.env}
-- {copied.name}
+- {name}
 model-index:
-- name: {copied.name}
+- name: {name}
   results:
   - task:
       type: reinforcement-learning
@@ -116,16 +106,16 @@ model-index:
       name: {task.env}
       type: {task.env}
     metrics:
-{metrics}
+{listed}
 ---
 
-# {copied.name} for {task.env}
+# {name} for {task.env}
 
-It plays `gym.make("{task.env}"{options})`. It has learned from {copied.agent.games:,} games, by
+It plays `gym.make("{task.env}"{arguments})`. It has learned from {agent.games:,} games, by
 `python -m baselines train {config["agent"]} --env {task.env} --seed {config["seed"]}` of tile-envs
 {version}; `config.json` has all settings. The copy plays, but cannot go on learning.{model}
 
-    {blocks}
+    {results}
 
 Load it from a folder with these files:
 
@@ -133,26 +123,11 @@ Load it from a folder with these files:
 import gymnasium as gym
 {"".join(f"import {module}{chr(10)}" for module in config["modules"])}
 import tile_envs
-from baselines import {judged}, load
+from baselines import {call.partition("(")[0]}, load
 
 agent = load("FOLDER")
-boards, _ = gym.make_vec("{task.env}", num_envs=8{options}).reset(seed=0)
+boards, _ = gym.make_vec("{task.env}", num_envs=8{arguments}).reset(seed=0)
 actions, _ = agent.predict(boards)
-row = {judged}({arguments})
+row = {call}
 ```
 """
-
-
-def _rows(copied: Player, episodes: int) -> list[Row]:
-    """Return the rows of an evaluation: in games with sides an exact one for each."""
-    task = copied.task
-    if not task.sides:
-        return [evaluate(copied.agent, task.env, task.env_kwargs, episodes, name=copied.name)]
-    options = [{**task.env_kwargs, "side": side} for side in task.sides]
-    return [evaluate_exactly(copied.agent, task.env, each, name=copied.name) for each in options]
-
-
-def _metrics(rows: list[Row]) -> dict[str, float]:
-    if len(rows) == 1 and "win" not in rows[0]:
-        return {"mean_reward": rows[0]["mean"]}
-    return {f"wins_as_{row['side']}_against_random_play": row["win"] for row in rows}
