@@ -69,19 +69,6 @@ def play(
 
 
 def _play_against(against: str, side: str, show_values: bool, learn: bool, seed: int) -> None:
-    """Let a person play game after game against an agent.
-
-    Args:
-        against: A named agent, a trained run's folder, or the name of a learner.
-        side: The side of the person, "X" or "O".
-        show_values: Whether to show the agent's value of each free cell.
-        learn: Whether the agent learns from every game.
-        seed: The seed of the agent's own random numbers, and of the first game.
-
-    Raises:
-        ValueError: If there is no such agent or side, the agent has not learned the side that it
-            needs, or it cannot learn.
-    """
     if side not in SIDES:
         raise UsageError(f"side must be X or O, got {side!r}.")
     learns = against in AGENTS and AGENTS[against].learns
@@ -108,18 +95,6 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
 def _play_with_hints(
     hints: str, env: str | None, env_kwargs: Mapping[str, Any], seed: int, window: bool
 ) -> None:
-    """Let a person play game after game, and show what an agent thinks of their moves.
-
-    Args:
-        hints: A named agent, or a trained run's folder.
-        env: The environment's id; None is the agent's.
-        env_kwargs: The environment's options.
-        seed: The seed of the agent's own random numbers, and of the first game.
-        window: Whether to open a window instead of using the terminal.
-
-    Raises:
-        ValueError: If there is no such agent or environment, or the agent has no values.
-    """
     found = player(hints, env, env_kwargs, seed)
     made = make(found.task.env, found.task.env_kwargs)
     controls = hint_controls(made, found)

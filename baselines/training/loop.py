@@ -117,10 +117,7 @@ def train(folder: Path, learner: Learner, task: Task, budget: Budget) -> None:
 def _note_test(
     folder: Path, learner: Learner, log: _Log, seconds: float, metrics: Metrics, tested: Metrics
 ) -> None:
-    """Log the metrics of a test, and save the model if no test has found a better one.
-
-    The first metric of the test decides.
-    """
+    """Log the metrics of a test, and save the model if the first one has never been higher."""
     log.show(learner.games, metrics)
     log.write(learner.games, seconds, metrics)
     for name, value in list(tested.items())[:1]:

@@ -90,11 +90,7 @@ def read_transitions(folder: Path, game: Game) -> Transitions:
 
 
 def _check_others(folder: Path, task: Task) -> None:
-    """Say that a folder holds games already, which must be of the same task.
-
-    Raises:
-        ValueError: If one is of another.
-    """
+    """Say that a folder holds games already, which must be of the same task."""
     paths = sorted(folder.glob("*.json"))
     for path in paths:
         there = read(path)

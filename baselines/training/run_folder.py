@@ -40,7 +40,7 @@ MODEL_SUFFIX = ".zip"
 FORMAT = 4
 """Raised whenever a run's files mean something else than before."""
 TASK = ("agent", "env", "env_kwargs", "sides", "seed")
-"""The entries that a run is resumed with as it began."""
+"""Entries that must not change on resume."""
 MAY_CHANGE = {"device"}
 """Settings that say where a run is trained, not what; it may be resumed with others."""
 PACKAGES = ("tile-envs", "numpy", "gymnasium", "torch")
@@ -95,7 +95,7 @@ def begin(folder: Path, config: Mapping[str, Any], budget: Budget, finished: boo
         folder: Its folder, which exists and is held (`baselines.training.lock`).
         config: The `TASK`, the settings and the imported modules, as JSON has them.
         budget: The budget of its training.
-        finished: Whether there is nothing to go on with.
+        finished: Whether the run is complete.
 
     Raises:
         ValueError: If there is a run already.
@@ -263,11 +263,7 @@ def read_progress(folder: Path) -> list[Row]:
 
 
 def _check_progress(row: Row, line: int) -> None:
-    """Check a line of progress: numbers, and nothing where a metric has no value.
-
-    Raises:
-        ValueError: If it is something else.
-    """
+    """Check a line of progress: numbers, and nothing where a metric has no value."""
     if not row.keys() >= {"games", "seconds"}:
         raise UsageError("its columns must be games, seconds and metrics")
     for column, cell in row.items():

@@ -45,6 +45,7 @@ def write_page(games: Sequence[Watched], path: Path) -> None:
 
 def _look(game: Any) -> dict[str, Any]:
     """Return how the boards of a game look, as the pictures draw them."""
+    common = {"shape": game.shape, "actions": action_names(game)}
     if isinstance(game, SlidingGame):
         palette, sizes = game.rules.palette, sliding.FACE_SIZES
         tiles = [{"label": "", "ground": palette.tiles[0], "ink": palette.dark, "size": 1}]
@@ -52,28 +53,23 @@ def _look(game: Any) -> dict[str, Any]:
             size = sizes[min(len(face), len(sizes)) - 1]
             look = {"label": face, "ground": palette.tiles[tile], "ink": palette.ink(tile)}
             tiles.append(look | {"size": size})
-        return {
+        return common | {
             "kind": "sliding",
-            "shape": game.shape,
-            "actions": action_names(game),
             "ground": palette.board,
             "tile": sliding.TILE,
             "gap": sliding.GAP,
             "tiles": tiles,
         }
-    looks = {0: ("", tictactoe.PALE_INK)} | {
-        mark: (tictactoe.LETTERS[mark], tictactoe.INKS[mark]) for mark in (X, O)
-    }
-    return {
+    looks = [("", tictactoe.PALE_INK)]
+    looks += [(tictactoe.LETTERS[mark], tictactoe.INKS[mark]) for mark in (X, O)]
+    return common | {
         "kind": "marks",
-        "shape": game.shape,
-        "actions": action_names(game),
         "ground": tictactoe.PAGE,
         "tile": tictactoe.SQUARE,
         "gap": tictactoe.GAP,
         "tiles": [
             {"label": label, "ground": tictactoe.GROUND, "ink": ink, "size": MARK_SIZE}
-            for label, ink in (looks[mark] for mark in (0, X, O))
+            for label, ink in looks
         ],
     }
 
@@ -113,12 +109,8 @@ def _words(position: Position) -> str:
 
 
 def _digits(position: Position) -> str:
-    return "".join(DIGITS[cell % 3 if cell < 0 else cell] for cell in _cells(position))
-
-
-def _cells(position: Position) -> list[int]:
-    cells: list[int] = position.state["board"].ravel().tolist()
-    return cells
+    cells = position.state["board"].ravel().tolist()
+    return "".join(DIGITS[cell % 3 if cell < 0 else cell] for cell in cells)
 
 
 def _new_cells(played: Playthrough) -> list[int]:
