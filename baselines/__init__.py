@@ -1,27 +1,28 @@
 """Baseline agents for the environments of `tile_envs`: training, playing, evaluation.
 
->>> from baselines import Learner, evaluate, evaluate_exactly, load, solve
+>>> from baselines import EpisodicLearner, Learner, evaluate, evaluate_exactly, load, solve
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from baselines.evaluation.exact import evaluate_exactly
-    from baselines.evaluation.sampled import evaluate
-    from baselines.registry import load
-    from baselines.solver.solve import solve
-    from baselines.training.learner import Learner
-
-__all__ = ["Learner", "evaluate", "evaluate_exactly", "load", "solve"]
+    from baselines.evaluation.exact import evaluate_exactly as evaluate_exactly
+    from baselines.evaluation.sampled import evaluate as evaluate
+    from baselines.registry import load as load
+    from baselines.solver.solve import solve as solve
+    from baselines.training.episodes import EpisodicLearner as EpisodicLearner
+    from baselines.training.learner import Learner as Learner
 
 _HOMES = {
+    "EpisodicLearner": "baselines.training.episodes",
     "Learner": "baselines.training.learner",
     "evaluate": "baselines.evaluation.sampled",
     "evaluate_exactly": "baselines.evaluation.exact",
     "load": "baselines.registry",
     "solve": "baselines.solver.solve",
 }
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
@@ -32,3 +33,7 @@ def __getattr__(name: str) -> Any:
 
     with extra("baselines"):
         return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOMES]

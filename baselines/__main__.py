@@ -6,11 +6,11 @@ from baselines.errors import answering
 def main() -> None:
     """Run the command that was typed."""
     with answering():
-        # A signal may come while these are imported.
+        # Late: a signal may come while modules are imported.
         from tile_envs.extras import extra
 
         with extra("baselines"):
-            from baselines.commands.line import run_typed
+            from baselines.commands import run_typed
 
         run_typed()
 

@@ -9,7 +9,7 @@ import dataclasses
 import importlib
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,43 +35,31 @@ class Entry(NamedTuple):
 
     Attributes:
         path: Its class, `module:Class`.
-        plays: The games that it plays, for people to read.
         env: The environment that it is trained or evaluated in if none is named.
         learns: Whether it is trained before it plays.
     """
 
     path: str
-    plays: str
-    env: str
+    env: str = "Tiles2048-v0"
     learns: bool = False
 
 
-EVERY = ("every game", "Tiles2048-v0")
-SLIDING = ("sliding games", "Tiles2048-v0")
-TICTACTOE = ("tic-tac-toe", "TicTacToe-v0")
-
 AGENTS = {
-    "random": Entry("baselines.agents:RandomAgent", *EVERY),
-    "greedy": Entry("baselines.agents:GreedyAgent", *EVERY),
-    "minimax": Entry("baselines.search.minimax:MinimaxAgent", *TICTACTOE),
-    "minimax_first": Entry("baselines.search.minimax:MinimaxFirstAgent", *TICTACTOE),
-    "mcts": Entry("baselines.search.mcts:MCTSAgent", *TICTACTOE),
-    "optimal": Entry(
-        "baselines.solver.optimal:OptimalAgent", "sliding games on small boards", "Tiles2048-v0"
-    ),
-    "qtable": Entry(
-        "baselines.tabular.qtable:QTable",
-        "tic-tac-toe, small sliding boards",
-        "TicTacToe-v0",
-        learns=True,
-    ),
-    "value_table": Entry("baselines.tabular.value_table:ValueTable", *TICTACTOE, learns=True),
-    "neural": Entry("baselines.deep.neural:Neural", *TICTACTOE, learns=True),
-    "ntuple": Entry("baselines.ntuple.ntuple:NTuple", *SLIDING, learns=True),
-    "dqn": Entry("baselines.deep.dqn:DQNLearner", *EVERY, learns=True),
-    "ppo": Entry("baselines.deep.ppo:PPOLearner", *EVERY, learns=True),
-    "article": Entry("baselines.deep.article:Article", *SLIDING, learns=True),
+    "random": Entry("baselines.agents:RandomAgent"),
+    "greedy": Entry("baselines.agents:GreedyAgent"),
+    "minimax": Entry("baselines.search.minimax:MinimaxAgent", "TicTacToe-v0"),
+    "minimax_first": Entry("baselines.search.minimax:MinimaxFirstAgent", "TicTacToe-v0"),
+    "mcts": Entry("baselines.search.mcts:MCTSAgent", "TicTacToe-v0"),
+    "optimal": Entry("baselines.solver.optimal:OptimalAgent"),
+    "qtable": Entry("baselines.tabular.qtable:QTable", "TicTacToe-v0", learns=True),
+    "value_table": Entry("baselines.tabular.value_table:ValueTable", "TicTacToe-v0", learns=True),
+    "neural": Entry("baselines.deep.neural:Neural", "TicTacToe-v0", learns=True),
+    "ntuple": Entry("baselines.ntuple.ntuple:NTuple", learns=True),
+    "dqn": Entry("baselines.deep.dqn:DQNLearner", learns=True),
+    "ppo": Entry("baselines.deep.ppo:PPOLearner", learns=True),
+    "article": Entry("baselines.deep.article:Article", learns=True),
 }
+LEARNERS = [name for name, entry in AGENTS.items() if entry.learns]
 
 
 class Player(NamedTuple):
@@ -144,14 +132,14 @@ def agent_class(name: str) -> type[Any]:
             importlib.import_module(module)
     else:
         import_named(module)
-    found = getattr(sys.modules[module], qualified, None)
-    if found is None:
+    agent = getattr(sys.modules[module], qualified, None)
+    if agent is None:
         raise UsageError(f"{name}: the module {module} has no class {qualified!r}.")
-    if not isinstance(found, type) or not hasattr(found, "predict"):
+    if not isinstance(agent, type) or not hasattr(agent, "predict"):
         raise UsageError(
             f"{name} is no agent: expected a class with a method predict(observation)."
         )
-    return found
+    return agent
 
 
 def learner_class(name: str) -> type[Learner]:
@@ -160,23 +148,22 @@ def learner_class(name: str) -> type[Learner]:
     Raises:
         ValueError: If there is no such agent, or it does not learn.
     """
-    learners = [known for known, entry in AGENTS.items() if entry.learns]
-    if ":" not in name and name not in learners:
+    if ":" not in name and name not in LEARNERS:
         raise UsageError(
-            f"there is no {name!r} to train: expected {', '.join(learners)}, "
+            f"there is no {name!r} to train: expected {', '.join(LEARNERS)}, "
             "or a class of your own, my_module:MyLearner."
         )
-    found = agent_class(name)
-    if not issubclass(found, Learner):
+    learner = agent_class(name)
+    if not issubclass(learner, Learner):
         raise UsageError(f"{name} does not learn: expected a subclass of baselines.Learner.")
-    if missing := sorted(getattr(found, "__abstractmethods__", ())):
+    if missing := sorted(getattr(learner, "__abstractmethods__", ())):
         raise UsageError(f"{name} has no {', '.join(missing)}, which a learner needs.")
-    if not dataclasses.is_dataclass(found.Settings):
-        raise UsageError(f"{name}.Settings must be a dataclass, got {found.Settings!r}.")
-    for field in dataclasses.fields(found.Settings):
+    if not dataclasses.is_dataclass(learner.Settings):
+        raise UsageError(f"{name}.Settings must be a dataclass, got {learner.Settings!r}.")
+    for field in dataclasses.fields(learner.Settings):
         if field.default is field.default_factory is dataclasses.MISSING:
             raise UsageError(f"{name}.Settings.{field.name} needs a default.")
-    return found
+    return learner
 
 
 def make_learner(name: str, task: Task, seed: int, settings: Any) -> Learner:
@@ -191,22 +178,18 @@ def make_learner(name: str, task: Task, seed: int, settings: Any) -> Learner:
     Raises:
         ValueError: If there is no such learner, or a setting is unusable.
     """
-    learner: Learner = _made(learner_class(name), name, task.game, seed, settings, task.sides)
+    learner: Learner = _make(learner_class(name), name, task.game, seed, settings, task.sides)
     return learner
 
 
-def _made(known: type[Any], name: str, *arguments: Any, **options: Any) -> Any:
-    """Return an instance of an agent's class.
-
-    Raises:
-        ValueError: If it takes other arguments.
-    """
-    expected = "game, seed, settings, sides" if issubclass(known, Learner) else "game, seed"
+def _make(kind: type[Any], name: str, *arguments: Any, **options: Any) -> Any:
+    """Return an instance of an agent's class, which may take other arguments than ours."""
+    expected = "game, seed, settings, sides" if issubclass(kind, Learner) else "game, seed"
     try:
-        inspect.signature(known).bind(*arguments, **options)
+        inspect.signature(kind).bind(*arguments, **options)
     except TypeError as error:
-        raise UsageError(f"{name} must be made as {known.__name__}({expected}): {error}.") from None
-    return known(*arguments, **options)
+        raise UsageError(f"{name} must be made as {kind.__name__}({expected}): {error}.") from error
+    return kind(*arguments, **options)
 
 
 def usual_env(name: str) -> str:
@@ -226,16 +209,20 @@ def make_agent(name: str, game: Game, seed: int = 0, **options: Any) -> Agent:
     Raises:
         ValueError: If there is no such agent, it does not play this game, or needs training.
     """
-    if name in AGENTS and AGENTS[name].learns:
+    if name in LEARNERS:
         raise UsageError(f"{name} must be trained first: give the folder of a trained run.")
-    found = agent_class(name)
-    known = list(inspect.signature(found).parameters)[2:]
-    if unknown := [option for option in options if option not in known]:
-        raise UsageError(
-            f"{name} has no option {unknown[0]!r}, only {', '.join(known) or 'none at all'}."
-        )
-    agent: Agent = _made(found, name, game, seed, **options)
+    kind = agent_class(name)
+    _check_options(name, list(inspect.signature(kind).parameters)[2:], options)
+    agent: Agent = _make(kind, name, game, seed, **options)
     return agent
+
+
+def _check_options(what: str, known: list[str], options: Iterable[str]) -> None:
+    for option in options:
+        if option not in known:
+            raise UsageError(
+                f"{what} has no option {option!r}, only {', '.join(known) or 'none at all'}."
+            )
 
 
 def player(
@@ -262,21 +249,21 @@ def player(
         agent = make_agent(name, task.game, seed, **(agent_kwargs or {}))
         return Player(agent, name.rpartition(":")[2], task, trained=False)
     asked = Task.of(env_id).env if env_id is not None else None  # imports the id's module
-    known = load_player(name)
-    if asked not in (None, known.task.env):
-        raise UsageError(f"{name} was trained in {known.task.env}, not in {asked}.")
+    trained = load_player(name)
+    if asked not in (None, trained.task.env):
+        raise UsageError(f"{name} was trained in {trained.task.env}, not in {asked}.")
     if agent_kwargs:
         raise UsageError(f"{name} is a trained agent and takes no options, got {agent_kwargs!r}.")
-    options = {**known.task.env_kwargs, **(env_kwargs or {})}
-    task = dataclasses.replace(Task.of(known.task.env, options), sides=known.task.sides)
-    return known._replace(task=task)
+    options = {**trained.task.env_kwargs, **(env_kwargs or {})}
+    task = dataclasses.replace(Task.of(trained.task.env, options), sides=trained.task.sides)
+    return trained._replace(task=task)
 
 
-def searching(found: Player, depth: int, options: Mapping[str, Any]) -> Player:
+def with_search(player: Player, depth: int, options: Mapping[str, Any]) -> Player:
     """Return an agent that searches with the action values of another.
 
     Args:
-        found: An agent of a sliding game with `action_values`.
+        player: An agent of a sliding game with `action_values`.
         depth: The search depth, in moves of the player.
         options: Those of `baselines.search.expectimax.Expectimax`.
 
@@ -284,15 +271,13 @@ def searching(found: Player, depth: int, options: Mapping[str, Any]) -> Player:
         ValueError: If the agent has no values, or an option is unusable.
     """
     expectimax = importlib.import_module("baselines.search.expectimax").Expectimax
-    if not hasattr(found.agent, "action_values"):
+    if not hasattr(player.agent, "action_values"):
         raise UsageError(
-            f"a search takes the values of a trained agent, and {found.name} has no action_values."
+            f"a search takes the values of a trained agent, and {player.name} has no action_values."
         )
-    known = list(inspect.signature(expectimax).parameters)[3:]
-    if unknown := [option for option in options if option not in known]:
-        raise UsageError(f"a search has no option {unknown[0]!r}, only {', '.join(known)}.")
-    agent = expectimax(found.agent, found.task.game, depth, **options)
-    return found._replace(agent=agent, name=f"{found.name} {depth}-ply")
+    _check_options("a search", list(inspect.signature(expectimax).parameters)[3:], options)
+    agent = expectimax(player.agent, player.task.game, depth, **options)
+    return player._replace(agent=agent, name=f"{player.name} {depth}-ply")
 
 
 def load(path: str | Path) -> Agent:
@@ -317,19 +302,21 @@ def load_player(path: str | Path) -> Player:
     config = read_config(folder)
     name = config["agent"]
     try:
-        task, known = Task.from_dict(config), _class_in_a_file(name)
-        settings = as_played(settings_of(folder, config, known))
-        learner = _made(known, name, task.game, config["seed"], settings, task.sides)
+        task = Task.from_dict(config)
+        settings = as_played(settings_of(folder, config, _class_in_a_file(name)))
+        learner = make_learner(name, task, config["seed"], settings)
         learner.restore(read_checkpoint(folder, size_of(learner)))
         if path != folder:
             learner.load_model(path)
-    except (TypeError, ValueError, OverflowError, MemoryError, RuntimeError) as error:
-        message = " ".join(str(error).split()).removeprefix(f"{folder}: ")
-        if missing := [m for m in config.get("modules") or [] if m not in sys.modules]:
-            message = f"it needs the module {', '.join(missing)}: import it first, with --import"
-        if message.startswith((str(folder), str(path))):
-            raise UsageError(message) from None
-        raise UsageError(f"{folder}: {message}") from None
+    except UsageError as error:
+        if missing := [module for module in config["modules"] if module not in sys.modules]:
+            raise UsageError(
+                f"{folder}: it needs the module {', '.join(missing)}: import it first, "
+                "with --import"
+            ) from error
+        if str(error).startswith(str(folder)):
+            raise
+        raise UsageError(f"{folder}: {error}") from error
     label = name.rpartition(":")[2]
     return Player(learner, label, task, trained=True, finished=config["finished"])
 

@@ -251,7 +251,7 @@ def test_compiled_games_refuse_objects_that_place():
 
 
 def test_the_commands_train_and_evaluate_against_the_adversary(tmp_path, monkeypatch, capsys):
-    from baselines.commands.line import run_typed
+    from baselines.commands import run_typed
 
     options = ("--env", "Tiles2048-v0", "--env-kwargs", '{"placer": "adversary", "shape": [3, 3]}')
     folder = str(tmp_path / "run")

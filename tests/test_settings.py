@@ -9,7 +9,7 @@ from baselines.deep.dqn import DQNSettings
 from baselines.deep.neural import NeuralSettings
 from baselines.deep.ppo import PPOSettings
 from baselines.ntuple.settings import NTupleSettings
-from baselines.registry import AGENTS, agent_class, make_learner
+from baselines.registry import AGENTS, LEARNERS, agent_class, make_learner
 from baselines.settings import check_settings, read_settings
 from baselines.tabular.qtable import QTableSettings
 from baselines.tabular.value_table import ValueTableSettings
@@ -82,7 +82,7 @@ def test_unusable_combinations_and_names_are_told(kind, values, message):
         read_settings(kind, values)
 
 
-@pytest.mark.parametrize("name", [name for name, entry in AGENTS.items() if entry.learns])
+@pytest.mark.parametrize("name", LEARNERS)
 def test_a_learner_checks_settings_that_were_made_in_python(name):
     learner, task = agent_class(name), Task.of(AGENTS[name].env)
     size = "n_envs" if hasattr(learner.Settings, "n_envs") else "iteration_games"

@@ -14,7 +14,7 @@ import pytest
 from commands import command
 
 from baselines import evaluate, load
-from baselines.registry import make_agent, player, searching
+from baselines.registry import make_agent, player, with_search
 from baselines.training.presets import tuned
 from tile_envs.sliding import (
     RULES_2048,
@@ -137,7 +137,7 @@ def test_tables_and_tuples_learn_it(runs):
 
 
 def test_it_is_searched(runs):
-    found = searching(player(str(runs / "ntuple")), 2, {})
+    found = with_search(player(str(runs / "ntuple")), 2, {})
     greedy = evaluate(load(runs / "ntuple"), ENV, episodes=20)["mean"]
     assert evaluate(found.agent, ENV, episodes=20)["mean"] > greedy
 

@@ -1,1 +1,85 @@
-"""The commands of `python -m baselines`, one a file."""
+"""The commands of `python -m baselines`, one a file, and the command line that runs them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, get_type_hints
+
+import tyro
+from typing_extensions import TypedDict
+
+from baselines.commands.compare import compare
+from baselines.commands.evaluate import evaluate
+from baselines.commands.export import export
+from baselines.commands.options import TYPES
+from baselines.commands.play import play
+from baselines.commands.plot import plot
+from baselines.commands.record import record
+from baselines.commands.solve import solve
+from baselines.commands.train import train, train_agent
+from baselines.commands.watch import watch
+from baselines.progress import Progress
+from baselines.registry import AGENTS, LEARNERS
+from baselines.settings import read_settings
+from tile_envs.errors import UsageError
+from tile_envs.games import import_named
+
+IMPORT = "--import"
+DESCRIPTION = (
+    "Train and evaluate agents on the environments of tile_envs. "
+    f"Agents: {', '.join(AGENTS)}; those that are trained: {', '.join(LEARNERS)}. "
+    f"{IMPORT} MODULE, on any command, first imports a module with games or agents of your own, "
+    "and can be repeated."
+)
+
+
+def run_typed() -> None:
+    """Run the command that was typed.
+
+    Raises:
+        ValueError: If something in it is unusable; so do the commands.
+    """
+    Progress.enabled = True
+    match _without_imports(sys.argv[1:]):
+        case ["train", agent, *words] if not agent.startswith("-"):
+            train_agent(agent, words)  # whose options depend on the agent
+        case words:
+            commands = train, evaluate, solve, watch, play, record, plot, compare, export
+            tyro.extras.subcommand_cli_from_dict(
+                {command.__name__: _checked(command) for command in commands},
+                prog="python -m baselines",
+                description=DESCRIPTION,
+                args=words,
+                config=(tyro.conf.PositionalMetavarFromFieldName,),
+                registry=TYPES,
+            )
+
+
+def _without_imports(words: list[str]) -> list[str]:
+    """Import the modules of `--import MODULE`, and return the other words."""
+    while IMPORT in words:
+        place = words.index(IMPORT)
+        if place + 1 == len(words):
+            raise UsageError(f"{IMPORT} needs the name of a module.")
+        import_named(words[place + 1])
+        words = words[:place] + words[place + 2 :]
+    return words
+
+
+def _checked(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose options are checked by their types."""
+    # tyro would keep the line breaks within what is said of an option.
+    command.__doc__ = re.sub(r"\n {8}", " ", inspect.getdoc(command) or "")
+    hints = get_type_hints(command, include_extras=True)
+    kind: Any = TypedDict("Options", hints, total=False)  # type: ignore[misc]
+
+    @wraps(command)
+    def checked(*arguments: Any, **options: Any) -> None:
+        read_settings(kind, options)
+        command(*arguments, **options)
+
+    return checked

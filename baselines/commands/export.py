@@ -12,16 +12,16 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import tyro
+from tyro.conf import Positional
 
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block
 from baselines.evaluation.sampled import evaluate
 from baselines.registry import load_player
+from baselines.settings import Count
 from baselines.training import run_folder as runs
 from baselines.training.learner import Learner
 from baselines.training.lock import LOCK, lock_folder
-from tile_envs.base.checks import checked_count
 from tile_envs.errors import UsageError
 from tile_envs.files import PART, write_file
 
@@ -35,7 +35,7 @@ UNFINISHED = {runs.CHECKPOINT, MODEL, LOCK}
 """What an export that was killed leaves behind."""
 
 
-def export(run: tyro.conf.Positional[Path], /, out: Path, episodes: int = EPISODES) -> None:
+def export(run: Positional[Path], /, out: Path, episodes: Count = EPISODES) -> None:
     """Make a small copy of a trained agent, for sharing: it plays, but cannot learn.
 
     The folder is laid out as the Hugging Face Hub has it; a model card says how well it plays.
@@ -45,7 +45,6 @@ def export(run: tyro.conf.Positional[Path], /, out: Path, episodes: int = EPISOD
         out: The folder of the copy.
         episodes: The number of games of the evaluation on the card; in tic-tac-toe it is exact.
     """
-    checked_count(episodes, "episodes")
     folder = run.parent if run.suffix == runs.MODEL_SUFFIX else run
     config = runs.read_config(folder)
     if not config["finished"]:

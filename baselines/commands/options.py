@@ -1,34 +1,69 @@
-"""What several commands share: options that tyro does not read by itself, unfinished runs."""
+"""What commands share: options, how tyro reads those that it does not know, unfinished runs."""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, get_args
 
-import tyro
+from typing_extensions import Doc
+from tyro.conf import Positional
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from baselines.registry import Player
+from baselines.settings import Seed
 from tile_envs.errors import UsageError
 
+Agent = Annotated[
+    Positional[str],
+    Doc(
+        "The agent's name (random, greedy; on small boards of the sliding games optimal; in "
+        "tic-tac-toe minimax, minimax_first, mcts), the folder of a trained one, a model in it, "
+        "such as runs/d/best.zip, or a class of your own, my_module:MyAgent."
+    ),
+]
+Env = Annotated[
+    str | None,
+    Doc(
+        "The environment's id; my_module:Id imports the module that registers it. If not given, "
+        "the one that the agent was trained in, or Tiles2048-v0."
+    ),
+]
+EnvKwargs = Annotated[
+    dict[str, Any] | None, Doc("""The environment's options, such as '{"shape": [3, 3]}'.""")
+]
+SEED = Doc("The seed of the list of games, and of the agent's own random numbers.")
+GamesSeed = Annotated[Seed, SEED]
+Search = Annotated[
+    int | None,
+    Doc(
+        "The depth of a search with the values of a trained agent, in moves; 1 is no search, 2 "
+        "looks at the next tile and the move after it."
+    ),
+]
+Unfinished = Annotated[
+    bool, Doc("Evaluate a run before its budget is used up; the agent's name says so.")
+]
+Rows = Annotated[Path | None, Doc("Write the rows to this file, .csv or .json, too.")]
 
-def json_object(option: str) -> Any:
-    """Return how tyro reads a JSON object, such as '{"shape": [3, 3]}', as a dictionary.
+TYPES = ConstructorRegistry()
+"""How tyro reads types, beyond its own rules."""
 
-    Args:
-        option: The option's name, for errors.
-    """
 
-    def read(arguments: list[str]) -> dict[str, Any]:
-        (text,) = arguments
-        try:
-            value = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise UsageError(f"{option} must be JSON, got {text!r}: {error}.") from None
+@TYPES.primitive_rule
+def _json(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+    """Read a dictionary as a JSON object."""
+    if info.type_origin is not dict:
+        return None
+
+    def read(words: list[str]) -> Any:
+        value = json.loads(words[0])
         if not isinstance(value, dict):
-            raise UsageError(f"{option} must be a JSON object, got {text!r}.")
+            raise ValueError(f"expected a JSON object, got {words[0]!r}.")
         return value
 
-    return tyro.constructors.PrimitiveConstructorSpec(
+    return PrimitiveConstructorSpec(
         nargs=1,
         metavar="JSON",
         instance_from_str=read,
@@ -37,10 +72,40 @@ def json_object(option: str) -> Any:
     )
 
 
-EnvOptions = Annotated[dict[str, Any], json_object("--env-kwargs")]
-"""The options of an environment."""
-AgentOptions = Annotated[dict[str, Any], json_object("--agent-kwargs")]
-"""The options of an agent or of a search."""
+@TYPES.primitive_rule
+def _optional(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+    """Read `X | None` as X, without a choice of None in the help."""
+    kinds = get_args(info.type)
+    if type(None) not in kinds:
+        return None
+    spec, none = _spec_of(kinds[0], info), ["None"]
+    return replace(
+        spec,
+        instance_from_str=lambda words: None if words == none else spec.instance_from_str(words),
+        is_instance=lambda value: value is None or spec.is_instance(value),
+        str_from_instance=lambda value: none if value is None else spec.str_from_instance(value),
+    )
+
+
+@TYPES.primitive_rule
+def _several(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+    """Read `tuple[X, ...]` as tyro does, with a help that is easier to read."""
+    if info.type_origin is not tuple or get_args(info.type)[-1] is not Ellipsis:
+        return None
+    spec = _spec_of(get_args(info.type)[0], info)
+    return PrimitiveConstructorSpec(
+        nargs="*",
+        metavar=f"{spec.metavar} ...",
+        instance_from_str=lambda words: tuple(spec.instance_from_str([word]) for word in words),
+        is_instance=lambda values: isinstance(values, tuple),
+        str_from_instance=lambda values: [spec.str_from_instance(value)[0] for value in values],
+    )
+
+
+def _spec_of(kind: Any, info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any]:
+    spec = ConstructorRegistry.get_primitive_spec(PrimitiveTypeInfo.make(kind, set(info.markers)))
+    assert isinstance(spec, PrimitiveConstructorSpec)
+    return spec
 
 
 def given(**values: Any) -> dict[str, Any]:
@@ -48,15 +113,17 @@ def given(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def unfinished_player(found: Player, folder: str, allowed: bool) -> Player:
-    """Return the agent of an unfinished run under a name that says so.
+def check_finished(player: Player, folder: str, unfinished: bool) -> Player:
+    """Return a player, under a name that says so if its run is unfinished.
 
     Raises:
-        ValueError: If that is not allowed.
+        ValueError: If it is unfinished, and that is not allowed.
     """
-    if not allowed:
+    if player.finished:
+        return player
+    if not unfinished:
         raise UsageError(
             f"{folder} is unfinished: continue it with train --resume, or add --unfinished to "
             "evaluate what it has learned so far."
         )
-    return found._replace(name=f"{found.name}, unfinished")
+    return player._replace(name=f"{player.name}, unfinished")

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
 
-from baselines.commands.options import EnvOptions
+from baselines.commands.options import Env, EnvKwargs, GamesSeed
 from baselines.registry import AGENTS, make_learner, player
 from baselines.task import Task
 from baselines.training import run_folder as runs
@@ -20,7 +20,6 @@ from baselines.training.lock import lock_folder
 from baselines.training.presets import presets_of
 from baselines.training.run import default_options
 from baselines.viewing.hints import hint_controls
-from tile_envs.base.checks import checked_seed
 from tile_envs.errors import UsageError
 from tile_envs.games import make
 from tile_envs.play.player import open_screen, play_games
@@ -33,14 +32,14 @@ SIDES = ("X", "O")
 
 def play(
     against: str | None = None,
-    side: str = "X",
+    side: Literal["X", "O"] = "X",
     show_values: bool = False,
     learn: bool = False,
     hints: str | None = None,
-    env: str | None = None,
-    env_kwargs: EnvOptions | None = None,
+    env: Env = None,
+    env_kwargs: EnvKwargs = None,
     window: bool = False,
-    seed: int = 0,
+    seed: GamesSeed = 0,
 ) -> None:
     """Play tic-tac-toe against an agent, or any game with an agent's hints.
 
@@ -48,16 +47,12 @@ def play(
         against: A named agent of tic-tac-toe (random, greedy, minimax, minimax_first, mcts); the
             folder of a trained one; or the name of a learner, which starts untrained in
             runs/NAME-person.
-        side: The side of the person against an agent, X or O.
+        side: The side of the person against an agent.
         show_values: Show the opponent's value of each free cell.
         learn: Let the opponent learn from every game, and save it.
         hints: A named agent, or the folder of a trained one, that says what it thinks of each move.
-        env: The environment's id of a game with hints (Tiles2048-v0, or the agent's).
-        env_kwargs: The options of that environment, such as '{"shape": [3, 3]}'.
         window: Open a window for a game with hints (extra render).
-        seed: The seed of the first game, and of the agent's own random numbers.
     """
-    checked_seed(seed)
     if (against is None) == (hints is None):
         raise UsageError("give either --against AGENT (tic-tac-toe) or --hints AGENT (any game).")
     if against is not None:
@@ -69,8 +64,6 @@ def play(
 
 
 def _play_against(against: str, side: str, show_values: bool, learn: bool, seed: int) -> None:
-    if side not in SIDES:
-        raise UsageError(f"side must be X or O, got {side!r}.")
     learns = against in AGENTS and AGENTS[against].learns
     folder = _untrained(against, seed) if learns else Path(against)
     found = player(str(folder), ENV, {}, seed)

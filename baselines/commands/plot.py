@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
-import tyro
+from tyro.conf import Positional
 
 from tile_envs.extras import extra
 
 
 def plot(
-    runs: tyro.conf.Positional[tuple[Path, ...]],
+    runs: Positional[tuple[Path, ...]],
     /,
     out: Path = Path("curves.png"),
-    against: str = "games",
+    against: Literal["games", "minutes", "steps"] = "games",
     metric: str = "",
 ) -> None:
     """Draw the learning curves of training runs; seeds of one setting are a line with a band.

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import tyro
-
-from baselines.commands.options import EnvOptions, given
-from baselines.registry import AGENTS, player, searching
+from baselines.commands.options import SEED, Agent, Env, EnvKwargs, Search, given
+from baselines.registry import AGENTS, player, with_search
+from baselines.settings import Count, Positive, Seed
 from baselines.training.run_folder import CONFIG
 from baselines.viewing.film import FRAMES, write_gif, write_mp4
 from baselines.viewing.hints import HintControls
 from baselines.viewing.moves import Played, Watched, recorded_games
 from baselines.viewing.page import write_page
-from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file
 from tile_envs.play.controls import controls_of
@@ -25,14 +22,14 @@ from tile_envs.play.player import open_screen, watch_game
 
 
 def watch(
-    agent: tyro.conf.Positional[str],
+    agent: Agent,
     /,
-    env: str | None = None,
-    env_kwargs: EnvOptions | None = None,
-    search: int | None = None,
-    seed: int | None = None,
-    speed: float = 4.0,
-    frames: int = FRAMES,
+    env: Env = None,
+    env_kwargs: EnvKwargs = None,
+    search: Search = None,
+    seed: Annotated[Seed | None, SEED] = None,
+    speed: Positive = 4.0,
+    frames: Count = FRAMES,
     window: bool = False,
     gif: Path | None = None,
     mp4: Path | None = None,
@@ -40,18 +37,12 @@ def watch(
 ) -> None:
     """Watch an agent play, with what it thinks of each move; or watch recorded games.
 
-    Shows the game in the terminal, or in a window; with --gif, --mp4 or --html it is written to a
-    file instead, which needs no terminal. Exact values are shown, too, where they are known: in
-    tic-tac-toe, and on boards of at most six cells.
+    Shows the first of a list of games in the terminal, or in a window; with --gif, --mp4 or --html
+    it is written to a file instead, which needs no terminal. Exact values are shown, too, where
+    they are known: in tic-tac-toe, and on boards of at most six cells. Instead of an agent, a
+    replay file (.json) or a folder of them is shown.
 
     Args:
-        agent: The agent's name, the folder of a trained one, a replay file (.json), or a folder of
-            them.
-        env: The environment's id (Tiles2048-v0, or the one that the agent was trained in).
-        env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
-        search: The depth of a search with the values of a trained agent, in moves.
-        seed: The seed of a list of games, as `evaluate` plays it; the first one is shown (0 if not
-            given).
         speed: Moves a second.
         frames: The most frames of a film: a longer game is thinned out evenly, and `speed` is
             frames a second.
@@ -60,15 +51,12 @@ def watch(
         mp4: Write a film of the game to this file, .mp4 (extra render).
         html: Write the game to this file, .html: a page with all its moves to step through.
     """
-    if not 0 < speed < math.inf:
-        raise UsageError(f"speed must be above 0 and finite, got {speed}.")
-    checked_count(frames, "frames")
     files = given(gif=gif, mp4=mp4, html=html)
     for suffix, path in files.items():
         checked_file(path, [f".{suffix}"], f"--{suffix} is")
     if files and window:
         raise UsageError("give either --window or a file to write, not both.")
-    games = games_of(agent, env, env_kwargs or {}, search, seed)
+    games = games_of(agent, env, env_kwargs, search, seed)
     if gif is not None:
         write_gif(games, gif, speed, frames)
     if mp4 is not None:
@@ -84,18 +72,11 @@ def watch(
 def games_of(
     name: str,
     env: str | None,
-    env_kwargs: Mapping[str, Any],
+    env_kwargs: dict[str, Any] | None,
     search: int | None,
     seed: int | None,
 ) -> Sequence[Watched]:
     """Return what is to be watched: a game that an agent plays, or recorded ones.
-
-    Args:
-        name: An agent's name, a run's folder, a replay file, or a folder of them.
-        env: The environment's id.
-        env_kwargs: The environment's options.
-        search: The depth of a search with the agent's values.
-        seed: The seed of the list of games whose first one is played.
 
     Raises:
         ValueError: If there is nothing of that kind.
@@ -109,12 +90,12 @@ def games_of(
                 "--env-kwargs, --search or --seed with them."
             )
         return recorded_games(path)
-    seed = checked_seed(0 if seed is None else seed)
-    found = player(name, env, env_kwargs, seed)
+    seed = seed or 0
+    watched = player(name, env, env_kwargs, seed)
     if search is not None:
-        found = searching(found, search, {})
-    sides = found.sides_to_evaluate(None, exact=False)
-    return [Played(found, seed, {} if side is None else {"side": side}) for side in sides[:1]]
+        watched = with_search(watched, search, {})
+    side = watched.sides_to_evaluate(None, exact=False)[0]
+    return [Played(watched, seed, given(side=side))]
 
 
 def show(games: Sequence[Watched], speed: float, window: bool) -> None:

@@ -17,8 +17,9 @@ class NTupleSettings:
     """The settings of an n-tuple network; `ntuple` explains the methods.
 
     Attributes:
-        network: A set (4x6, 5x6, 8x6, 4x5, 5x5, 5x4, 2x4, 17x4, 2x7), or tuples of cells such as
-            "0123 4567"; by default 5x6 in 2048, 5x5 in 2584, and fitting ones on smaller boards.
+        network: A set (4x6, 5x6, 8x6, 4x5, 5x5, 5x4, 2x4, 17x4, 2x7), or tuples of cells, such as
+            the two of "0123 4567"; by default 5x6 in 2048, 5x5 in 2584, and fitting ones on smaller
+            boards.
         values: Number of values of a cell (16 in 2048, 32 in 2584); larger tiles share the last.
         stages: Faces of tiles that begin a stage with weights of its own once they are reached.
         stage_games: Games in which all stages share the weights of the first; then each stage

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Literal
 
-from baselines.commands.options import EnvOptions
 from baselines.errors import Interrupted
 from baselines.registry import learner_class, make_learner
 from baselines.settings import Count, Positive, Seed, check_settings, read_settings
@@ -21,18 +20,16 @@ from baselines.training.run_folder import Budget
 from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED
 
-Settings = TypeVar("Settings")
-
 
 @dataclass(frozen=True)
-class Options(Generic[Settings]):
+class Options:
     """The options of a training run.
 
     Attributes:
         settings: The settings of the learner.
         env: The environment's id; my_module:Id imports the module that registers it.
-        env_kwargs: The environment's options.
-        side: The side that is learned in tic-tac-toe: X, O or both.
+        env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
+        side: The side that is learned in tic-tac-toe.
         games: The budget in games, on each side in tic-tac-toe.
         minutes: The budget in minutes of learning, without tests and saving.
         seed: The seed of games and exploration.
@@ -42,10 +39,10 @@ class Options(Generic[Settings]):
         preset: A preset of hyperparams.yml; other options override it.
     """
 
-    settings: Settings
+    settings: Any
     env: str
-    env_kwargs: EnvOptions = field(default_factory=dict)
-    side: str = BOTH
+    env_kwargs: dict[str, Any] = field(default_factory=dict)
+    side: Literal["X", "O", "both"] = "both"
     games: Count = 100_000
     minutes: Positive | None = None
     seed: Seed = 0
@@ -54,7 +51,7 @@ class Options(Generic[Settings]):
     preset: str | None = None
 
 
-def default_options(name: str, env_id: str, preset: str | None = None) -> Options[Any]:
+def default_options(name: str, env_id: str, preset: str | None = None) -> Options:
     """Return the options of an agent's preset.
 
     Args:
@@ -73,7 +70,7 @@ def default_options(name: str, env_id: str, preset: str | None = None) -> Option
     return Options(read_settings(learner.Settings, own), env=env_id, preset=preset, **common)
 
 
-def as_begun(name: str, folder: Path, options: Options[Any]) -> Options[Any]:
+def as_begun(name: str, folder: Path, options: Options) -> Options:
     """Return the options that a run was started with.
 
     Raises:
@@ -88,14 +85,14 @@ def as_begun(name: str, folder: Path, options: Options[Any]) -> Options[Any]:
         settings=runs.settings_of(folder, config, learner_class(name)),
         env=config["env"],
         env_kwargs=config["env_kwargs"],
-        side=sides[0] if len(sides) == 1 else BOTH,
+        side=sides[0] if len(sides) == 1 else BOTH,  # type: ignore[arg-type]
         seed=config["seed"],
         games=config["games"],
         minutes=config["minutes"],
     )
 
 
-def run(name: str, options: Options[Any]) -> Path:
+def run(name: str, options: Options) -> Path:
     """Train an agent in a folder, up to its budget.
 
     Returns:
