@@ -1,14 +1,17 @@
-"""What the training command says at its end, and which options its help shows."""
+"""The command line: its help, how it answers mistakes, and what training says at its end."""
 
+import itertools
 import re
 import shlex
+import sys
 
 import numpy as np
 import pytest
 from commands import command
 
+import baselines
 from baselines.evaluation.sampled import play
-from baselines.registry import load_player, make_agent
+from baselines.registry import LEARNERS, load_player, make_agent
 from baselines.task import Task
 
 SMALL = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}', "--games", "100")
@@ -58,3 +61,76 @@ def test_help_shows_sides_where_there_are_some(env, shown):
         assert (option in out) == shown
     assert "--learning-rate " in out
     assert "--env-kwargs" in out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *((name,) for name in ("evaluate", "solve", "watch", "play", "record", "plot", "compare")),
+        *(("train", name) for name in LEARNERS),
+    ],
+)
+def test_help_is_easy_to_read(words):
+    out = typed(*words, "--help")
+    assert "None}" not in out
+    assert "[[" not in out
+    for line, following in itertools.pairwise(out.splitlines()):
+        # No line ends long before the margin while the sentence goes on.
+        first = re.match(r"│ {10,}([a-z]\S*) ", following)
+        if first and line.startswith("│"):
+            assert len(line.rstrip("│ ")) + len(first[1]) > 76, (line, following)
+
+
+def test_help_shows_choices_and_defaults():
+    out = typed("train", "ntuple", "--help")
+    assert "--method {td,tc}" in out
+    assert "--minutes FLOAT  The budget in minutes" in out
+    assert "(default: 10)" in out
+    assert "--stages INT ..." in out
+    assert "--side {X,O,random,both}" in typed("evaluate", "--help")
+
+
+def test_a_choice_that_there_is_not_is_answered_with_the_choices():
+    done = command("train", "qtable", "--opponent", "god")
+    assert done.returncode == 2
+    assert "'random', 'minimax', 'minimax_first', 'self'" in " ".join(done.stderr.split())
+
+
+AGENT = """
+import numpy as np
+from tile_envs.errors import UsageError
+class Failing:
+    def __init__(self, game, seed=0): ...
+    def predict(self, boards, state=None, episode_start=None, deterministic=True):
+        {}
+"""
+
+
+@pytest.fixture
+def failing(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(line):
+        (tmp_path / "failing.py").write_text(AGENT.format(line))
+        sys.modules.pop("failing", None)
+
+    yield write
+    sys.modules.pop("failing", None)
+
+
+def test_a_fault_of_an_agent_keeps_its_traceback_and_a_mistake_is_one_line(failing):
+    failing("return np.zeros(3).reshape(2, 2), state")
+    with pytest.raises(ValueError, match="cannot reshape"):
+        command("evaluate", "failing:Failing", "--episodes", 2)
+    failing("raise UsageError('this agent needs larger boards')")
+    done = command("evaluate", "failing:Failing", "--episodes", 2)
+    assert done.returncode == 2
+    assert done.stderr == "error: this agent needs larger boards\n"
+    with pytest.raises(ValueError, match="this agent needs larger boards"):
+        command("evaluate", "failing:Failing", "--episodes", 2, "--traceback")
+
+
+def test_the_package_lists_what_it_has():
+    assert {"EpisodicLearner", "Learner", "evaluate", "load", "solve"} <= set(dir(baselines))
+    for name in baselines.__all__:
+        assert getattr(baselines, name).__name__ == name

@@ -95,7 +95,6 @@ def test_the_same_runs_make_the_same_picture(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"against": "hours"}, "against must be one of 'games', 'minutes', 'steps', got 'hours'"),
         ({"against": "steps"}, r"has no 'timesteps': it has games, seconds, mean, greedy_mean"),
         ({"metric": "loss"}, "has no 'loss'"),
         ({"out": "x.pdf"}, r"a picture is written to .png or .svg files, got x.pdf"),

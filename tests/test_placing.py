@@ -152,8 +152,8 @@ def test_the_command_evaluates_against_an_agents_values(monkeypatch, capsys, tmp
     ("options", "message"),
     [
         (("--placer-agent", "optimal", "--exact"), "leave out --placer-agent"),
-        (("--placer-agent", "optimal", "--placer-depth", "0"), "placer_depth must be a positive"),
-        (("--placer-depth", "2"), "which is not given"),
+        (("--placer-agent", "optimal", "--placer-depth", "0"), "placer_depth must be gr"),
+        (("--placer-depth", "2"), "needs --placer-agent"),
         (("--placer-agent", "greedy"), "has no action_values"),
         (("--placer-agent", "nobody"), "there is no agent 'nobody'"),
         (("--placer-agent", "optimal", "--env-kwargs", '{"placer": "random"}'), "not both"),

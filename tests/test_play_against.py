@@ -70,7 +70,6 @@ def test_values_stand_below_the_board():
     ("arguments", "message"),
     [
         (("--against", "nobody"), "there is no agent 'nobody'"),
-        (("--against", "random", "--side", "both"), "side must be X or O, got 'both'"),
         (("--against", "random", "--learn"), "random does not learn"),
         (("--against", "random"), "this needs a terminal"),
         (("--against", "ntuple"), "ntuple does not learn from a person: expected qtable"),

@@ -12,22 +12,18 @@ from typing import Any, get_type_hints
 import tyro
 from typing_extensions import TypedDict
 
-from baselines.commands.compare import compare
-from baselines.commands.evaluate import evaluate
-from baselines.commands.export import export
+from baselines.commands import compare, evaluate, export, play, plot, record, solve, train, watch
 from baselines.commands.options import TYPES
-from baselines.commands.play import play
-from baselines.commands.plot import plot
-from baselines.commands.record import record
-from baselines.commands.solve import solve
-from baselines.commands.train import train, train_agent
-from baselines.commands.watch import watch
 from baselines.progress import Progress
 from baselines.registry import AGENTS, LEARNERS
 from baselines.settings import read_settings
 from tile_envs.errors import UsageError
 from tile_envs.games import import_named
 
+COMMANDS = (
+    *(train.train, evaluate.evaluate, solve.solve, watch.watch, play.play),
+    *(record.record, plot.plot, compare.compare, export.export),
+)
 IMPORT = "--import"
 DESCRIPTION = (
     "Train and evaluate agents on the environments of tile_envs. "
@@ -46,11 +42,10 @@ def run_typed() -> None:
     Progress.enabled = True
     match _without_imports(sys.argv[1:]):
         case ["train", agent, *words] if not agent.startswith("-"):
-            train_agent(agent, words)  # whose options depend on the agent
+            train.train_agent(agent, words)  # whose options depend on the agent
         case words:
-            commands = train, evaluate, solve, watch, play, record, plot, compare, export
             tyro.extras.subcommand_cli_from_dict(
-                {command.__name__: _checked(command) for command in commands},
+                {command.__name__: _checked(command) for command in COMMANDS},
                 prog="python -m baselines",
                 description=DESCRIPTION,
                 args=words,
