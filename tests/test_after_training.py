@@ -75,10 +75,10 @@ def test_help_is_easy_to_read(words):
     assert "None}" not in out
     assert "[[" not in out
     for line, following in itertools.pairwise(out.splitlines()):
-        # No line ends long before the margin while the sentence goes on.
-        first = re.match(r"│ {10,}([a-z]\S*) ", following)
-        if first and line.startswith("│"):
-            assert len(line.rstrip("│ ")) + len(first[1]) > 76, (line, following)
+        column = len(following) - len(following.lstrip())
+        if column > 4 and re.search(r"  \S$", line[: column + 1]):
+            word = following.split()[0]
+            assert len(line.rstrip()) + len(word) >= 78, f"broken before {word}: {line}"
 
 
 def test_help_shows_choices_and_defaults():
