@@ -91,9 +91,9 @@ def _without(kind: type[Any], names: Collection[str]) -> type[Any]:
     """Return a dataclass some of whose fields are no options of the command line."""
     hidden: Any = tyro.conf.Suppress
     fields = [
-        (name, hidden[Any], field)
-        for name, field in kind.__dataclass_fields__.items()
-        if name in names
+        (field.name, hidden[Any], dataclasses.field(default=field.default))
+        for field in dataclasses.fields(kind)
+        if field.name in names
     ]
     return dataclasses.make_dataclass(kind.__name__, fields, bases=(kind,), frozen=True)
 
