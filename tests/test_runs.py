@@ -410,7 +410,6 @@ def test_a_mistake_ends_the_process_with_one_line(tmp_path):
             "there is no 'random' to train: expected qtable, value_table, neural, ntuple",
         ),
         (("baselines.agents:RandomAgent",), "RandomAgent does not learn: expected a subclass of"),
-        (("qtable", "--side", "Z"), "side must be X, O or both, got 'Z'"),
         (("ntuple", "--side", "X"), "side is for games with two, such as tic-tac-toe, got 'X'"),
         (("qtable", "--env", "Tiles2048-v0"), "a table for boards of 4×4"),
         (("qtable", "--env", "CartPole-v1"), "CartPole-v1 is not an environment of this package"),
