@@ -289,7 +289,6 @@ ADVERSARY = (
 MEASURES = (
     Measure(
         *("solved", "small boards", "benchmarks.speed.solutions"),
-        measures=("solution",),
         options={
             "boards": (
                 *((GAME_2048, shape) for shape in ((2, 2), (2, 3), (2, 4), (3, 3))),
@@ -302,42 +301,25 @@ MEASURES = (
     ),
     Measure(
         *("kernels", "n-tuple networks", "benchmarks.speed.ntuple"),
-        measures=(
-            "4x6 TC training",
-            "4x6 TD(0) training",
-            "4x6 greedy play",
-            "4x6 search, 2-ply",
-            "4x6 search, 3-ply",
-            "two threads against one, TC",
-        ),
         options={"turns": 3},
         version=2,
         cost=15,
     ),
     Measure(
         *("bridge", "Stable-Baselines3", "benchmarks.speed.sb3"),
-        measures=("steps per second", "share of training"),
         options={"turns": 7},
         version=3,
         cost=5,
     ),
     Measure(
         *("speed", "start-up", "benchmarks.speed.start_up"),
-        measures=(
-            "import tile_envs, ms",
-            "import tile_envs after gymnasium, ms",
-            "first gym.make, s",
-            "memory of the engine, MiB",
-            "first compiled engine, s",
-            "first compiled engine, code kept, s",
-        ),
         options={"turns": 7},
         version=4,
         cost=2,
     ),
     Measure(
         *("speed", "environments", "benchmarks.speed.environments"),
-        measures=("steps per second",),
+        measure="steps per second",
         options={"turns": 7},
         version=4,
         cost=9,
@@ -353,7 +335,7 @@ MEASURES = (
 PLUGS = tuple(
     Measure(
         *("plug", library, "benchmarks.libraries.clients"),
-        measures=(library,),
+        measure=library,
         options={"library": library, "episodes": 1_000},
         extra=extra,
         cost=cost,

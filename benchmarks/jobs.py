@@ -174,15 +174,15 @@ class Measure(Experiment):
     Attributes:
         path: The module, with `keys(**options)`, the names of the rows that it makes on this
             machine, and `rows(**options)`, which makes them.
-        measures: What its rows have in their column `measure`.
+        measure: What its rows have in their column `measure`, if the table has others.
         options: The arguments of both functions.
         extra: The extra of the package without which it has no rows.
         version: Raised when its results change.
     """
 
     path: str
-    measures: tuple[str, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
+    measure: str = ""
     extra: str = ""
     version: int = 1
 

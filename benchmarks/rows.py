@@ -44,13 +44,14 @@ class Committed:
             if experiment.table != table:
                 continue
             if isinstance(experiment, Measure):  # what it measures may not be installed here
-                versions |= dict.fromkeys(experiment.measures, experiment.version)
+                versions[experiment.measure] = experiment.version
             else:
                 versions |= experiment.wanted(self.experiments)
         places = {key: place for place, key in enumerate(versions)}
         rows = [row for row in read(self.folder, table).values() if not row.get("error")]
         for row in rows:
-            version = versions.get(row.get("measure"), versions.get(key_of(table, row), 0))
+            names = (row.get("measure"), key_of(table, row), "")
+            version = next((versions[name] for name in names if name in versions), 0)
             row["is_stale"] = not is_current(row, version)
         return sorted(rows, key=lambda row: places.get(key_of(table, row), len(places)))
 
