@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from baselines.deep.article import Article, ArticleSettings
-from baselines.training.presets import tuned
 from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
@@ -21,11 +20,6 @@ SMALL = {
 
 def made(**settings):
     return Article(GAME, 0, ArticleSettings(**(SMALL | settings)))
-
-
-def equal(one, other):
-    one, other = one.state_dict(), other.state_dict()
-    return all(np.array_equal(one[name], other[name]) for name in one.keys() | other.keys())
 
 
 def test_the_buffer_holds_what_was_played_in_order():
@@ -94,19 +88,6 @@ def test_targets_are_rewards_and_the_best_legal_value(monkeypatch):
     assert sorted(torch.cat(targets).tolist()) == [8.0, 9.0]
 
 
-@pytest.mark.parametrize("one_hot", [False, True])
-def test_a_restored_learner_ends_where_the_other_ends(one_hot):
-    whole = made(one_hot=one_hot)
-    for _ in range(3):
-        whole.learn()
-    again = made(one_hot=one_hot)
-    again.restore({name: array.copy() for name, array in whole.state_dict().items()})
-    assert equal(whole, again)
-    for _ in range(2):
-        assert whole.learn() == again.learn()
-    assert equal(whole, again)
-
-
 def test_a_lucky_score_makes_no_best_network(monkeypatch):
     learner = made()
     scores = iter((30.0, 10.0, 20.0, 16.0, 10.0, 12.0, 15.0))
@@ -139,12 +120,6 @@ def test_exploration_is_as_described():
     assert 0.2 < other.mean() < 0.5
     learner.iterations = 1
     assert np.array_equal(learner.explore(boards, masks, np.random.default_rng(0)), greedy)
-
-
-def test_the_preset_is_the_variant_of_the_article():
-    preset = tuned("article", "Tiles2048-v0")
-    assert preset["env_kwargs"] == {"spawn": {2: 0.8, 4: 0.2}, "start_tiles": [2, 2]}
-    assert preset["games"] == 1500 * ArticleSettings().iteration_games
 
 
 def test_other_games_are_refused():

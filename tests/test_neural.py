@@ -34,12 +34,6 @@ def trained(settings, iterations, seed=0, sides=SIDES):
     return made
 
 
-def test_the_published_recipe_is_the_default():
-    options = default_options("neural", "TicTacToe-v0", "published")
-    assert options.settings == NeuralSettings()
-    assert options.games == 2_000_000
-
-
 def test_seconds_of_learning_go_far():
     made = trained(tuned(n_envs=3000), 6)
     for side, wins in (("X", 0.93), ("O", 0.83)):
@@ -71,12 +65,6 @@ def test_the_published_recipe_reaches_its_results():
         policy = policy_of(made, side)
         assert against_random(policy, side).win >= wins
         assert worst_case(policy, side) == 0
-
-
-def test_the_published_network_is_as_large_as_published():
-    made = trained(published(), 0)
-    shapes = [array.shape for name, array in made.state_dict().items() if "weight" in name]
-    assert shapes == [(36, 9), (36, 36), (9, 36)] * 2
 
 
 BOARD = np.array([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], np.int8)
@@ -120,23 +108,6 @@ def test_the_buffer_forgets_the_oldest():
     for result in (-1.0, 1.0, 1.0):
         made.learn_from(Episodes(BOARD[None, None], np.array([[2]]), result * ONE, ONE))
     assert made.action_values(BOARD[None])[0, 2] == pytest.approx(1, abs=0.05)
-
-
-@pytest.mark.parametrize("settings", [SMALL, published(n_envs=200)])
-def test_the_same_seed_learns_the_same_network(settings):
-    one, same, other = (trained(settings, 2, seed).state_dict() for seed in (1, 1, 2))
-    assert all(np.array_equal(array, same[name]) for name, array in one.items())
-    assert any(not np.array_equal(array, other[name]) for name, array in one.items())
-
-
-@pytest.mark.parametrize("settings", [SMALL, published(n_envs=200)])
-def test_a_restored_learner_goes_on_as_if_nothing_had_happened(settings):
-    whole, half = trained(settings, 4).state_dict(), trained(settings, 2)
-    again = Neural(GAME, 0, settings)
-    again.restore(half.state_dict())
-    for _ in range(2):
-        again.learn()
-    assert all(np.array_equal(array, again.state_dict()[name]) for name, array in whole.items())
 
 
 def test_a_learner_of_one_side_leaves_torch_its_random_numbers():

@@ -310,38 +310,6 @@ def test_optimistic_values_are_the_first_of_every_board():
     assert plain.value(np.zeros((4, 4), np.uint8)) == pytest.approx(80)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        BACKWARD | {"trace_decay": 0.5},
-        COHERENT,
-        COHERENT | {"stages": (512,), "stage_games": 200},
-        COHERENT | {"halving_games": 10},
-    ],
-)
-def test_the_same_seed_learns_the_same_weights(settings):
-    one, same, other = (made(network="0123 4567", seed=s, **settings) for s in (1, 1, 2))
-    for learner in (one, same, other):
-        learner.learn()
-        learner.learn()
-    assert np.array_equal(weights_of(one), weights_of(same))
-    assert not np.array_equal(weights_of(one), weights_of(other))
-
-
-def test_a_restored_learner_goes_on_as_if_nothing_had_happened():
-    whole, half, again = (made(network="0123 4567", **COHERENT) for _ in range(3))
-    for _ in range(4):
-        whole.learn()
-    for _ in range(2):
-        half.learn()
-    again.restore(half.state_dict())
-    for _ in range(2):
-        again.learn()
-    assert np.array_equal(weights_of(whole), weights_of(again))
-    assert again.games == whole.games == 400
-
-
 def test_the_learning_rate_falls_by_halves():
     learner = made(network="01", halving_games=100, iteration_games=100, learning_rate=0.1)
     rates = []

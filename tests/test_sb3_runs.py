@@ -1,7 +1,6 @@
 """Training on Stable-Baselines3 as a run: resumed bit for bit, better than random play."""
 
 import inspect
-from functools import partial
 
 import gymnasium as gym
 import numpy as np
@@ -10,7 +9,6 @@ import psutil
 import pytest
 import torch
 from commands import command
-from interrupting import interrupted
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
 
@@ -53,36 +51,6 @@ def equal(one, other):
         np.array_equal(one[name], other[name], equal_nan=one[name].dtype.kind == "f")
         for name in one.keys() | other.keys()
     )
-
-
-@pytest.mark.parametrize("make", [made, partial(made, n_steps=2), made_ppo])
-@pytest.mark.parametrize(
-    ("env_id", "sides"),
-    [
-        ("Tiles2048-v0", ()),
-        ("Tiles2584-v0", ()),
-        ("Powers3-v0", ()),
-        ("TicTacToe-v0", ("X", "O")),
-        ("TicTacToe-v0", ("O",)),
-    ],
-)
-def test_a_restored_learner_ends_where_the_other_ends(env_id, sides, make):
-    env_kwargs = {} if sides else {"shape": (2, 3)}
-    whole, again, other = (make(env_id, sides, seed, env_kwargs) for seed in (0, 0, 1))
-    for _ in range(3):
-        whole.learn()
-    again.restore({name: array.copy() for name, array in whole.state_dict().items()})
-    assert equal(whole, again)
-    for _ in range(3):
-        metrics, same = whole.learn(), again.learn()
-    assert equal(whole, again)
-    assert whole.games == again.games > 0
-    assert whole.model._n_updates > 0
-    del metrics["environment_share"], same["environment_share"]
-    assert metrics == same
-    for _ in range(6):
-        other.learn()
-    assert not equal(whole, other)
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
@@ -140,23 +108,6 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     assert np.array_equal(
         model.predict(boards, deterministic=True)[0], trained.agent.predict(boards)[0]
     )
-
-
-def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(tmp_path):
-    arguments = ["train", "dqn", "--env-kwargs", '{"shape": [2, 2]}', "--games", "40"]
-    for name, value in SMALL.items():
-        arguments += [f"--{name.replace('_', '-')}", value[0] if name == "hidden" else value]
-    path, cut, whole = "baselines.deep.dqn:DQNLearner", tmp_path / "cut", tmp_path / "whole"
-    done = interrupted(path, 3, "SIGKILL", *arguments, "--out", cut)
-    assert done.returncode == -9, done.stderr
-    assert runs.read_checkpoint(cut)["iterations"] == 2
-    for folder, how in ((cut, ["--resume"]), (whole, [])):
-        done = command(*arguments, "--out", folder, *how)
-        assert done.returncode == 0, done.stderr
-    one, other = runs.read_checkpoint(cut), runs.read_checkpoint(whole)
-    assert one["iterations"] == other["iterations"] > 3
-    assert one["model _n_updates"] > 0
-    assert all(np.array_equal(one[n], other[n], equal_nan=one[n].dtype.kind == "f") for n in one)
 
 
 def test_memory_is_checked_before_it_is_taken(monkeypatch):

@@ -134,26 +134,6 @@ def test_games_in_turn_explore_legal_actions_uniformly(epsilon, shares):
     assert visits[1:] / visits.sum() == pytest.approx(shares, abs=0.02)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_the_same_seed_learns_the_same_table(learner):
-    one, same, other = (trained(learner, tuned(learner), 3, seed) for seed in (1, 1, 2))
-    for name, array in one.state_dict().items():
-        assert np.array_equal(array, same.state_dict()[name])
-    assert any(not np.array_equal(a, other.state_dict()[n]) for n, a in one.state_dict().items())
-
-
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_a_restored_learner_goes_on_as_if_nothing_had_happened(learner):
-    whole = trained(learner, tuned(learner), 5)
-    half = trained(learner, tuned(learner), 2)
-    again = learner(GAME, 0, tuned(learner))
-    again.restore(half.state_dict())
-    for _ in range(3):
-        again.learn()
-    for name, array in whole.state_dict().items():
-        assert np.array_equal(array, again.state_dict()[name])
-
-
 def test_a_target_moves_its_entry_by_the_step_size():
     made = QTable(GAME, 0, tuned(QTable, learning_rate=0.5, learning_rate_decay=0.0))
     q = made.state_dict

@@ -1,0 +1,94 @@
+"""All learners: seed and number of iterations decide what is learned, also after restoring."""
+
+from dataclasses import replace
+
+import numpy as np
+import powers3
+import pytest
+
+from baselines.deep.article import Article
+from baselines.deep.dqn import DQNLearner
+from baselines.deep.neural import Neural
+from baselines.deep.ppo import PPOLearner
+from baselines.ntuple.ntuple import NTuple
+from baselines.tabular.qtable import QTable
+from baselines.tabular.value_table import ValueTable
+from baselines.training.run import default_options
+from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
+from tile_envs.tictactoe import TicTacToe
+
+TICTACTOE = TicTacToe()
+GAMES = [TICTACTOE, *(SlidingGame(r, (2, 3)) for r in (RULES_2048, RULES_2584, powers3.RULES))]
+TUPLES = {"network": "0123 4567"}
+COHERENT = TUPLES | {"method": "tc", "direction": "backward", "restart": True, "learning_rate": 1.0}
+ARTICLE = {
+    **{"iteration_games": 2, "score_games": 2, "learning_starts": 60, "newest": 20, "others": 40},
+    **{"buffer_size": 300, "n_epochs": 1, "batch_size": 25, "threads": 1, "confirmations": 1},
+}
+DQN = {
+    **{"width": 8, "hidden": (8,), "n_envs": 16, "gradient_steps": 2, "batch_size": 16},
+    **{"learning_starts": 64, "buffer_size": 320, "reward_scale": 1 / 1024, "gamma": 0.999},
+}
+PPO = {"width": 8, "hidden": (8,), "batch_size": 16, "n_steps": 4, "n_envs": 8, "n_epochs": 4}
+TIMES = {"environment_share", "moves_per_second"}
+
+
+def tuned(name, **changes):
+    return vars(replace(default_options(name, "TicTacToe-v0").settings, **changes))
+
+
+CASES = [
+    (QTable, TICTACTOE, tuned("qtable")),
+    (ValueTable, TICTACTOE, tuned("value_table")),
+    (Neural, TICTACTOE, {"n_envs": 200}),
+    (Neural, TICTACTOE, tuned("neural", n_envs=200, hidden=16, n_epochs=5, buffer_size=2000)),
+    *(
+        (NTuple, SlidingGame(RULES_2048), settings)
+        for settings in (
+            TUPLES,
+            COHERENT,
+            COHERENT | {"trace_decay": 0.5, "stages": (512,), "stage_games": 200},
+            COHERENT | {"halving_games": 10},
+        )
+    ),
+    *((Article, SlidingGame(RULES_2048, (3, 3)), ARTICLE | {"one_hot": o}) for o in (False, True)),
+    *((DQNLearner, game, DQN) for game in GAMES),
+    *((DQNLearner, game, DQN | {"n_steps": 2}) for game in GAMES),
+    *((PPOLearner, game, PPO) for game in GAMES),
+]
+
+
+def equal(one, other):
+    one, other = one.state_dict(), other.state_dict()
+    return all(
+        np.array_equal(one[name], other[name], equal_nan=one[name].dtype.kind == "f")
+        for name in one.keys() | other.keys()
+    )
+
+
+def learned(learner):
+    return {name: value for name, value in learner.learn().items() if name not in TIMES}
+
+
+@pytest.mark.parametrize(
+    ("kind", "game", "settings", "sides"),
+    [(*case, sides) for case in CASES for sides in sorted({case[1].sides, case[1].sides[1:]})],
+)
+def test_seed_and_iterations_decide_what_is_learned(kind, game, settings, sides):
+    whole, again, same, other = (
+        kind(game, seed, kind.Settings(**settings), sides) for seed in (0, 0, 0, 1)
+    )
+    for _ in range(3):
+        whole.learn()
+    again.restore({name: array.copy() for name, array in whole.state_dict().items()})
+    assert equal(whole, again)
+    for _ in range(3):
+        assert learned(whole) == learned(again)
+    assert equal(whole, again)
+    assert whole.games == again.games > 0
+    if hasattr(whole, "model"):
+        assert whole.model._n_updates > 0
+    for _ in range(6):
+        same.learn(), other.learn()
+    assert equal(whole, same)
+    assert not equal(whole, other)
