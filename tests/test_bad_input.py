@@ -8,9 +8,9 @@ from test_envs import IDS
 
 import tile_envs  # noqa: F401
 from baselines.agents import RandomAgent
-from tile_envs.sliding import RULES_2048, afterstates
+from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.sliding.placer import Placer
-from tile_envs.tictactoe import afterstates as ttt_afterstates
+from tile_envs.tictactoe import TicTacToe
 
 SLIDING = ["Tiles2048-v0", "Tiles2584-v0"]
 NAN = float("nan")
@@ -86,33 +86,25 @@ def test_unusable_options_are_named(env_id, options, message):
 
 
 @pytest.mark.parametrize("env_id", IDS)
-@pytest.mark.parametrize("num_envs", [0, -3, 2.5, None, "4"])
-def test_num_envs_must_be_positive(env_id, num_envs):
-    with pytest.raises(ValueError, match=r"num_envs must be a positive integer"):
-        gym.make_vec(env_id, num_envs=num_envs)
-
-
-@pytest.mark.parametrize("env_id", IDS)
-@pytest.mark.parametrize("num_envs", [2**63, 2**62, 10**15])
-def test_num_envs_must_fit_into_memory(env_id, num_envs):
-    with pytest.raises(
-        ValueError, match=r"num_envs must (be at most 9223372036854775807|fit into memory), got"
-    ):
-        gym.make_vec(env_id, num_envs=num_envs)
-
-
-@pytest.mark.parametrize("env_id", IDS)
-def test_autoreset_modes_and_time_limits_are_checked(env_id):
-    with pytest.raises(ValueError, match=r"autoreset_mode must be one of .* got 'never'"):
-        gym.make_vec(env_id, 2, autoreset_mode="never")
-    with pytest.raises(ValueError, match=r"autoreset_mode must be"):
-        gym.make_vec(env_id, 2, autoreset_mode=1)
-    with pytest.raises(ValueError, match=r"max_episode_steps must be a positive integer, got -1"):
-        gym.make_vec(env_id, 2, max_episode_steps=-1)
-    with pytest.raises(ValueError, match=r"max_episode_steps must be a positive integer, got 0"):
-        gym.make_vec(env_id, 2, max_episode_steps=0)
-    with pytest.raises(ValueError, match=r"render_mode must be one of .* got 'human'"):
-        gym.make_vec(env_id, 2, render_mode="human")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({"num_envs": n}, "num_envs must be a positive") for n in (0, -3, 2.5, None, "4")),
+        ({"num_envs": 2**63}, "num_envs must be at most 9223372036854775807, got"),
+        ({"num_envs": 2**62}, "num_envs must fit into memory, got"),
+        ({"num_envs": 10**15}, "num_envs must fit into memory, got"),
+        ({"autoreset_mode": "never"}, "autoreset_mode must be one of .* got 'never'"),
+        ({"autoreset_mode": 1}, "autoreset_mode must be"),
+        ({"max_episode_steps": -1}, "max_episode_steps must be a positive integer, got -1"),
+        ({"max_episode_steps": 0}, "max_episode_steps must be a positive integer, got 0"),
+        ({"render_mode": "human"}, "render_mode must be one of .* got 'human'"),
+        ({"engine": "c"}, "engine must be one of 'numpy', 'numba', 'auto', got 'c'"),
+        ({"engine": 3}, "engine must be .* got 3"),
+    ],
+)
+def test_unusable_options_of_vector_environments_are_named(env_id, options, message):
+    with pytest.raises(ValueError, match=message):
+        gym.make_vec(env_id, **{"num_envs": 2} | options)
 
 
 def same_state(env, state):
@@ -338,20 +330,20 @@ def test_states_of_another_game_or_shape_are_refused():
 
 
 @pytest.mark.parametrize(
-    "boards",
-    [np.zeros((4, 4), int), np.zeros((1, 5, 4), int), np.zeros((1, 4, 4)), np.full((1, 4, 4), 18)],
+    ("game", "boards"),
+    [
+        *((SlidingGame(RULES_2048), np.zeros(shape, int)) for shape in ((4, 4), (1, 5, 4))),
+        (SlidingGame(RULES_2048), np.zeros((1, 4, 4))),
+        (SlidingGame(RULES_2048), np.full((1, 4, 4), 18)),
+        (TicTacToe(), np.zeros((3, 3), int)),
+        (TicTacToe(), np.zeros((1, 3, 3))),
+        (TicTacToe(), np.full((1, 3, 3), 2)),
+    ],
 )
-def test_afterstates_check_their_boards(boards):
-    with pytest.raises(ValueError, match="boards"):
-        afterstates(boards, RULES_2048)
-
-
-@pytest.mark.parametrize(
-    "boards", [np.zeros((3, 3), int), np.zeros((1, 3, 3)), np.full((1, 3, 3), 2)]
-)
-def test_tictactoe_afterstates_check_their_boards(boards):
-    with pytest.raises(ValueError, match="boards"):
-        ttt_afterstates(boards)
+def test_games_check_their_boards(game, boards):
+    for method in (game.afterstates, game.legal_actions, game.replies):
+        with pytest.raises(ValueError, match="boards"):
+            method(boards)
 
 
 def test_unknown_opponent_answers_are_named():

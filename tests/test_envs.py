@@ -1,6 +1,5 @@
 """The contract that every registered environment keeps."""
 
-import pickle
 import warnings
 
 import gymnasium as gym
@@ -133,22 +132,6 @@ def test_a_run_of_illegal_actions_truncates(env_id, options):
     assert all(info["illegal"] for _, _, info in ends)
     with pytest.raises(ResetNeeded, match="the game is over"):
         env.step(action)
-
-
-@every_variant
-def test_environments_survive_pickling(env_id, options):
-    env = gym.make(env_id, **options)
-    env.reset(seed=5)
-    again = pickle.loads(pickle.dumps(env))
-    rng = np.random.default_rng(0)
-    info = {"action_mask": env.unwrapped.action_masks()}
-    for _ in range(4):
-        action = random_legal(info, rng)
-        a, b = env.step(action), again.step(action)
-        assert data_equivalence(a, b, exact=True)
-        info = a[-1]
-        if a[2]:
-            break
 
 
 @every_variant

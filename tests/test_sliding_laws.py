@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tile_envs.sliding import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, afterstates
 from tile_envs.sliding.packed import legal_actions, pack, transpose
 
-GAMES = pytest.mark.parametrize("rules", [RULES_2048, RULES_2584], ids=["2048", "2584"])
+RULES = [RULES_2048, RULES_2584]
 SHAPES = st.tuples(st.integers(2, 4), st.integers(2, 4))
 
 
@@ -19,54 +19,45 @@ def boards(rules):
     )
 
 
-@GAMES
-def test_moves_commute_with_turning_and_mirroring(rules):
-    @given(boards(rules))
-    def check(board):
-        after, rewards, masks = (each[0] for each in afterstates(board[None], rules))
-        turned = [each[0] for each in afterstates(np.rot90(board)[None], rules)]
-        mirrored = [each[0] for each in afterstates(np.fliplr(board)[None], rules)]
-        # np.rot90 turns to the left: what went up now goes left, and so on.
-        for action, as_turned, as_mirrored in (
-            (UP, LEFT, UP),
-            (RIGHT, UP, LEFT),
-            (DOWN, RIGHT, DOWN),
-            (LEFT, DOWN, RIGHT),
-        ):
-            assert np.array_equal(turned[0][as_turned], np.rot90(after[action]))
-            assert np.array_equal(mirrored[0][as_mirrored], np.fliplr(after[action]))
-            assert turned[1][as_turned] == mirrored[1][as_mirrored] == rewards[action]
-            assert turned[2][as_turned] == mirrored[2][as_mirrored] == masks[action]
-
-    check()
+every_board = given(
+    st.sampled_from(RULES).flatmap(lambda rules: st.tuples(st.just(rules), boards(rules)))
+)
 
 
-@GAMES
-def test_a_move_keeps_the_sum_of_the_faces(rules):
+@settings(max_examples=200)
+@every_board
+def test_moves_commute_with_turning_and_mirroring(case):
+    rules, board = case
+    images = board, np.rot90(board), np.fliplr(board)
+    moves, turned, mirrored = ([a[0] for a in afterstates(b[None], rules)] for b in images)
+    after, rewards, masks = moves
+    # np.rot90 turns to the left: what went up now goes left, and so on.
+    for action, as_turned, as_mirrored in (
+        (UP, LEFT, UP),
+        (RIGHT, UP, LEFT),
+        (DOWN, RIGHT, DOWN),
+        (LEFT, DOWN, RIGHT),
+    ):
+        assert np.array_equal(turned[0][as_turned], np.rot90(after[action]))
+        assert np.array_equal(mirrored[0][as_mirrored], np.fliplr(after[action]))
+        assert turned[1][as_turned] == mirrored[1][as_mirrored] == rewards[action]
+        assert turned[2][as_turned] == mirrored[2][as_mirrored] == masks[action]
+
+
+@settings(max_examples=200)
+@every_board
+def test_a_move_keeps_the_sum_of_the_faces_and_the_mask_tells_what_changes_the_board(case):
+    rules, board = case
     faces = np.array(rules.faces)
-
-    @given(boards(rules))
-    def check(board):
-        after, _, _ = afterstates(board[None], rules)
-        assert (faces[after].sum(axis=(2, 3)) == faces[board].sum()).all()
-
-    check()
-
-
-@GAMES
-def test_the_mask_tells_which_actions_change_the_board(rules):
-    @given(boards(rules))
-    def check(board):
-        after, rewards, masks = (each[0] for each in afterstates(board[None], rules))
-        changed = (after != board).any(axis=(1, 2))
-        assert np.array_equal(masks, changed)
-        assert np.array_equal(legal_actions(board[None], rules)[0], masks)
-        assert (rewards[~changed] == 0).all()
-
-    check()
+    after, rewards, masks = (array[0] for array in afterstates(board[None], rules))
+    assert (faces[after].sum(axis=(1, 2)) == faces[board].sum()).all()
+    changed = (after != board).any(axis=(1, 2))
+    assert np.array_equal(masks, changed)
+    assert np.array_equal(legal_actions(board[None], rules)[0], masks)
+    assert (rewards[~changed] == 0).all()
 
 
-@GAMES
+@pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules.name)
 def test_a_full_board_of_tiles_that_do_not_merge_has_no_legal_action(rules):
     board = np.array([[1, 3, 1, 3], [5, 7, 5, 7], [1, 3, 1, 3], [5, 7, 5, 7]])
     assert legal_actions(board[None], rules).sum() == 0

@@ -5,12 +5,21 @@ from functools import cache
 
 import numpy as np
 import oracle
+import powers3
 import pytest
 
 from tile_envs.sliding import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, afterstates
 from tile_envs.sliding.rules import Rules
 
-GAMES = [(RULES_2048, oracle.merge_2048), (RULES_2584, oracle.merge_2584)]
+GAMES = pytest.mark.parametrize(
+    ("rules", "merge"),
+    [
+        (RULES_2048, oracle.merge_2048),
+        (RULES_2584, oracle.merge_2584),
+        (powers3.RULES, lambda a, b: 3 * a if a == b < 3**17 else 0),
+    ],
+    ids=["2048", "2584", "Powers3"],
+)
 
 
 def slide_left(rules: Rules, faces: list[int]) -> tuple[list[int], int]:
@@ -59,7 +68,7 @@ def test_rows_of_2584_by_hand(row, after, reward):
     assert slide_left(RULES_2584, row) == (after, reward)
 
 
-@pytest.mark.parametrize(("rules", "merge"), GAMES, ids=["2048", "2584"])
+@GAMES
 @pytest.mark.parametrize("length", [2, 3, 4])
 def test_every_row_slides_as_the_oracle_says(rules, merge, length):
     tiles = rules.largest + 1
@@ -77,7 +86,7 @@ def test_every_row_slides_as_the_oracle_says(rules, merge, length):
     assert np.array_equal(rewards[:, RIGHT], paid[mirrored])
 
 
-@pytest.mark.parametrize(("rules", "merge"), GAMES, ids=["2048", "2584"])
+@GAMES
 @pytest.mark.parametrize("shape", list(itertools.product((2, 3, 4), repeat=2)))
 def test_boards_of_every_shape_move_as_the_oracle_says(rules, merge, shape):
     rng = np.random.default_rng(1)

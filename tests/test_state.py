@@ -80,8 +80,12 @@ def test_a_state_is_taken_as_it_is_even_when_the_game_is_over():
         env.step(0)
 
 
+def pickled(env):
+    return pickle.loads(pickle.dumps(env))
+
+
 @every_variant
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
 def test_a_copy_plays_on_as_the_original_would_have(env_id, options, copied, engine):
     env = gym.make(env_id, **options).unwrapped
     _, info = env.reset(seed=1)

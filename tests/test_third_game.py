@@ -8,7 +8,6 @@ from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
-import oracle
 import powers3
 import pytest
 from commands import command
@@ -36,23 +35,6 @@ def in_a_process(*arguments):
         text=True,
         cwd=HERE,
     )
-
-
-def merge(a, b):
-    return 3 * a if a == b and a < 3**17 else 0
-
-
-def test_moves_are_those_of_a_slow_and_obvious_program():
-    rng = np.random.default_rng(0)
-    boards = rng.integers(0, 18, (300, 4, 4)) * rng.integers(0, 2, (300, 4, 4))
-    after, rewards, masks = gym.make(ENV).unwrapped.game.afterstates(boards)
-    faces = np.array(powers3.RULES.faces)
-    for board, moved, paid, mask in zip(boards, after, rewards, masks, strict=True):
-        for action in range(4):
-            expected, reward = oracle.move(faces[board].tolist(), action, merge)
-            assert faces[moved[action]].tolist() == expected
-            assert paid[action] == reward
-            assert mask[action] == (expected != faces[board].tolist())
 
 
 def test_the_largest_reward_is_paid_in_full(engine):

@@ -90,21 +90,6 @@ def test_a_vector_environment_equals_single_ones(make_vec, env_id, options, mode
 
 
 @every_id
-def test_a_game_among_thousands_is_the_game_of_its_seed(make_vec, env_id):
-    envs, env = make_vec(env_id, 3000), gym.make(env_id)
-    envs.reset(seed=100)
-    env.reset(seed=100 + 1234)
-    for _ in range(60):
-        actions = envs.sample_legal_actions()
-        observations, rewards, terminations, *_ = envs.step(actions)
-        observation, reward, terminated, *_ = env.step(actions[1234])
-        assert np.array_equal(observations[1234], observation)
-        assert (rewards[1234], terminations[1234]) == (reward, terminated)
-        if terminated:
-            break
-
-
-@every_id
 def test_seeds_may_be_given_one_by_one(make_vec, env_id):
     envs = make_vec(env_id, num_envs=3, **({"side": "O"} if env_id == "TicTacToe-v0" else {}))
     first, _ = envs.reset(seed=[5, 6, 7])

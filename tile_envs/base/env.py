@@ -33,6 +33,8 @@ AGame = TypeVar("AGame", bound=Game)
 class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
     """The base of the single environments.
 
+    Before the first `reset`, other methods raise `ResetNeeded`.
+
     A *position* is what a game adds to the state this class keeps: a board and what belongs to it.
 
     Attributes:
@@ -121,13 +123,9 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         return self._observation(), self._info()
 
     def get_state(self) -> dict[str, Any]:
-        """Return the complete state of the game, its random stream included.
+        """Return the complete state of the game, its random stream included, for `set_state`.
 
-        Returns:
-            A small dictionary that can be pickled, for `set_state`.
-
-        Raises:
-            ResetNeeded: Before the first `reset`.
+        It is a small dictionary that can be pickled.
         """
         if self._ended is None:
             self._refuse()
@@ -161,11 +159,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         }
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return the legal actions, `(actions,) bool`, as MaskablePPO wants them.
-
-        Raises:
-            ResetNeeded: Before the first `reset`.
-        """
+        """Return the legal actions, `(actions,) bool`, as MaskablePPO wants them."""
         if self._ended is None:
             self._refuse()
         masks: NDArray[np.int8] = self._info()["action_mask"]
@@ -176,9 +170,6 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
 
         Returns:
             A string (`ansi`), a picture `(H, W, 3) uint8` (`rgb_array`), or None (`human`).
-
-        Raises:
-            ResetNeeded: Before the first `reset`.
         """
         if self.render_mode is None:
             gym.logger.warn(

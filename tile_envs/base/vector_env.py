@@ -47,10 +47,7 @@ from tile_envs.errors import UsageError
 
 PER_GAME = ("action_masks", "render")
 """The methods whose answers hold one for each game."""
-SINGLE = {
-    "observation_space": "single_observation_space",
-    "action_space": "single_action_space",
-}
+SINGLE = {name: f"single_{name}" for name in ("observation_space", "action_space")}
 """What attributes of one game are called here."""
 
 UNCOUNTED_STEPS = 1 << 53
@@ -61,6 +58,8 @@ class GameVectorEnv(
     VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], ABC, Generic[Positions, AGame]
 ):
     """The base of the vector environments.
+
+    Before the first `reset`, other methods raise `ResetNeeded`.
 
     Attributes:
         game: The game that is played, for agents and search: its rules without its random streams.
@@ -135,8 +134,8 @@ class GameVectorEnv(
         """Return a compiled engine of games, or these, if an object of the user's decides them."""
 
     @abstractmethod
-    def _checked_positions(self, values: Mapping[str, Any], n: int) -> Positions:
-        """Read the positions of n games from reset options or from a state."""
+    def _checked_positions(self, values: Mapping[str, Any]) -> Positions:
+        """Read the positions of all games from reset options or from a state."""
 
     @abstractmethod
     def _state(self, positions: Positions) -> dict[str, Any]:
@@ -169,7 +168,7 @@ class GameVectorEnv(
         check_options(options or {}, (*self._reset_options, "reset_mask"))
         options = dict(options or {})
         mask = self._checked_reset_mask(options.pop("reset_mask", None))
-        positions = self._checked_positions(options, self.num_envs) if options else None
+        positions = self._checked_positions(options) if options else None
         games, streams = self._games, self._seeded_streams(seed)
         games.streams[mask] = streams[mask]
         games.begin(EVERY_GAME if mask.all() else np.flatnonzero(mask), positions)
@@ -188,7 +187,7 @@ class GameVectorEnv(
         Raises:
             ValueError: If the actions are not `num_envs` integers inside the action space, or a
                 user's placer of tiles fails; nothing has changed then.
-            ResetNeeded: Before the first `reset`; or if a game is over and autoreset is disabled.
+            ResetNeeded: If a game is over and autoreset is disabled.
         """
         outcome = self.advance(actions)
         infos = _keyed(outcome.infos, self._every)
@@ -220,20 +219,13 @@ class GameVectorEnv(
 
         Returns:
             `(num_envs,) int64`; 0 for games that are over.
-
-        Raises:
-            ResetNeeded: Before the first `reset`.
         """
         self._started_games()
         words = self.action_space.np_random.bit_generator.random_raw(self.num_envs)
         return self._engine.choose_legal(words)
 
     def action_masks(self) -> Bools:
-        """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them.
-
-        Raises:
-            ResetNeeded: Before the first `reset`.
-        """
+        """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them."""
         return self._started_games().masks(EVERY_GAME).view(np.bool_)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -269,13 +261,9 @@ class GameVectorEnv(
         raise AttributeError(f"make games with another {name} by gym.make_vec instead.")
 
     def get_state(self) -> dict[str, Any]:
-        """Return the complete state of all games, random streams included.
+        """Return the complete state of all games, random streams included, for `set_state`.
 
-        Returns:
-            A small dictionary that can be pickled, for `set_state`.
-
-        Raises:
-            ResetNeeded: Before the first `reset`.
+        It is a small dictionary that can be pickled.
         """
         positions = self._started_games().positions()
         shared = {name: array.copy() for name, array in self._shared_state().items()}
@@ -296,7 +284,7 @@ class GameVectorEnv(
         for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
             for count in (np.min(state[name]), np.max(state[name])):
                 checked_integer(int(count), f"state[{name!r}]", most=most or UNCOUNTED_STEPS)
-        positions = self._checked_positions(state, self.num_envs)
+        positions = self._checked_positions(state)
         for name, array in shared.items():
             array[...] = state[name]
         self._games.restore(positions)
@@ -321,14 +309,8 @@ class GameVectorEnv(
         return self._games
 
     def _shared_state(self) -> dict[str, NDArray[Any]]:
-        games = self._games
-        return {
-            "stream": games.streams,
-            "steps": games.steps,
-            "illegal_run": games.illegal_run,
-            "illegal": games.illegal,
-            "ended": games.ended,
-        }
+        counted = ("steps", "illegal_run", "illegal", "ended")
+        return {"stream": self._games.streams, **{n: getattr(self._games, n) for n in counted}}
 
     def _final_infos(self, final: Final) -> dict[str, Any]:
         """Return how games ended that were reset in the same step, as Gymnasium has it."""
@@ -382,15 +364,14 @@ class GameVectorEnv(
             raise UsageError(f"board must have shape {shape} or {batched}, got {array.shape}.")
         return np.broadcast_to(array, batched)
 
-    def _checked_reset_mask(self, mask: Any) -> Bools:
+    def _checked_reset_mask(self, mask: Bools | None) -> Bools:
         if mask is None:
             return self._every
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            raise UsageError(f"reset_mask must be a bool array, got {brief(mask)}.")
-        if mask.shape != (self.num_envs,) or not mask.any():
+        is_array = isinstance(mask, np.ndarray) and mask.shape == (self.num_envs,)
+        if not is_array or mask.dtype != np.bool_ or not mask.any():
             raise UsageError(
-                f"reset_mask must have shape ({self.num_envs},) and name a game to reset, "
-                f"got {brief(mask)}."
+                f"reset_mask must be a bool array of shape ({self.num_envs},) that names a game to "
+                f"reset, got {brief(mask)}."
             )
         if not mask.all():
             self._started_games()

@@ -63,15 +63,16 @@ class SlidingVectorEnv(GameVectorEnv[SlidingPositions, SlidingGame]):
             from tile_envs.sliding.numba_engine import CompiledSlidingEngine
         return CompiledSlidingEngine(games)
 
-    def _checked_positions(self, values: Mapping[str, Any], n: int) -> SlidingPositions:
+    def _checked_positions(self, values: Mapping[str, Any]) -> SlidingPositions:
         if "board" not in values:
             raise UsageError("the reset option 'score' needs a 'board' to go with it.")
         boards = batch.checked_boards(self._broadcast_boards(values["board"]), self.game.rules)
-        scores = np.asarray(values.get("score", 0))
+        n, scores = self.num_envs, np.asarray(values.get("score", 0))
         if scores.shape not in ((), (n,)):
             raise UsageError(f"score must be one integer or {n}, got shape {scores.shape}.")
-        each = [checked_score(s, is_state="game" in values) for s in scores.reshape(-1).tolist()]
-        return SlidingPositions(boards, np.broadcast_to(np.array(each), n).astype(np.int64))
+        for score in scores.reshape(-1).tolist():
+            checked_score(score, is_state="game" in values)
+        return SlidingPositions(boards, np.broadcast_to(scores, n).astype(np.int64))
 
     def _state(self, positions: SlidingPositions) -> dict[str, Any]:
         return {"board": positions.boards, "score": positions.scores}

@@ -52,13 +52,12 @@ class TicTacToeVectorEnv(GameVectorEnv[MarksPositions, TicTacToe]):
             from tile_envs.tictactoe.numba_engine import CompiledTicTacToeEngine
         return CompiledTicTacToeEngine(games)
 
-    def _checked_positions(self, values: Mapping[str, Any], n: int) -> MarksPositions:
+    def _checked_positions(self, values: Mapping[str, Any]) -> MarksPositions:
         codes = checked_codes(self._broadcast_boards(values["board"]))
-        if "mark" not in values:  # reset options, not a state
-            return MarksPositions(codes, None)
-        return MarksPositions(
-            codes, checked_turns(np.asarray(values["mark"]), codes, self.game.side)
-        )
+        marks = None
+        if "mark" in values:  # in a state, not in reset options
+            marks = checked_turns(np.asarray(values["mark"]), codes, self.game.side)
+        return MarksPositions(codes, marks)
 
     def _state(self, positions: MarksPositions) -> dict[str, Any]:
         return {"board": solve().marks[positions.codes], "mark": positions.marks}
