@@ -5,9 +5,9 @@ import re
 
 import numpy as np
 import pytest
+from commands import command
 from PIL import Image
 
-from baselines.__main__ import main
 from baselines.evaluation.rows import read_rows, write_rows
 from baselines.viewing.curves import bands_of, plot, read_curve
 
@@ -71,16 +71,14 @@ def test_a_band_ends_where_its_shortest_curve_does(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
-def test_pictures_are_drawn(suffix, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["", "plot", str(run(tmp_path / "a")), "--out", "x" + suffix])
-    monkeypatch.chdir(tmp_path)
-    main()
-    assert capsys.readouterr().out == f"wrote x{suffix}\n"
+def test_pictures_are_drawn(suffix, tmp_path):
+    path = tmp_path / f"x{suffix}"
+    assert command("plot", run(tmp_path / "a"), "--out", path).stdout == f"wrote {path}\n"
     if suffix == ".png":
-        with Image.open(tmp_path / "x.png") as picture:
+        with Image.open(path) as picture:
             assert picture.size[0] > 600
     else:
-        assert (tmp_path / "x.svg").read_text().startswith("<?xml")
+        assert path.read_text().startswith("<?xml")
 
 
 def test_the_same_runs_make_the_same_picture(tmp_path):
@@ -101,14 +99,13 @@ def test_the_same_runs_make_the_same_picture(tmp_path):
         ({"out": "nowhere/x.png"}, "the folder of nowhere/x.png does not exist"),
     ],
 )
-def test_what_cannot_be_drawn_is_named(options, message, tmp_path, monkeypatch, capsys):
+def test_what_cannot_be_drawn_is_named(options, message, tmp_path, monkeypatch):
     words = {"out": "x.png"} | options
     typed = [word for name, value in words.items() for word in (f"--{name}", value)]
-    monkeypatch.setattr("sys.argv", ["", "plot", str(run(tmp_path / "a")), *typed])
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit, match="2"):
-        main()
-    assert re.search(message, capsys.readouterr().err)
+    done = command("plot", run(tmp_path / "a"), *typed)
+    assert done.returncode == 2
+    assert re.search(message, done.stderr)
     assert not list(tmp_path.glob("x.*"))
 
 
@@ -121,12 +118,10 @@ def test_a_folder_without_a_run_is_named(tmp_path):
     assert (tmp_path / "x.png").exists()
 
 
-def test_agents_are_compared_in_one_table(tmp_path, monkeypatch, capsys):
+def test_agents_are_compared_in_one_table(tmp_path):
     out = tmp_path / "rows.csv"
-    words = ["compare", "random", "greedy", "--episodes", "30", "--out", str(out)]
-    monkeypatch.setattr("sys.argv", ["", *words])
-    main()
-    lines = capsys.readouterr().out.splitlines()
+    lines = command("compare", "random", "greedy", "--episodes", 30, "--out", out).stdout
+    lines = lines.splitlines()
     assert lines[0] == "Tiles2048-v0, 30 games, seed 0"
     assert [line.split()[0] for line in lines[1:]] == ["mean", "greedy", "random"]
     rows = read_rows(out)
@@ -134,16 +129,10 @@ def test_agents_are_compared_in_one_table(tmp_path, monkeypatch, capsys):
     assert f"{float(rows[1]['mean']):,.0f}" in lines[2]
 
 
-def test_named_agents_are_compared_in_what_the_runs_play(tmp_path, monkeypatch, capsys):
-    folder, options = tmp_path / "q", '{"shape": [2, 2]}'
-    train = ["train", "qtable", "--env", "Tiles2048-v0", "--env-kwargs", options, "--games", "500"]
-    for words in (
-        [*train, "--out", str(folder)],
-        ["compare", str(folder), "random", str(tmp_path), "--episodes", "20"],
-    ):
-        monkeypatch.setattr("sys.argv", ["", *words])
-        main()
-    said = capsys.readouterr()
-    assert f"{tmp_path} holds no run: left out" in said.err
-    assert said.out.count("shape=[2, 2]") == 2
-    assert said.out.count("Tiles2048-v0, 20 games") == 1
+def test_named_agents_are_compared_in_what_the_runs_play(tmp_path):
+    folder, options = tmp_path / "q", ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}')
+    command("train", "qtable", *options, "--games", 500, "--out", folder)
+    done = command("compare", folder, "random", tmp_path, "--episodes", 20)
+    assert f"{tmp_path} holds no run: left out" in done.stderr
+    assert done.stdout.count("shape=[2, 2]") == 2
+    assert done.stdout.count("Tiles2048-v0, 20 games") == 1

@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from commands import command
 from oracle import merge_2048, merge_2584, move
 from powers3 import RULES as POWERS3
 
-from baselines.__main__ import main
 from baselines.agents import GreedyAgent, RandomAgent
 from baselines.evaluation.exact_sliding import expected
 from baselines.evaluation.sampled import play
@@ -118,12 +118,12 @@ def brute_force(game):
     return states, afterstates, float(mass @ start)
 
 
-@pytest.mark.parametrize("line", PUBLISHED)
-def test_the_published_values_of_2584_come_out(line):
-    question, published = line.split(" = ")
-    (answer,) = answers(solution_of(GAME_2584), [question])
-    assert answer.startswith(f"{question} = ")
-    assert float(answer.split(" = ")[1]) == pytest.approx(float(published), abs=0.001)
+def test_the_published_values_of_2584_come_out():
+    queries, published = zip(*(line.split(" = ") for line in PUBLISHED), strict=True)
+    answered = [line.split(" = ") for line in answers(solution_of(GAME_2584), queries)]
+    assert [query for query, _ in answered] == list(queries)
+    values = [float(value) for _, value in answered]
+    assert values == pytest.approx(list(map(float, published)), abs=0.001)
 
 
 @pytest.mark.parametrize("game", TINY, ids=str)
@@ -315,17 +315,6 @@ class Recurrent:
         return np.zeros(len(observation), np.int64), "memory"
 
 
-class Whimsical:
-    """Draws its actions and does not say with which probabilities."""
-
-    def __init__(self, game):
-        self.agent = RandomAgent(game)
-
-    def predict(self, observation):
-        """Return drawn actions."""
-        return self.agent.predict(observation)[0]
-
-
 class Wavering:
     """Plays the first legal action, and rarely the last."""
 
@@ -351,7 +340,6 @@ class Stubborn:
     ("agent", "message"),
     [
         (Recurrent(), "chance or memory"),
-        (Whimsical(GAME_2048), "chance or memory"),
         (Wavering(), "chance or memory"),
         (Stubborn(), "the illegal action 0"),
         (Expectimax(OptimalAgent(GAME_2048), GAME_2048, milliseconds=5), "time"),
@@ -375,66 +363,48 @@ def test_a_search_over_optimal_values_is_optimal_too():
 # The commands.
 
 
-def run(monkeypatch, *arguments):
-    monkeypatch.setattr("sys.argv", ["baselines", *arguments])
-    main()
-
-
 SOLVE = ("solve", "--env", "Tiles2584-v0", "--shape", "2", "3")
 
 
-def test_the_command_prints_the_solution(monkeypatch, capsys, tmp_path):
+def test_the_command_prints_the_solution(tmp_path):
     for _ in range(2):  # the second time it is read
-        run(monkeypatch, *SOLVE, "--out", str(tmp_path / "solution"))
-        printed = capsys.readouterr().out
+        printed = command(*SOLVE, "--out", tmp_path / "solution").stdout
         assert "815,828 (205,011 up to symmetry)" in printed
         assert "525,758 (131,830 up to symmetry)" in printed
         assert "1425.817560927" in printed
-    run(
-        monkeypatch,
+    done = command(
         *("evaluate", "optimal", "--env", "Tiles2584-v0", "--exact"),
         *("--env-kwargs", '{"shape": [2, 3]}'),
         *("--agent-kwargs", f'{{"solution": "{tmp_path / "solution"}"}}'),
     )
-    assert "100.000% of the optimum" in capsys.readouterr().out
+    assert "100.000% of the optimum" in done.stdout
 
 
-def test_queries_are_answered_line_by_line_and_nothing_else_is_printed(
-    monkeypatch, capsys, tmp_path
-):
+def test_queries_are_answered_line_by_line_and_nothing_else_is_printed(tmp_path):
     queries = [line.split(" = ")[0] for line in PUBLISHED]
     path = tmp_path / "queries.txt"
     path.write_text("\n".join(queries) + "\n")
-    run(monkeypatch, *SOLVE, "--query", str(path))
-    printed = capsys.readouterr()
-    assert "queries hold tile indices, not faces" in printed.err  # 33 is no index
-    answered = printed.out.splitlines()
+    done = command(*SOLVE, "--query", path)
+    assert "queries hold tile indices, not faces" in done.stderr  # 33 is no index
+    answered = done.stdout.splitlines()
     assert [line.split(" = ")[0] for line in answered] == queries
     assert answered[0] == "b 2 2 0 0 0 0 = 1422.339260970"
     assert answered[8] == "b 0 0 0 0 0 0 = -1"
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        ("b 1 1 0 0 0", "line 2 is no query"),
-        ("b 1 1 0 0 0 0 0", "line 2 is no query"),
-        ("a 1 -1 0 0 0 0", "line 2 is no query"),
-        ("a 1 1.5 0 0 0 0", "line 2 is no query"),
-        ("c 1 1 0 0 0 0", "line 2 is no query"),
-        ("b 1 1 0 0 0 0 = 5", "line 2 is no query"),
-        ("\x00\x07", "line 2 is no query"),
+        *("b 1 1 0 0 0", "b 1 1 0 0 0 0 0", "a 1 -1 0 0 0 0", "a 1 1.5 0 0 0 0"),
+        *("c 1 1 0 0 0 0", "b 1 1 0 0 0 0 = 5", "\x00\x07"),
     ],
 )
-def test_a_line_that_is_no_question_is_named(monkeypatch, capsys, tmp_path, line, message):
+def test_a_line_that_is_no_query_is_named(tmp_path, line):
     path = tmp_path / "queries.txt"
     path.write_text(f"b 1 1 0 0 0 0\n{line}\n")
-    with pytest.raises(SystemExit) as error:
-        run(monkeypatch, *SOLVE, "--query", str(path))
-    printed = capsys.readouterr()
-    assert error.value.code == 2
-    assert message in printed.err
-    assert printed.out == ""
+    done = command(*SOLVE, "--query", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "line 2 is no query" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -455,8 +425,7 @@ def test_a_line_that_is_no_question_is_named(monkeypatch, capsys, tmp_path, line
         ),
     ],
 )
-def test_mistakes_are_one_line(monkeypatch, capsys, arguments, message):
-    with pytest.raises(SystemExit) as error:
-        run(monkeypatch, *arguments)
-    assert error.value.code == 2
-    assert message in capsys.readouterr().err.splitlines()[-1]
+def test_mistakes_are_one_line(arguments, message):
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr.splitlines()[-1]

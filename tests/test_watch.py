@@ -8,11 +8,11 @@ from contextlib import nullcontext
 import gymnasium as gym
 import numpy as np
 import pytest
+from commands import command
 from PIL import Image
 from test_play import Script
 
 from baselines import evaluate
-from baselines.__main__ import main
 from baselines.commands.watch import games_of, show
 from baselines.registry import player
 from baselines.viewing.film import write_gif, write_mp4
@@ -26,11 +26,6 @@ from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
 SMALL = {"shape": [2, 3]}
-
-
-def typed(monkeypatch, *words):
-    monkeypatch.setattr("sys.argv", ["", *map(str, words)])
-    main()
 
 
 def game(agent="greedy", env="Tiles2048-v0", seed=0, **options):
@@ -123,7 +118,7 @@ def test_a_game_is_shown_with_what_the_agent_thinks(monkeypatch):
 
 
 def test_games_of_a_folder_are_shown_one_after_the_other(tmp_path, monkeypatch):
-    typed(monkeypatch, "record", "random", "--out", tmp_path, "--episodes", 3)
+    command("record", "random", "--out", tmp_path, "--episodes", 3)
     found = games_of(str(tmp_path), None, {}, None, None)
     assert [type(each) for each in found] == [Recorded] * 3
     script = Script("n", "n", "n", "q")
@@ -136,11 +131,11 @@ def test_games_of_a_folder_are_shown_one_after_the_other(tmp_path, monkeypatch):
         games_of(str(tmp_path), None, {}, None, 3)
 
 
-def test_films_are_written_without_a_terminal(tmp_path, monkeypatch, capsys):
+def test_films_are_written_without_a_terminal(tmp_path):
     out = {suffix: tmp_path / f"x.{suffix}" for suffix in ("gif", "mp4", "html")}
     files = [word for suffix, path in out.items() for word in (f"--{suffix}", path)]
-    typed(monkeypatch, "watch", "greedy", "--env-kwargs", '{"shape": [2, 3]}', *files)
-    assert capsys.readouterr().out == "".join(f"wrote {path}\n" for path in out.values())
+    done = command("watch", "greedy", "--env-kwargs", '{"shape": [2, 3]}', *files)
+    assert done.stdout == "".join(f"wrote {path}\n" for path in out.values())
     moves = len(game(**SMALL).play_on().actions)
     with Image.open(out["gif"]) as film:
         assert film.n_frames == moves + 1
@@ -220,20 +215,19 @@ def test_names_in_a_page_are_no_code(tmp_path):
         (["empty", "--env", "Tiles2048-v0"], "holds recorded games, which know what they are"),
     ],
 )
-def test_what_cannot_be_watched_is_named(words, message, tmp_path, monkeypatch, capsys):
+def test_what_cannot_be_watched_is_named(words, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(SystemExit, match="2"):
-        typed(monkeypatch, "watch", *words)
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
+    done = command("watch", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_person_plays_with_hints(monkeypatch):
     script = Script("q")
     monkeypatch.setattr("baselines.commands.play.open_screen", lambda *_: nullcontext(script))
-    typed(monkeypatch, "play", "--hints", "optimal", "--env-kwargs", '{"shape": [2, 3]}')
+    command("play", "--hints", "optimal", "--env-kwargs", '{"shape": [2, 3]}')
     (view,) = script.views
     assert "optimal, value: " in view.words
     assert "exact" not in view.words

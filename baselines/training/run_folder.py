@@ -58,11 +58,6 @@ class Budget:
     games: int
     minutes: float | None = None
 
-    def __str__(self) -> str:
-        """Return the budget in words."""
-        minutes = "" if self.minutes is None else f" or {self.minutes:g} minutes"
-        return f"{self.games:,} games{minutes}"
-
     def share(self, games: int, seconds: float) -> float:
         """Return the share that is used up; 1 and more is all of it."""
         share = games / self.games
@@ -92,7 +87,7 @@ def begin(folder: Path, config: Mapping[str, Any], budget: Budget, finished: boo
     """Write the configuration of a new run.
 
     Args:
-        folder: Its folder, which exists and is held (`baselines.training.lock`).
+        folder: Its folder, which exists and is locked (`baselines.training.lock`).
         config: The `TASK`, the settings and the imported modules, as JSON has them.
         budget: The budget of its training.
         finished: Whether the run is complete.
@@ -129,7 +124,7 @@ def resume(folder: Path, config: Mapping[str, Any], budget: Budget, learner: Lea
     """Restore a learner from the last checkpoint of a run, and give the run a budget.
 
     Args:
-        folder: The run's folder, which is held.
+        folder: The run's folder, which is locked.
         config: As for `begin`; it must be what the run began with.
         budget: The budget, which may be another.
         learner: A learner that has learned nothing yet.
@@ -137,12 +132,10 @@ def resume(folder: Path, config: Mapping[str, Any], budget: Budget, learner: Lea
     Raises:
         ValueError: If there is no run, its checkpoint is damaged, or other settings are asked for.
     """
-    known, asked = read_config(folder), json.loads(json.dumps(config))
-    if known.get("exported"):
+    old, new = read_config(folder), json.loads(json.dumps(config))
+    if old.get("exported"):
         raise UsageError(f"{folder} was exported and cannot learn: resume the run that it is of.")
-    before, now = known["settings"].copy(), asked["settings"]
-    for entry in TASK:
-        before[entry], now[entry] = known[entry], asked[entry]
+    before, now = ({**c["settings"], **{name: c[name] for name in TASK}} for c in (old, new))
     differing = [
         f"{name} was {value!r} and is now {now.get(name)!r}"
         for name, value in before.items()
@@ -153,7 +146,7 @@ def resume(folder: Path, config: Mapping[str, Any], budget: Budget, learner: Lea
     read_progress(folder)  # a damaged one is told before anything is learned
     if (folder / CHECKPOINT).exists():
         learner.restore(read_checkpoint(folder, size_of(learner)))
-    if budget != budget_of(known):
+    if budget != budget_of(old):
         change_config(folder, **asdict(budget), finished=False)
 
 
