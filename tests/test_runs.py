@@ -276,66 +276,17 @@ def foreign(folder):
     np.savez(folder / "checkpoint.npz", weights=np.zeros(3))
 
 
-def of_another_game(folder):
-    config = json.loads((folder / "config.json").read_text())
-    config |= {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
-    (folder / "config.json").write_text(json.dumps(config))
+def with_entries(**entries):
+    """Return what changes entries of a run's configuration."""
+
+    def edit(folder):
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | entries))
+
+    return edit
 
 
-def of_another_agent(folder):
-    config = json.loads((folder / "config.json").read_text())
-    config |= {"agent": "value_table", "settings": {}}
-    (folder / "config.json").write_text(json.dumps(config))
-
-
-def unreadable(folder):
-    (folder / "config.json").write_text("{")
-
-
-def of_another_format(folder):
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"format": 99}))
-
-
-def of_unknown_settings(folder):
-    config = json.loads((folder / "config.json").read_text())
-    config["settings"]["trice"] = 1
-    (folder / "config.json").write_text(json.dumps(config))
-
-
-def of_no_settings(folder):
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"settings": 3}))
-
-
-def of_a_module(folder):
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"agent": "antigravity:geohash"}))
-
-
-def of_a_class_that_does_not_learn(folder):
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"agent": "subprocess:Popen"}))
-
-
-def with_a_module_in_the_id(folder):
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"env": "antigravity:TicTacToe-v0"}))
-
-
-def of_unusable_settings(folder):
-    config = json.loads((folder / "config.json").read_text())
-    config |= {"agent": "ntuple", "env": "Tiles2048-v0", "sides": [], "settings": {"network": -1}}
-    (folder / "config.json").write_text(json.dumps(config))
-
-
-def with_another_side(folder):
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"sides": ["X", "Z"]}))
-
-
-def incomplete(folder):
-    (folder / "config.json").write_text('{"agent": "qtable"}')
+SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
 
 
 @pytest.mark.parametrize(
@@ -344,18 +295,36 @@ def incomplete(folder):
         (cut, "checkpoint.npz is damaged"),
         (edited, "checkpoint.npz is damaged"),
         (foreign, "the checkpoint holds"),
-        (of_another_game, "is it one of another game?"),
-        (of_another_agent, "bytes of arrays, expected at most"),
-        (unreadable, "config.json is damaged"),
-        (of_another_format, "was written in format 99, this version reads 4"),
-        (of_unknown_settings, "config.json has been damaged: there is no setting 'trice'"),
-        (of_no_settings, "config.json is not that of a run: settings must be an object, got 3"),
-        (of_a_module, "names the agent 'antigravity:geohash', which is not known here"),
-        (of_a_class_that_does_not_learn, "subprocess:Popen is no agent"),
-        (with_a_module_in_the_id, "unknown environment 'antigravity:TicTacToe-v0'"),
-        (of_unusable_settings, "network must be a valid string, got -1"),
-        (with_another_side, "TicTacToe-v0 has no side 'Z'"),
-        (incomplete, "config.json is not that of a run"),
+        (with_entries(**SMALL), "is it one of another game?"),
+        (with_entries(agent="value_table", settings={}), "bytes of arrays, expected at most"),
+        (lambda folder: (folder / "config.json").write_text("{"), "config.json is damaged"),
+        (with_entries(format=99), "was written in format 99, this version reads 4"),
+        (
+            with_entries(settings={"trice": 1}),
+            "config.json has been damaged: there is no setting 'trice'",
+        ),
+        (
+            with_entries(settings=3),
+            "config.json is not that of a run: settings must be an object, got 3",
+        ),
+        (
+            with_entries(agent="antigravity:geohash"),
+            "names the agent 'antigravity:geohash', which is not known here",
+        ),
+        (with_entries(agent="subprocess:Popen"), "subprocess:Popen is no agent"),
+        (
+            with_entries(env="antigravity:TicTacToe-v0"),
+            "unknown environment 'antigravity:TicTacToe-v0'",
+        ),
+        (
+            with_entries(agent="ntuple", settings={"network": -1}, **SMALL),
+            "network must be a valid string, got -1",
+        ),
+        (with_entries(sides=["X", "Z"]), "TicTacToe-v0 has no side 'Z'"),
+        (
+            lambda folder: (folder / "config.json").write_text('{"agent": "qtable"}'),
+            "config.json is not that of a run",
+        ),
         (lambda folder: os.remove(folder / "checkpoint.npz"), "has no checkpoint.npz"),
         (lambda folder: os.remove(folder / "config.json"), "holds no run"),
     ],
