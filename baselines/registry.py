@@ -94,8 +94,6 @@ class Player(NamedTuple):
             if side is not None:
                 raise UsageError(f"sides are for tic-tac-toe, not for {self.task.env}.")
             return (None,)
-        if side not in (None, *sides, "random", BOTH):
-            raise UsageError(f"side must be {', '.join(sides)}, random or both, got {side!r}.")
         if side is None:
             usual = (self.task.env_kwargs.get("side", sides[0]),)
             return self.task.sides if exact or self.trained else usual

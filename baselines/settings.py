@@ -23,7 +23,7 @@ Count = Annotated[int, Interval(ge=1, le=MOST)]
 NonNegative = Annotated[int, Interval(ge=0, le=MOST)]
 Seed = Annotated[int, Ge(0)]
 Threads = Annotated[int, Interval(ge=1, le=256)]
-Units = Annotated[int, Interval(ge=1, le=8192)]
+Units = Annotated[int, Interval(ge=1, le=4096)]
 """Width of a layer of a network."""
 Widths = Annotated[tuple[Units, ...], Len(0, 16)]
 Finite = Annotated[float, AllowInfNan(False)]

@@ -48,7 +48,7 @@ UNUSABLE = [
     (NeuralSettings, "opponent", "self", "'random', 'minimax' or 'minimax_first'"),
     (NeuralSettings, "recipe", "lucky", "'published' or 'fitted'"),
     (ArticleSettings, "n_epochs", 0, "greater than or equal to 1"),
-    (DQNSettings, "width", 10_000, "less than or equal to 8192"),
+    (DQNSettings, "width", 10_000, "less than or equal to 4096"),
     (DQNSettings, "hidden", [1] * 100_000, "at most 16 items"),
     (DQNSettings, "device", "tpu", r"pattern '\^\(auto\|cpu"),
     (DQNSettings, "precision", "half", "'auto', 'float32' or 'bfloat16'"),

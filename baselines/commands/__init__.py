@@ -29,7 +29,7 @@ DESCRIPTION = (
     "Train and evaluate agents on the environments of tile_envs. "
     f"Agents: {', '.join(AGENTS)}; those that are trained: {', '.join(LEARNERS)}. "
     f"{IMPORT} MODULE, on any command, first imports a module with games or agents of your own, "
-    "and can be repeated."
+    "and can be repeated; --traceback shows where a mistake was found."
 )
 
 

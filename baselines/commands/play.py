@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from baselines.commands.options import Env, EnvKwargs, GamesSeed
-from baselines.registry import AGENTS, make_learner, player
+from baselines.registry import LEARNERS, make_learner, player
 from baselines.task import Task
 from baselines.training import run_folder as runs
 from baselines.training.episodes import Episodes, EpisodicLearner
@@ -60,39 +59,38 @@ def play(
             raise UsageError("--env, --env-kwargs and --window go with --hints: see play --help.")
         _play_against(against, side, show_values, learn, seed)
     elif hints is not None:
-        _play_with_hints(hints, env, env_kwargs or {}, seed, window)
+        _play_with_hints(hints, env, env_kwargs, seed, window)
 
 
 def _play_against(against: str, side: str, show_values: bool, learn: bool, seed: int) -> None:
-    learns = against in AGENTS and AGENTS[against].learns
-    folder = _untrained(against, seed) if learns else Path(against)
-    found = player(str(folder), ENV, {}, seed)
-    needed = SIDES if show_values else tuple(other for other in SIDES if other != side)
-    for each in needed:
-        found.sides_to_evaluate(each, exact=False)
-    if learn and not isinstance(found.agent, EpisodicLearner):
+    folder = _untrained(against, seed) if against in LEARNERS else Path(against)
+    opponent = player(str(folder), ENV, {}, seed)
+    agent = opponent.agent
+    for needed in SIDES if show_values else set(SIDES) - {side}:
+        opponent.sides_to_evaluate(needed, exact=False)
+    if learn and not isinstance(agent, EpisodicLearner):
         raise UsageError(f"{against} does not learn from a person: expected qtable or value_table.")
-    env = gym.make(ENV, opponent=found.agent, side=side)
-    controls = hint_controls(env.unwrapped, found) if show_values else None
+    env = gym.make(ENV, opponent=agent, side=side)
+    controls = hint_controls(env.unwrapped, opponent) if show_values else None
 
     def learn_from(game: Playthrough) -> None:
         if learn and game.position.over and game.actions:
-            assert isinstance(found.agent, EpisodicLearner)
-            found.agent.learn_from(episode_of(game, O if side == "X" else X))
-            runs.write_checkpoint(folder, found.agent.state_dict())
+            assert isinstance(agent, EpisodicLearner)
+            agent.learn_from(episode_of(game, O if side == "X" else X))
+            runs.write_checkpoint(folder, agent.state_dict())
 
     with lock_folder(folder) if learn else nullcontext(), open_screen() as screen:
         play_games(env, screen, seed, controls=controls, on_leave=learn_from)
 
 
 def _play_with_hints(
-    hints: str, env: str | None, env_kwargs: Mapping[str, Any], seed: int, window: bool
+    hints: str, env: str | None, env_kwargs: dict[str, Any] | None, seed: int, window: bool
 ) -> None:
-    found = player(hints, env, env_kwargs, seed)
-    made = make(found.task.env, found.task.env_kwargs)
-    controls = hint_controls(made, found)
-    with open_screen(window, found.task.env) as screen:
-        play_games(made, screen, seed, controls=controls)
+    adviser = player(hints, env, env_kwargs, seed)
+    game = make(adviser.task.env, adviser.task.env_kwargs)
+    controls = hint_controls(game, adviser)
+    with open_screen(window, adviser.task.env) as screen:
+        play_games(game, screen, seed, controls=controls)
 
 
 def episode_of(game: Playthrough, mark: int) -> Episodes:

@@ -180,9 +180,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"{folder} holds no run: {CONFIG}: {error.strerror}.") from None
+        raise UsageError(f"{folder} holds no run: {CONFIG}: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is damaged: {error}.") from None
+        raise UsageError(f"{path} is damaged: {error}.") from error
     if not isinstance(config, dict) or not isinstance(config.get("format"), int):
         raise UsageError(f"{path} is not that of a run: it has no number called format.")
     if config["format"] != FORMAT:
@@ -229,8 +229,8 @@ def read_checkpoint(folder: Path, most: int = sys.maxsize) -> State:
     """
     try:
         return read_arrays(folder / CHECKPOINT, most)
-    except FileNotFoundError:
-        raise UsageError(f"{folder} has no {CHECKPOINT}: it was stopped too early.") from None
+    except FileNotFoundError as error:
+        raise UsageError(f"{folder} has no {CHECKPOINT}: it was stopped too early.") from error
 
 
 def read_progress(folder: Path) -> list[Row]:
