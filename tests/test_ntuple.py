@@ -344,7 +344,7 @@ def test_two_threads_learn_as_well_as_one():
 
 def test_diverging_is_noticed():
     learner = made(network="0123", **BACKWARD, learning_rate=1000.0)
-    with pytest.raises(RuntimeError, match=r"diverged after .* a learning_rate below 1000"):
+    with pytest.raises(ValueError, match=r"diverged after .* a learning_rate below 1000"):
         _ = [learner.learn() for _ in range(5)]
 
 

@@ -149,7 +149,7 @@ class NTuple(ValueAgent, Learner):
             second.
 
         Raises:
-            RuntimeError: If learning has diverged.
+            ValueError: If the learning rate makes the values diverge.
         """
         rng = training_generator(self._seed, self.iterations)
         seeds = training_seeds(rng, self._settings.iteration_games)
@@ -184,7 +184,7 @@ class NTuple(ValueAgent, Learner):
     def _check_convergence(self, rows: Words) -> None:
         values = action_values(self._tables, self.net, rows)
         if np.isnan(values).any() or np.isposinf(values).any():
-            raise RuntimeError(
+            raise UsageError(
                 f"learning has diverged after {self.games:,} games: give a learning_rate below "
                 f"{self._settings.learning_rate}; the last checkpoint is from before that."
             )

@@ -17,6 +17,7 @@ from tile_envs.sliding.kernels import (
     CELL,
     CELL_IN_LINE,
     GameTables,
+    count,
     following,
     line_of,
     pushed_to,
@@ -89,16 +90,9 @@ def best_of(table: Table, number: Word, image: Word, legal: Word) -> tuple[Word,
 @compiled
 def draw(legal: Word, word: Word) -> Word:
     """Return the legal action that a random word picks."""
-    count, action = Word(0), Word(0)
-    while action < ACTIONS_END:
-        count += legal >> action & ONE
-        action += ONE
-    k = (word >> HALF) * count >> HALF
-    action = Word(0)
-    while not legal >> action & ONE or k > Word(0):
-        k -= legal >> action & ONE
-        action += ONE
-    return action
+    for _ in range((word >> HALF) * count(legal) >> HALF):
+        legal &= legal - ONE
+    return count((legal & ~legal + ONE) - ONE)  # the lowest that is left
 
 
 @compiled_loop
