@@ -112,6 +112,31 @@ def check_named(value: object, name: str, names: Iterable[str], kind: Any, wante
         raise UsageError(f"{name} must be {_listed(names)} or {wanted}, got {brief(value)}.")
 
 
+def checked_cells(
+    answer: object, empty: NDArray[np.bool_], boards: NDArray[Any], who: str
+) -> NDArray[np.int64]:
+    """Return the empty cells `(n,)` that an object of a user's has chosen on boards `(n, ...)`."""
+    try:
+        cells = np.asarray(answer)
+    except ValueError:  # a ragged list
+        cells = np.asarray(None)
+    if cells.shape != (len(empty),) or cells.dtype.kind not in "iu":
+        raise UsageError(
+            f"{who} must return {len(empty)} integers, a cell for each board, "
+            f"got {brief(answer)} for the boards {brief(boards.tolist())}."
+        )
+    inside = (cells >= 0) & (cells < empty.shape[1])
+    chosen: NDArray[np.int64] = np.where(inside, cells, 0).astype(np.int64)
+    wrong = np.flatnonzero(~inside | ~empty[np.arange(len(cells)), chosen])
+    if len(wrong):
+        at = wrong[0]
+        raise UsageError(
+            f"{who} must choose an empty cell, one of {np.flatnonzero(empty[at]).tolist()} "
+            f"on {boards[at].tolist()}, got {cells[at]}."
+        )
+    return chosen
+
+
 def checked_bool(value: object, name: str) -> bool:
     """Return True or False."""
     if not isinstance(value, (bool, np.bool_)):

@@ -7,13 +7,12 @@ of a game.  A compiled engine holds a numpy engine, and steps its games one afte
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from importlib.util import find_spec
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import checked_actions, checked_choice
+from tile_envs.base.checks import checked_actions
 from tile_envs.base.random_stream import Words
 
 Games = NDArray[np.intp] | slice
@@ -196,11 +195,3 @@ class NumpyEngine(Engine, Generic[Positions]):
         infos = {"action_mask": self.masks(games), **self._info(games)}
         infos["illegal"] = self.illegal[games].copy()
         return infos
-
-
-def checked_engine(name: object) -> str:
-    """Return the engine of a name: `NUMPY` or `NUMBA`."""
-    name = checked_choice(name, "engine", (NUMPY, NUMBA, AUTO))
-    if name == AUTO:
-        return NUMBA if find_spec("numba") else NUMPY
-    return name

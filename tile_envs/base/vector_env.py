@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from importlib.util import find_spec
 from typing import Any, Generic, SupportsIndex
 
 import numpy as np
@@ -18,6 +19,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import (
+    LARGEST,
     brief,
     check_options,
     check_state,
@@ -27,8 +29,10 @@ from tile_envs.base.checks import (
     checked_seed,
 )
 from tile_envs.base.engine import (
+    AUTO,
     EVERY_GAME,
     NUMBA,
+    NUMPY,
     Bools,
     Engine,
     Final,
@@ -39,7 +43,6 @@ from tile_envs.base.engine import (
     Outcome,
     Positions,
     Terms,
-    checked_engine,
 )
 from tile_envs.base.env import AGame, GameEnv
 from tile_envs.base.random_stream import Words, consecutive, start, starts
@@ -49,9 +52,6 @@ PER_GAME = ("action_masks", "render")
 """The methods whose answers hold one for each game."""
 SINGLE = {name: f"single_{name}" for name in ("observation_space", "action_space")}
 """What attributes of one game are called here."""
-
-UNCOUNTED_STEPS = 1 << 53
-"""The most steps in the state of a game without a time limit, which counts none."""
 
 
 class GameVectorEnv(
@@ -114,7 +114,8 @@ class GameVectorEnv(
             raise UsageError(f"num_envs must fit into memory, got {num_envs:,}.") from None
         terms = Terms(num_envs, self.game.n_actions, self.max_illegal, max_episode_steps)
         self._games = self._make_games(terms)
-        compiled = checked_engine(engine) == NUMBA
+        engine = checked_choice(engine, "engine", (NUMPY, NUMBA, AUTO))
+        compiled = engine == NUMBA or (engine == AUTO and find_spec("numba") is not None)
         self._engine = self._compile(self._games) if compiled else self._games
         self._every = np.ones(self.num_envs, np.bool_)
 
@@ -280,10 +281,15 @@ class GameVectorEnv(
         own = self._state(self._games.positions())
         check_state(state, str(self.game), {"game", *shared, *own})
         for name, array in shared.items():
-            _check_like(state[name], array, f"state[{name!r}]")
+            given = np.asarray(state[name])
+            if given.shape != array.shape or given.dtype != array.dtype:
+                raise UsageError(
+                    f"state[{name!r}] must be {array.dtype} of shape {array.shape}, "
+                    f"got {given.dtype} of shape {given.shape}."
+                )
         for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
             for count in (np.min(state[name]), np.max(state[name])):
-                checked_integer(int(count), f"state[{name!r}]", most=most or UNCOUNTED_STEPS)
+                checked_integer(int(count), f"state[{name!r}]", most=most or LARGEST)
         positions = self._checked_positions(state)
         for name, array in shared.items():
             array[...] = state[name]
@@ -381,12 +387,3 @@ class GameVectorEnv(
 def _keyed(infos: Info, keyed: Bools) -> dict[str, Any]:
     """Return infos, each with a `_key` that says whose were asked for."""
     return infos | {f"_{name}": keyed.copy() for name in infos}
-
-
-def _check_like(value: Any, like: NDArray[Any], name: str) -> None:
-    array = np.asarray(value)
-    if array.shape != like.shape or array.dtype != like.dtype:
-        raise UsageError(
-            f"{name} must be {like.dtype} of shape {like.shape}, "
-            f"got {array.dtype} of shape {array.shape}."
-        )

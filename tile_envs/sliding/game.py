@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,6 +51,9 @@ class SlidingGame:
     start_tiles: int | tuple[int, ...] = 2
     placer: str | Placer = RANDOM
 
+    n_actions: ClassVar[int] = len(ACTIONS)  # 0 up, 1 right, 2 down, 3 left
+    sides: ClassVar[tuple[str, ...]] = ()  # there is one player
+
     def __post_init__(self) -> None:
         rules = Rules.of(self.rules)
         shape = _checked_shape(self.shape)
@@ -68,16 +71,6 @@ class SlidingGame:
         """The name of the rules."""
         return self.rules.name
 
-    @property
-    def n_actions(self) -> int:
-        """Four: 0 up, 1 right, 2 down, 3 left."""
-        return len(ACTIONS)
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """None: there is one player."""
-        return ()
-
     @cached_property
     def tables(self) -> Tables:
         """The lookup tables of the rules on this board."""
@@ -86,7 +79,8 @@ class SlidingGame:
     @cached_property
     def distribution(self) -> SpawnDistribution:
         """The distribution of the new tile, by tile index."""
-        return SpawnDistribution.of(self.rules, self.spawn)
+        faces, probabilities = zip(*self.spawn, strict=True)
+        return SpawnDistribution(tuple(map(self.rules.index_of, faces)), probabilities)
 
     @cached_property
     def start(self) -> Start:
@@ -139,9 +133,8 @@ class SlidingGame:
         boards = batch.checked_boards(afterstates, self.rules)
         tables = compile_tables(self.rules, boards.shape[1:])
         parts = []
-        for tile, probability in zip(
-            self.distribution.tiles, self.distribution.probabilities, strict=True
-        ):
+        distribution = self.distribution
+        for tile, probability in zip(distribution.tiles, distribution.probabilities, strict=True):
             cells = possible_cells(self.placer, tables, boards, tile)
             parents, rows, columns = np.nonzero(cells)
             following = boards[parents]

@@ -17,9 +17,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base.checks import brief
+from tile_envs.base.checks import checked_cells
 from tile_envs.base.random_stream import Words, choose
-from tile_envs.errors import UsageError
 from tile_envs.sliding.packed import Boards, pack, unpack
 from tile_envs.sliding.rules import DOWN, LEFT, MAX_SIDE, RIGHT, UP
 from tile_envs.sliding.tables import CELL_BITS, CELL_MASK, Lines, Tables
@@ -129,25 +128,6 @@ def _answers(placer: Placer, boards: Boards, tiles: NDArray[np.int64]) -> NDArra
     """Ask an object for the cells of new tiles, `(n,)`; if there are none, it is not asked."""
     if not len(boards):
         return np.zeros(0, np.int64)
-    name = type(placer).__name__
-    answer = placer.place(boards.copy(), tiles.copy())
-    try:
-        cells = np.asarray(answer)
-    except ValueError:  # a ragged list
-        cells = np.asarray(None)
-    if cells.shape != tiles.shape or cells.dtype.kind not in "iu":
-        raise UsageError(
-            f"the placer {name} must return {len(tiles)} integers, a cell for each board, "
-            f"got {brief(answer)} for the boards {brief(boards.tolist())}."
-        )
     empty = boards.reshape(len(boards), -1) == 0
-    inside = (cells >= 0) & (cells < empty.shape[1])
-    chosen: NDArray[np.int64] = np.where(inside, cells, 0).astype(np.int64)
-    wrong = np.flatnonzero(~inside | ~empty[np.arange(len(cells)), chosen])
-    if len(wrong):
-        at = wrong[0]
-        raise UsageError(
-            f"the placer {name} must choose an empty cell, one of "
-            f"{np.flatnonzero(empty[at]).tolist()} on {boards[at].tolist()}, got {cells[at]}."
-        )
-    return chosen
+    answer = placer.place(boards.copy(), tiles.copy())
+    return checked_cells(answer, empty, boards, f"the placer {type(placer).__name__}")

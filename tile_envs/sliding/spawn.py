@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.random_stream import Stream, Words, ahead, choose, mix
-from tile_envs.sliding.rules import Rules, Spawn
 
 LOW_HALF = 0xFFFFFFFF
 _LOW_HALF = np.array(LOW_HALF, np.uint64)
@@ -32,12 +31,6 @@ class SpawnDistribution:
 
     tiles: tuple[int, ...]
     probabilities: tuple[float, ...]
-
-    @classmethod
-    def of(cls, rules: Rules, spawn: Spawn) -> SpawnDistribution:
-        """Return the distribution of checked `(face, probability)` pairs."""
-        tiles, probabilities = zip(*((rules.index_of(face), p) for face, p in spawn), strict=True)
-        return cls(tiles, probabilities)
 
     @cached_property
     def thresholds(self) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,37 +36,18 @@ class TicTacToe:
     opponent: str | Agent = "random"
     side: str = "X"
 
+    name: ClassVar[str] = "tic-tac-toe"
+    shape: ClassVar[tuple[int, int]] = (SIDE, SIDE)
+    n_actions: ClassVar[int] = CELLS  # the cells, row by row
+    n_values: ClassVar[int] = 3  # empty, own and other marks
+    sides: ClassVar[tuple[str, ...]] = ("X", "O")
+
     def __post_init__(self) -> None:
         check_named(self.opponent, "opponent", NAMED, Agent, "an agent with predict()")
         checked_choice(self.side, "side", PLAYED)
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def name(self) -> str:
-        """`tic-tac-toe`."""
-        return "tic-tac-toe"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Three rows and three columns."""
-        return SIDE, SIDE
-
-    @property
-    def n_actions(self) -> int:
-        """Nine: the cells, row by row."""
-        return CELLS
-
-    @property
-    def n_values(self) -> int:
-        """Three: empty, own and other marks."""
-        return 3
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """X, who moves first, and O."""
-        return "X", "O"
 
     @cached_property
     def symmetries(self) -> Symmetries:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tile_envs.agents import Agent, ask
-from tile_envs.errors import UsageError
-from tile_envs.tictactoe.positions import CELLS, Ints, solve
+from tile_envs.base.checks import checked_cells
+from tile_envs.tictactoe.positions import Ints, solve
 
 NAMED: dict[str, Callable[[], Ints]] = {
     "random": lambda: solve().legal,
@@ -22,22 +22,8 @@ NAMED: dict[str, Callable[[], Ints]] = {
 
 def answers(opponent: Agent, codes: Ints, mark: Ints) -> Ints:
     """Return the cells `(n,)` that an agent plays in positions `(n,)`, with the marks `(n,)`."""
-    positions = solve()
-    masks = positions.masks[codes]
-    replies, _ = ask(opponent, positions.views[mark, codes], masks)
-    cells = np.asarray(replies)
-    if cells.shape != codes.shape or cells.dtype.kind not in "iu":
-        raise UsageError(
-            f"the opponent {type(opponent).__name__} must answer {len(codes)} integers, "
-            f"got {replies!r}."
-        )
-    cells = cells.astype(np.int64)
-    free = (cells >= 0) & (cells < CELLS)
-    free[free] = masks[free, cells[free]]
-    if not free.all():
-        at = int(np.flatnonzero(~free)[0])
-        raise UsageError(
-            f"the opponent {type(opponent).__name__} played {cells[at]}, which is not free on "
-            f"{positions.marks[codes[at]].tolist()}: let its predict() take action_masks."
-        )
-    return cells
+    known = solve()
+    masks = known.masks[codes].view(np.bool_)
+    replies, _ = ask(opponent, known.views[mark, codes], masks)
+    who = f"the opponent {type(opponent).__name__} (its predict() may take action_masks)"
+    return checked_cells(replies, masks, known.marks[codes], who)
