@@ -100,11 +100,11 @@ def test_the_policy_of_a_finished_game_is_finite():
 
 @pytest.mark.parametrize("env_id", GAMES)
 def test_it_trains_on_every_game(env_id, capsys):
-    agent, figures = train(Args(env_id, total_timesteps=6_000, **SMALL))
-    assert figures["steps"] == 6_144
-    assert figures["games"] > 0
-    assert figures["illegal"] == 0
-    assert np.isfinite(figures["loss"])
+    agent, metrics = train(Args(env_id, total_timesteps=6_000, **SMALL))
+    assert metrics["steps"] == 6_144
+    assert metrics["games"] > 0
+    assert metrics["illegal"] == 0
+    assert np.isfinite(metrics["loss"])
     assert all(weights.isfinite().all() for weights in agent.parameters())
     assert "illegal 0" in capsys.readouterr().out
     play(agent, env_id, episodes=10)  # raises if it plays anything but actions
@@ -121,7 +121,7 @@ def test_the_seed_fixes_the_weights():
 
 @pytest.mark.slow
 def test_five_minutes_of_one_core_learn_2048():
-    agent, figures = train(Args())
-    assert figures["mean score"] > 3_000
-    assert figures["illegal"] == 0
+    agent, metrics = train(Args())
+    assert metrics["mean score"] > 3_000
+    assert metrics["illegal"] == 0
     assert play(agent, "Tiles2048-v0", episodes=300).returns.mean() > 3_000

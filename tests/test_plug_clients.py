@@ -95,14 +95,14 @@ def test_the_committed_rows_are_those_of_the_clients():
 
 EXTRAS = {plug.label: plug.extra for plug in PLUGS}
 SMALL = {"CleanRL style": {"minutes": 0.01}}
-PLAYING_THEIR_OWN = ("PettingZoo", "OpenSpiel")
+OWN_GAMES = ("PettingZoo", "OpenSpiel")
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # libraries warn of themselves
 @pytest.mark.parametrize(
     "client",
-    [client for client in CLIENTS if client.library not in PLAYING_THEIR_OWN],
+    [client for client in CLIENTS if client.library not in OWN_GAMES],
     ids=lambda c: f"{EXTRAS[c.library]}-{c.algorithm}-{c.env}-{c.games}",
 )
 def test_programs_train_without_illegal_actions(client):

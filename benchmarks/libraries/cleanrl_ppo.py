@@ -84,7 +84,7 @@ class Agent(nn.Module):
 
 @torch.no_grad()
 def rollouts(agent: Agent, envs: VectorEnv, args: Args) -> Iterator[tuple[list[Tensor], int]]:
-    """Play on and on; yield the transitions of each rollout, and the illegal actions so far."""
+    """Yield the transitions of one rollout after another, and the illegal actions so far."""
     boards, infos = envs.reset(seed=args.seed)
     ended, illegal = torch.zeros(args.num_envs, dtype=torch.bool), 0
     while True:
@@ -99,7 +99,7 @@ def rollouts(agent: Agent, envs: VectorEnv, args: Args) -> Iterator[tuple[list[T
             reward, terminated, truncated = map(torch.as_tensor, outcome)
             ended, illegal = terminated | truncated, illegal + int(infos["illegal"].sum())
             steps.append((*step, reward.float(), terminated, ended))
-        *known, values, playing, rewards, over, ends = map(torch.stack, zip(*steps, strict=True))
+        *inputs, values, playing, rewards, over, ends = map(torch.stack, zip(*steps, strict=True))
         _, last = agent(torch.as_tensor(boards), torch.as_tensor(infos["action_mask"]))
         following = torch.cat((values[1:], last[None]))
         advantages, later = torch.zeros_like(values), 0.0
@@ -107,11 +107,11 @@ def rollouts(agent: Agent, envs: VectorEnv, args: Args) -> Iterator[tuple[list[T
             # Only termination makes the rest worth 0: at a time limit the last board has its value.
             delta = rewards[t] + args.gamma * ~over[t] * following[t] - values[t]
             later = advantages[t] = delta + args.gamma * args.gae_lambda * ~ends[t] * later
-        yield [x[playing] for x in (*known, advantages, advantages + values)], illegal  # (2)
+        yield [x[playing] for x in (*inputs, advantages, advantages + values)], illegal  # (2)
 
 
 def train(args: Args) -> tuple[Agent, dict[str, float]]:
-    """Train an agent; return it, and the last figures of those printed every few seconds."""
+    """Train an agent; return it, and the last of the metrics that are printed every few seconds."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)  # what Adam's moments of pairs no longer seen become is slow
     torch.manual_seed(args.seed)
@@ -139,11 +139,11 @@ def train(args: Args) -> tuple[Agent, dict[str, float]]:
         used = max(steps / args.total_timesteps, seconds / 60 / args.minutes)
         if used >= 1 or time.time() > printed + 5:
             score, printed = float(np.mean(games.return_queue or np.nan)), time.time()
-            figures = {"steps": steps, "games": int(games.episode_count), "mean score": score}
-            figures |= {"steps/s": steps / seconds, "illegal": illegal, "loss": loss.item()}
-            print("  ".join(f"{name} {value:,.6g}" for name, value in figures.items()), flush=True)
+            metrics = {"steps": steps, "games": int(games.episode_count), "mean score": score}
+            metrics |= {"steps/s": steps / seconds, "illegal": illegal, "loss": loss.item()}
+            print("  ".join(f"{name} {value:,.6g}" for name, value in metrics.items()), flush=True)
         if used >= 1:
-            return agent, figures
+            return agent, metrics
 
 
 if __name__ == "__main__":

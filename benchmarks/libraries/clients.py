@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from tile_envs.agents import Agent
 from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.tictactoe import TicTacToe
-from tile_envs.wrappers.transforms import legal_choices
 
 SLIDING, TICTACTOE = "Tiles2048-v0", "TicTacToe-v0"
 SEED = 0
@@ -164,13 +162,9 @@ def keys(library: str, episodes: int) -> list[Row]:
 
 
 def rows(library: str, episodes: int) -> list[Row]:
-    """Train the clients of a library, and evaluate each in so many games.
-
-    Returns:
-        A row for each client.
-    """
-    play_by_itself = {"PettingZoo": _pettingzoo_rows, "OpenSpiel": _openspiel_rows}
-    return list(play_by_itself.get(library, _rows)(_clients(library), episodes))
+    """Train the clients of a library, and return a row of each, evaluated in `episodes` games."""
+    own_games = {"PettingZoo": _pettingzoo_rows, "OpenSpiel": _openspiel_rows}
+    return list(own_games.get(library, _rows)(_clients(library), episodes))
 
 
 def _clients(library: str) -> list[Client]:
@@ -199,25 +193,7 @@ def train(client: Client, **changes: Any) -> tuple[Agent, Count]:
             policy = program.train(**arguments)
     if hasattr(policy, "illegal"):  # other processes have played
         count.steps, count.illegal = policy.steps, policy.illegal
-    has_masks = "action_masks" in signature(policy.predict).parameters
-    return policy if has_masks else Replacing(policy), count
-
-
-class Replacing:
-    """A policy without masks, whose illegal actions are replaced by random legal ones."""
-
-    def __init__(self, policy: Any) -> None:
-        self.policy, self._rng = policy, np.random.default_rng(SEED)
-
-    def predict(
-        self, observation: NDArray[Any], action_masks: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        """Return an action for each observation `(n, R, C)`."""
-        actions: NDArray[np.int64]
-        actions = self.policy.predict(observation, deterministic=True)[0].copy()
-        illegal = ~action_masks[np.arange(len(actions)), actions]
-        actions[illegal] = legal_choices(self._rng, action_masks[illegal])
-        return actions
+    return policy, count
 
 
 def _rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:

@@ -14,7 +14,6 @@ UCT_C, SIMULATIONS, MEGABYTES, SOLVE, VERBOSE = 2.0, 100, 10, True, False
 
 
 def mcts_bot(game, seed):
-    """Return OpenSpiel's own search."""
     evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
     options = UCT_C, SIMULATIONS, MEGABYTES, SOLVE, seed, VERBOSE
     return pyspiel.MCTSBot(game, evaluator, *options)

@@ -44,7 +44,6 @@ class QTable:
 
 
 def train(episodes=100_000, seed=0):
-    """Return the table of each agent."""
     env = tictactoe.env()
     tables = {name: QTable(seed + n) for n, name in enumerate(env.possible_agents)}
     for _ in range(episodes):

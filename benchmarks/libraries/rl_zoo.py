@@ -14,32 +14,33 @@ from rl_zoo3.train import train as run_command
 from stable_baselines3 import PPO
 
 from baselines import evaluate
-from tile_envs.wrappers.transforms import Planes
+from tile_envs.wrappers.transforms import Planes, legal_choices
 
 COMMAND = "train --algo ppo --gym-packages tile_envs --conf-file tile_envs.plug.rl_zoo3"
 
 
 def train(env_id="Tiles2048-v0", total_timesteps=300_000, seed=0):
-    """Return the policy of the model that the command has saved."""
     with tempfile.TemporaryDirectory() as folder:
         options = f"--env {env_id} --n-timesteps {total_timesteps} --seed {seed} --num-threads 1"
         command = f"{COMMAND} {options} --log-folder {folder}"
         with patch.object(sys, "argv", command.split()):
             run_command()
         (model,) = Path(folder).rglob(f"{env_id}.zip")
-        return Policy(PPO.load(model), env_id)
+        return Policy(PPO.load(model), env_id, seed)
 
 
 class Policy:
-    """A model that observes boards as one-hot planes."""
+    """A model of one-hot planes, whose illegal actions are replaced by random legal ones."""
 
-    def __init__(self, model, env_id):
-        self.model = model
+    def __init__(self, model, env_id, seed):
+        self.model, self.rng = model, np.random.default_rng(seed)
         self.planes = Planes(gym.make(env_id).observation_space, np.uint8)
 
-    def predict(self, observation, deterministic=True):
-        """Return the action for each board `(n, R, C)`."""
-        return self.model.predict(self.planes(observation, {}), deterministic=deterministic)
+    def predict(self, observation, action_masks):
+        actions = self.model.predict(self.planes(observation, {}), deterministic=True)[0].copy()
+        illegal = ~action_masks[np.arange(len(actions)), actions]
+        actions[illegal] = legal_choices(self.rng, action_masks[illegal])
+        return actions
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ REWARD_SCALE = 0.05  # of Log2Reward: keeps the values that the network learns n
 
 
 def train(env_id="Tiles2048-v0", total_timesteps=400_000, seed=0, kind="native"):
-    """Return the trained policy."""
     torch.set_num_threads(1)  # more only wait for each other with networks as small as these
     ray.init(num_cpus=2, include_dashboard=False, ignore_reinit_error=True)
     register_env(env_id, make_games)
@@ -76,7 +75,6 @@ class Policy:
         self.planes = Planes(gym.make(env_id).observation_space, np.float32)
 
     def predict(self, observation, action_masks):
-        """Return the action for each board `(n, R, C)`."""
         rows = self.planes(observation, {}).reshape(len(observation), -1)
         batch = {"observations": rows, "action_mask": action_masks.astype(np.float32)}
         batch = {name: torch.from_numpy(array) for name, array in batch.items()}

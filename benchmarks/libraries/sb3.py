@@ -3,12 +3,13 @@
     python benchmarks/libraries/sb3.py
 
 Only MaskablePPO takes masks.  For the others, illegal actions are replaced by random legal ones
-before they reach the game.  In the sliding games, PPO and A2C would then settle on one direction,
-which costs nothing where it is illegal: a penalty for each replaced action prevents this.
+before they reach the game, in training and in play.  In the sliding games, PPO and A2C would then
+settle on one direction, which costs nothing where it is illegal: hence a penalty.
 """
 
 from functools import partial
 
+import numpy as np
 import sb3_contrib
 import stable_baselines3
 import torch
@@ -16,6 +17,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from baselines import evaluate
 from tile_envs.plug.sb3 import BoardFeatures, make_sb3
+from tile_envs.wrappers.transforms import legal_choices
 from tile_envs.wrappers.vector import Log2Reward, PenalizeIllegal, ReplaceIllegal
 
 N_ENVS = 64
@@ -46,7 +48,6 @@ PENALIZED = {  # in the sliding games
 
 
 def train(env_id="Tiles2048-v0", total_timesteps=400_000, seed=0, algorithm="MaskablePPO"):
-    """Return the trained model."""
     torch.set_num_threads(1)  # more only wait for each other with networks as small as these
     settings, wrappers = SETTINGS[algorithm], []
     if is_sliding := env_id != "TicTacToe-v0":
@@ -67,7 +68,21 @@ def train(env_id="Tiles2048-v0", total_timesteps=400_000, seed=0, algorithm="Mas
         policy_kwargs={"features_extractor_class": BoardFeatures},
         **settings,
     )
-    return model.learn(total_timesteps)
+    model.learn(total_timesteps)
+    return model if algorithm == "MaskablePPO" else Replacing(model, seed)
+
+
+class Replacing:
+    """A model without masks, whose illegal actions are replaced by random legal ones."""
+
+    def __init__(self, model, seed):
+        self.model, self.rng = model, np.random.default_rng(seed)
+
+    def predict(self, observation, action_masks):
+        actions = self.model.predict(observation, deterministic=True)[0].copy()
+        illegal = ~action_masks[np.arange(len(actions)), actions]
+        actions[illegal] = legal_choices(self.rng, action_masks[illegal])
+        return actions
 
 
 if __name__ == "__main__":

@@ -28,7 +28,6 @@ RUN = {"max_epochs": 1, "batch_size": 512, "show_progress": False, "verbose": Fa
 
 
 def train(env_id="Tiles2048-v0", total_timesteps=120_000, seed=0, algorithm="PPO"):
-    """Return the trained policy."""
     torch.set_num_threads(1)  # more only wait for each other with networks as small as these
     torch.manual_seed(seed)
     np.random.seed(seed)  # noqa: NPY002 # Tianshou explores with these numbers
@@ -45,7 +44,6 @@ def train(env_id="Tiles2048-v0", total_timesteps=120_000, seed=0, algorithm="PPO
 
 
 def train_ppo(games, total_timesteps):
-    """Return the trained policy."""
     actor, critic = Actor(action_shape=4, **NET), Critic(action_shape=1, **NET)
     spaces = {"action_space": games.action_space[0]}
     policy = DiscreteActorPolicy(actor=actor, deterministic_eval=True, **spaces)
@@ -59,7 +57,6 @@ def train_ppo(games, total_timesteps):
 
 
 def train_dqn(games, total_timesteps):
-    """Return the trained policy."""
     net, spaces = Net(action_shape=4, **NET), {"action_space": games.action_space[0]}
     policy = DiscreteQLearningPolicy(model=net, **spaces)
     dqn = DQN(policy=policy, optim=AdamOptimizerFactory(lr=5e-4), target_update_freq=200)
@@ -80,7 +77,6 @@ class Actor(Net):
     """Logits of the legal actions."""
 
     def forward(self, obs, state=None, info=None):
-        """Return the logits, minus infinity for illegal actions."""
         logits, state = super().forward(obs.obs, state)
         return logits.masked_fill(~torch.as_tensor(obs.mask), -torch.inf), state
 
@@ -89,7 +85,6 @@ class Critic(Net):
     """Values of boards."""
 
     def forward(self, obs, state=None, info=None):
-        """Return the values."""
         return super().forward(obs.obs, state)[0]
 
 
@@ -101,7 +96,6 @@ class Policy:
         self.planes = Planes(gym.make(env_id).observation_space, np.uint8)
 
     def predict(self, observation, action_masks):
-        """Return the action for each board `(n, R, C)`."""
         boards = Batch(obs=self.planes(observation, {}), mask=action_masks)
         with torch.no_grad():
             return np.asarray(self.policy(Batch(obs=boards, info=Batch())).act)

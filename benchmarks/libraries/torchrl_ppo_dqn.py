@@ -26,7 +26,6 @@ HIDDEN = {"num_cells": [256, 256], "activation_class": torch.nn.ReLU}
 
 
 def train(env_id="Tiles2048-v0", total_timesteps=300_000, seed=0, algorithm="PPO", kind="native"):
-    """Return the trained policy."""
     torch.set_num_threads(1)  # more only wait for each other with networks as small as these
     torch.manual_seed(seed)
     if kind == "native":
@@ -44,7 +43,6 @@ def train(env_id="Tiles2048-v0", total_timesteps=300_000, seed=0, algorithm="PPO
 
 
 def train_ppo(env, total_timesteps):
-    """Return the actor that PPO has trained."""
     logits = TensorDictModule(modules.MLP(BOARD, 4, **HIDDEN), ["observation"], ["logits"])
     actor = modules.ProbabilisticActor(
         logits,
@@ -69,7 +67,6 @@ def train_ppo(env, total_timesteps):
 
 
 def train_dqn(env, total_timesteps):
-    """Return the actor that double DQN has trained."""
     masks = {"action_mask_key": "action_mask"}
     spec, halfway = env.action_spec_unbatched, total_timesteps // 2
     net = modules.MLP(BOARD, 4, **HIDDEN)
@@ -93,7 +90,6 @@ def train_dqn(env, total_timesteps):
 
 
 def descend(optimizer, loss):
-    """Take a gradient step."""
     loss.backward()
     torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 0.5)
     optimizer.step()
@@ -108,7 +104,6 @@ class Policy:
         self.planes = Planes(gym.make(env_id).observation_space, np.float32)
 
     def predict(self, observation, action_masks):
-        """Return the action for each board `(n, R, C)`."""
         rows = self.planes(observation, {}).reshape(len(observation), -1)
         boards = TensorDict({"observation": rows, "action_mask": action_masks}, [len(rows)])
         with torch.no_grad(), set_exploration_type(ExplorationType.DETERMINISTIC):
@@ -116,4 +111,4 @@ class Policy:
 
 
 if __name__ == "__main__":
-    print(evaluate(train(total_timesteps=40_000), "Tiles2048-v0")["mean"])
+    print(evaluate(train(total_timesteps=40_960), "Tiles2048-v0")["mean"])
