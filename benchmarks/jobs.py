@@ -7,7 +7,7 @@ import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,9 +48,10 @@ class Experiment(ABC):
 
     table: str
     label: str
-    cost: float = field(default=0.0, kw_only=True)
-    memory: float = field(default=1.0, kw_only=True)
-    quick: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    cost: float = 0.0
+    memory: float = 1.0
+    quick: Mapping[str, Any] | None = None
 
     @abstractmethod
     def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,8 +36,9 @@ class AgentExperiment(Training, Experiment):
         seeds: Number of training seeds, from 0 on.
     """
 
-    agent_kwargs: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
-    seeds: int = field(default=1, kw_only=True)
+    _: KW_ONLY
+    agent_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    seeds: int = 1
 
     def make(self, seed: int, runs: Path) -> Agent:
         """Return the agent, trained by its budget in games if it learns."""
@@ -65,8 +66,9 @@ class Sampled(AgentExperiment):
         bins: The width of the bins in which scores are counted; None counts none.
     """
 
-    episodes: int = field(default=10_000, kw_only=True)
-    bins: int | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    episodes: int = 10_000
+    bins: int | None = None
 
     def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
         """Yield one job of one row."""
@@ -106,8 +108,9 @@ class Learning(AgentExperiment):
         minutes: The training budgets in minutes of learning; none is one budget in games.
     """
 
-    evaluations: tuple[Games, ...] = field(kw_only=True)
-    minutes: tuple[float, ...] = field(default=(), kw_only=True)
+    _: KW_ONLY
+    evaluations: tuple[Games, ...]
+    minutes: tuple[float, ...] = ()
 
     @property
     def total_minutes(self) -> float:

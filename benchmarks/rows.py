@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -116,6 +116,14 @@ def best_published(name: str, searches: bool) -> Row | None:
 def _read() -> dict[str, Any]:
     content: dict[str, Any] = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))
     return content
+
+
+def group(rows: Iterable[Row], *columns: str) -> list[list[Row]]:
+    """Return the rows that have the same in these columns, each time in a list."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
+    return list(groups.values())
 
 
 def reached(row: Mapping[str, Any]) -> dict[int, float]:

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,11 @@ class Training:
     agent: str
     env: str
     env_kwargs: Mapping[str, Any] | None = None
-    preset: str | None = field(default=None, kw_only=True)
-    settings: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
-    games: int | None = field(default=None, kw_only=True)
-    replays: Recording | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    preset: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    games: int | None = None
+    replays: Recording | None = None
 
     @property
     def learns(self) -> bool:
@@ -75,7 +76,7 @@ class Training:
             return version
         return version_of(version, agent_version(self.replays.player.agent), recording.VERSION)
 
-    def options(self) -> Options[Any]:
+    def options(self) -> Options:
         """Return the options of its training, without recorded games."""
         options = default_options(self.agent, self.env, self.preset)
         changes: dict[str, Any] = {

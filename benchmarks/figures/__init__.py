@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.figures import learning, scores, search, speed, tiles
+from benchmarks.figures import speed, strength
 from benchmarks.rows import Committed
 
 FOLDER = Path(__file__).parent
 
 PICTURES: dict[str, Callable[[Committed], bytes]] = {
     "speed": speed.by_size,
-    "learning": learning.by_minutes,
-    "tiles": tiles.by_tile,
-    "scores": scores.distributions,
-    "search": search.by_milliseconds,
+    "learning": strength.by_minutes,
+    "tiles": strength.by_tile,
+    "scores": strength.distributions,
+    "search": speed.by_milliseconds,
 }
 """By the name of its file, what draws a picture, as SVG."""

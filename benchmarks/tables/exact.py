@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from baselines.task import Task
 from benchmarks.experiments import CROSSTABLE
 from benchmarks.results import Row
-from benchmarks.rows import Committed, published
-from benchmarks.tables.table import Columns, Table, first_of, group, number, number_of, table
+from benchmarks.rows import Committed, group, published
+from benchmarks.tables.table import Columns, Table, first_of, number, number_of, table
 
 RESULTS = {"won": "win", "drawn": "draw", "lost": "loss"}
 """The columns of results by their headings."""

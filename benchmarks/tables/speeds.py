@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.results import Row
-from benchmarks.rows import Committed
+from benchmarks.rows import Committed, group
 from benchmarks.speed.environments import GAMES
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND
 from benchmarks.tables.table import (
     Columns,
     Table,
     first_of,
-    group,
     measured,
     millions,
     number,

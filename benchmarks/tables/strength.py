@@ -10,12 +10,11 @@ from baselines.task import Task
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.kinds import OWN_VALUES, SIDES
 from benchmarks.results import Row
-from benchmarks.rows import Committed, best_published, minutes, published, reached
+from benchmarks.rows import Committed, best_published, group, minutes, published, reached
 from benchmarks.tables.table import (
     Columns,
     Table,
     first_of,
-    group,
     mean,
     mean_of_seeds,
     number,

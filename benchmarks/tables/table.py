@@ -65,14 +65,6 @@ def table(columns: Columns, items: Iterable[Any]) -> Table:
     return Table([heading for heading, _ in columns], lines)
 
 
-def group(rows: Iterable[Row], *columns: str) -> list[list[Row]]:
-    """Return the rows that have the same in these columns, each time in a list."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
-    return list(groups.values())
-
-
 def number(value: Any) -> str:
     """Return a number with separators, another text as it is, and nothing for nothing."""
     try:

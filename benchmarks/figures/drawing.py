@@ -1,0 +1,81 @@
+"""What pictures share: panels side by side, and how their axes write numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from baselines.viewing.figures import styled
+from benchmarks.results import Row
+from benchmarks.rows import MARK, minutes
+
+LEARNERS = {"deep": "deep network", "ntuple": "n-tuple network"}
+"""The tables of learners, with what their agents are called."""
+SLIDING = {"Tiles2048-v0": "2048", "Tiles2584-v0": "2584"}
+"""The sliding games by their environments."""
+
+
+@contextmanager
+def panels(
+    titles: Sequence[str], width: float, height: float, **options: Any
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Draw a figure in the body of `with`: a panel for each title, side by side.
+
+    Args:
+        titles: The titles.
+        width: The width of a panel.
+        height: The height.
+        **options: Those of matplotlib's `subplots`.
+    """
+    with styled():
+        figure = Figure(figsize=(width * len(titles), height), layout="constrained")
+        axes = figure.subplots(1, len(titles), squeeze=False, **options)[0]
+        for axis, title in zip(axes, titles, strict=True):
+            axis.set(title=title)
+        yield figure, list(axes)
+
+
+def training(row: Row) -> str:
+    """Return how a row's agent was trained: the label, and the minutes if they are the budget."""
+    return f"{row['label']}, {minutes(row['minutes'])} min" if row["minutes"] else row["label"]
+
+
+def mark(rows: Iterable[Row]) -> str:
+    """Return a mark if an earlier version made one of the rows."""
+    return MARK if any(row["is_stale"] for row in rows) else ""
+
+
+def write_numbers(
+    axis: Axis, written: Callable[[float, int | None], str], ticks: Sequence[float] = (1, 2, 5)
+) -> None:
+    """Let a logarithmic axis have ticks at these multiples of 1, 10, 100 …, with numbers at all."""
+    axis.set_major_locator(LogLocator(subs=ticks))
+    axis.set_major_formatter(FuncFormatter(written))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def separated(value: float, place: int | None = None) -> str:
+    """Return a number with separators.
+
+    >>> separated(16384.0), separated(0.5)
+    ('16,384', '0.5')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
+
+
+def short(value: float, place: int | None = None) -> str:
+    """Return a large number by a letter.
+
+    >>> short(2e6), short(50_000), short(7)
+    ('2 M', '50 k', '7')
+    """
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g} {letter}"
+    return f"{value:g}"

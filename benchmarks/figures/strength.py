@@ -1,0 +1,170 @@
+"""The pictures of strength: against the minutes of learning, tiles reached, distributions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from baselines.evaluation.sampled import QUANTILES
+from baselines.viewing.figures import MARKERS, styled, svg
+from benchmarks.figures.drawing import (
+    LEARNERS,
+    SLIDING,
+    mark,
+    panels,
+    separated,
+    short,
+    training,
+    write_numbers,
+)
+from benchmarks.results import Row
+from benchmarks.rows import Committed, group, reached
+from tile_envs.words import counted
+
+KINDS = (
+    *("random", "greedy", "deep network, 1-ply", "deep network, 2-ply"),
+    *(f"n-tuple network, {depth}-ply" for depth in (1, 2, 3)),
+)
+"""The players that have a color of their own, the same in all pictures."""
+TILES = 8
+"""How many of the largest tiles are shown that anyone reaches in a hundredth of the games."""
+LEAST = 0.01
+BARS = 0.85
+"""The part of its place that a group of bars takes."""
+
+Point = tuple[float, float, float, float]
+"""Minutes, mean, and the lower and upper end of the band."""
+
+
+def by_minutes(committed: Committed) -> bytes:
+    """Draw mean scores without search against minutes of learning, a panel for each game.
+
+    A band covers the training seeds; with one seed, the 95 % interval over the games.
+    """
+    lines = {name: _learning(committed, env) for env, name in SLIDING.items()}
+    with panels(list(lines), 4.9, 4.4) as (figure, axes):
+        for axis, of_game in zip(axes, lines.values(), strict=True):
+            for (label, points), marker in zip(of_game.items(), MARKERS, strict=False):
+                minutes, means, lows, highs = zip(*points, strict=True)
+                axis.loglog(minutes, means, label=label, marker=marker, markersize=4)
+                axis.fill_between(minutes, lows, highs, alpha=0.2)
+            axis.set(xlabel="minutes of learning")
+            write_numbers(axis.xaxis, separated)
+            write_numbers(axis.yaxis, short)
+            axis.legend(fontsize=8)
+        axes[0].set_ylabel("mean score, 1-ply")
+    return svg(figure, lines)
+
+
+def _learning(committed: Committed, env: str) -> dict[str, list[Point]]:
+    """Return the points of each training that has been evaluated at several budgets."""
+    lines = {}
+    for table in LEARNERS:
+        prefix = "n-tuple, " if table == "ntuple" else ""
+        rows = (row for row in _standard(committed, table, env) if row["depth"] == "1")
+        for runs in group((row for row in rows if row["minutes"]), "label"):
+            budgets = group(runs, "minutes")
+            budgets.sort(key=lambda seeds: float(seeds[0]["minutes"]))
+            if len(budgets) > 1:
+                seeds = counted(max(map(len, budgets)), "seed")
+                lines[f"{prefix}{runs[0]['label']} ({seeds}){mark(runs)}"] = [*map(_point, budgets)]
+    return lines
+
+
+def _point(seeds: list[Row]) -> Point:
+    means = [float(row["mean"]) for row in seeds]
+    low, high = min(means), max(means)
+    if len(seeds) == 1:
+        low, high = float(seeds[0]["low"]), float(seeds[0]["high"])
+    return float(seeds[0]["minutes"]), sum(means) / len(means), low, high
+
+
+def _standard(committed: Committed, table: str, env: str) -> Iterator[Row]:
+    """Yield the rows of an environment with its usual options."""
+    for row in committed.rows(table):
+        if (row["env"], row["env_kwargs"]) == (env, "{}"):
+            yield row
+
+
+def _players(committed: Committed, env: str) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of agents without training, and of learners, with what they are called."""
+    for table in ("agents", *LEARNERS):
+        for row in _standard(committed, table, env):
+            learns = table in LEARNERS
+            yield f"{LEARNERS[table]}, {row['depth']}-ply" if learns else row["agent"], row
+
+
+def _color(label: str) -> str:
+    place = (place for place, kind in enumerate(KINDS) if label.startswith(kind))
+    return f"C{next(place, len(KINDS))}"
+
+
+def by_tile(committed: Committed) -> bytes:
+    """Draw the fraction of games in which players reach each of the largest tiles."""
+    shares = {name: _tiles(committed, env) for env, name in SLIDING.items()}
+    with styled():
+        figure = Figure(figsize=(9.8, 3.2 * len(shares)), layout="constrained")
+        axes = figure.subplots(len(shares), 1, squeeze=False)[:, 0]
+        for axis, (game, of_game) in zip(axes, shares.items(), strict=True):
+            tiles = sorted({tile for bars in of_game.values() for tile in bars})
+            places, width = np.arange(len(tiles)), BARS / max(1, len(of_game))
+            for number, (label, bars) in enumerate(of_game.items()):
+                offset = (number - (len(of_game) - 1) / 2) * width
+                heights = [bars.get(tile, 0.0) for tile in tiles]
+                axis.bar(places + offset, heights, width, label=label, color=_color(label))
+            labels = [f"{tile:,}" for tile in tiles]
+            axis.set(title=game, xlabel="tile", xticks=places, xticklabels=labels)
+            axis.yaxis.set_major_formatter(PercentFormatter(1.0))
+            axis.grid(axis="x", visible=False)
+            axis.legend(fontsize=8, ncols=1, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        figure.supylabel("games that reach the tile", fontsize=10)
+    return svg(figure, shares)
+
+
+def _tiles(committed: Committed, env: str) -> dict[str, dict[int, float]]:
+    """Return what the best player of each kind reaches, the lowest mean first."""
+    best: dict[str, Row] = {}
+    for label, row in _players(committed, env):
+        if label not in best or float(row["mean"]) > float(best[label]["mean"]):
+            best[label] = row
+    ordered = sorted(best.items(), key=lambda item: float(item[1]["mean"]))
+    bars = {label + mark([row]): reached(row) for label, row in ordered}
+    tiles = sorted({tile for of in bars.values() for tile, share in of.items() if share >= LEAST})
+    return {
+        label: {tile: share for tile, share in of.items() if tile in tiles[-TILES:]}
+        for label, of in bars.items()
+    }
+
+
+def distributions(committed: Committed) -> bytes:
+    """Draw the fraction of games that reach a score, against the score.
+
+    Rows made before quantiles were kept are left out.
+    """
+    lines = {name: _scores(committed, env) for env, name in SLIDING.items()}
+    with panels(list(lines), 4.9, 4.0, sharey=True) as (figure, axes):
+        for axis, of_game in zip(axes, lines.values(), strict=True):
+            for label, scores in of_game.items():
+                points = [max(1.0, score) for score in scores], [1 - share for share in QUANTILES]
+                axis.semilogx(*points, label=label, color=_color(label))
+            axis.set(xlabel="score")
+            write_numbers(axis.xaxis, short, ticks=(1,))
+            axis.yaxis.set_major_formatter(PercentFormatter(1.0))
+            axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=1)
+        axes[0].set_ylabel("games with at least this score")
+    return svg(figure, lines)
+
+
+def _scores(committed: Committed, env: str) -> dict[str, list[float]]:
+    """Return the scores at `QUANTILES` of each player, the lowest mean first."""
+    rows: dict[str, Row] = {}
+    for label, row in _players(committed, env):
+        if row.get("quantiles"):
+            trained = f", trained with {training(row)}" if "label" in row else ""
+            rows.setdefault(label + trained + mark([row]), row)
+    ordered = sorted(rows, key=lambda label: float(rows[label]["mean"]))
+    return {label: json.loads(rows[label]["quantiles"]) for label in ordered}
