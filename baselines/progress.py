@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tile_envs.words import figure
+from tile_envs.words import number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -145,4 +145,4 @@ def duration(seconds: float) -> str:
 def metrics_text(metrics: Mapping[str, float]) -> str:
     """Return metrics as text, without those that are 0 or unknown."""
     shown = (item for item in metrics.items() if item[1] and math.isfinite(item[1]))
-    return ", ".join(f"{name} {figure(value)}" for name, value in shown)
+    return ", ".join(f"{name} {number(value)}" for name, value in shown)

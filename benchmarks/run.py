@@ -17,7 +17,7 @@ from benchmarks.jobs import Executor, Experiment, Job, JobResult, Wanted
 from benchmarks.results import FOLDER, VERSION, Row, add, is_current, key_of, read
 from benchmarks.rows import Committed
 from tile_envs.files import check_writable
-from tile_envs.words import counted, figure
+from tile_envs.words import counted, number
 
 Experiments = Sequence[Experiment]
 
@@ -190,4 +190,4 @@ def _result(row: Row) -> str:
     """Return the result of a row that comes first."""
     columns = ("error", "value", "x_wins", "win", "mean")
     column = next(column for column in columns if row.get(column) is not None)
-    return f"{column} {row[column] if column == 'error' else figure(row[column])}"
+    return f"{column} {row[column] if column == 'error' else number(row[column])}"

@@ -12,10 +12,10 @@ def counted(n: int, thing: str) -> str:
     return f"{n:,} {thing}{'s' * (n != 1)}"
 
 
-def figure(value: float) -> str:
+def number(value: float) -> str:
     """Return a number with separators, and with decimals where it is small.
 
-    >>> figure(38390.4), figure(999.7), figure(12.0), figure(0.7213)
+    >>> number(38390.4), number(999.7), number(12.0), number(0.7213)
     ('38,390', '1,000', '12', '0.721')
     """
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"

@@ -13,7 +13,7 @@ from baselines.settings import Count, Positive, Seed
 from baselines.training.run_folder import CONFIG
 from baselines.viewing.film import FRAMES, write_gif, write_mp4
 from baselines.viewing.hints import HintControls
-from baselines.viewing.moves import Played, Watched, recorded_games
+from baselines.viewing.moves import Watched, agent_game, recorded_games
 from baselines.viewing.page import write_page
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file
@@ -95,7 +95,7 @@ def games_of(
     if search is not None:
         watched = with_search(watched, search, {})
     side = watched.sides_to_evaluate(None, exact=False)[0]
-    return [Played(watched, seed, given(side=side))]
+    return [agent_game(watched, seed, given(side=side))]
 
 
 def show(games: Sequence[Watched], speed: float, window: bool) -> None:

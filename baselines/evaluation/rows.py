@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
-from tile_envs.words import figure
+from tile_envs.words import number
 
 Row = dict[str, Any]
 
@@ -44,8 +44,8 @@ def block(row: Row, with_speed: bool = True) -> str:
     interval = f"   95 % interval {_interval(row)}" if row["low"] is not None else ""
     lines = [
         ", ".join(head),
-        f"  mean    {figure(row['mean'])}{interval}",
-        f"  median  {figure(row['median'])}   min {figure(row['min'])}   max {figure(row['max'])}",
+        f"  mean    {number(row['mean'])}{interval}",
+        f"  median  {number(row['median'])}   min {number(row['min'])}   max {number(row['max'])}",
     ]
     if with_speed:
         lines.append(f"  moves   {row['moves_per_second']:,} a second")
@@ -69,7 +69,7 @@ def comparison(rows: Sequence[Row]) -> str:
         line = f"  {{:<{width}}}{{:>11}}{{:>22}}{{:>11}}{{:>11}}{{:>12}}"
         lines.append(line.format("", "mean", "95 % interval", "median", "max", "moves / s"))
         for row in sorted(of_env, key=lambda row: -row["mean"]):
-            mean, median, best = (figure(row[name]) for name in ("mean", "median", "max"))
+            mean, median, best = (number(row[name]) for name in ("mean", "median", "max"))
             speed = f"{row['moves_per_second']:,}"
             lines.append(line.format(_played(row), mean, _interval(row), median, best, speed))
     return "\n".join(lines)
@@ -84,7 +84,7 @@ def _options(row: Row) -> list[str]:
 
 
 def _interval(row: Row) -> str:
-    return "" if row["low"] is None else f"{figure(row['low'])} to {figure(row['high'])}"
+    return "" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"
 
 
 def _shares(row: Row) -> str:

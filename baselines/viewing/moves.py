@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +21,25 @@ from tile_envs.playthrough import Playthrough
 from tile_envs.words import counted
 
 
-class Watched(ABC):
+@dataclass
+class Watched:
     """A game that goes on as long as it is asked for its next action.
 
     Attributes:
         playthrough: The game; whoever watches plays it.
         title: Who plays what.
-        about: What there is to say besides.
+        about: The environment, its options and the seed.
         thinker: What is thought of its positions.
-        end: How many moves it has, if that is known already.
+        action: Returns the action after n moves; None at the end of the game.
+        end: How many moves it has, if that is known.
     """
 
-    def __init__(
-        self, playthrough: Playthrough, title: str, about: str, thinker: Thinker, end: int | None
-    ) -> None:
-        self.playthrough, self.title, self.about = playthrough, title, about
-        self.thinker, self.end = thinker, end
-
-    @abstractmethod
-    def action(self, n: int) -> int | None:
-        """Return the action after n moves; None at the end of the game."""
+    playthrough: Playthrough
+    title: str
+    about: str
+    thinker: Thinker
+    action: Callable[[int], int | None]
+    end: int | None = None
 
     def next_action(self) -> int | None:
         """Return the action that follows, wherever the game has been taken back to."""
@@ -56,63 +55,56 @@ class Watched(ABC):
         return self.playthrough
 
 
-class Played(Watched):
-    """A game that an agent plays: the first one of the list that `evaluate` plays.
+def agent_game(player: Player, seed: int, options: Mapping[str, Any]) -> Watched:
+    """Return a game that an agent plays: the first one of the list that `evaluate` plays.
 
     Args:
         player: The agent, and what it plays.
         seed: The seed of the list.
         options: What is to be changed in the environment's options.
     """
+    task = player.task
+    (word,) = game_seeds(seed, 1, "evaluation").tolist()
+    options = {**task.env_kwargs, **options}
+    playthrough = Playthrough(make(task.env, options), word)
+    actions: list[int] = []
+    state: Any = None
 
-    def __init__(self, player: Player, seed: int, options: dict[str, Any]) -> None:
-        task = player.task
-        (word,) = game_seeds(seed, 1, "evaluation").tolist()
-        options = {**task.env_kwargs, **options}
-        playthrough = Playthrough(make(task.env, options), word)
-        thinker = Thinker(playthrough.env.game, player.agent, player.name)
-        title = f"{player.name} plays {task.game.name}"
-        if task.sides:
-            options = {"opponent": "random"} | options
-        super().__init__(playthrough, title, _about(task.env, options, seed), thinker, None)
-        self._agent, self._chosen = player.agent, list[int]()
-        self._state: Any = None
+    def action(n: int) -> int | None:
+        nonlocal state
+        position = playthrough.position
+        if n == len(actions) and not position.over:
+            observations, masks = position.observation[None], position.info["action_mask"][None]
+            first = np.array([not actions])
+            chosen, state = ask(player.agent, observations, masks, state, first)
+            actions.append(int(chosen[0]))
+        return actions[n] if n < len(actions) else None
 
-    def action(self, n: int) -> int | None:
-        """Return the action after n moves; None at the end of the game."""
-        if n < len(self._chosen):
-            return self._chosen[n]
-        position = self.playthrough.position
-        if position.over:
-            return None
-        seen, mask = position.observation[None], position.info["action_mask"][None]
-        first = np.array([not self._chosen])
-        actions, self._state = ask(self._agent, seen, mask, self._state, first)
-        self._chosen.append(int(actions[0]))
-        return self._chosen[n]
+    thinker = Thinker(playthrough.env.game, player.agent, player.name)
+    about = _about(task.env, ({"opponent": "random"} if task.sides else {}) | options, seed)
+    return Watched(playthrough, f"{player.name} plays {task.game.name}", about, thinker, action)
 
 
-class Recorded(Watched):
-    """A game of a replay file.
-
-    Args:
-        path: The file.
+def recorded_games(path: Path) -> Sequence[Watched]:
+    """Return the games of a replay file, or of a folder of them.
 
     Raises:
-        ValueError: If it is none, or cannot be played.
+        ValueError: If there are none, or one cannot be played.
     """
+    paths = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    if not paths:
+        raise UsageError(f"{path} holds neither a run nor recorded games (*.json).")
+    return [_recorded_game(path) for path in paths]
 
-    def __init__(self, path: Path) -> None:
-        self._replay = replay.read(path)
-        playthrough = replay.begin(self._replay)
-        thinker = Thinker(playthrough.env.game, None, "")
-        about = _about(self._replay.env, self._replay.options, self._replay.seed)
-        who = f"{self._replay.player}, {path.stem}" if self._replay.player else path.stem
-        super().__init__(playthrough, who, about, thinker, len(self._replay.actions))
 
-    def action(self, n: int) -> int | None:
-        """Return the action after n moves; None at the end of the game."""
-        return self._replay.action(n)
+def _recorded_game(path: Path) -> Watched:
+    recorded = replay.read(path)
+    playthrough = replay.begin(recorded)
+    title = f"{recorded.player}, {path.stem}" if recorded.player else path.stem
+    about = _about(recorded.env, recorded.options, recorded.seed)
+    thinker = Thinker(playthrough.env.game, None, "")
+    end = len(recorded.actions)
+    return Watched(playthrough, title, about, thinker, recorded.action, end)
 
 
 def check_kind(games: Sequence[Watched]) -> None:
@@ -124,18 +116,6 @@ def check_kind(games: Sequence[Watched]) -> None:
     kinds = {str(watched.playthrough.env.game) for watched in games}
     if len(kinds) > 1:
         raise UsageError(f"a file shows games of one kind, got {', '.join(sorted(kinds))}.")
-
-
-def recorded_games(path: Path) -> Sequence[Recorded]:
-    """Return the games of a replay file, or of a folder of them.
-
-    Raises:
-        ValueError: If there are none, or one cannot be played.
-    """
-    paths = sorted(path.glob("*.json")) if path.is_dir() else [path]
-    if not paths:
-        raise UsageError(f"{path} holds neither a run nor recorded games (*.json).")
-    return [Recorded(path) for path in paths]
 
 
 def _about(env: str, options: Mapping[str, Any], seed: int) -> str:

@@ -15,7 +15,7 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import ACTIONS
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELL_NAMES, SIDE, afterstates, encode_seen, solve
-from tile_envs.words import figure
+from tile_envs.words import number
 
 Values = NDArray[np.float64]
 
@@ -122,7 +122,7 @@ def in_words(thoughts: Sequence[Thought], game: Game, chosen: int | None = None)
         for action, name in enumerate(action_names(game)):
             value = thought.values[action]
             # A hyphen for none: the pictures' font has no dash.
-            text = f"{name} {figure(value) if math.isfinite(value) else '-'}"
+            text = f"{name} {number(value) if math.isfinite(value) else '-'}"
             words.append(f"[{text}]" if action == chosen else text)
         if isinstance(game, TicTacToe):
             cells = [word.center(CELL_WIDTH) for word in words]
