@@ -34,11 +34,11 @@ from baselines.agents import Observations
 from baselines.deep.ring_buffer import RingBuffer
 from baselines.deep.torch_setup import (
     half_precision,
-    labelled,
     load_tensors,
     moments,
-    part,
-    seeded,
+    pack_state,
+    part_of,
+    seed_generators,
     set_up_torch,
     uses_bfloat16,
 )
@@ -187,7 +187,7 @@ class Article(EpisodicLearner):
         self._settings = settings
         (self._score_envs,) = training_envs(game, (), "", settings.score_games)
         set_up_torch(settings.threads)
-        with seeded(seed):
+        with seed_generators(seed):
             choices = settings.one_hot, uses_bfloat16(settings.precision, "cpu")
             self._network = ArticleNetwork(game, *choices)
             self._best = ArticleNetwork(game, *choices)
@@ -311,7 +311,7 @@ class Article(EpisodicLearner):
         """Return both networks, the optimizer, the buffer, scores and counters."""
         state: State = {name: np.array(getattr(self, f"_{name}")) for name in SCORES}
         state["iterations"] = np.array(self.iterations)
-        return state | labelled(
+        return state | pack_state(
             buffer=self._buffer.state_dict(),
             network=self._network.state_dict(),
             best=self._best.state_dict(),
@@ -323,10 +323,10 @@ class Article(EpisodicLearner):
         self.iterations = int(state["iterations"])
         for name in SCORES:
             setattr(self, f"_{name}", state[name].item())
-        self._buffer.load_state_dict(part(state, "buffer"))
-        load_tensors(self._network.state_dict(), part(state, "network"))
-        load_tensors(self._best.state_dict(), part(state, "best"))
-        load_tensors(self._rmsprop(), part(state, "rmsprop"))
+        self._buffer.load_state_dict(part_of(state, "buffer"))
+        load_tensors(self._network.state_dict(), part_of(state, "network"))
+        load_tensors(self._best.state_dict(), part_of(state, "best"))
+        load_tensors(self._rmsprop(), part_of(state, "rmsprop"))
 
     def _rmsprop(self) -> dict[str, Tensor]:
-        return part(moments(self._optimizer, "square_avg"), "square_avg")
+        return part_of(moments(self._optimizer, "square_avg"), "square_avg")

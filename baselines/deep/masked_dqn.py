@@ -100,7 +100,7 @@ class MaskedDQN(DQN):
         """
         actions, state = self.policy.predict(observation, state, episode_start, deterministic=True)
         if not deterministic:
-            actions = self._explored(observation, actions, self.exploration_rate)
+            actions = self._explore(observation, actions, self.exploration_rate)
         return actions, state
 
     def _sample_action(
@@ -108,12 +108,12 @@ class MaskedDQN(DQN):
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         if self.num_timesteps < learning_starts:
             nothing = np.zeros(n_envs, np.int64)
-            actions = self._explored(self._last_obs, nothing, rate=1.0)
+            actions = self._explore(self._last_obs, nothing, rate=1.0)
         else:
             actions, _ = self.predict(self._last_obs)
         return actions, actions
 
-    def _explored(self, observation: Any, actions: NDArray[Any], rate: float) -> NDArray[Any]:
+    def _explore(self, observation: Any, actions: NDArray[Any], rate: float) -> NDArray[Any]:
         """Replace each action, with a probability, by a legal action that is drawn uniformly."""
         boards: Any = self.policy.obs_to_tensor(observation)[0]
         legal = self.policy.q_net.afterstates_of(boards)[2]

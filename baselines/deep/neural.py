@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.deep.ring_buffer import RingBuffer
-from baselines.deep.torch_setup import labelled, load_tensors, part, set_up_torch
+from baselines.deep.torch_setup import load_tensors, pack_state, part_of, set_up_torch
 from baselines.seeds import training_generator
 from baselines.settings import (
     Count,
@@ -177,12 +177,12 @@ class Neural(EpisodicLearner):
     def state_dict(self) -> State:
         """Return the networks and buffers, and the number of iterations."""
         players = {side: player.state_dict() for side, player in self._players.items()}
-        return {"iterations": np.array(self.iterations)} | labelled(**players)
+        return {"iterations": np.array(self.iterations)} | pack_state(**players)
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""
         for side, player in self._players.items():
-            player.load_state_dict(part(state, side))
+            player.load_state_dict(part_of(state, side))
         self.iterations = int(state["iterations"])
 
 
@@ -254,10 +254,10 @@ class _Player(ABC):
         return torch.from_numpy((marks * self._sign).astype(np.float32))
 
     def state_dict(self) -> State:
-        return labelled(network=self._network.state_dict())
+        return pack_state(network=self._network.state_dict())
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        load_tensors(self._network.state_dict(), part(state, "network"))
+        load_tensors(self._network.state_dict(), part_of(state, "network"))
 
 
 class _Published(_Player):
@@ -305,11 +305,11 @@ class _Fitted(_Player):
         self._fit(codes, means.astype(np.float32), times[codes] > 0, rng)
 
     def state_dict(self) -> State:
-        return super().state_dict() | labelled(buffer=self._buffer.state_dict())
+        return super().state_dict() | pack_state(buffer=self._buffer.state_dict())
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         super().load_state_dict(state)
-        self._buffer.load_state_dict(part(state, "buffer"))
+        self._buffer.load_state_dict(part_of(state, "buffer"))
 
 
 RECIPES = {"published": _Published, "fitted": _Fitted}

@@ -24,11 +24,11 @@ from stable_baselines3.common.utils import LinearSchedule, safe_mean
 from baselines.arrays import check_unpacked
 from baselines.deep.torch_setup import (
     check_device,
-    labelled,
     load_tensors,
     moments,
-    part,
-    seeded,
+    pack_state,
+    part_of,
+    seed_generators,
     set_up_torch,
     uses_bfloat16,
 )
@@ -147,7 +147,7 @@ class SB3Learner(Learner):
         set_up_torch(self._settings.threads)
         self.envs = SB3VecEnv(envs)
         self.iterations = 0
-        with seeded(seed):
+        with seed_generators(seed):
             self.model = self._new_model()
             self.envs.seed(training_stream(seed))
             _, self._callback = self.model._setup_learn(self._settings.total_timesteps, None)
@@ -173,7 +173,7 @@ class SB3Learner(Learner):
             loss, and the share of the iteration's time that the games took.
         """
         began, before = time.perf_counter(), self.envs.seconds
-        with seeded(self._seed, self.iterations):
+        with seed_generators(self._seed, self.iterations):
             self._play_and_learn()
         self.iterations += 1
         seconds = time.perf_counter() - began
@@ -228,7 +228,7 @@ class SB3Learner(Learner):
             "recent games": recent,
         }
         state |= {f"model {name}": np.array(getattr(model, name)) for name in self.counters}
-        return state | labelled(
+        return state | pack_state(
             policy=model.policy.state_dict(), adam=self._adam(), games=self.envs.get_state()
         )
 
@@ -238,7 +238,7 @@ class SB3Learner(Learner):
         Raises:
             ValueError: If it is the state of another game.
         """
-        self.envs.set_state(part(state, "games"))
+        self.envs.set_state(part_of(state, "games"))
         model = self.model
         self.iterations = int(state["iterations"])
         model._last_obs = model._last_original_obs = state["last boards"].copy()
@@ -248,8 +248,8 @@ class SB3Learner(Learner):
             model.ep_info_buffer.append({"r": result, "l": length, "t": 0.0})
         for name in self.counters:
             setattr(model, name, state[f"model {name}"].item())
-        load_tensors(model.policy.state_dict(), part(state, "policy"))
-        load_tensors(self._adam(), part(state, "adam"))
+        load_tensors(model.policy.state_dict(), part_of(state, "policy"))
+        load_tensors(self._adam(), part_of(state, "adam"))
 
     def _adam(self) -> dict[str, torch.Tensor]:
         return moments(self.model.policy.optimizer, "exp_avg", "exp_avg_sq")

@@ -29,7 +29,7 @@ def set_up_torch(threads: int) -> None:
 
 
 @contextmanager
-def seeded(*seed: int) -> Iterator[None]:
+def seed_generators(*seed: int) -> Iterator[None]:
     """Seed everything that torch and Stable-Baselines3 draw inside a `with` block.
 
     Both draw from global generators, SB3 from numpy's.  Their states are restored afterwards.
@@ -107,7 +107,7 @@ def moments(optimizer: torch.optim.Optimizer, *names: str) -> dict[str, Tensor]:
     return tensors
 
 
-def labelled(**parts: Mapping[str, Any]) -> State:
+def pack_state(**parts: Mapping[str, Any]) -> State:
     """Return the tensors and arrays of several parts as arrays, named `part name`."""
     return {
         f"{label} {name}": value.cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
@@ -116,7 +116,7 @@ def labelled(**parts: Mapping[str, Any]) -> State:
     }
 
 
-def part(state: Mapping[str, T], label: str) -> dict[str, T]:
+def part_of(state: Mapping[str, T], label: str) -> dict[str, T]:
     """Return one part of a state, by the names in that part."""
     start = f"{label} "
     return {

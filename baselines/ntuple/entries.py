@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.ntuple.network import Network, Weights
-from baselines.ntuple.simd import add_up, padded, simd_or_none
+from baselines.ntuple.simd import add_up, round_up, simd_or_none
 from tile_envs.base.compiled import Word, compiled
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.kernels import LOW_BLOCK, TWO_CELLS, GameTables, transposed
@@ -55,7 +55,7 @@ def net_of(network: Network, weights: Weights) -> Net:
     width = len(weights) // network.entries
     n_rows, n_columns = network.shape
     used = len(REFLECTIONS) * len(network.tuples)
-    lanes = padded(used)
+    lanes = round_up(used)
     pairs = np.arange(PAIRS)
     digits = np.minimum([pairs & CELL_MASK, pairs >> CELL_BITS], network.values - 1)
     parts = np.zeros((4, 2, PAIRS, lanes), np.int64)

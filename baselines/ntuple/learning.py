@@ -160,7 +160,7 @@ def play_backwards(
             learn_backwards(game, net, rule, path[:length], indices)
             if not rule.restart or length <= SHORTEST_RESTART:
                 break
-            action, after = stored(path[length // 2])
+            action, after = unpack_move(path[length // 2])
             position += NEXT
             a, b, c, d = following(game, action, after, mixed(position))
     return scores, tiles, moves
@@ -177,7 +177,7 @@ def learn_backwards(game: GameTables, net: Net, rule: Rule, path: Words, indices
     """
     target = np.float32(0)
     for i in range(len(path) - 1, -1, -1):
-        action, after = stored(path[i])
+        action, after = unpack_move(path[i])
         error = target - value_of(game, net, action, after, indices)
         stage = net.stages[after.largest]
         adjust(net, indices, Word(0), stage, error, rule)
@@ -186,7 +186,7 @@ def learn_backwards(game: GameTables, net: Net, rule: Rule, path: Words, indices
 
 
 @compiled
-def stored(move: Words) -> tuple[Word, Pushed]:
+def unpack_move(move: Words) -> tuple[Word, Pushed]:
     """Return the action and the afterstate of a stored move, `(8,)`."""
     after = Pushed(True, move[1], move[2], move[3], move[4], move[5], move[6], move[7])
     return move[0], after

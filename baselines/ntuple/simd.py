@@ -36,7 +36,7 @@ VECTOR = ir.VectorType(INT32, LANES)
 FOR_READING, KEEP_CLOSE, DATA = (ir.Constant(INT32, choice) for choice in (0, 3, 1))
 
 
-def padded(lanes: int) -> int:
+def round_up(lanes: int) -> int:
     """Return a number of lanes, filled up to whole vectors."""
     return -(-lanes // LANES) * LANES
 
@@ -56,7 +56,7 @@ def add_up(
 
     Args:
         simd: See `simd_or_none`.
-        table: `(n * padded(len(used)),) uint32`, n lines.
+        table: `(n * round_up(len(used)),) uint32`, n lines.
         lines: The numbers of the lines.
         used: The lanes in use.  The tuple's length carries their number at compile time.
         out: `uint32`, receives the sum from index `at` on.
@@ -65,7 +65,7 @@ def add_up(
         base: See `weights`.
     """
     if simd is None:
-        lanes = Word(-(-len(used) // LANES) * LANES)  # padded(len(used)), as compiled code
+        lanes = Word(-(-len(used) // LANES) * LANES)  # round_up(len(used)), as compiled code
         i, j, k, m, n, o, p, q = lines
         for lane in range(lanes):
             total = table[i * lanes + lane] + table[j * lanes + lane]
@@ -89,7 +89,7 @@ _add_up: Any = intrinsic(_typed)
 def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     table, lines, _, out, at, weights, base = arguments
     table_type, lines_type, used_type, out_type, _, weights_type, _ = signature.args
-    lanes = ir.Constant(WORD, padded(used_type.count))
+    lanes = ir.Constant(WORD, round_up(used_type.count))
     line_starts = []
     for i in range(lines_type.count):
         start = builder.mul(builder.extract_value(lines, i), lanes)

@@ -184,13 +184,13 @@ class BatchedSearch:
     def _replies(self, after: Observations) -> Iterator[Replies]:
         """Yield the states that may follow afterstates, in parts that take little memory."""
         if self._samples:
-            yield from (self._drawn(after) for _ in range(self._samples))
+            yield from (self._draw(after) for _ in range(self._samples))
         else:
             parts = len(self._game.distribution.tiles)
             split = (np.array_split(column, parts) for column in self._game.replies(after))
             yield from map(Replies, *split)
 
-    def _drawn(self, after: Observations) -> Replies:
+    def _draw(self, after: Observations) -> Replies:
         """Return one state that may follow each afterstate, its new tile drawn."""
         distribution, everyone = self._game.distribution, np.arange(len(after))
         _, rows, columns = np.nonzero(after == 0)

@@ -75,7 +75,7 @@ class BoardCodes:
         return numbers[np.arange(len(cells)), first].astype(np.int64), self.actions[first]
 
 
-def grouped(
+def group_targets(
     entries: NDArray[np.int64], targets: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Group the targets of a table's entries.

@@ -36,7 +36,7 @@ from baselines.settings import (
     Weight,
     check_settings,
 )
-from baselines.tabular.boards import BoardCodes, grouped
+from baselines.tabular.boards import BoardCodes, group_targets
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.exploration import epsilon_greedy, stepwise
 from baselines.training.learner import Metrics
@@ -203,7 +203,7 @@ class QTable(EpisodicLearner):
     def _move(self, entries: NDArray[np.int64], targets: NDArray[np.float64]) -> None:
         """Move entries towards targets: Q ← Q + α (target - Q); several targets as their mean."""
         q, visits = self.q.reshape(-1), self.visits.reshape(-1)
-        entries, means, times = grouped(entries, targets)
+        entries, means, times = group_targets(entries, targets)
         visits[entries] += times
         alpha = self._settings.learning_rate / visits[entries] ** self._settings.learning_rate_decay
         q[entries] += (1 - (1 - alpha) ** times) * (means - q[entries])

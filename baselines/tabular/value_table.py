@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight, check_settings
-from baselines.tabular.boards import grouped
+from baselines.tabular.boards import group_targets
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.exploration import epsilon_greedy
 from tile_envs.errors import UsageError
@@ -138,7 +138,7 @@ class ValueTable(EpisodicLearner):
 
     def _move(self, codes: NDArray[np.int64], targets: NDArray[np.float64], rate: float) -> None:
         """Move afterstates towards targets: V ← V + A (target - V); several as their mean."""
-        codes, means, times = grouped(codes, targets)
+        codes, means, times = group_targets(codes, targets)
         self.visits[codes] += times
         step_size = rate / self.visits[codes] ** self._settings.step_size_decay
         self.v[codes] += (1 - (1 - step_size) ** times) * (means - self.v[codes])
