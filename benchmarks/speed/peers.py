@@ -196,12 +196,41 @@ def _open_spiel(name: str, num_envs: int) -> Play:
 GYMNASIUM_2048_ID = "gymnasium_2048:gymnasium_2048/TwentyFortyEight-v0"
 
 
-def _gymnasium_2048(num_envs: int) -> Play:
+def make_gymnasium_2048() -> Any:
+    """Return the environment of gymnasium-2048."""
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     import gymnasium
 
-    env = gymnasium.make(GYMNASIUM_2048_ID, disable_env_checker=True)
-    random = Random(_SEED).random
+    return gymnasium.make(GYMNASIUM_2048_ID, disable_env_checker=True)
+
+
+def play_untried(num_envs: int, step: Callable[[Any], Any]) -> Play:
+    """Return what plays games without masks, whose illegal actions change nothing.
+
+    Args:
+        num_envs: The number of games.
+        step: Plays an action in each game; returns which were legal, `(num_envs,) bool`.
+    """
+    rng, games = np.random.default_rng(_SEED), np.arange(num_envs)
+    tried = np.zeros((num_envs, 4), dtype=np.bool_)
+
+    def play(steps: int) -> int:
+        played = 0
+        while played < steps:
+            preference = rng.random((num_envs, 4))
+            preference[tried] = -1.0
+            actions = preference.argmax(axis=1)
+            is_legal = step(actions)
+            played += int(np.count_nonzero(is_legal))
+            tried[games, actions] = True
+            tried[is_legal] = False
+        return played
+
+    return play
+
+
+def _gymnasium_2048(num_envs: int) -> Play:
+    env, random = make_gymnasium_2048(), Random(_SEED).random
     env.reset(seed=_SEED)
     untried = [0, 1, 2, 3]
 
@@ -222,34 +251,13 @@ def _gymnasium_2048(num_envs: int) -> Play:
 
 
 def _gymnasium_2048_vector(num_envs: int) -> Play:
-    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-    import gymnasium
     from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-    def make_one() -> gymnasium.Env[Any, Any]:
-        return gymnasium.make(GYMNASIUM_2048_ID, disable_env_checker=True)
-
     # With resets in the step that ends a game, every tick is a try in every game.
-    envs = SyncVectorEnv([make_one] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
-    rng = np.random.default_rng(_SEED)
+    mode = AutoresetMode.SAME_STEP
+    envs: Any = SyncVectorEnv([make_gymnasium_2048] * num_envs, autoreset_mode=mode)
     envs.reset(seed=_SEED)
-    games = np.arange(num_envs)
-    tried = np.zeros((num_envs, 4), dtype=np.bool_)
-
-    def play(steps: int) -> int:
-        played = 0
-        while played < steps:
-            preference = rng.random((num_envs, 4))
-            preference[tried] = -1.0
-            actions = preference.argmax(axis=1)
-            info = envs.step(actions)[4]
-            is_legal = info["is_legal"]
-            played += int(np.count_nonzero(is_legal))
-            tried[games, actions] = True
-            tried[is_legal] = False
-        return played
-
-    return play
+    return play_untried(num_envs, lambda actions: envs.step(actions)[4]["is_legal"])
 
 
 def _pettingzoo_tic_tac_toe(num_envs: int) -> Play:

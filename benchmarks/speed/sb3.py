@@ -23,7 +23,7 @@ from baselines.task import Task
 from baselines.training.run import default_options
 from benchmarks.results import Row
 from benchmarks.speed.environments import ENGINES, GAMES, SECONDS
-from benchmarks.speed.peers import GYMNASIUM_2048_ID, Peer, Play, installed
+from benchmarks.speed.peers import Peer, Play, installed, make_gymnasium_2048, play_untried
 from benchmarks.speed.turns import now, speed_key, speed_rows, summary_row
 from tile_envs.plug.sb3 import make_sb3
 
@@ -65,7 +65,7 @@ def _candidates(
     seconds: float = SECONDS,
 ) -> list[Peer]:
     kinds: dict[str, Callable[[str, int], VecEnv]] = {
-        f"SB3VecEnv, {engine}": partial(_ours, engine) for engine in ENGINES
+        f"SB3VecEnv, {engine}": partial(make_sb3, engine=engine) for engine in ENGINES
     }
     kinds["DummyVecEnv"] = _dummy
     candidates = [
@@ -93,10 +93,6 @@ def _shares_of_training(env_id: str, iterations: int) -> list[float]:
     return [learner.learn()["environment_share"] for _ in range(iterations)]
 
 
-def _ours(engine: str, env_id: str, num_envs: int) -> VecEnv:
-    return make_sb3(env_id, num_envs, engine=engine)
-
-
 def _dummy(env_id: str, num_envs: int) -> VecEnv:
     return DummyVecEnv([lambda: gym.make(env_id)] * num_envs)
 
@@ -117,24 +113,11 @@ def _play_by_mask(make: Callable[[str, int], VecEnv], env_id: str, num_envs: int
 
 
 def _play_gymnasium_2048(num_envs: int) -> Play:
-    def make_one() -> gym.Env[Any, Any]:
-        return gym.make(GYMNASIUM_2048_ID, disable_env_checker=True)
-
-    envs, rng = DummyVecEnv([make_one] * num_envs), np.random.default_rng(0)
+    envs = DummyVecEnv([make_gymnasium_2048] * num_envs)
     envs.reset()
-    tried = np.zeros((num_envs, 4), np.bool_)
 
-    def play(steps: int) -> int:
-        played = 0
-        while played < steps:
-            preference = rng.random(tried.shape)
-            preference[tried] = -1.0
-            actions = preference.argmax(axis=1)
-            *_, infos = envs.step(actions)
-            legal = np.array([info["is_legal"] for info in infos])
-            tried[np.arange(num_envs), actions] = True
-            tried[legal] = False
-            played += int(legal.sum())
-        return played
+    def step(actions: Any) -> Any:
+        *_, infos = envs.step(actions)
+        return np.array([info["is_legal"] for info in infos])
 
-    return play
+    return play_untried(num_envs, step)

@@ -29,34 +29,27 @@ def environments(committed: Committed) -> Table:
     Ratios are to ours of the same run only: at as many games at once, and our best to their best.
     """
     rows = [row for row in _steps(committed) if row["package"] != OURS or row["kind"] in FASTEST]
+    rows.sort(key=_order)
     ours = {(row["game"], row["num_envs"]): row for row in rows if row["package"] == OURS}
-    by_speed = sorted(rows, key=lambda row: float(row["value"]))
-    best = {(row["game"], row["package"]): row for row in by_speed}
-
-    def name(row: Row) -> str:
-        is_ours = row["package"] == OURS
-        return f"**{OURS}**" if is_ours else f"{row['package']} {row['package_version']}"
-
-    def beside(row: Row) -> str:
-        return _ratio(ours.get((row["game"], row["num_envs"])), row)
-
-    def of_best(row: Row) -> str:
-        return (
-            _ratio(best[row["game"], OURS], row) if row is best[row["game"], row["package"]] else ""
-        )
-
+    groups = group(rows, "game", "package")
+    best = [max(of_package, key=lambda row: float(row["value"])) for of_package in groups]
+    best_of_ours = {row["game"]: row for row in best if row["package"] == OURS}
     columns: Columns = [
         ("game", "game"),
-        ("package", name),
+        ("package", lambda row: f"**{OURS}**" if row["package"] == OURS else _versioned(row)),
         ("games at once", number_of("num_envs")),
         ("steps / s (lowest to highest turn)", measured),
-        ("ours at as many", beside),
-        ("our best to theirs", of_best),
+        ("ours at as many", lambda row: _ratio(ours.get((row["game"], row["num_envs"])), row)),
+        (
+            "our best to theirs",
+            lambda row: _ratio(best_of_ours[row["game"]], row) if row in best else "",
+        ),
     ]
-    shown = [
-        row for row in rows if row["num_envs"] == "1" or row is best[row["game"], row["package"]]
-    ]
-    return table(columns, sorted(shown, key=_order))
+    return table(columns, [row for row in rows if row["num_envs"] == "1" or row in best])
+
+
+def _versioned(row: Row) -> str:
+    return f"{row['package']} {row['package_version']}"
 
 
 def _steps(committed: Committed) -> list[Row]:
