@@ -152,13 +152,13 @@ def checked_board_shape(board: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.
     return array
 
 
-def check_options(options: Mapping[str, object], known: Sequence[str]) -> None:
+def check_options(options: Mapping[str, object], allowed: Sequence[str]) -> None:
     """Check that reset options are a mapping, and their names."""
     if not isinstance(options, Mapping):
         raise UsageError(f"reset options must be a dictionary, got {brief(options)}.")
     for name in options:
-        if name not in known:
-            raise UsageError(f"unknown reset option {name!r}: expected {_listed(known)}.")
+        if name not in allowed:
+            raise UsageError(f"unknown reset option {name!r}: expected {_listed(allowed)}.")
 
 
 def check_state(state: object, game: str, entries: set[str]) -> None:

@@ -200,7 +200,7 @@ def _checked_merges(
                 f"merging {merge!r} pays {face}, which is too large: rewards must be below "
                 f"{REWARD_LIMIT}, so end the chain of merges before this tile."
             )
-        if listed[:2] in [known[:2] for known in checked]:
+        if listed[:2] in [earlier[:2] for earlier in checked]:
             raise UsageError(f"merges say twice what tiles {listed[0]} and {listed[1]} make.")
         checked.append(listed)
     return tuple(checked)

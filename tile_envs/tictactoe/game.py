@@ -78,12 +78,12 @@ class TicTacToe:
         Raises:
             ValueError: If these are no positions, or the opponent has no name.
         """
-        known = positions.solve()
+        tables = positions.solve()
         boards = positions.checked_marks(afterstates)
         # The one who has just moved has set as many marks as the other, if O, or one more, if X.
         movers = np.where(boards.sum(axis=(1, 2)) == 0, O, X)
         codes = positions.encode(boards * movers[:, None, None])
-        going_on = np.flatnonzero(~known.over[codes])
+        going_on = np.flatnonzero(~tables.over[codes])
         if self.side == "both":
             return Replies(going_on, -boards[going_on], np.ones(len(going_on)))
         if not isinstance(self.opponent, str):
@@ -98,7 +98,7 @@ class TicTacToe:
         digits = np.where(movers[parents] == X, DIGITS[O], DIGITS[X])
         replied = codes[parents] + POWERS[chosen] * digits
         return Replies(
-            parents, known.views[movers[parents], replied], (1 / cells.sum(axis=1))[rows]
+            parents, tables.views[movers[parents], replied], (1 / cells.sum(axis=1))[rows]
         )
 
     def draw(self, board: NDArray[np.int8], mode: str, score: int = 0) -> Any:

@@ -44,7 +44,7 @@ class TicTacToeEngine(NumpyEngine[MarksPositions]):
 
     def __init__(self, game: TicTacToe, terms: Terms) -> None:
         super().__init__(terms)
-        self._known = solve()
+        self._tables = solve()
         self.game = game
         named = isinstance(game.opponent, str)
         self.policy = NAMED[game.opponent]() if named else None  # type: ignore[index]
@@ -54,8 +54,8 @@ class TicTacToeEngine(NumpyEngine[MarksPositions]):
     def _play(
         self, actions: NDArray[np.int64], frozen: Bools | None
     ) -> tuple[Floats, Bools, Bools]:
-        known, marks = self._known, self.marks
-        masks = known.masks.reshape(-1)
+        tables, marks = self._tables, self.marks
+        masks = tables.masks.reshape(-1)
         legal = masks.take(self.codes * _CELLS + actions).view(np.bool_)
         if frozen is not None:
             legal &= ~frozen
@@ -63,10 +63,10 @@ class TicTacToeEngine(NumpyEngine[MarksPositions]):
         if self.game.side == "both":
             self.marks = np.where(legal, -marks, marks)
         else:
-            codes = self._answered(codes, legal & ~known.over.take(codes))
+            codes = self._answered(codes, legal & ~tables.over.take(codes))
         self.codes = codes
-        rewards = known.winner.take(codes) * marks * legal
-        return rewards.astype(np.float64), known.over.take(codes), legal
+        rewards = tables.winner.take(codes) * marks * legal
+        return rewards.astype(np.float64), tables.over.take(codes), legal
 
     def _answered(self, codes: Ints, asked: Bools, games: Games = EVERY_GAME) -> Ints:
         """Let the opponent reply in the games of `games` in which it is asked."""
@@ -89,7 +89,7 @@ class TicTacToeEngine(NumpyEngine[MarksPositions]):
 
     def _start(self, games: Games, positions: MarksPositions | None) -> None:
         codes = np.zeros_like(self.codes[games]) if positions is None else positions.codes[games]
-        to_move = self._known.to_move.take(codes)
+        to_move = self._tables.to_move.take(codes)
         side = self.game.side
         if side == "both":
             self.marks[games], self.codes[games] = to_move, codes
@@ -100,7 +100,7 @@ class TicTacToeEngine(NumpyEngine[MarksPositions]):
             self.marks[games] = np.where(words >> np.uint64(63), O, X)
         else:
             self.marks[games] = X if side == "X" else O
-        asked = (self.marks[games] != to_move) & ~self._known.over.take(codes)
+        asked = (self.marks[games] != to_move) & ~self._tables.over.take(codes)
         self.codes[games] = self._answered(codes, asked, games) if asked.any() else codes
 
     def positions(self) -> MarksPositions:
@@ -115,21 +115,21 @@ class TicTacToeEngine(NumpyEngine[MarksPositions]):
 
     def observations(self, games: Games) -> NDArray[np.int8]:
         """Return fresh observations, `(k, 3, 3) int8`."""
-        return self._known.views[self.marks[games], self.codes[games]]
+        return self._tables.views[self.marks[games], self.codes[games]]
 
     def masks(self, games: Games) -> NDArray[np.int8]:
         """Return fresh action masks, `(k, 9) int8`."""
-        return self._known.masks.take(self.codes[games], axis=0)
+        return self._tables.masks.take(self.codes[games], axis=0)
 
     def _info(self, games: Games) -> Info:
         return {
             "to_play": self.marks[games].copy(),
-            "winner": self._known.winner.take(self.codes[games]),
+            "winner": self._tables.winner.take(self.codes[games]),
         }
 
     def choose_legal(self, words: Words) -> NDArray[np.int64]:
         """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-        cells = self._known.legal.take(self.codes)
+        cells = self._tables.legal.take(self.codes)
         k = choose(words, SET_SIZE.take(cells)).view(np.int64)
         actions: Ints = KTH_CELL.take(cells * _CELLS + k)
         return actions

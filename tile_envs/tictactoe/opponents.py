@@ -22,8 +22,8 @@ NAMED: dict[str, Callable[[], Ints]] = {
 
 def answers(opponent: Agent, codes: Ints, mark: Ints) -> Ints:
     """Return the cells `(n,)` that an agent plays in positions `(n,)`, with the marks `(n,)`."""
-    known = solve()
-    masks = known.masks[codes].view(np.bool_)
-    replies, _ = ask(opponent, known.views[mark, codes], masks)
+    tables = solve()
+    masks = tables.masks[codes].view(np.bool_)
+    replies, _ = ask(opponent, tables.views[mark, codes], masks)
     who = f"the opponent {type(opponent).__name__} (its predict() may take action_masks)"
-    return checked_cells(replies, masks, known.marks[codes], who)
+    return checked_cells(replies, masks, tables.marks[codes], who)

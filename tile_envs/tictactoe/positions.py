@@ -216,11 +216,11 @@ def checked_codes(boards: NDArray[Any]) -> Ints:
 
 def checked_turns(marks: NDArray[Any], codes: Ints, side: str) -> Ints:
     """Return the marks to play, `(n,)`, of positions in the middle of games: theirs is the turn."""
-    known = solve()
+    tables = solve()
     sides = {"X": (X,), "O": (O,)}.get(side, (X, O))
     usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
     if not usable or not np.all(
-        np.isin(marks, sides) & (known.over[codes] | (marks == known.to_move[codes]))
+        np.isin(marks, sides) & (tables.over[codes] | (marks == tables.to_move[codes]))
     ):
         raise UsageError(
             f"a state's mark must be the one to play, for side {side!r} one of {sides}, "

@@ -38,28 +38,28 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
     Raises:
         ValueError: If an argument is not as described.
     """
-    game, known = TicTacToe(opponent, side), solve()
+    game, tables = TicTacToe(opponent, side), solve()
     agents = {"X": (X,), "O": (O,)}.get(side, (X, O))
-    states = np.flatnonzero(known.reachable & np.isin(known.to_move, agents))
+    states = np.flatnonzero(tables.reachable & np.isin(tables.to_move, agents))
     table: dict[int, dict[int, list[Outcome]]] = {state: {} for state in states.tolist()}
 
     # All legal moves, and what follows them: the replies, or the afterstate if it ends the game.
-    movers = known.to_move[states]
-    afterstates, _, masks = game.afterstates(known.views[movers, states])
+    movers = tables.to_move[states]
+    afterstates, _, masks = game.afterstates(tables.views[movers, states])
     rows, actions = np.nonzero(masks)
     states, movers, afterstates = states[rows], movers[rows], afterstates[rows, actions]
     moves, boards, probabilities = game.replies(afterstates)
     observers = -movers if side == "both" else movers
     replied = encode(boards * observers[moves, None, None])
     moved = encode(afterstates * movers[:, None, None])
-    ends = np.flatnonzero(known.over[moved])
+    ends = np.flatnonzero(tables.over[moved])
     moves, following = np.append(moves, ends), np.append(replied, moved[ends])
     probabilities = np.append(probabilities, np.ones(len(ends)))
 
-    rewards = (known.winner[following] * movers[moves]).astype(float)
-    outcomes = probabilities, following, rewards, known.over[following]
+    rewards = (tables.winner[following] * movers[moves]).astype(float)
+    outcomes = probabilities, following, rewards, tables.over[following]
     for state, action in zip(states.tolist(), actions.tolist(), strict=True):
         table[state][action] = []
     for move, *outcome in zip(*(column.tolist() for column in (moves, *outcomes)), strict=True):
         table[int(states[move])][int(actions[move])].append(tuple(outcome))
-    return table | {code: {} for code in following[known.over[following]].tolist()}
+    return table | {code: {} for code in following[tables.over[following]].tolist()}
