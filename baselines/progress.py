@@ -46,7 +46,6 @@ class Progress:
         self.shown = Progress.enabled if shown is None else shown
         self._text = self.phase = ""
         self.seconds: defaultdict[str, float] = defaultdict(float)
-        self._began = self._printed = time.monotonic()
         self._display: Any = None
 
     def __enter__(self) -> Progress:
@@ -56,8 +55,10 @@ class Progress:
             from rich.console import Console  # late: only terminals need it
             from rich.live import Live
 
+            # The terminal of now, also where standard error is redirected later.
+            console = Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
             self._display = Live(
-                console=Console(file=sys.stderr),  # also where it is redirected later
+                console=console,
                 get_renderable=self._bar,
                 redirect_stdout=sys.stdout.isatty(),
                 transient=True,
@@ -109,15 +110,11 @@ class Progress:
         from rich.table import Table
 
         pulse = self._total is None
-        row = Table.grid(padding=(0, 1))
-        row.add_column(no_wrap=True)
-        row.add_column()
-        row.add_column(no_wrap=True)
-        row.add_row(
-            self._name,
-            ProgressBar(self._total, self._done, width=BAR_WIDTH, pulse=pulse),
-            self._words(),
-        )
+        bar = ProgressBar(self._total, self._done, width=BAR_WIDTH, pulse=pulse)
+        row = Table.grid("name", "bar", "words", padding=(0, 1))
+        for column in row.columns:
+            column.no_wrap = True
+        row.add_row(self._name, bar, self._words())
         return row
 
     def _words(self) -> str:

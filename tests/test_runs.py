@@ -154,7 +154,9 @@ def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(
     # A signal that can be caught lets the iteration end and saves; a kill loses the last one.
     assert int(state(folder)["iterations"]) == (11 if name == "SIGKILL" else 12)
     if name != "SIGKILL":
-        assert "stopped after 6,000 games a side, --resume continues" in done.stderr
+        stopping, stopped = done.stderr.splitlines()[-2:]
+        assert "stopping: this iteration is finished, then saved" in stopping
+        assert "stopped after 6,000 games a side, --resume continues" in stopped
     assert command(*options, folder, "--resume").returncode == 0
     assert contents(folder) == uninterrupted["long"]
 
