@@ -18,6 +18,7 @@ from benchmarks.libraries import clients
 from benchmarks.libraries.clients import CLIENTS, Client, counted, keys, train
 from benchmarks.results import FOLDER, KEYS, key_of, read
 from benchmarks.run import listed, run
+from tile_envs import plug
 
 
 @pytest.mark.parametrize("mode", [None, "NextStep", "SameStep"])
@@ -80,8 +81,8 @@ def test_libraries_that_are_missing_are_left_out_with_what_installs_them(
 ):
     monkeypatch.setattr(clients, "CLIENTS", [replace(c, package="none") for c in CLIENTS])
     _, *lines = listed(PLUGS, PLUGS, tmp_path)
-    for line, plug in zip(lines, PLUGS, strict=True):
-        assert line.endswith(f"needs pip install 'tile-envs[{plug.extra}]'")
+    for line, library in zip(lines, PLUGS, strict=True):
+        assert line.endswith(f"needs pip install 'tile-envs[{library.extra}]'")
     run(PLUGS, PLUGS, tmp_path, tmp_path)
     assert "plug, RLlib: left out, needs pip install 'tile-envs[rllib]'" in capsys.readouterr().out
     assert not (tmp_path / "plug.csv").exists()
@@ -90,10 +91,19 @@ def test_libraries_that_are_missing_are_left_out_with_what_installs_them(
 def test_the_committed_rows_are_those_of_the_clients():
     keys = [key_of("plug", client.key) for client in CLIENTS]
     assert sorted(keys) == sorted(read(FOLDER, "plug"))
-    assert {client.library for client in CLIENTS} == {plug.label for plug in PLUGS}
+    assert {client.library for client in CLIENTS} == {library.label for library in PLUGS}
 
 
-EXTRAS = {plug.label: plug.extra for plug in PLUGS}
+def test_the_pages_name_every_program_and_its_length():
+    readme = (FOLDER.parent.parent / "README.md").read_text()
+    programs = {Path(clients.__file__).with_name(f"{client.program}.py") for client in CLIENTS}
+    for path in programs:
+        assert f"`{path.name}`" in readme
+        assert f"`{path.name}`" in plug.__doc__
+        assert len(path.read_text().splitlines()) <= (150 if "ppo.py" in path.name else 120)
+
+
+EXTRAS = {library.label: library.extra for library in PLUGS}
 SMALL = {"CleanRL style": {"minutes": 0.01}}
 OWN_GAMES = ("PettingZoo", "OpenSpiel")
 

@@ -47,16 +47,16 @@ def positions(game):
 
 
 def test_tictactoe_is_the_same_game_in_every_position():
-    known, states = solve(), positions(pyspiel.load_game("tic_tac_toe"))
-    assert sorted(states) == np.flatnonzero(known.reachable).tolist()
+    solution, states = solve(), positions(pyspiel.load_game("tic_tac_toe"))
+    assert sorted(states) == np.flatnonzero(solution.reachable).tolist()
     for code, state in states.items():
         board = observation(state)[None]
         afterstates, rewards, (mask,) = TICTACTOE.afterstates(board)
-        assert state.is_terminal() == known.over[code]
+        assert state.is_terminal() == solution.over[code]
         assert state.legal_actions() == np.flatnonzero(mask).tolist()
-        assert state.returns() == [known.winner[code], -known.winner[code]]
+        assert state.returns() == [solution.winner[code], -solution.winner[code]]
         if not state.is_terminal():
-            assert state.current_player() == (0 if known.to_move[code] == 1 else 1)
+            assert state.current_player() == (0 if solution.to_move[code] == 1 else 1)
         for action in state.legal_actions():
             child = state.child(action)
             assert np.array_equal(observation(child), -afterstates[0, action])
@@ -64,10 +64,10 @@ def test_tictactoe_is_the_same_game_in_every_position():
 
 
 def test_tictactoe_has_the_same_values():
-    game, known = pyspiel.load_game("tic_tac_toe"), solve()
+    game, solution = pyspiel.load_game("tic_tac_toe"), solve()
     for code, state in positions(game).items():
         value, _ = alpha_beta_search(game, state, maximizing_player_id=0)
-        assert value == known.value[code]
+        assert value == solution.value[code]
 
 
 def states_2048(rng, greedy):

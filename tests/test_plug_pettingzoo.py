@@ -36,9 +36,9 @@ unusual = pytest.mark.filterwarnings(
 )
 
 
-def started(made, **options):
-    made.reset(seed=0, options=options)
-    return made
+def start(env, **options):
+    env.reset(seed=0, options=options)
+    return env
 
 
 def seen(env, agent):
@@ -118,7 +118,7 @@ def test_games_are_those_of_the_gymnasium_environment():
 
 def test_an_illegal_action_loses_in_pettingzoos_wrappers(monkeypatch):
     monkeypatch.setattr(EnvLogger, "_output", False)
-    env = started(tictactoe.env())
+    env = start(tictactoe.env())
     env.step(4), env.step(4)
     assert env.rewards == {"player_1": 0, "player_2": -1}
     assert all(env.terminations.values())
@@ -128,13 +128,13 @@ def test_an_illegal_action_loses_in_pettingzoos_wrappers(monkeypatch):
         env.step(None)
     assert seen == {"player_1": 0, "player_2": -1}
     with pytest.raises(AssertionError, match="action is not in action space"):
-        started(env).step(9)
+        start(env).step(9)
     with pytest.raises(AssertionError, match="reset"):
         tictactoe.env().step(0)
 
 
 def test_illegal_actions_change_nothing_in_the_raw_game_and_truncate_it_at_last():
-    env = started(tictactoe.raw_env(max_illegal=3))
+    env = start(tictactoe.raw_env(max_illegal=3))
     env.step(4)
     before = seen(env, "player_2")
     for _ in range(2):
@@ -148,17 +148,17 @@ def test_illegal_actions_change_nothing_in_the_raw_game_and_truncate_it_at_last(
     assert not any(env.terminations.values())
     assert not any(env.rewards.values())
     with pytest.raises(ValueError, match="from 0 to 8"):
-        started(env).step(9)
+        start(env).step(9)
 
 
 def test_a_game_starts_from_a_board():
-    env = started(tictactoe.env(), board=[[1, 1, 0], [-1, 0, 0], [0, 0, 0]])
+    env = start(tictactoe.env(), board=[[1, 1, 0], [-1, 0, 0], [0, 0, 0]])
     assert env.agent_selection == "player_2"
     assert seen(env, "player_2") == ([[-1, -1, 0], [1, 0, 0], [0, 0, 0]], [0, 0, 1, 0, *[1] * 5])
     env.step(8)
     env.step(2)
     assert env.rewards == {"player_1": 1, "player_2": -1}
-    env = started(env, board=WON)
+    env = start(env, board=WON)
     assert all(env.terminations.values())
     assert not any(env.rewards.values())
     for _ in env.agent_iter():
@@ -169,7 +169,7 @@ def test_a_game_starts_from_a_board():
 
 
 def test_observations_are_the_users_own():
-    env = started(tictactoe.env())
+    env = start(tictactoe.env())
     for agent in AGENTS:
         for array in env.observe(agent).values():
             array += 1
@@ -181,7 +181,7 @@ def test_observations_are_the_users_own():
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 def test_a_copy_plays_the_same_game_by_itself(copied):
-    env = started(tictactoe.env())
+    env = start(tictactoe.env())
     env.step(4)
     other = copied(env)
     other.step(0)
@@ -191,7 +191,7 @@ def test_a_copy_plays_the_same_game_by_itself(copied):
 
 
 def test_pictures_are_those_of_the_game():
-    env = started(tictactoe.env(render_mode="ansi"), board=WON)
+    env = start(tictactoe.env(render_mode="ansi"), board=WON)
     assert env.render() == gym.make("TicTacToe-v0").unwrapped.game.draw(np.array(WON), "ansi")
     with pytest.raises(ValueError, match="render_mode must be one of"):
         tictactoe.env(render_mode="svg")
