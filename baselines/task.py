@@ -62,22 +62,16 @@ class Task:
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Task:
-        """Return the task that `to_dict` wrote.  An id in a file makes no module be imported.
+        """Return the task that `to_dict` wrote.  It never imports a module that only a file names.
 
         Raises:
             ValueError: If the environment is not registered, or does not take the options.
         """
-        env_id, options, sides = (entries.get(name) for name in ("env", "env_kwargs", "sides"))
-        if not (isinstance(env_id, str) and isinstance(options, dict) and isinstance(sides, list)):
-            raise UsageError(
-                "expected env, a text; env_kwargs, an object; and sides, a list, "
-                f"got {env_id!r}, {options!r} and {sides!r}."
-            )
-        task = cls(env_id, options, tuple(sides))
-        if task.game.sides and not sides:
-            raise UsageError(f"{env_id} has sides, and none is named.")
-        if unknown := set(sides) - set(task.game.sides):
-            raise UsageError(f"{env_id} has no side {unknown.pop()!r}.")
+        task = cls(entries["env"], entries["env_kwargs"], tuple(entries["sides"]))
+        if task.game.sides and not task.sides:
+            raise UsageError(f"{task.env} has sides, and none is named.")
+        if unknown := set(task.sides) - set(task.game.sides):
+            raise UsageError(f"{task.env} has no side {unknown.pop()!r}.")
         return task
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Settings: one line for what is unusable, from Python, JSON, YAML and the command line alike."""
 
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -15,71 +16,41 @@ from baselines.tabular.qtable import QTableSettings
 from baselines.tabular.value_table import ValueTableSettings
 from baselines.task import Task
 
-NAN = float("nan")
+NAN, AT_LEAST_1 = float("nan"), "n_envs must be greater than or equal to 1, got 0."
 UNUSABLE = [
-    (QTableSettings, "learning_rate", 0.0, "greater than 0"),
-    (QTableSettings, "learning_rate", 1.5, "less than or equal to 1"),
-    (QTableSettings, "learning_rate_decay", -0.1, "greater than or equal to 0"),
-    (QTableSettings, "epsilon", 1.1, "less than or equal to 1"),
-    (QTableSettings, "epsilon_decrease", 2, "less than or equal to 1"),
-    (QTableSettings, "epsilon_every", 0, "greater than or equal to 1"),
-    (QTableSettings, "gamma", NAN, "less than or equal to 1"),
-    (QTableSettings, "loss_weight", -1, "greater than or equal to 0"),
-    (QTableSettings, "initial", float("inf"), "a finite number"),
-    (QTableSettings, "n_envs", 0, "greater than or equal to 1"),
-    (QTableSettings, "n_envs", True, "a valid integer"),
-    (QTableSettings, "n_envs", 1.0, "a valid integer"),
-    (QTableSettings, "n_envs", 1 << 63, "less than or equal to 9223372036854775807"),
-    (QTableSettings, "sequential", 1, "a valid boolean"),
-    (QTableSettings, "opponent", "god", "'random', 'minimax', 'minimax_first' or 'self'"),
-    (ValueTableSettings, "step_size", 0, "greater than 0"),
-    (ValueTableSettings, "step_size_decrease", -1, "greater than or equal to 0"),
-    (ValueTableSettings, "target", "mean", "'best' or 'result'"),
-    (ValueTableSettings, "draw", 2, "from -loss_weight to 1"),
-    (NTupleSettings, "network", -1, "a valid string"),
-    (NTupleSettings, "values", "16", "a valid integer"),
-    (NTupleSettings, "method", "sarsa", "'td' or 'tc'"),
-    (NTupleSettings, "direction", "up", "'forward' or 'backward'"),
-    (NTupleSettings, "trace_decay", 1.5, "less than or equal to 1"),
-    (NTupleSettings, "learning_rate", 0.0, "greater than 0"),
-    (NTupleSettings, "initial", NAN, "a finite number"),
-    (NTupleSettings, "iteration_games", 0, "greater than or equal to 1"),
-    (NTupleSettings, "threads", 257, "less than or equal to 256"),
-    (NeuralSettings, "opponent", "self", "'random', 'minimax' or 'minimax_first'"),
-    (NeuralSettings, "recipe", "lucky", "'published' or 'fitted'"),
-    (ArticleSettings, "n_epochs", 0, "greater than or equal to 1"),
-    (DQNSettings, "width", 10_000, "less than or equal to 4096"),
-    (DQNSettings, "hidden", [1] * 100_000, "at most 16 items"),
-    (DQNSettings, "device", "tpu", r"pattern '\^\(auto\|cpu"),
-    (DQNSettings, "precision", "half", "'auto', 'float32' or 'bfloat16'"),
-    (DQNSettings, "exploration_fraction", 0.0, "greater than 0"),
-    (DQNSettings, "learning_starts", 8, "from batch_size to buffer_size, 32 to 1000000"),
-    (PPOSettings, "ent_coef", -1, "greater than or equal to 0"),
+    (QTableSettings, {"n_envs": 0}, AT_LEAST_1),
+    (QTableSettings, {"n_envs": True}, "n_envs must be a valid integer, got True."),
+    (QTableSettings, {"n_envs": 1.0}, "n_envs must be a valid integer, got 1.0."),
+    (QTableSettings, {"n_envs": 1 << 63}, "n_envs must be less than or equal to 92233720368547758"),
+    (QTableSettings, {"learning_rate": 0.0}, "learning_rate must be greater than 0, got 0.0."),
+    (QTableSettings, {"gamma": NAN}, "gamma must be less than or equal to 1, got nan."),
+    (QTableSettings, {"loss_weight": -1}, "loss_weight must be greater than or equal to 0"),
+    (QTableSettings, {"initial": float("inf")}, "initial must be a finite number, got inf."),
+    (QTableSettings, {"sequential": 1}, "sequential must be a valid boolean, got 1."),
+    (QTableSettings, {"opponent": "god"}, "'minimax', 'minimax_first' or 'self', got 'god'."),
+    (QTableSettings, {"trice": 1}, "there is no setting 'trice', only opponent, n_envs, sequent"),
+    (ValueTableSettings, {"draw": 2}, "draw must be from -loss_weight to 1, got 2"),
+    (NTupleSettings, {"network": -1}, "network must be a valid string, got -1."),
+    (NTupleSettings, {"method": "sarsa"}, "method must be 'td' or 'tc', got 'sarsa'."),
+    (NTupleSettings, {"threads": 257}, "threads must be less than or equal to 256, got 257."),
+    (NTupleSettings, {"trace_decay": 0.5}, "trace_decay and restart need direction backward."),
+    (NTupleSettings, {"restart": True}, "trace_decay and restart need direction backward."),
+    (NeuralSettings, {"opponent": "self"}, "'minimax' or 'minimax_first', got 'self'."),
+    (ArticleSettings, {"newest": 4000}, "learning_starts must be from newest + others to buffer_"),
+    (DQNSettings, {"hidden": [1] * 100_000}, "hidden must have at most 16 items"),
+    (DQNSettings, {"hidden": [64, 0]}, "hidden.1 must be greater than or equal to 1, got 0."),
+    (DQNSettings, {"device": "tpu"}, "device must match pattern"),
+    (DQNSettings, {"buffer_size": 64}, "learning_starts must be from batch_size to buffer_size"),
+    (DQNSettings, {"afterstates": False}, "symmetric needs afterstates"),
+    (PPOSettings, {"n_steps": "1"}, "n_steps must be a valid integer, got '1'."),
 ]
 
 
-@pytest.mark.parametrize(("kind", "name", "value", "expected"), UNUSABLE)
-def test_unusable_values_are_named(kind, name, value, expected):
-    with pytest.raises(ValueError, match=rf"^{name} must .*{expected}.*, got .*\.$") as caught:
-        read_settings(kind, {name: value})
-    assert len(str(caught.value)) < 300
-
-
-@pytest.mark.parametrize(
-    ("kind", "values", "message"),
-    [
-        (DQNSettings, {"hidden": [64, 0]}, "hidden.1 must be greater than or equal to 1, got 0."),
-        (DQNSettings, {"afterstates": False}, "symmetric needs afterstates"),
-        (DQNSettings, {"buffer_size": 64}, "learning_starts must be from batch_size to buffer_siz"),
-        (NTupleSettings, {"trace_decay": 0.5}, "trace_decay and restart need direction backward."),
-        (NTupleSettings, {"restart": True}, "trace_decay and restart need direction backward."),
-        (ArticleSettings, {"newest": 4000}, "learning_starts must be from newest [+] others"),
-        (QTableSettings, {"trice": 1}, "there is no setting 'trice', only opponent, n_envs, sequ"),
-    ],
-)
-def test_unusable_combinations_and_names_are_told(kind, values, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize(("kind", "values", "message"), UNUSABLE)
+def test_unusable_settings_are_told_in_one_line(kind, values, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
         read_settings(kind, values)
+    assert len(str(caught.value)) < 300
 
 
 @pytest.mark.parametrize("name", LEARNERS)

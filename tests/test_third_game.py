@@ -14,7 +14,8 @@ from commands import command
 
 from baselines import evaluate, load
 from baselines.registry import make_agent, player, with_search
-from baselines.training.presets import tuned
+from baselines.tabular.qtable import QTableSettings
+from baselines.training.run import default_options
 from tile_envs.sliding import (
     RULES_2048,
     Palette,
@@ -140,9 +141,9 @@ def test_a_person_plays_it(monkeypatch):
 
 
 def test_no_preset_means_the_defaults():
-    assert tuned("qtable", ENV) == {}
+    assert default_options("qtable", ENV).settings == QTableSettings()
     with pytest.raises(ValueError, match=r"no preset 'x' for qtable on Powers3-v0: there is none"):
-        tuned("qtable", ENV, "x")
+        default_options("qtable", ENV, "x")
 
 
 GOOD = {

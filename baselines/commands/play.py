@@ -16,8 +16,7 @@ from baselines.task import Task
 from baselines.training import run_folder as runs
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.lock import lock_folder
-from baselines.training.presets import presets_of
-from baselines.training.run import default_options
+from baselines.training.run import default_options, presets_of
 from baselines.viewing.hints import hint_controls
 from tile_envs.errors import UsageError
 from tile_envs.games import make

@@ -16,8 +16,7 @@ from baselines.evaluation.sampled import play
 from baselines.registry import Player, learner_class, load_player, usual_env
 from baselines.task import Task
 from baselines.training.learner import Learner, NoSettings
-from baselines.training.presets import presets_of
-from baselines.training.run import Options, as_begun, default_options, run, usual_folder
+from baselines.training.run import Options, as_begun, default_options, presets_of, run, usual_folder
 from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED, resolve_id
 from tile_envs.words import counted

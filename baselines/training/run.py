@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
+
+import yaml
 
 from baselines.errors import Interrupted
 from baselines.registry import learner_class, make_learner
@@ -15,7 +19,6 @@ from baselines.training import run_folder as runs
 from baselines.training.learner import Learner, check_state
 from baselines.training.lock import lock_folder
 from baselines.training.loop import train
-from baselines.training.presets import tuned
 from baselines.training.run_folder import Budget
 from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED
@@ -51,6 +54,14 @@ class Options:
     preset: str | None = None
 
 
+@cache
+def presets_of(name: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return an agent's tuned numbers of `hyperparams.yml`, by environment id and preset."""
+    text = files("baselines").joinpath("hyperparams.yml").read_text(encoding="utf-8")
+    presets: dict[str, dict[str, dict[str, Any]]] = yaml.safe_load(text).get(name, {})
+    return presets
+
+
 def default_options(name: str, env_id: str, preset: str | None = None) -> Options:
     """Return the options of an agent's preset.
 
@@ -63,7 +74,13 @@ def default_options(name: str, env_id: str, preset: str | None = None) -> Option
         ValueError: If there is no such agent or preset.
     """
     learner = learner_class(name)
-    chosen = tuned(name, env_id, preset)
+    presets = presets_of(name).get(env_id, {})
+    if preset is not None and preset not in presets:
+        expected = ", ".join(map(repr, presets)) or "none"
+        raise UsageError(
+            f"there is no preset {preset!r} for {name} on {env_id}: there is {expected} for these."
+        )
+    chosen = presets.get(preset or "default", {})
     names = {field.name for field in dataclasses.fields(Options)}
     common = {name: value for name, value in chosen.items() if name in names}
     own = {name: value for name, value in chosen.items() if name not in names}
