@@ -81,7 +81,9 @@ def test_help_is_easy_to_read(words):
             assert len(line.rstrip()) + len(word) >= 78, f"broken before {word}: {line}"
 
 
-def test_help_shows_choices_and_defaults():
+def test_help_shows_choices_defaults_and_presets():
+    assert "train AGENT --help" in typed("train", "--help")
+    assert "TicTacToe-v0: default, published" in typed("train", "qtable", "--help")
     out = typed("train", "ntuple", "--help")
     assert "--method {td,tc}" in out
     assert "--minutes FLOAT  The budget in minutes" in out
