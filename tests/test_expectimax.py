@@ -116,17 +116,6 @@ def test_search_is_its_definition(rules, spawn, shape, depth, kind, placer):
         assert found[np.isfinite(found)] == pytest.approx(expected[np.isfinite(expected)], rel=1e-4)
 
 
-def test_depth_one_is_the_greedy_player():
-    made = learner()
-    envs = vector_env(made.game, 100)
-    observations, _ = envs.reset(seed=0)
-    envs.action_space.seed(0)
-    for _ in range(30):
-        observations, *_ = envs.step(envs.sample_legal_actions())
-    agent = Expectimax(made, made.game, 1)
-    assert np.array_equal(agent.action_values(observations), made.action_values(observations))
-
-
 def test_full_depth_is_exact():
     """On 2×2 no game is long, so a deep search with values of 0 is the expected score."""
     game = SlidingGame(RULES_2048, (2, 2))

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.type_aliases import TrainFreq
 
 from baselines.agents import Observations, ValueAgent
@@ -148,9 +149,13 @@ class DQNLearner(ValueAgent, SB3Learner):
             device=settings.device,
         )
 
+    @property
+    def _buffer(self) -> ReplayBuffer:
+        assert self.model.replay_buffer is not None
+        return self.model.replay_buffer
+
     def _play_and_learn(self) -> None:
         model, settings = self.model, self._settings
-        assert model.replay_buffer is not None
         assert isinstance(model.train_freq, TrainFreq)
         if settings.replays and self.iterations == 0:
             self.prepare()
@@ -161,7 +166,7 @@ class DQNLearner(ValueAgent, SB3Learner):
                 self.envs,
                 self._callback,
                 model.train_freq,
-                model.replay_buffer,
+                self._buffer,
                 learning_starts=settings.learning_starts,
             )
             if model.num_timesteps > settings.learning_starts:
@@ -173,15 +178,12 @@ class DQNLearner(ValueAgent, SB3Learner):
         Raises:
             ValueError: If they are of another game, or too many or too few for the replay buffer.
         """
-        buffer = self.model.replay_buffer
-        assert buffer is not None
-        if self._settings.replays and buffer.size() == 0:
+        if self._settings.replays and self._buffer.size() == 0:
             self._store(read_transitions(Path(self._settings.replays), self._game))
 
     def _store(self, played: Transitions) -> None:
         """Put recorded games into the replay buffer, a part of them into each of its columns."""
-        buffer = self.model.replay_buffer
-        assert buffer is not None
+        buffer = self._buffer
         length = len(played.actions) // buffer.n_envs
         if not 0 < length < buffer.buffer_size:
             raise UsageError(
@@ -224,8 +226,7 @@ class DQNLearner(ValueAgent, SB3Learner):
 
     def state_dict(self) -> State:
         """Return networks, optimizer, games, counters and the replay buffer."""
-        buffer = self.model.replay_buffer
-        assert buffer is not None
+        buffer = self._buffer
         state = super().state_dict()
         state |= {f"buffer {name}": getattr(buffer, name) for name in TRANSITIONS}
         return state | {"buffer pos": np.array(buffer.pos), "buffer full": np.array(buffer.full)}
@@ -237,8 +238,7 @@ class DQNLearner(ValueAgent, SB3Learner):
             ValueError: If it is the state of another game.
         """
         super().load_state_dict(state)
-        buffer = self.model.replay_buffer
-        assert buffer is not None
+        buffer = self._buffer
         for name in TRANSITIONS:
             getattr(buffer, name)[...] = state[f"buffer {name}"]
         buffer.pos, buffer.full = int(state["buffer pos"]), bool(state["buffer full"])

@@ -11,11 +11,11 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Boards, Game
 
 LARGEST_TABLE = 1 << 30
-"""The most bytes that a table may take."""
+"""Maximum size of a table in bytes."""
 
 
 class BoardCodes:
-    """Numbers all boards of a game, and says what actions are called on the board that is stored.
+    """Numbers the boards of a game, and renames actions for the image that is stored.
 
     A tile larger than any that play can reach has the number of the largest.
 
@@ -27,8 +27,8 @@ class BoardCodes:
     Attributes:
         size: The number of boards.
         n_values: The number of values of a cell.
-        weights: `(cells, images) float64`, what a tile on each cell counts in the number of an
-            image.  Numbers are below 2^53: floats hold them exactly, and multiply faster.
+        weights: `(cells, images) float64`, the weight of each cell in the number of an image.
+            Numbers are below 2^53: floats hold them exactly, and multiply faster.
         actions: `(images, n_actions) int64`, what each action is called on an image.
 
     Raises:

@@ -31,7 +31,7 @@ class Table(NamedTuple):
     Attributes:
         q: `(entries,)`, the values, changed in place.
         visits: `(entries,)`, the number of updates of each, changed in place.
-        weights: `(cells, images)`, the weight of a tile on each cell in the number of an image.
+        weights: `(cells, images)`, the weight of each cell in the number of an image.
         actions: `(images, 4)`, what each action is called on an image.
         largest: The largest tile that has a number of its own.
     """
