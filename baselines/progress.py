@@ -55,10 +55,8 @@ class Progress:
             from rich.console import Console  # late: only terminals need it
             from rich.live import Live
 
-            # The terminal of now, also where standard error is redirected later.
-            console = Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
             self._display = Live(
-                console=console,
+                console=Console(file=sys.stderr),  # also where it is redirected later
                 get_renderable=self._bar,
                 redirect_stdout=sys.stdout.isatty(),
                 transient=True,
@@ -103,21 +101,22 @@ class Progress:
     def _print(self) -> None:
         if self._display is None:
             self._printed = time.monotonic()
-            print(f"{self._name}: {self._words()}", file=sys.stderr, flush=True)
+            print(self._line(), file=sys.stderr, flush=True)
 
     def _bar(self) -> Table:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
+        from rich.text import Text
 
         pulse = self._total is None
         bar = ProgressBar(self._total, self._done, width=BAR_WIDTH, pulse=pulse)
-        row = Table.grid("name", "bar", "words", padding=(0, 1))
-        for column in row.columns:
-            column.no_wrap = True
-        row.add_row(self._name, bar, self._words())
+        row = Table.grid(padding=(0, 1))
+        row.add_column(no_wrap=True)  # where the terminal is narrow, the text is cut
+        row.add_column()
+        row.add_row(bar, Text(self._line(), no_wrap=True, overflow="ellipsis"))
         return row
 
-    def _words(self) -> str:
+    def _line(self) -> str:
         words = [self.phase, self._text]
         if self._total:
             words.insert(0, f"{min(self._done / self._total, 1):.0%}")
@@ -125,7 +124,7 @@ class Progress:
             if 0 < share < 1:
                 seconds = (time.monotonic() - self._began) * (1 - share) / share
                 words.insert(1, f"about {duration(seconds)} left")
-        return ", ".join(filter(None, words))
+        return f"{self._name}: {', '.join(filter(None, words))}"
 
 
 def duration(seconds: float) -> str:

@@ -150,7 +150,7 @@ def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(
     assert int(state(folder)["iterations"]) == (11 if name == "SIGKILL" else 12)
     if name != "SIGKILL":
         stopping, stopped = done.stderr.splitlines()[-2:]
-        assert "stopping: this iteration is finished, then saved" in stopping
+        assert "stopping: saves after this iteration" in stopping
         assert "stopped after 6,000 games a side, --resume continues" in stopped
     assert command(*options, folder, "--resume").returncode == 0
     assert contents(folder) == uninterrupted["long"]

@@ -43,7 +43,7 @@ REPORTS = 100
 SHOW_SECONDS = 2
 """The longest time without new metrics, in the progress bar and in TensorBoard."""
 STARTING = "starting (compiling on first use)"
-STOPPING = "stopping: this iteration is finished, then saved (once more stops at once)"
+STOPPING = "stopping: saves after this iteration (once more stops at once)"
 
 
 def train(folder: Path, learner: Learner, task: Task, budget: Budget) -> None:
