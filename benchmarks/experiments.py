@@ -82,12 +82,14 @@ SEEDS = tuple(
 # The learners of the sliding games, by minutes of learning.
 
 
-MEMORY = {"ntuple": 2.0, "dqn": 2.0}
-"""GiB of learners that take more than others."""
+LEARNERS = {"ntuple": ("ntuple", 2.0), "dqn": ("deep", 2.0), "ppo": ("deep", 1.0)}
+"""By agent, its table, and the GiB that it takes."""
 
 
-def _learning(table: str, label: str, agent: str, env: str = GAME_2048, **how: Any) -> Learning:
-    return Learning(table, label, agent, env, **{"memory": MEMORY.get(agent, 1.0)} | how)
+def _learning(label: str, agent: str, env: str = GAME_2048, **how: Any) -> Learning:
+    table, memory = LEARNERS.get(agent, ("recipe", 1.0))
+    how = {"table": table, "memory": memory} | how
+    return Learning(label=label, agent=agent, env=env, **how)
 
 
 def _briefly(games: int, *evaluations: Games, **how: Any) -> Mapping[str, Any]:
@@ -103,16 +105,12 @@ STRONGEST = "two cores, 1 and 3 appear"
 """The strongest player of 2584 in which the tiles 1 and 3 appear."""
 NTUPLE = (
     *(  # budgets in games: the same rows on every machine
-        _learning(
-            *("ntuple", "10,000 games", "ntuple", env),
-            games=10_000,
-            evaluations=evaluations,
-            cost=cost,
-        )
+        _learning("10,000 games", "ntuple", env, games=10_000, evaluations=evaluations, cost=cost)
         for env, evaluations, cost in ((GAME_2048, SEARCHES[:2], 5), (GAME_2584, ALONE, 4))
     ),
     _learning(
-        *("ntuple", "one core", "ntuple"),
+        "one core",
+        "ntuple",
         minutes=(0.75, 1, 2, 4),
         seeds=3,
         evaluations=ALONE,
@@ -120,14 +118,16 @@ NTUPLE = (
         quick=_briefly(1_500, Games(200), Games(30, depth=2), cost=0.7),
     ),
     _learning(
-        *("ntuple", "two cores", "ntuple"),
+        "two cores",
+        "ntuple",
         settings=TWO_CORES,
         minutes=(1, 2, 5, 10),
         evaluations=SEARCHES,
         cost=3,
     ),
     _learning(
-        *("ntuple", "two cores, stages", "ntuple"),
+        "two cores, stages",
+        "ntuple",
         settings=TWO_CORES
         | {
             "stages": (4096, 8192, 16384),
@@ -140,14 +140,18 @@ NTUPLE = (
         memory=6.0,
     ),
     _learning(
-        *("ntuple", "one core", "ntuple", GAME_2584),
+        "one core",
+        "ntuple",
+        GAME_2584,
         minutes=(1, 5),
         evaluations=ALONE,
         cost=1,
         quick=_briefly(1_000, Games(100), cost=0.5),
     ),
     _learning(
-        *("ntuple", STRONGEST, "ntuple", GAME_2584),
+        STRONGEST,
+        "ntuple",
+        GAME_2584,
         env_kwargs=ONE_AND_THREE,
         settings=TWO_CORES,
         minutes=(1, 10),
@@ -156,7 +160,9 @@ NTUPLE = (
     ),
     *(
         _learning(
-            *("ntuple", f"course, {values} values", "ntuple", GAME_2584),
+            f"course, {values} values",
+            "ntuple",
+            GAME_2584,
             preset="course",
             settings={"values": values},
             minutes=(2, 4, 12),
@@ -173,7 +179,9 @@ SMALL_DQN = SMALL_NETWORK | {"n_envs": 64, "buffer_size": 100_000}
 DEEP = (
     *(
         _learning(
-            *("deep", "dqn", "dqn", env),
+            "dqn",
+            "dqn",
+            env,
             minutes=(15, 30, 60),
             evaluations=(Games(300), Games(100, depth=2)),
             cost=cost,
@@ -185,7 +193,8 @@ DEEP = (
         )
     ),
     _learning(
-        *("deep", "dqn, after a strong agent", "dqn"),
+        "dqn, after a strong agent",
+        "dqn",
         settings={"replay_steps": 5_000},
         replays=Recording(Training("a strong agent", "ntuple", GAME_2048), minutes=1, episodes=100),
         minutes=(15,),
@@ -193,7 +202,8 @@ DEEP = (
         cost=4,
     ),
     _learning(
-        *("deep", "ppo", "ppo"),
+        "ppo",
+        "ppo",
         settings={"threads": 1},
         minutes=(15,),
         evaluations=FEWER,
@@ -215,7 +225,8 @@ IDEAS: Mapping[str, Mapping[str, Any]] = {
 }
 RECIPE = (
     _learning(
-        *("recipe", "article", "article"),
+        "article",
+        "article",
         minutes=(10, 30, 90),
         evaluations=DRAWN,
         cost=2,
@@ -227,7 +238,8 @@ RECIPE = (
     ),
     *(
         _learning(
-            *("recipe", f"article, {idea}", "article"),
+            f"article, {idea}",
+            "article",
             settings={"threads": 1, **settings},
             minutes=(15,),
             evaluations=DRAWN[:2],
@@ -267,16 +279,14 @@ OWN = (Games(100, placer="random"), Games(100, placer=OWN_VALUES))
 ADVERSARY = (
     *(
         _learning(
-            *("adversary", f"{games:,} games, {PLACED[placer]}", "ntuple", env),
+            *(f"{games:,} games, {PLACED[placer]}", "ntuple", env),
+            table="adversary",
             env_kwargs={**options, "placer": placer},
             games=games,
             evaluations=BOTH_PLACERS,
             cost=3,
         )
-        for env, options, games in (
-            (GAME_2048, {}, 10_000),
-            (GAME_2584, ONE_AND_THREE, 100_000),
-        )
+        for env, options, games in ((GAME_2048, {}, 10_000), (GAME_2584, ONE_AND_THREE, 100_000))
         for placer in ("random", "adversary")
     ),
     *(
@@ -312,10 +322,7 @@ MEASURES = (
         cost=5,
     ),
     Measure(
-        *("speed", "start-up", "benchmarks.speed.start_up"),
-        options={"turns": 7},
-        version=4,
-        cost=2,
+        *("speed", "start-up", "benchmarks.speed.start_up"), options={"turns": 7}, version=4, cost=2
     ),
     Measure(
         *("speed", "environments", "benchmarks.speed.environments"),
