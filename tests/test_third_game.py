@@ -197,7 +197,7 @@ def test_palettes_are_checked():
     short = Palette("#000000", "#000000", "#000000", "#ffffff", 1, ("#123456",))
     with pytest.raises(ValueError, match="Palette with 5 tiles"):
         Rules(**GOOD, palette=short)
-    with pytest.raises(ValueError, match="colours such as '#faf8ef', got 'red'"):
+    with pytest.raises(ValueError, match="colors such as '#faf8ef', got 'red'"):
         Palette("red", "#000000", "#000000", "#ffffff", 1, ())
     assert Rules(**GOOD, palette=RULES_2048.palette).palette == RULES_2048.palette
 

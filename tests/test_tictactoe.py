@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 
 import tile_envs  # noqa: F401
 from tile_envs.tictactoe import afterstates, transitions
-from tile_envs.tictactoe.opponents import NAMED
+from tile_envs.tictactoe.game import NAMED
 from tile_envs.tictactoe.positions import DIGITS, POWERS, WINNING_LINES, O, X, encode, solve
 
 POSITIONS = solve()

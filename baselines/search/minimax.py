@@ -13,7 +13,7 @@ from baselines.agents import Observations, StochasticAgent, uniform
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
-from tile_envs.tictactoe.opponents import NAMED
+from tile_envs.tictactoe.game import NAMED
 from tile_envs.tictactoe.positions import CELLS, encode_seen
 
 

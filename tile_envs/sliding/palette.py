@@ -1,4 +1,4 @@
-"""The colours of the sliding games."""
+"""The colors of the sliding games."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from tile_envs.errors import UsageError
 
-COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of a game, as `#rrggbb`.
+    """The colors of a game, as `#rrggbb`.
 
     Attributes:
         page: The ground around the board.
@@ -23,7 +23,7 @@ class Palette:
         tiles: The ground of each tile index, beginning with the empty cell.
 
     Raises:
-        ValueError: If a colour is not of this form.
+        ValueError: If a color is not of this form.
     """
 
     page: str
@@ -35,16 +35,16 @@ class Palette:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tiles", tuple(self.tiles))
-        for colour in (self.page, self.board, self.dark, self.light, *self.tiles):
-            if not isinstance(colour, str) or not COLOUR.fullmatch(colour):
-                raise UsageError(f"a palette holds colours such as '#faf8ef', got {colour!r}.")
+        for color in (self.page, self.board, self.dark, self.light, *self.tiles):
+            if not isinstance(color, str) or not COLOR.fullmatch(color):
+                raise UsageError(f"a palette holds colors such as '#faf8ef', got {color!r}.")
 
     def ink(self, tile: int) -> str:
-        """Return the colour of a tile's number."""
+        """Return the color of a tile's number."""
         return self.dark if tile <= self.dark_inks else self.light
 
 
-# The colours of the original game, which has one for all tiles past 2048.
+# The colors of the original game, which has one for all tiles past 2048.
 CLASSIC = Palette(
     page="#faf8ef",
     board="#bbada0",
@@ -59,7 +59,7 @@ CLASSIC = Palette(
     ),
 )
 
-# Once around the colour circle, from light to dark, in steps that look equal (OKLab): 31 tiles can
+# Once around the color circle, from light to dark, in steps that look equal (OKLab): 31 tiles can
 # be distinguished, and a larger tile is always a darker one.
 RAINBOW = Palette(
     page="#f6f8f5",

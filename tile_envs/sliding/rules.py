@@ -1,6 +1,7 @@
 """The rules of the sliding games as data: what a tile shows, what merges, what appears.
 
-A cell holds a *tile index*: 0 is empty, 1 the smallest tile.  The *face* is what a person reads.
+A cell holds a *tile index*: 0 is empty, 1 the smallest tile.  The *face* of a tile is the value
+that a person reads.
 
 The limits of the family: every tile slides as far as it can, two tiles merge into one, and at most
 once a move.
@@ -45,7 +46,7 @@ class Rules:
             that merge in both orders need two entries; tiles without an entry never merge.
         spawn: The default distribution of the new tile: `(face, probability)` pairs, or a mapping.
         goal: The face of the tile that wins the game; play continues after it.
-        palette: The colours of the tiles.
+        palette: The colors of the tiles.
 
     Raises:
         ValueError: If a value is not as described, or larger than the tables can hold.

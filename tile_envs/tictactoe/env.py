@@ -13,7 +13,6 @@ from tile_envs.agents import Agent
 from tile_envs.base.checks import checked_action, checked_board_shape
 from tile_envs.base.env import GameEnv, Info
 from tile_envs.tictactoe.game import TicTacToe
-from tile_envs.tictactoe.opponents import NAMED, answers
 from tile_envs.tictactoe.positions import (
     CELLS,
     DIGITS,
@@ -122,7 +121,7 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
         self.observation_space = spaces.Box(-1, 1, (SIDE, SIDE), np.int8)
         self.action_space = spaces.Discrete(self.game.n_actions)
         self._positions = solve()
-        self._opponent, self._side = self.game.opponent, self.game.side
+        self._side = self.game.side
         self._powers = POWERS.tolist()
         self._code = 0
         self._mark = X
@@ -135,7 +134,8 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
         self._legal = self._positions.legal.data
         self._kth_cell = KTH_CELL.data
         self._set_size = SET_SIZE.data
-        self._policy = NAMED[self._opponent]().data if isinstance(self._opponent, str) else None
+        policy = self.game.policy
+        self._policy = None if policy is None else policy.data
 
     def step(self, action: int) -> tuple[NDArray[np.int8], float, bool, bool, Info]:
         """Set a mark, and let the opponent answer.
@@ -173,7 +173,7 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
     def _answered(self, code: int, mark: int) -> int:
         """Return the position after the reply of the opponent, who plays `mark`."""
         if self._policy is None:
-            cell = int(answers(self._opponent, np.array([code]), np.array([mark]))[0])  # type: ignore[arg-type]
+            cell = int(self.game.ask_opponent(np.array([code]), np.array([mark]))[0])
         else:
             cells = self._policy[code]
             k = (self._stream.word() >> 32) * self._set_size[cells] >> 32

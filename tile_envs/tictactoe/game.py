@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,15 +11,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.agents import Agent
-from tile_envs.base.checks import brief, check_named, checked_choice
+from tile_envs.agents import Agent, ask
+from tile_envs.base.checks import brief, check_named, checked_cells, checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.game import Replies, Symmetries, board_symmetries
 from tile_envs.tictactoe import positions, render
-from tile_envs.tictactoe.opponents import NAMED
-from tile_envs.tictactoe.positions import CELLS, DIGITS, POWERS, SIDE, O, X
+from tile_envs.tictactoe.positions import CELLS, DIGITS, POWERS, SIDE, Ints, O, X, solve
 
 PLAYED = ("X", "O", "random", "both")
+NAMED: dict[str, Callable[[], Ints]] = {
+    "random": lambda: solve().legal,
+    "minimax": lambda: solve().best,
+    "minimax_first": lambda: solve().best & -solve().best,  # the lowest bit alone
+}
+"""The named opponents: for each position a set of cells, of which one is played, uniformly."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,20 @@ class TicTacToe:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def policy(self) -> Ints | None:
+        """By position, the cells of which a named opponent plays one; None for an agent."""
+        return NAMED[self.opponent]() if isinstance(self.opponent, str) else None
+
+    def ask_opponent(self, codes: Ints, marks: Ints) -> Ints:
+        """Return the cells `(n,)` that an agent plays with marks `(n,)` in positions `(n,)`."""
+        assert not isinstance(self.opponent, str)
+        tables = solve()
+        masks = tables.masks[codes].view(np.bool_)
+        replies, _ = ask(self.opponent, tables.views[marks, codes], masks)
+        who = f"the opponent {type(self.opponent).__name__} (its predict() may take action_masks)"
+        return checked_cells(replies, masks, tables.marks[codes], who)
+
     @cached_property
     def symmetries(self) -> Symmetries:
         """The eight symmetries of the board; actions move with their cells."""
@@ -78,7 +98,7 @@ class TicTacToe:
         Raises:
             ValueError: If these are no positions, or the opponent has no name.
         """
-        tables = positions.solve()
+        tables = solve()
         boards = positions.checked_marks(afterstates)
         # The one who has just moved has set as many marks as the other, if O, or one more, if X.
         movers = np.where(boards.sum(axis=(1, 2)) == 0, O, X)
@@ -86,13 +106,12 @@ class TicTacToe:
         going_on = np.flatnonzero(~tables.over[codes])
         if self.side == "both":
             return Replies(going_on, -boards[going_on], np.ones(len(going_on)))
-        if not isinstance(self.opponent, str):
+        if (policy := self.policy) is None:
             raise UsageError(
                 f"the replies of {brief(self.opponent)} are not known: only named opponents say "
                 f"what they play, {', '.join(NAMED)}."
             )
-        sets = NAMED[self.opponent]()[codes[going_on]]
-        cells = sets[:, None] >> np.arange(CELLS) & 1
+        cells = policy[codes[going_on], None] >> np.arange(CELLS) & 1
         rows, chosen = np.nonzero(cells)
         parents = going_on[rows]
         digits = np.where(movers[parents] == X, DIGITS[O], DIGITS[X])

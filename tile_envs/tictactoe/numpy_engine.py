@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine, Terms
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
 from tile_envs.tictactoe.game import TicTacToe
-from tile_envs.tictactoe.opponents import NAMED, answers
 from tile_envs.tictactoe.positions import (
     CELLS,
     DIGITS,
@@ -46,8 +45,7 @@ class TicTacToeEngine(NumpyEngine[MarksPositions]):
         super().__init__(terms)
         self._tables = solve()
         self.game = game
-        named = isinstance(game.opponent, str)
-        self.policy = NAMED[game.opponent]() if named else None  # type: ignore[index]
+        self.policy = game.policy
         self.codes = np.zeros(terms.num_envs, np.int64)
         self.marks = np.ones(terms.num_envs, np.int64)
 
@@ -72,20 +70,17 @@ class TicTacToeEngine(NumpyEngine[MarksPositions]):
         """Let the opponent reply in the games of `games` in which it is asked."""
         marks = -self.marks[games]
         if self.policy is None:
-            return self._answered_by_agent(codes, asked, marks)
+            if asked.any():
+                codes, digits = codes.copy(), _DIGITS.take(marks[asked])
+                cells = self.game.ask_opponent(codes[asked], marks[asked])
+                codes[asked] += POWERS.take(cells) * digits
+            return codes
         self.streams[games] += asked * _STRIDE
         cells = self.policy.take(codes)
         k = choose(mix(self.streams[games]), SET_SIZE.take(cells)).view(np.int64)
         cell = KTH_CELL.take(cells * _CELLS + k)
         answered: Ints = codes + POWERS.take(cell) * _DIGITS.take(marks) * asked
         return answered
-
-    def _answered_by_agent(self, codes: Ints, asked: Bools, marks: Ints) -> Ints:
-        if asked.any():
-            codes, digits = codes.copy(), _DIGITS.take(marks[asked])
-            cells = answers(self.game.opponent, codes[asked], marks[asked])  # type: ignore[arg-type]
-            codes[asked] += POWERS.take(cells) * digits
-        return codes
 
     def _start(self, games: Games, positions: MarksPositions | None) -> None:
         codes = np.zeros_like(self.codes[games]) if positions is None else positions.codes[games]

@@ -60,7 +60,7 @@ def winning_cells(marks: NDArray[np.int8]) -> set[int]:
 
 
 def grounds(marks: NDArray[np.int8], cursor: int | None = None) -> list[str]:
-    """Return the colour of the ground of each cell."""
+    """Return the color of the ground of each cell."""
     won = winning_cells(marks)
     return [
         WON_GROUND if cell in won else CURSOR_GROUND if cell == cursor else GROUND
