@@ -97,17 +97,15 @@ class Player(NamedTuple):
         if side is None:
             usual = (self.task.env_kwargs.get("side", sides[0]),)
             return self.task.sides if exact or self.trained else usual
+        if exact and side == "random":
+            raise UsageError("exact evaluation takes side X, O or both, got 'random'.")
         needed = (side,) if side in sides else sides
-        if exact and side == BOTH:
-            needed, side = sides, None
-        if exact and side not in (*sides, None):
-            raise UsageError(f"exact evaluation takes side X, O or both, got {side!r}.")
         if missing := [s for s in needed if s not in self.task.sides]:
             raise UsageError(
                 f"{self.name} was not trained to play {missing[0]}, "
                 f"only {', '.join(self.task.sides)}."
             )
-        return needed if side is None else (side,)
+        return sides if exact and side == BOTH else (side,)
 
 
 def agent_class(name: str) -> type[Any]:
@@ -119,17 +117,17 @@ def agent_class(name: str) -> type[Any]:
     Raises:
         ValueError: If there is no such agent.
     """
-    if ":" not in name and name not in AGENTS:
-        raise UsageError(
-            f"there is no agent {name!r}: expected {', '.join(AGENTS)}, a trained run's folder "
-            "(there is none of this name), or a class of your own, my_module:MyAgent."
-        )
     module, _, qualified = (AGENTS[name].path if name in AGENTS else name).partition(":")
     if name in AGENTS:
         with extra("baselines"):
             importlib.import_module(module)
-    else:
+    elif qualified:
         import_named(module)
+    else:
+        raise UsageError(
+            f"there is no agent {name!r}: expected {', '.join(AGENTS)}, a trained run's folder "
+            "(there is none of this name), or a class of your own, my_module:MyAgent."
+        )
     agent = getattr(sys.modules[module], qualified, None)
     if agent is None:
         raise UsageError(f"{name}: the module {module} has no class {qualified!r}.")
@@ -320,11 +318,7 @@ def load_player(path: str | Path) -> Player:
 
 
 def _class_in_a_file(name: str) -> type[Learner]:
-    """Return the learner that a file names, which makes no module be imported.
-
-    Raises:
-        ValueError: If it is no learner, or its module has not been imported by a person.
-    """
+    """Return the learner that a file names; never imports a module that only a file names."""
     if name not in AGENTS and name.partition(":")[0] not in sys.modules:
         raise UsageError(f"{CONFIG} names the agent {name!r}, which is not known here.")
     return learner_class(name)
