@@ -1,1 +1,4 @@
-"""Libraries that the environments plug into, each with clients that are trained and evaluated."""
+"""One program for each RL library, and `clients`, which trains and evaluates them for a table.
+
+A program has another name than its library's module, which it would hide when run as a script.
+"""

@@ -1,6 +1,8 @@
 """Plays OpenSpiel's games with our agents: tic-tac-toe against its MCTS, and its 2048.
 
-python benchmarks/libraries/openspiel.py
+    python benchmarks/libraries/openspiel.py
+
+Random play in the same seat is the comparison; no agent is trained.
 """
 
 import numpy as np

@@ -1,6 +1,8 @@
 """Trains two tables of Q-learning in PettingZoo's tic-tac-toe, one for each agent, by self-play.
 
-python benchmarks/libraries/pettingzoo_selfplay.py
+    python benchmarks/libraries/pettingzoo_selfplay.py
+
+Each then meets random play in its seat.
 """
 
 from collections import defaultdict
