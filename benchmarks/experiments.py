@@ -70,13 +70,13 @@ CROSSTABLE = (
 )
 SEEDS = tuple(
     Exact(
-        *("seeds", each.label, each.agent, TICTACTOE, {}),
-        preset=each.preset,
+        *("seeds", experiment.label, experiment.agent, TICTACTOE, {}),
+        preset=experiment.preset,
         seeds=6,
-        cost=6 * each.cost,
+        cost=6 * experiment.cost,
     )
-    for each in CROSSTABLE
-    if each.learns
+    for experiment in CROSSTABLE
+    if experiment.learns
 )
 
 # The learners of the sliding games, by minutes of learning.
@@ -88,8 +88,8 @@ LEARNERS = {"ntuple": ("ntuple", 2.0), "dqn": ("deep", 2.0), "ppo": ("deep", 1.0
 
 def _learning(label: str, agent: str, env: str = GAME_2048, **how: Any) -> Learning:
     table, memory = LEARNERS.get(agent, ("recipe", 1.0))
-    how = {"table": table, "memory": memory} | how
-    return Learning(label=label, agent=agent, env=env, **how)
+    usual: dict[str, Any] = {"table": table, "memory": memory}
+    return Learning(label=label, agent=agent, env=env, **usual | how)
 
 
 def _briefly(games: int, *evaluations: Games, **how: Any) -> Mapping[str, Any]:
@@ -290,9 +290,11 @@ ADVERSARY = (
         for placer in ("random", "adversary")
     ),
     *(
-        replace(each, table="adversary", minutes=each.minutes[-1:], evaluations=OWN, cost=1)
-        for each in NTUPLE
-        if each.label == STRONGEST
+        replace(
+            experiment, table="adversary", minutes=experiment.minutes[-1:], evaluations=OWN, cost=1
+        )
+        for experiment in NTUPLE
+        if experiment.label == STRONGEST
     ),
 )
 
@@ -373,29 +375,29 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 )
 
 
-QUICK = tuple(each.shorten() for each in EXPERIMENTS if each.quick is not None)
+QUICK = tuple(experiment.shorten() for experiment in EXPERIMENTS if experiment.quick is not None)
 
 
-def selected(
-    names: Sequence[str], experiments: Sequence[Experiment] = EXPERIMENTS
+def select(
+    chosen: Sequence[str], experiments: Sequence[Experiment] = EXPERIMENTS
 ) -> list[Experiment]:
     """Return the experiments of these names; all if there are none.
 
     Args:
-        names: Each a table, a label, or both as "TABLE/LABEL".
+        chosen: Each a table, a label, or both as "TABLE/LABEL".
         experiments: The list that is chosen from.
 
     Raises:
         ValueError: If nothing has one of these names.
     """
-    names_of = [{each.table, each.label, f"{each.table}/{each.label}"} for each in experiments]
-    for name in names:
-        if not any(name in own for own in names_of):
-            tables = dict.fromkeys(each.table for each in experiments)
+    names_of = [{e.table, e.label, str(e)} for e in experiments]
+    for name in chosen:
+        if not any(name in names for names in names_of):
+            tables = dict.fromkeys(experiment.table for experiment in experiments)
             raise UsageError(
                 f"there is no {name!r}: expected a table ({', '.join(tables)}), or a label such as "
                 f"{experiments[-1].label!r}; `run --list` shows all."
             )
-    wanted = set(names)
+    wanted = set(chosen)
     pairs = zip(experiments, names_of, strict=True)
-    return [each for each, own in pairs if not wanted or wanted & own]
+    return [experiment for experiment, names in pairs if not wanted or wanted & names]

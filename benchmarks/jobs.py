@@ -53,6 +53,10 @@ class Experiment(ABC):
     memory: float = 1.0
     quick: Mapping[str, Any] | None = None
 
+    def __str__(self) -> str:
+        """Return its table and its label."""
+        return f"{self.table}/{self.label}"
+
     @abstractmethod
     def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
         """Yield the jobs, in the order in which agents are trained, without the `cost`.
@@ -114,8 +118,8 @@ class Job:
     whole: bool = False
 
     def __str__(self) -> str:
-        """Return its table and its label."""
-        return f"{self.experiment.table}/{self.experiment.label}"
+        """Return the table and the label of its experiment."""
+        return str(self.experiment)
 
     @property
     def wanted(self) -> Wanted:

@@ -62,13 +62,13 @@ def add(folder: Path, table: str, rows: Iterable[Row]) -> None:
 
     A row with an `error` replaces no row without one.
     """
-    known = read(folder, table)
+    table_rows = read(folder, table)
     for row in rows:
         key = key_of(table, row)
-        if not (row.get("error") and key in known and not known[key].get("error")):
-            known[key] = row
-    columns = dict.fromkeys(column for row in known.values() for column in row)
-    ordered = [known[key] for key in sorted(known, key=_order)]
+        if not (row.get("error") and key in table_rows and not table_rows[key].get("error")):
+            table_rows[key] = row
+    columns = dict.fromkeys(column for row in table_rows.values() for column in row)
+    ordered = [table_rows[key] for key in sorted(table_rows, key=_order)]
     rows = [{column: row.get(column) for column in columns} for row in ordered]
     write_rows(rows, folder / f"{table}.csv")
 

@@ -12,7 +12,7 @@ import tyro
 
 from baselines.progress import Progress
 from baselines.training.lock import lock
-from benchmarks.experiments import EXPERIMENTS, QUICK, selected
+from benchmarks.experiments import EXPERIMENTS, QUICK, select
 from benchmarks.jobs import Executor, Experiment, Job, JobResult, Wanted
 from benchmarks.results import FOLDER, VERSION, Row, add, is_current, key_of, read
 from benchmarks.rows import Committed
@@ -53,7 +53,7 @@ def command(
             machine.
     """
     experiments = QUICK if quick else EXPERIMENTS
-    chosen = selected(only, experiments)
+    chosen = select(only, experiments)
     runs = runs or (QUICK_RUNS if quick else RUNS)
     results = results or (runs / "results" if quick else FOLDER)
     if list_:

@@ -19,7 +19,7 @@ from baselines.training.run_folder import read_config, write_config
 from benchmarks import __main__ as command
 from benchmarks import figures as drawings
 from benchmarks import report
-from benchmarks.experiments import EXPERIMENTS, QUICK, selected
+from benchmarks.experiments import EXPERIMENTS, QUICK, select
 from benchmarks.figures import PICTURES
 from benchmarks.jobs import Job, Measure
 from benchmarks.kinds import (
@@ -206,11 +206,11 @@ def test_committed_rows_are_sorted_and_have_versions(tmp_path):
 
 
 def test_experiments_are_chosen_by_table_label_or_both():
-    assert {each.table for each in selected(["ntuple", "speed"])} == {"ntuple", "speed"}
-    assert len(selected(["one core"])) == 2
-    assert {each.table for each in selected(["dqn"])} == {"crosstable", "seeds", "deep"}
-    assert {each.table for each in selected(["deep/dqn"])} == {"deep"}
-    assert len(selected([])) == len(EXPERIMENTS)
+    assert {each.table for each in select(["ntuple", "speed"])} == {"ntuple", "speed"}
+    assert len(select(["one core"])) == 2
+    assert {each.table for each in select(["dqn"])} == {"crosstable", "seeds", "deep"}
+    assert {each.table for each in select(["deep/dqn"])} == {"deep"}
+    assert len(select([])) == len(EXPERIMENTS)
 
 
 # The command
@@ -230,7 +230,7 @@ def test_the_list_shows_every_experiment(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["benchmarks", "run", "--list", "--only", "seeds", "recipe"])
     command.main()
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 1 + len(selected(["seeds", "recipe"]))
+    assert len(lines) == 1 + len(select(["seeds", "recipe"]))
     assert re.fullmatch(r"seeds +qtable +12 of 12 +\d+\.\d  TicTacToe-v0", lines[2])
 
 
@@ -252,7 +252,7 @@ def test_the_short_list_has_every_agent_and_environment_and_takes_minutes():
 
 def test_the_short_list_prints_its_results_beside_the_published_ones(tmp_path, monkeypatch, capsys):
     few = ["agents/random", "exact/greedy", "crosstable/random", "speed"]
-    chosen = [each for each in selected(few, QUICK) if getattr(each, "env", "") != "Tiles2584-v0"]
+    chosen = [each for each in select(few, QUICK) if getattr(each, "env", "") != "Tiles2584-v0"]
     cheap = [each for each in chosen if each.table != "speed"] + [
         dataclasses.replace(SPEEDS[-1], options=SPEEDS[-1].options | {"games": ("2048",)})
     ]

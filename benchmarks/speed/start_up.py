@@ -63,7 +63,7 @@ def _printed(measure: str, turns: int) -> list[float]:
         if measure == KEPT:
             _run(measure, folder)
         folders = [f"{folder}/{turn}" if measure == ANEW else folder for turn in range(turns)]
-        return [_run(measure, each) for each in folders]
+        return [_run(measure, folder) for folder in folders]
 
 
 def _run(measure: str, folder: str) -> float:

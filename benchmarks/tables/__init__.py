@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks.experiments import EXPERIMENTS, selected
+from benchmarks.experiments import EXPERIMENTS, select
 from benchmarks.rows import Committed
 from benchmarks.tables import exact, published, speeds, strength
 from benchmarks.tables.table import Table
@@ -28,7 +28,7 @@ def _command(*labels: str) -> str:
 
 
 def _cost(*labels: str) -> str:
-    minutes = sum(experiment.total_minutes for experiment in selected(labels))
+    minutes = sum(experiment.total_minutes for experiment in select(labels))
     return f"{minutes:,.0f} minutes" if minutes >= 1.5 else "1 minute"
 
 

@@ -58,7 +58,7 @@ def crosstable(committed: Committed) -> Table:
     theirs = {
         (x, o): shares for row in published("crosstable") for x, o, *shares in row["pairings"]
     }
-    order = [each.label for each in CROSSTABLE]
+    order = [agent.label for agent in CROSSTABLE]
     rows = [row for row in committed.rows("crosstable") if "random" in (row["x"], row["o"])]
     rows.sort(key=lambda row: (order.index(row["x"]), order.index(row["o"])))
 
