@@ -1,11 +1,11 @@
 """The command line, `python -m baselines`: trains, evaluates and plays with agents."""
 
-from baselines.errors import answering
+from baselines.errors import handle_errors
 
 
 def main() -> None:
     """Run the command that was typed."""
-    with answering():
+    with handle_errors():
         # Late: a signal may come while modules are imported.
         from tile_envs.extras import extra
 

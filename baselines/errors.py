@@ -37,7 +37,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 @contextmanager
-def answering(advice: str = "") -> Iterator[None]:
+def handle_errors(advice: str = "") -> Iterator[None]:
     """Turn signals and mistakes into a line on standard error and an exit status.
 
     These are 130 after Ctrl-C, 143 after SIGTERM, and 2 after a mistake.  Any other error keeps its

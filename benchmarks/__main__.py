@@ -1,6 +1,6 @@
 """The command line, `python -m benchmarks`: makes the rows of results and the pages."""
 
-from baselines.errors import answering
+from baselines.errors import handle_errors
 
 
 def report() -> None:
@@ -12,7 +12,7 @@ def report() -> None:
 
 def main() -> None:
     """Run the command that was typed."""
-    with answering("; the same command continues"):
+    with handle_errors("; the same command continues"):
         # A signal may come while these are imported.
         from tile_envs.extras import extra
 

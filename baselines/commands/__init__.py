@@ -40,18 +40,17 @@ def run_typed() -> None:
         ValueError: If something in it is unusable; so do the commands.
     """
     Progress.enabled = True
-    match _without_imports(sys.argv[1:]):
-        case ["train", agent, *words] if not agent.startswith("-"):
-            train.train_agent(agent, words)  # whose options depend on the agent
-        case words:
-            tyro.extras.subcommand_cli_from_dict(
-                {command.__name__: _checked(command) for command in COMMANDS},
-                prog="python -m baselines",
-                description=DESCRIPTION,
-                args=words,
-                config=(tyro.conf.PositionalMetavarFromFieldName,),
-                registry=TYPES,
-            )
+    words = _without_imports(sys.argv[1:])
+    with TYPES:
+        if len(words) > 1 and words[0] == "train" and not words[1].startswith("-"):
+            train.train_agent(words[1], words[2:])  # its options depend on the agent
+            return
+        tyro.extras.subcommand_cli_from_dict(
+            {command.__name__: _checked(command) for command in COMMANDS},
+            prog="python -m baselines",
+            description=DESCRIPTION,
+            args=words,
+        )
 
 
 def _without_imports(words: list[str]) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Annotated
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from baselines.commands.options import (
     Env,
@@ -26,7 +27,7 @@ from tile_envs.errors import UsageError
 
 
 def compare(
-    agents: Positional[tuple[str, ...]],
+    agents: Annotated[Positional[tuple[str, ...]], arg(metavar="AGENT ...")],
     /,
     episodes: Count = 1000,
     seed: GamesSeed = 0,

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block
@@ -35,7 +35,12 @@ UNFINISHED = {runs.CHECKPOINT, MODEL, LOCK}
 """What an export that was killed leaves behind."""
 
 
-def export(run: Positional[Path], /, out: Path, episodes: Count = EPISODES) -> None:
+def export(
+    run: Annotated[Positional[Path], arg(metavar="RUN")],
+    /,
+    out: Path,
+    episodes: Count = EPISODES,
+) -> None:
     """Make a small copy of a trained agent, for sharing: it plays, but cannot learn.
 
     The folder is laid out as the Hugging Face Hub has it; a model card says how well it plays.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 from typing_extensions import Doc
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from baselines.registry import Player
@@ -17,6 +17,7 @@ from tile_envs.errors import UsageError
 
 Agent = Annotated[
     Positional[str],
+    arg(metavar="AGENT"),
     Doc(
         "The agent's name (random, greedy; on small boards of the sliding games optimal; in "
         "tic-tac-toe minimax, minimax_first, mcts), the folder of a trained one, a model in it, "

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from tile_envs.extras import extra
 
 
 def plot(
-    runs: Positional[tuple[Path, ...]],
+    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN ...")],
     /,
     out: Path = Path("curves.png"),
     against: Literal["games", "minutes", "steps"] = "games",

@@ -7,11 +7,10 @@ import inspect
 import shlex
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tyro
 
-from baselines.commands.options import TYPES
 from baselines.evaluation.sampled import play
 from baselines.registry import Player, learner_class, load_player, usual_env
 from baselines.task import Task
@@ -24,7 +23,7 @@ from tile_envs.words import counted
 GAMES = 10
 
 
-def train(agent: tyro.conf.Positional[str], /) -> None:
+def train(agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="AGENT")], /) -> None:
     """Train an agent. Its options and presets: `train AGENT --help`.
 
     Such as `train ntuple --minutes 10 --out runs/2048`. Every agent has the options env, games,
@@ -60,7 +59,6 @@ def train_agent(name: str, words: Sequence[str]) -> None:
         args=words,
         default=Options(NoSettings(), usual_env(name)),
         prog=prog,
-        registry=TYPES,
         return_unknown_args=True,
         add_help=False,
     )
@@ -80,7 +78,6 @@ def train_agent(name: str, words: Sequence[str]) -> None:
         prog=prog,
         description=_description(name, learner),
         config=(tyro.conf.OmitArgPrefixes,),
-        registry=TYPES,
     )
     folder = run(name, options)
     print(f"\n{closing_text(folder)}")
