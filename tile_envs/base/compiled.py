@@ -76,33 +76,28 @@ def mixed(position: Word) -> Word:
 @contextmanager
 def announced(what: str) -> Iterator[None]:
     """Say on standard error what is being compiled if that takes longer than a second."""
-    compiling = _Compiling(what)
-    with install_listener("numba:compile", compiling):
+    message = f"tile_envs: compiling {what}, some seconds; kept on disk for the next time"
+    timer = Timer(PATIENCE, print, [message], {"file": sys.stderr})
+    timer.daemon = True
+    with install_listener("numba:compile", _Compiling(timer)):
         try:
             yield
         finally:
-            compiling.timer.cancel()
+            timer.cancel()
 
 
 class _Compiling(Listener):
-    """Waits for the first loop that is compiled, not found on disk; then for a second."""
+    """Starts a timer with the first loop that is compiled, not found on disk."""
 
-    def __init__(self, what: str) -> None:
-        self._what, self._begun = what, False
-        self.timer = Timer(PATIENCE, self._say)
-        self.timer.daemon = True
+    def __init__(self, timer: Timer) -> None:
+        self._timer = timer
 
     def on_start(self, event: Any) -> None:
-        if not self._begun:
-            self._begun = True
-            self.timer.start()
+        if self._timer.ident is None:  # not started yet
+            self._timer.start()
 
     def on_end(self, event: Any) -> None:
         pass
-
-    def _say(self) -> None:
-        said = f"tile_envs: compiling {self._what}, some seconds; kept on disk for the next time"
-        print(said, file=sys.stderr)
 
 
 def _writable(folder: Path) -> Path:

@@ -156,19 +156,14 @@ class NumpyEngine(Engine, Generic[Positions]):
         if self.terms.max_steps is not None:
             self.steps += _ONE
             truncations |= self.steps >= self.terms.max_steps
+        ends = rewards, terminations, truncations
         if some_due:
             games = np.flatnonzero(due)
             self.begin(games)
-            for outcome in (rewards, terminations, truncations):
-                outcome[games] = 0
+            for values in ends:
+                values[games] = 0
         self.ended = terminations | truncations
-        return Outcome(
-            self.observations(EVERY_GAME),
-            rewards,
-            terminations,
-            truncations,
-            self.infos(EVERY_GAME),
-        )
+        return Outcome(self.observations(EVERY_GAME), *ends, self.infos(EVERY_GAME))
 
     def begin_shown(self, games: NDArray[np.intp], outcome: Outcome) -> None:
         """Begin new games, and let an outcome show their first positions."""
