@@ -152,15 +152,9 @@ class PPOLearner(SB3Learner):
         episode_start: NDArray[np.bool_] | None = None,
         deterministic: bool = True,
     ) -> tuple[NDArray[np.int64], Any]:
-        """Return an action for each observation `(n, ...)`, and `state`.
+        """Return an action for each observation `(n, ...)`, or for a single one, and `state`.
 
-        As with SB3's models, a single observation gets a single action.
-
-        Args:
-            observation: Boards.
-            state: Returned as it is.
-            episode_start: Not used.
-            deterministic: Whether to choose the most likely action rather than to draw one.
+        It is the most likely one if `deterministic`, else drawn; see `Agent.predict`.
 
         Raises:
             ValueError: If these are not boards of the game.
