@@ -13,7 +13,7 @@ from baselines.viewing.moves import Watched, check_kind
 from baselines.viewing.thoughts import in_words
 from tile_envs.errors import UsageError
 from tile_envs.extras import extra
-from tile_envs.files import replacing, write_file
+from tile_envs.files import replacing
 from tile_envs.rendering.canvas import CAPTION_HEIGHT, Picture, caption
 
 FRAMES = 300
@@ -72,23 +72,20 @@ def write_mp4(games: Sequence[Watched], path: Path, speed: float, frames: int = 
     pictures = list(_pictures(games, frames))
     pictures += pictures[-1:] * round(LAST * speed)
     height, width = (side // 2 * 2 for side in pictures[0].shape[:2])  # the format takes even ones
-    beside = path.with_name(f"{path.stem}.part.mp4")  # the encoder goes by the suffix
-    writer: Any = imageio_ffmpeg.write_frames(
-        str(beside),
-        (width, height),
-        fps=speed,
-        macro_block_size=2,
-        quality=8,
-        ffmpeg_log_level="error",
-    )
-    try:
+    with replacing(path) as beside:
+        writer: Any = imageio_ffmpeg.write_frames(
+            str(beside),
+            (width, height),
+            fps=speed,
+            macro_block_size=2,
+            quality=8,
+            ffmpeg_log_level="error",
+            output_params=["-f", "mp4"],
+        )
         writer.send(None)
         for picture in pictures:
             writer.send(np.ascontiguousarray(picture[:height, :width]))
         writer.close()
-        write_file(path, beside.read_bytes())
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _check_speed(speed: float) -> None:
