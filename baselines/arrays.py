@@ -46,21 +46,21 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], compressed: boo
         os.fsync(file.fileno())
 
 
-def read_arrays(path: Path, most: int) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path, max_bytes: int) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file.
 
     Args:
         path: The file.
-        most: The bytes that they may take.
+        max_bytes: The bytes that they may take.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is damaged, no file of arrays, or holds more than `most` bytes.
+        ValueError: If it is damaged, no file of arrays, or holds more than `max_bytes` bytes.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(_size(archive, entry) for entry in archive.infolist())
-            if size <= most:
+            if size <= max_bytes:
                 with np.load(path, allow_pickle=False) as arrays:
                     return dict(arrays)
     except FileNotFoundError:
@@ -69,7 +69,7 @@ def read_arrays(path: Path, most: int) -> dict[str, NDArray[Any]]:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise UsageError(f"{path} is damaged, or no file of arrays: {reason}.") from error
     raise UsageError(
-        f"{path} holds {size:,} bytes of arrays, expected at most {most:,}: "
+        f"{path} holds {size:,} bytes of arrays, expected at most {max_bytes:,}: "
         "is it one of another game?"
     )
 
@@ -83,12 +83,12 @@ def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
         return size
 
 
-def check_unpacked(path: Path, most: int) -> None:
+def check_unpacked(path: Path, max_bytes: int) -> None:
     """Check the sizes of the entries of a zip file, and of the zip files in it.
 
     Args:
         path: The file.
-        most: The bytes that they may take.
+        max_bytes: The bytes that they may take.
 
     Raises:
         ValueError: If they take more.
@@ -99,8 +99,10 @@ def check_unpacked(path: Path, most: int) -> None:
     for file in files:
         with zipfile.ZipFile(file) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
-            if size > most:
-                raise UsageError(f"{path} would take {size:,} bytes, expected at most {most:,}.")
+            if size > max_bytes:
+                raise UsageError(
+                    f"{path} would take {size:,} bytes, expected at most {max_bytes:,}."
+                )
             if file == path:
                 inner = (io.BytesIO(archive.read(entry)) for entry in archive.infolist())
                 files += [entry for entry in inner if zipfile.is_zipfile(entry)]

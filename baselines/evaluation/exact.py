@@ -1,6 +1,6 @@
 """Exact evaluation: the expected result of an agent, computed over all boards instead of sampled.
 
-On small boards of the sliding games it is a benchmark for learners, TilesExact: the share of the
+On small boards of the sliding games it is a benchmark for learners, TilesExact: the fraction of
 optimal expected score that an agent reaches.
 """
 
@@ -46,8 +46,8 @@ def evaluate_exactly(
     Returns:
         The row: `agent, env, env_kwargs, side`, and in the sliding games the expected score `mean`,
         its `share` of the optimum, the expected number of `moves`, and `reach`, the probability
-        that each face is reached.  In tic-tac-toe the shares `win, draw, loss` against random play,
-        and `worst`, the worst result (-1, 0 or 1) against every opponent.
+        that each face is reached.  In tic-tac-toe the fractions `win, draw, loss` against random
+        play, and `worst`, the worst result (-1, 0 or 1) against every opponent.
 
     Raises:
         ValueError: If the game is too large, or the agent plays illegal actions, or is not
@@ -67,10 +67,10 @@ def _sliding_columns(agent: Agent, game: SlidingGame) -> Row:
     result = expected(agent, game)
     reached = np.cumsum(result.ended[::-1])[::-1]
     faces = enumerate(game.rules.faces[: len(reached)])
-    shares = {face: round(float(reached[tile]), DIGITS) for tile, face in faces if tile}
+    fractions = {face: round(float(reached[tile]), DIGITS) for tile, face in faces if tile}
     return {
         "mean": round(result.score, DIGITS),
         "share": round(result.score / optimum, DIGITS) if optimum else 1.0,
         "moves": round(result.moves, DIGITS),
-        "reach": {face: share for face, share in shares.items() if share > 0},
+        "reach": {face: share for face, share in fractions.items() if share > 0},
     }

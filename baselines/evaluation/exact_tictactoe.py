@@ -23,7 +23,7 @@ MARKS = {"X": X, "O": O}
 
 
 class Outcome(NamedTuple):
-    """How games end, as shares, for one side."""
+    """How games end, as fractions, for one side."""
 
     win: float
     draw: float
@@ -61,19 +61,19 @@ def policy_of(agent: Agent, side: str) -> Policy:
 def outcome(x: Policy, o: Policy) -> Outcome:
     """Return how X fares when two policies meet."""
     tree = solve()
-    shares = np.stack([tree.winner == X, tree.winner == 0, tree.winner == O], axis=1) * 1.0
+    fractions = np.stack([tree.winner == X, tree.winner == 0, tree.winner == O], axis=1) * 1.0
     for layer, children in _layers():
         policy = np.where(tree.to_move[layer, None] == X, x[layer], o[layer])
-        shares[layer] = np.einsum("nc,ncs->ns", policy, shares[children])
-    return Outcome(*map(float, shares[0]))
+        fractions[layer] = np.einsum("nc,ncs->ns", policy, fractions[children])
+    return Outcome(*map(float, fractions[0]))
 
 
 def against_random(policy: Policy, side: str) -> Outcome:
     """Return how a side's policy fares against uniformly random play."""
     if side == "X":
         return outcome(policy, random_policy())
-    shares = outcome(random_policy(), policy)
-    return Outcome(shares.loss, shares.draw, shares.win)
+    fractions = outcome(random_policy(), policy)
+    return Outcome(fractions.loss, fractions.draw, fractions.win)
 
 
 def worst_case(policy: Policy, side: str) -> int:
@@ -89,12 +89,12 @@ def worst_case(policy: Policy, side: str) -> int:
     return int(worst[0])
 
 
-def side_shares(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
-    """Return the shares against random play, as metrics, of each side that an agent plays."""
+def side_metrics(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
+    """Return the fractions against random play, as metrics, of each side that an agent plays."""
     return {
-        f"greedy_{name}_{side}": share
+        f"greedy_{name}_{side}": fraction
         for side in sides
-        for name, share in against_random(policy_of(agent, side), side)._asdict().items()
+        for name, fraction in against_random(policy_of(agent, side), side)._asdict().items()
     }
 
 
@@ -106,8 +106,8 @@ def exact_columns(agent: Agent, side: str) -> Row:
         side: "X" or "O".
 
     Returns:
-        The shares `win, draw, loss` against random play, and `worst`, the worst result (-1, 0 or 1)
-        against every opponent.
+        The fractions `win, draw, loss` against random play, and `worst`, the worst result (-1, 0 or
+        1) against every opponent.
 
     Raises:
         ValueError: If there is no such side, or the agent plays illegal actions.

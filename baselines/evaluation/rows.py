@@ -31,7 +31,7 @@ def block(row: Row, with_speed: bool = True) -> str:
     head = [f"{row['agent']} on {row['env']}", *_options(row)]
     if "worst" in row:
         worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
-        return f"{', '.join(head)}, exactly\n{_shares(row)}\n  against every opponent: {worst}"
+        return f"{', '.join(head)}, exactly\n{_fractions(row)}\n  against every opponent: {worst}"
     if "share" in row:
         lines = [
             f"{', '.join(head)}, exactly",
@@ -50,7 +50,7 @@ def block(row: Row, with_speed: bool = True) -> str:
     if with_speed:
         lines.append(f"  moves   {row['moves_per_second']:,} a second")
     if "win" in row:
-        lines.append(_shares(row))
+        lines.append(_fractions(row))
     if row["reach"]:
         lines += _reach_lines(row["reach"])
     if row.get("bins"):
@@ -87,12 +87,12 @@ def _interval(row: Row) -> str:
     return "" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"
 
 
-def _shares(row: Row) -> str:
+def _fractions(row: Row) -> str:
     return "   ".join(f"  {key} {row[key]:.3%}" for key in ("win", "draw", "loss"))
 
 
 def _reach_lines(reach: Mapping[int, float]) -> list[str]:
-    """Return the shares of games that reached each tile, and that ended with it as the largest."""
+    """Return the fractions of games that reached each tile, and that ended with it as largest."""
     lines = [f"  {'tile':>7}  {'reached':>9}  {'ended':>9}"]
     beyond = [*list(reach.values())[1:], 0.0]
     for (face, share), more in zip(reach.items(), beyond, strict=True):

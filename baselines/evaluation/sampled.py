@@ -33,7 +33,7 @@ N_ENVS = 512
 BYTES_PER_GAME = 64
 """What the results of a game take, and their bootstrap."""
 QUANTILES = tuple(step / 20 for step in range(21))
-"""The shares of games that a row has a score for, from the lowest to the highest."""
+"""The fractions of games that a row has a score for, from the lowest to the highest."""
 RESAMPLES = 2000
 """Bootstrap resamples of an interval."""
 
@@ -227,10 +227,10 @@ def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], 
 
     Returns:
         `agent, env, env_kwargs, side, episodes, seed, mean, low, high, median, min, max, quantiles,
-        reach, moves_per_second`, and in tic-tac-toe `win, draw, loss` as shares.  `low` and `high`
-        bound the mean with 95 % confidence (percentile bootstrap over the games; None for a single
-        game); `quantiles` are the scores at `QUANTILES`, and `reach` the share of games in which
-        each face was reached: both are None in tic-tac-toe.
+        reach, moves_per_second`, and in tic-tac-toe the fractions `win, draw, loss`.  `low` and
+        `high` bound the mean with 95 % confidence (percentile bootstrap over the games; None for a
+        single game); `quantiles` are the scores at `QUANTILES`, and `reach` the fraction of games
+        in which each face was reached: both are None in tic-tac-toe.
     """
     returns = record.returns
     low, high = interval(returns, seed)
@@ -252,9 +252,9 @@ def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], 
         "moves_per_second": round(record.moves / record.seconds),
     }
     if not record.faces:
-        shares = {"win": 1, "draw": 0, "loss": -1}
+        results = {"win": 1, "draw": 0, "loss": -1}
         row["side"] = env_kwargs.get("side", "X")
-        return row | {key: float((returns == value).mean()) for key, value in shares.items()}
+        return row | {key: float((returns == value).mean()) for key, value in results.items()}
     row["quantiles"] = [float(score) for score in np.quantile(returns, QUANTILES, method="lower")]
     reached = {face: float((record.tiles >= face).mean()) for face in record.faces[1:]}
     row["reach"] = {face: share for face, share in reached.items() if share > 0}

@@ -25,7 +25,7 @@ from tile_envs.sliding.packed import checked_boards
 FILE = "solution.npz"
 PARTS = ("states", "afterstates")
 HEADER_BYTES = 1 << 20
-"""Room for a game in a file, beside its boards."""
+"""Room for the game in a file, besides its boards."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from baselines.errors import Interrupted
-from baselines.evaluation.exact_tictactoe import side_shares
+from baselines.evaluation.exact_tictactoe import side_metrics
 from baselines.evaluation.rows import Row, write_rows
 from baselines.evaluation.sampled import play
 from baselines.progress import Progress, duration, metrics_text
@@ -37,7 +37,7 @@ from tile_envs.words import counted
 CHECKPOINT_SECONDS = 30
 FIRST_CHECKPOINT_SECONDS = 5
 CHECKPOINT_SHARE = 0.1
-"""The largest share of the time that writing checkpoints takes."""
+"""The largest fraction of the time that writing checkpoints takes."""
 REPORTS = 100
 """Lines of progress of a whole run, without those of tests: the same ones in every run."""
 SHOW_SECONDS = 2
@@ -66,7 +66,7 @@ def train(folder: Path, learner: Learner, task: Task, budget: Budget) -> None:
     saved = shown - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
     tested: Metrics = {}
     seconds = read_config(folder).get("seconds", 0.0)
-    done = budget.share(learner.games, seconds)
+    done = budget.used(learner.games, seconds)
     progress = Progress(folder.name, 1, done)
     progress.seconds["training"] = seconds
     with _Log(folder, learner.games) as log, progress, _interrupts(progress) as interrupted:
@@ -76,7 +76,7 @@ def train(folder: Path, learner: Learner, task: Task, budget: Budget) -> None:
             with progress.timed("training"):
                 metrics = learner.learn() or {}
             now, seconds = time.monotonic(), progress.seconds["training"]
-            done = budget.share(learner.games, seconds)
+            done = budget.used(learner.games, seconds)
             reported = int(before * REPORTS) != int(done * REPORTS)
             if reported or now - shown > SHOW_SECONDS:
                 words = counted(learner.games, "game"), metrics_text(metrics)
@@ -136,7 +136,7 @@ def test(learner: Learner, task: Task) -> Metrics:
     if metrics is not None:
         return metrics
     if task.sides:
-        return side_shares(learner, task.sides)
+        return side_metrics(learner, task.sides)
     record = play(learner, task.env, task.env_kwargs, games, use="test")
     return {"greedy_mean": float(record.returns.mean())}
 

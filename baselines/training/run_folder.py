@@ -58,10 +58,10 @@ class Budget:
     games: int
     minutes: float | None = None
 
-    def share(self, games: int, seconds: float) -> float:
-        """Return the share that is used up; 1 and more is all of it."""
-        share = games / self.games
-        return share if self.minutes is None else max(share, seconds / (60 * self.minutes))
+    def used(self, games: int, seconds: float) -> float:
+        """Return the fraction that is used up; 1 and more is all of it."""
+        used = games / self.games
+        return used if self.minutes is None else max(used, seconds / (60 * self.minutes))
 
 
 class Config(TypedDict):
@@ -143,7 +143,7 @@ def resume(folder: Path, config: Mapping[str, Any], budget: Budget, learner: Lea
     ]
     if differing:
         raise UsageError(f"{folder} can be resumed only as it began: {'; '.join(differing)}.")
-    read_progress(folder)  # a damaged one is told before anything is learned
+    read_progress(folder)  # a damaged one is refused before anything is learned
     if (folder / CHECKPOINT).exists():
         learner.restore(read_checkpoint(folder, size_of(learner)))
     if budget != budget_of(old):
@@ -217,18 +217,18 @@ def as_played(settings: Any) -> Any:
     return replace(settings, **usual)
 
 
-def read_checkpoint(folder: Path, most: int = sys.maxsize) -> State:
+def read_checkpoint(folder: Path, max_bytes: int = sys.maxsize) -> State:
     """Return the state of a run's learner.
 
     Args:
         folder: The run's folder.
-        most: The bytes that its arrays may take; see `size_of`.
+        max_bytes: The bytes that its arrays may take; see `size_of`.
 
     Raises:
         ValueError: If there is no checkpoint, or it is damaged or larger.
     """
     try:
-        return read_arrays(folder / CHECKPOINT, most)
+        return read_arrays(folder / CHECKPOINT, max_bytes)
     except FileNotFoundError as error:
         raise UsageError(f"{folder} has no {CHECKPOINT}: it was stopped too early.") from error
 
