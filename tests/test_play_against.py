@@ -2,22 +2,21 @@
 
 import os
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from commands import command
 
-from baselines.commands.play import episode_of, hint_controls
+from baselines.commands.play import episode_of, hints_of
 from baselines.registry import player
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
+from tile_envs.games import make
 from tile_envs.playthrough import Playthrough
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import O, X
 
 
 def game_against(opponent, side, cells):
-    env = gym.make("TicTacToe-v0", opponent=opponent, side=side).unwrapped
-    game = Playthrough(env, seed=0)
+    game = Playthrough(make("TicTacToe-v0", {"opponent": opponent, "side": side}), seed=0)
     for cell in cells:
         game.play(cell)
     return game
@@ -60,10 +59,9 @@ def test_an_agent_learns_from_the_person():
 
 def test_values_stand_below_the_board():
     found = player("minimax", "TicTacToe-v0")
-    env = gym.make("TicTacToe-v0", opponent=found.agent, side="X").unwrapped
-    words = hint_controls(env, found).words(Playthrough(env, seed=0).position).split("\n")
-    assert words[:2] == ["you play X", "minimax, probability:"]
-    assert "4 0.111" in words[3]
+    lines = hints_of(found)(Playthrough(make("TicTacToe-v0", {}), seed=0).position)
+    assert lines[0] == "minimax, probability:"
+    assert "4 0.111" in lines[2]
 
 
 @pytest.mark.parametrize(

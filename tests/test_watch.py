@@ -104,16 +104,16 @@ def test_a_game_is_shown_with_what_the_agent_thinks(monkeypatch):
     script = Script(None, None, "left", "q")
     monkeypatch.setattr("baselines.commands.watch.open_screen", lambda *_: nullcontext(script))
     show([game("optimal", **SMALL)], 1000.0, window=False)
-    places = [view.words.splitlines()[0] for view in script.views]
+    places = [view.lines[0] for view in script.views]
     assert places == [
         *(f"move {n} · 1000 moves/s" for n in (0, 1, 2)),
         "move 1 · paused",
     ]
-    marked = [re.search(r"\[(\w+) ", view.words)[1] for view in script.views]
+    marked = [re.search(r"\[(\w+) ", view.lines[1])[1] for view in script.views]
     assert marked[3] == marked[1]  # the move that follows, after going back, too
     for view in script.views:
-        assert re.search(r"optimal, value: .*up", view.words)
-        assert "exact, expected score" in view.words
+        assert re.search(r"optimal, value: .*up", view.lines[1])
+        assert "exact, expected score" in view.lines[2]
         assert view.picture().shape[2] == 3
 
 
@@ -125,7 +125,7 @@ def test_games_of_a_folder_are_shown_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.setattr("baselines.commands.watch.open_screen", lambda *_: nullcontext(script))
     show(found, 4.0, window=False)
     assert len(script.views) == 4  # there is nothing after the last one
-    assert re.match(r"move 0 of \d+ · 4 moves/s", script.views[0].words)
+    assert re.match(r"move 0 of \d+ · 4 moves/s", script.views[0].lines[0])
     assert found[0].title == "random, 0-0"
     with pytest.raises(ValueError, match="--search or --seed with them"):
         games_of(str(tmp_path), None, {}, None, 3)
@@ -188,7 +188,7 @@ def test_games_of_agents_are_told_of_as_somebody_elses(monkeypatch):
     watched = game("random", "TicTacToe-v0")
     script.keys = [None] * len(game("random", "TicTacToe-v0").play_on().actions) + ["q"]
     show([watched], 1000.0, window=False)
-    assert not any("you" in view.words for view in script.views)
+    assert not any("you" in view.lines[0] for view in script.views)
     assert watched.about == "TicTacToe-v0, opponent=random, side=X, seed 0"
 
 
@@ -229,8 +229,8 @@ def test_a_person_plays_with_hints(monkeypatch):
     monkeypatch.setattr("baselines.commands.play.open_screen", lambda *_: nullcontext(script))
     command("play", "--hints", "optimal", "--env-kwargs", '{"shape": [2, 3]}')
     (view,) = script.views
-    assert "optimal, value: " in view.words
-    assert "exact" not in view.words
+    assert view.lines[1].startswith("optimal, value: ")
+    assert "exact" not in view.text(colors=False)
 
 
 @pytest.fixture(scope="module")

@@ -7,20 +7,19 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
-import gymnasium as gym
 import numpy as np
 
 from baselines.commands.options import Env, EnvKwargs, GamesSeed
-from baselines.registry import LEARNERS, make_learner, player
+from baselines.registry import LEARNERS, Player, make_learner, player
 from baselines.task import Task
 from baselines.training import run_folder as runs
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.lock import lock_folder
 from baselines.training.run import default_options, presets_of
-from baselines.viewing.hints import hint_controls
+from baselines.viewing.thoughts import Thinker, in_words
 from tile_envs.errors import UsageError
 from tile_envs.games import make
-from tile_envs.play.player import open_screen, play_games
+from tile_envs.play.player import Hints, open_screen, play_games
 from tile_envs.playthrough import Playthrough
 from tile_envs.tictactoe.positions import SIDE, O, X
 
@@ -69,8 +68,8 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
         opponent.sides_to_evaluate(needed, exact=False)
     if learn and not isinstance(agent, EpisodicLearner):
         raise UsageError(f"{against} does not learn from a person: expected qtable or value_table.")
-    env = gym.make(ENV, opponent=agent, side=side)
-    controls = hint_controls(env.unwrapped, opponent) if show_values else None
+    env = make(ENV, {"opponent": agent, "side": side})
+    hints = hints_of(opponent) if show_values else lambda position: ()
 
     def learn_from(game: Playthrough) -> None:
         if learn and game.position.over and game.actions:
@@ -79,7 +78,7 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
             runs.write_checkpoint(folder, agent.state_dict())
 
     with lock_folder(folder) if learn else nullcontext(), open_screen() as screen:
-        play_games(env, screen, seed, controls=controls, on_leave=learn_from)
+        play_games(env, screen, seed, hints=hints, on_leave=learn_from)
 
 
 def _play_with_hints(
@@ -87,9 +86,22 @@ def _play_with_hints(
 ) -> None:
     adviser = player(hints, env, env_kwargs, seed)
     game = make(adviser.task.env, adviser.task.env_kwargs)
-    controls = hint_controls(game, adviser)
+    advice = hints_of(adviser)
     with open_screen(window, adviser.task.env) as screen:
-        play_games(game, screen, seed, controls=controls)
+        play_games(game, screen, seed, hints=advice)
+
+
+def hints_of(player: Player) -> Hints:
+    """Return what an agent thinks of the moves, as lines below the board.
+
+    Raises:
+        ValueError: If the agent has no thoughts.
+    """
+    game = player.task.game
+    thinker = Thinker(game, player.agent, player.name, exact=False)
+    if not thinker:
+        raise UsageError(f"{player.name} has neither action values nor action probabilities.")
+    return lambda position: in_words(thinker.of(position), game)
 
 
 def episode_of(game: Playthrough, mark: int) -> Episodes:

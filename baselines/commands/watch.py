@@ -12,12 +12,10 @@ from baselines.registry import AGENTS, player, with_search
 from baselines.settings import Count, Positive, Seed
 from baselines.training.run_folder import CONFIG
 from baselines.viewing.film import FRAMES, write_gif, write_mp4
-from baselines.viewing.hints import HintControls
 from baselines.viewing.moves import Watched, agent_game, recorded_games
 from baselines.viewing.page import write_page
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file
-from tile_envs.play.controls import controls_of
 from tile_envs.play.player import open_screen, watch_game
 
 
@@ -106,11 +104,15 @@ def show(games: Sequence[Watched], speed: float, window: bool) -> None:
     """
     with open_screen(window, games[0].title) as screen, suppress(KeyboardInterrupt):
         for n, watched in enumerate(games, 1):
-            game, thinker = watched.playthrough, watched.thinker
-            controls = controls_of(game.env, person=False)
-            hints = HintControls(controls, thinker, game.env.game, watched.next_action)
-            more = n < len(games)
-            if not watch_game(
-                game, watched.action, screen, speed, controls=hints, end=watched.end, more=more
-            ):
+            goes_on = watch_game(
+                watched.playthrough,
+                watched.action,
+                screen,
+                speed,
+                hints=watched.hints,
+                person=False,
+                end=watched.end,
+                more=n < len(games),
+            )
+            if not goes_on:
                 return

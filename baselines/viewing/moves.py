@@ -12,12 +12,12 @@ import numpy as np
 from baselines.progress import Progress
 from baselines.registry import Player
 from baselines.seeds import game_seeds
-from baselines.viewing.thoughts import Thinker
+from baselines.viewing.thoughts import Thinker, in_words
 from tile_envs import replay
 from tile_envs.agents import ask
 from tile_envs.errors import UsageError
 from tile_envs.games import make
-from tile_envs.playthrough import Playthrough
+from tile_envs.playthrough import Playthrough, Position
 from tile_envs.words import counted
 
 
@@ -44,6 +44,11 @@ class Watched:
     def next_action(self) -> int | None:
         """Return the action that follows, wherever the game has been taken back to."""
         return self.action(len(self.playthrough.actions))
+
+    def hints(self, position: Position) -> list[str]:
+        """Return what is thought of a position, with the action that follows in brackets."""
+        game = self.playthrough.env.game
+        return in_words(self.thinker.of(position), game, self.next_action())
 
     def play_on(self) -> Playthrough:
         """Play the game to its end."""

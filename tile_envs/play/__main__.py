@@ -1,4 +1,18 @@
-"""The command that lets a person play or watch: `python -m tile_envs.play Tiles2048-v0`."""
+"""Play a game, or watch a replay, in the terminal or in a window.
+
+Examples:
+  python -m tile_envs.play Tiles2048-v0
+  python -m tile_envs.play Tiles2584-v0 -o shape=[3,3] -o 'spawn={"1": 0.75, "3": 0.25}'
+  python -m tile_envs.play TicTacToe-v0 -o opponent=minimax -o side=O --window
+  python -m tile_envs.play Tiles2048-v0 --seed 7 --record game.json
+  python -m tile_envs.play --replay game.json --speed 10
+
+Keys:
+  Tiles2048-v0, Tiles2584-v0   arrows or WASD
+  TicTacToe-v0                 0 to 8, row by row; or arrows and Enter; or a click
+  all                          u undo, n or r new game, q quit
+  replay                       space pause, left and right step, q quit
+"""
 
 from __future__ import annotations
 
@@ -21,21 +35,6 @@ from tile_envs.play.controls import controls_of
 from tile_envs.play.player import open_screen, play_games, watch_game
 from tile_envs.replay import Replay, begin, read
 from tile_envs.words import counted
-
-EXAMPLES = """\
-examples:
-  python -m tile_envs.play Tiles2048-v0
-  python -m tile_envs.play Tiles2584-v0 -o shape=[3,3] -o 'spawn={"1": 0.75, "3": 0.25}'
-  python -m tile_envs.play TicTacToe-v0 -o opponent=minimax -o side=O --window
-  python -m tile_envs.play Tiles2048-v0 --seed 7 --record game.json
-  python -m tile_envs.play --replay game.json --speed 10
-
-keys:
-  Tiles2048-v0, Tiles2584-v0   arrows or WASD
-  TicTacToe-v0                 0 to 8, row by row; or arrows and Enter; or a click
-  all                          u undo, n or r new game, q quit
-  replay                       space pause, left and right step, q quit
-"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,7 +64,7 @@ def _run(asked: argparse.Namespace) -> None:
             return
         env = make(replay.env, replay.options)
         game = play_games(env, screen, replay.seed, record=asked.record)
-    controls = controls_of(env)
+    controls = controls_of(env.game)
     print(controls.text(game.position, colors=False))
     moves = counted(len(game.actions), "move")
     print(f"{controls.words(game.position)} · {moves} · seed {game.seed}")
@@ -101,8 +100,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m tile_envs.play",
-        description="Play a game, or watch a replay, in the terminal or in a window.",
-        epilog=EXAMPLES,
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tile_envs.errors import UsageError
-from tile_envs.games import ids
 from tile_envs.playthrough import Position
 from tile_envs.rendering.canvas import Picture, caption
 from tile_envs.rendering.window import Click, Key
@@ -30,48 +27,29 @@ STEPS = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 """Rows and columns that the cursor of tic-tac-toe goes."""
 
 
-class Controls(ABC):
-    """How a game is played and shown: one class per game.
+class SlidingControls:
+    """How a sliding game is played and shown: the arrows are the actions.
 
     Attributes:
         keys: The keys that play, for people to read.
     """
 
-    keys: str
-
-    @abstractmethod
-    def action(self, key: Key) -> int | None:
-        """Return what a key plays, or None if it plays nothing."""
-
-    @abstractmethod
-    def words(self, position: Position) -> str:
-        """Return the state of the game in words: whose turn it is, or how it has ended."""
-
-    @abstractmethod
-    def text(self, position: Position, colors: bool) -> str:
-        """Return the board as lines of text, with colors or without."""
-
-    @abstractmethod
-    def picture(self, position: Position) -> Picture:
-        """Return the board as a picture."""
-
-
-class _SlidingControls(Controls):
-    """The arrows are the actions."""
-
     keys = "arrows or WASD"
 
-    def __init__(self, game: SlidingGame, person: bool = True) -> None:
+    def __init__(self, game: SlidingGame) -> None:
         self._rules = game.rules
 
     def action(self, key: Key) -> int | None:
+        """Return what a key plays, or None if it plays nothing."""
         return ACTIONS.index(key) if key in ACTIONS else None
 
     def words(self, position: Position) -> str:
+        """Return the state of the game in words, or how it has ended."""
         largest = f"largest tile {position.info['max_tile']}"
         return f"Game over · no move is left · {largest}" if position.over else largest
 
     def text(self, position: Position, colors: bool) -> str:
+        """Return the board as lines of text, with colors or without."""
         board, score = position.state["board"], position.info["score"]
         if not colors:
             return sliding.text(board, self._rules, score)
@@ -85,19 +63,28 @@ class _SlidingControls(Controls):
         return f"{sliding.heading(self._rules, score)}\n{painted}"
 
     def picture(self, position: Position) -> Picture:
+        """Return the board as a picture."""
         return sliding.picture(position.state["board"], self._rules, position.info["score"])
 
 
-class _TicTacToeControls(Controls):
-    """Cells are chosen by their number, by a click, or with a cursor that comes when it is used."""
+class TicTacToeControls:
+    """How tic-tac-toe is played and shown, by the methods of `SlidingControls`.
+
+    Cells are chosen by their number, by a click, or with a cursor that appears when it is used.
+
+    Args:
+        game: The game.
+        person: Whether a person plays; if not, no sentence speaks of "you".
+    """
 
     keys = "0-8, or arrows and Enter"
 
-    def __init__(self, game: TicTacToe, person: bool = True) -> None:
+    def __init__(self, game: TicTacToe, person: bool) -> None:
         self._neutral = game.side == "both" or not person
         self._cursor: int | None = None
 
     def action(self, key: Key) -> int | None:
+        """Return the cell that a key chooses, or None if it chooses nothing."""
         if isinstance(key, Click):
             return tictactoe.cell_at(*key)
         if key in STEPS:
@@ -110,6 +97,7 @@ class _TicTacToeControls(Controls):
         return CELL_NAMES.index(key) if key in CELL_NAMES else None
 
     def words(self, position: Position) -> str:
+        """Return whose turn it is, or how the game has ended."""
         winner, to_play = position.info["winner"], position.info["to_play"]
         if winner:
             ending = "" if self._neutral else f" · you {'won' if winner == to_play else 'lost'}"
@@ -120,6 +108,7 @@ class _TicTacToeControls(Controls):
         return f"{letter} to play" if self._neutral else f"you play {letter}"
 
     def text(self, position: Position, colors: bool) -> str:
+        """Return the board as lines of text, with colors or without."""
         marks, cursor = position.state["board"], self._shown_cursor(position)
         if not colors:
             return tictactoe.text(marks, cursor)
@@ -133,57 +122,40 @@ class _TicTacToeControls(Controls):
         return blocks(rows, tictactoe.PAGE, BLOCK_WIDTH)
 
     def picture(self, position: Position) -> Picture:
+        """Return the board as a picture."""
         return tictactoe.picture(position.state["board"], self._shown_cursor(position))
 
     def _shown_cursor(self, position: Position) -> int | None:
         return None if position.over else self._cursor
 
 
-CONTROLS: dict[type, Callable[[Any, bool], Controls]] = {
-    SlidingGame: _SlidingControls,
-    TicTacToe: _TicTacToeControls,
-}
-"""The controls of each kind of game.  A new kind is added here."""
+Controls = SlidingControls | TicTacToeControls
 
 
-def controls_of(env: Any, person: bool = True) -> Controls:
-    """Return how a person plays an environment.
-
-    Args:
-        env: The environment.
-        person: Whether a person plays; if not, no sentence speaks of "you".
-
-    Raises:
-        ValueError: If it is no game of this package.
-    """
-    controls = CONTROLS.get(type(getattr(env, "game", None)))
-    if controls is None:
-        raise UsageError(f"{env} cannot be played here: expected one of {', '.join(ids())}.")
-    return controls(env.game, person)
+def controls_of(game: Any, person: bool = True) -> Controls:
+    """Return how a person plays or watches a game; see `TicTacToeControls`."""
+    is_sliding = isinstance(game, SlidingGame)
+    return SlidingControls(game) if is_sliding else TicTacToeControls(game, person)
 
 
 @dataclass(frozen=True)
 class View:
-    """A position with words and keys below it."""
+    """A position with lines of words below it."""
 
     controls: Controls
     position: Position
-    words: str
-    keys: str
+    lines: Sequence[str]
 
     def text(self, colors: bool) -> str:
         """Return it as lines of text."""
-        board = self.controls.text(self.position, colors)
-        return f"{board}\n\n{self.words}\n{self.keys}"
+        return "\n".join([self.controls.text(self.position, colors), "", *self.lines])
 
     def picture(self) -> Picture:
         """Return it as a picture, with the background of the board continued below it."""
         board = self.controls.picture(self.position)
         ground = "#" + board[0, 0].tobytes().hex()
-        width = board.shape[1]
-        words = [*self.words.split("\n"), self.keys]
-        lines = [caption(line, width, ground) for line in words]
-        return np.concatenate([board, *lines, board[-BOTTOM:]])
+        words = [caption(line, board.shape[1], ground) for line in self.lines]
+        return np.concatenate([board, *words, board[-BOTTOM:]])
 
 
 class Block(NamedTuple):

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
-
+from tile_envs.base.env import GameEnv
 from tile_envs.errors import UsageError
-from tile_envs.play.controls import Controls, View, controls_of
+from tile_envs.play.controls import View, controls_of
 from tile_envs.play.terminal import Terminal
-from tile_envs.playthrough import Playthrough
+from tile_envs.playthrough import Playthrough, Position
 from tile_envs.rendering.window import WASD, Window
 from tile_envs.replay import replay_of, write
 
 Screen = Terminal | Window
+Hints = Callable[[Position], Sequence[str]]
+"""Returns the lines that are shown below a position."""
 
 LEAVE = ("q", "closed")
 
@@ -41,31 +42,30 @@ def open_screen(window: bool = False, title: str = "tile-envs") -> Screen:
 
 
 def play_games(
-    env: gym.Env[Any, Any],
+    env: GameEnv[Any, Any],
     screen: Screen,
     seed: int,
     *,
     record: Path | None = None,
-    controls: Controls | None = None,
+    hints: Hints = lambda position: (),
     on_leave: Callable[[Playthrough], object] = lambda game: None,
 ) -> Playthrough:
     """Let a person play one game after another, until they leave.
 
     Args:
-        env: An environment of this package.  Its wrappers, which have no undo, are left out.
+        env: An environment of this package, without wrappers, which have no undo.
         screen: The terminal or window.
         seed: The first game's seed; each new game takes the next one.
         record: The file that each game is written to.  A game without moves replaces none.
-        controls: How the game is played and shown; None for the game's own controls.
+        hints: What is shown below the board.
         on_leave: Called with each game that the person leaves.
 
     Returns:
         The last game.
     """
-    inner: Any = env.unwrapped
-    controls = controls or controls_of(inner)
+    controls = controls_of(env.game)
     keys = f"{controls.keys} · u undo · n new · q quit"
-    game = Playthrough(inner, seed)
+    game = Playthrough(env, seed)
 
     def leave() -> None:
         on_leave(game)
@@ -75,7 +75,9 @@ def play_games(
     try:
         while True:
             position = game.position
-            screen.draw(View(controls, position, controls.words(position), keys))
+            screen.draw(
+                View(controls, position, [controls.words(position), *hints(position), keys])
+            )
             key = screen.key()
             if key in LEAVE:
                 break
@@ -83,7 +85,7 @@ def play_games(
                 game.take_back()
             elif key in ("n", "r"):
                 leave()
-                game = Playthrough(inner, game.seed + 1)
+                game = Playthrough(env, game.seed + 1)
             elif key is not None:
                 action = controls.action(WASD.get(key, key) if isinstance(key, str) else key)
                 if action is not None and position.info["action_mask"][action]:
@@ -101,7 +103,8 @@ def watch_game(
     screen: Screen,
     speed: float,
     *,
-    controls: Controls | None = None,
+    hints: Hints = lambda position: (),
+    person: bool = True,
     end: int | None = None,
     more: bool = False,
 ) -> bool:
@@ -113,14 +116,15 @@ def watch_game(
             after steps back.
         screen: The terminal or window.
         speed: Moves per second.
-        controls: How the game is shown; None for the game's own controls.
+        hints: What is shown below the board.
+        person: Whether it is a person's game, told of as "you".
         end: The number of moves, if it is known.
         more: Whether another game follows.
 
     Returns:
         Whether to show the next game.
     """
-    controls = controls or controls_of(game.env)
+    controls = controls_of(game.env.game, person)
     paused = False
     due = time.monotonic() + 1 / speed
     keys = f"space pause · left, right step · {'n next game · ' * more}q quit"
@@ -129,13 +133,13 @@ def watch_game(
         n = len(game.actions)
         action = chosen(n)
         place = f"move {n:,}" if end is None else f"move {n:,} of {end:,}"
-        words, *others = controls.words(position).split("\n")
+        words = controls.words(position)
         if action is not None:
             words = "paused" if paused else f"{speed:g} moves/s"
         elif position.truncated:
             words = "too many illegal moves"
-        lines = "\n".join([f"{place} · {words}", *others])
-        screen.draw(View(controls, position, lines, keys))
+        lines = [f"{place} · {words}", *hints(position), keys]
+        screen.draw(View(controls, position, lines))
         key = screen.key(None if paused or action is None else max(0.0, due - time.monotonic()))
         if key in LEAVE:
             return False

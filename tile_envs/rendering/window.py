@@ -26,6 +26,9 @@ Key = str | Click
 """A character in lower case; `up`, `right`, `down`, `left`, `enter`, `space`; `closed` at the
 end of input; or a click."""
 
+NAMED_KEYS = {"return": "enter"} | {key: key for key in "up right down left enter space".split()}
+"""Keys that are told by name, not by their character; by pygame's names for them."""
+
 WASD = {"w": "up", "a": "left", "s": "down", "d": "right"}
 """The letters that stand for arrows."""
 
@@ -61,15 +64,6 @@ class Window:
         self._title = title
         self._pygame = pygame
         self._clock = pygame.time.Clock()
-        self._key_names = {
-            pygame.K_UP: "up",
-            pygame.K_RIGHT: "right",
-            pygame.K_DOWN: "down",
-            pygame.K_LEFT: "left",
-            pygame.K_RETURN: "enter",
-            pygame.K_KP_ENTER: "enter",
-            pygame.K_SPACE: "space",
-        }
         try:
             pygame.display.init()
         except pygame.error as error:
@@ -135,7 +129,7 @@ class Window:
                 self.close()
             elif event.type == pygame.KEYDOWN:
                 character: str = event.unicode.lower()
-                return self._key_names.get(event.key, character)
+                return NAMED_KEYS.get(pygame.key.name(event.key), character)
             elif event.type == pygame.MOUSEBUTTONDOWN and event.button == pygame.BUTTON_LEFT:
                 return Click(*event.pos)
             elif event.type == pygame.WINDOWEXPOSED:
