@@ -26,7 +26,8 @@ Key = str | Click
 """A character in lower case; `up`, `right`, `down`, `left`, `enter`, `space`; `closed` at the
 end of input; or a click."""
 
-NAMED_KEYS = {"return": "enter"} | {key: key for key in "up right down left enter space".split()}
+NAMED_KEYS = {name: name for name in ("up", "right", "down", "left", "enter", "space")}
+NAMED_KEYS["return"] = "enter"
 """Keys that are told by name, not by their character; by pygame's names for them."""
 
 WASD = {"w": "up", "a": "left", "s": "down", "d": "right"}
