@@ -26,7 +26,7 @@ from baselines.training import run_folder as runs
 from baselines.training.run import Options, run
 from tile_envs import replay
 from tile_envs.games import make
-from tile_envs.playthrough import Playthrough
+from tile_envs.replay import Playthrough
 from tile_envs.sliding import RULES_2584, SlidingGame
 
 SMALL = {"width": 4, "hidden": (8,), "n_envs": 2, "batch_size": 16, "learning_starts": 32}

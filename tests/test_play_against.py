@@ -10,7 +10,7 @@ from baselines.commands.play import episode_of, hints_of
 from baselines.registry import player
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
 from tile_envs.games import make
-from tile_envs.playthrough import Playthrough
+from tile_envs.replay import Playthrough
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import O, X
 

@@ -9,8 +9,7 @@ from baselines.registry import make_agent
 from baselines.task import Task
 from baselines.training.recording import read_transitions, record
 from tile_envs.games import make
-from tile_envs.playthrough import Playthrough
-from tile_envs.replay import play_through, read, replay_of, write
+from tile_envs.replay import Playthrough, play_through, read, replay_of, write
 
 SHAPE = {"shape": [3, 3]}
 TASK = Task("Tiles2048-v0", SHAPE)

@@ -20,8 +20,7 @@ from baselines.viewing.moves import Watched
 from baselines.viewing.page import write_page
 from baselines.viewing.thoughts import Thinker, Thought, exact_values, in_words
 from tile_envs.games import make
-from tile_envs.playthrough import Playthrough
-from tile_envs.replay import replay_of, write
+from tile_envs.replay import Playthrough, replay_of, write
 from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 

@@ -1,4 +1,4 @@
-"""Replays: a game is its seed and its actions, kept in a file that can be played again.
+"""Replays: a game is its seed and its actions, taken back at will, kept in a file, played again.
 
     {
       "format": "tile-envs replay",
@@ -20,17 +20,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.error import ResetNeeded
 
 from tile_envs import __version__
 from tile_envs.base.checks import brief
+from tile_envs.base.env import GameEnv, Info, Observation
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 from tile_envs.games import make
-from tile_envs.playthrough import Playthrough, Position
 
 FORMAT = "tile-envs replay"
 ENTRIES = {
@@ -46,6 +46,78 @@ ENTRIES = {
 """The entries of a file, with their types and what JSON calls them."""
 OPTIONAL: dict[str, Any] = {"reset": {}, "player": ""}
 """The entries that may be left out, with what that means."""
+
+
+class Position(NamedTuple):
+    """The state of a game after an action, or at its start.
+
+    Attributes:
+        state: What `set_state` takes to come back here; `state["board"]` is the board.
+        observation: The last observation.
+        info: The last info.
+        total: The sum of the rewards so far.
+        terminated: Whether the last action ended the game.
+        truncated: Whether it was one illegal action too many.
+    """
+
+    state: Mapping[str, Any]
+    observation: Observation
+    info: Info
+    total: float = 0.0
+    terminated: bool = False
+    truncated: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing can be played, as also on a board without legal actions at the start."""
+        return self.terminated or self.truncated or not self.info["action_mask"].any()
+
+
+class Playthrough:
+    """A game that can be taken back.
+
+    Attributes:
+        env: The environment, in the last position.
+        seed: What the environment was reset with.
+        reset: The options that it was reset with.
+        actions: All actions so far.
+        positions: All positions, from the first on.
+    """
+
+    def __init__(
+        self, env: GameEnv[Any, Any], seed: int, reset: Mapping[str, Any] | None = None
+    ) -> None:
+        self.env = env
+        self.seed = seed
+        self.reset = dict(reset or {})
+        self.actions: list[int] = []
+        observation, info = env.reset(seed=seed, options=self.reset)
+        self.positions = [Position(env.get_state(), observation, info)]
+
+    @property
+    def position(self) -> Position:
+        """The last position."""
+        return self.positions[-1]
+
+    def play(self, action: int) -> None:
+        """Play an action.
+
+        Raises:
+            ValueError: If it is not an action of the game.
+            ResetNeeded: After the end.
+        """
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        total = self.position.total + float(reward)
+        state = self.env.get_state()
+        self.positions.append(Position(state, observation, info, total, terminated, truncated))
+        self.actions.append(action)
+
+    def take_back(self) -> None:
+        """Take the last action back, if there is one."""
+        if self.actions:
+            self.actions.pop()
+            self.positions.pop()
+            self.env.set_state(self.position.state)
 
 
 @dataclass(frozen=True)
@@ -157,12 +229,9 @@ def _checked(entries: Any) -> Replay:
     if not isinstance(entries, dict) or entries.get("format") != FORMAT:
         raise UsageError(f'not a replay: expected "format": "{FORMAT}", got {brief(entries)}.')
     entries = OPTIONAL | entries
-    for name in entries:
-        if name not in ENTRIES:
-            raise UsageError(f'unknown entry "{name}": expected {", ".join(ENTRIES)}.')
+    if odd := entries.keys() ^ ENTRIES.keys():
+        raise UsageError(f"missing or unknown: {', '.join(odd)}; expected {', '.join(ENTRIES)}.")
     for name, (kind, words) in ENTRIES.items():
-        if name not in entries:
-            raise UsageError(f'"{name}" is missing.')
         if not isinstance(entries[name], kind):
             raise UsageError(f'"{name}" must be {words}, got {brief(entries[name])}.')
     if _order(entries["version"]) > _order(__version__):

@@ -20,7 +20,7 @@ from baselines.viewing.thoughts import Thinker, in_words
 from tile_envs.errors import UsageError
 from tile_envs.games import make
 from tile_envs.play.player import Hints, open_screen, play_games
-from tile_envs.playthrough import Playthrough
+from tile_envs.replay import Playthrough
 from tile_envs.tictactoe.positions import SIDE, O, X
 
 ENV, PUBLISHED = "TicTacToe-v0", "published"

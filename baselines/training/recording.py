@@ -22,8 +22,7 @@ from tile_envs.agents import Agent, ask
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.games import make
-from tile_envs.playthrough import Playthrough
-from tile_envs.replay import begin, read, replay_of, write
+from tile_envs.replay import Playthrough, begin, read, replay_of, write
 from tile_envs.words import counted
 
 VERSION = 2

@@ -13,11 +13,10 @@ from baselines.progress import Progress
 from baselines.registry import Player
 from baselines.seeds import game_seeds
 from baselines.viewing.thoughts import Thinker, in_words
-from tile_envs import replay
 from tile_envs.agents import ask
 from tile_envs.errors import UsageError
 from tile_envs.games import make
-from tile_envs.playthrough import Playthrough, Position
+from tile_envs.replay import Playthrough, Position, begin, read
 from tile_envs.words import counted
 
 
@@ -103,8 +102,8 @@ def recorded_games(path: Path) -> Sequence[Watched]:
 
 
 def _recorded_game(path: Path) -> Watched:
-    recorded = replay.read(path)
-    playthrough = replay.begin(recorded)
+    recorded = read(path)
+    playthrough = begin(recorded)
     title = f"{recorded.player}, {path.stem}" if recorded.player else path.stem
     about = _about(recorded.env, recorded.options, recorded.seed)
     thinker = Thinker(playthrough.env.game, None, "")

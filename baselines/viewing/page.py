@@ -13,7 +13,7 @@ import numpy as np
 from baselines.viewing.moves import Watched, check_kind
 from baselines.viewing.thoughts import Thought, action_names
 from tile_envs.files import write_file
-from tile_envs.playthrough import Playthrough, Position
+from tile_envs.replay import Playthrough, Position
 from tile_envs.sliding import render as sliding
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.tictactoe import render as tictactoe

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.game import Game
-from tile_envs.playthrough import Position
+from tile_envs.replay import Position
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import ACTIONS
 from tile_envs.tictactoe.game import TicTacToe

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tile_envs.playthrough import Position
 from tile_envs.rendering.canvas import Picture, caption
 from tile_envs.rendering.window import Click, Key
+from tile_envs.replay import Position
 from tile_envs.sliding import SlidingGame
 from tile_envs.sliding import render as sliding
 from tile_envs.sliding.rules import ACTIONS

@@ -11,9 +11,8 @@ from tile_envs.base.env import GameEnv
 from tile_envs.errors import UsageError
 from tile_envs.play.controls import View, controls_of
 from tile_envs.play.terminal import Terminal
-from tile_envs.playthrough import Playthrough, Position
 from tile_envs.rendering.window import WASD, Window
-from tile_envs.replay import replay_of, write
+from tile_envs.replay import Playthrough, Position, replay_of, write
 
 Screen = Terminal | Window
 Hints = Callable[[Position], Sequence[str]]
