@@ -81,7 +81,8 @@ def rllib():
     import torch
 
     torch.set_num_threads(1)  # more only wait for each other with networks as small as these
-    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=200e6)
+    options = {"include_dashboard": False, "object_store_memory": 200e6}
+    ray.init(num_cpus=2, ignore_reinit_error=True, **options)  # a program may have begun it
     yield ray.rllib
     ray.shutdown()
 
