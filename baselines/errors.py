@@ -5,11 +5,13 @@ It imports next to nothing, so that a command answers from its first moments on.
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from types import FrameType
 from typing import NoReturn
 
@@ -68,6 +70,26 @@ def handle_errors(advice: str = "") -> Iterator[None]:
         sys.exit(MISTAKE)
     finally:  # processes that are forked later would inherit it
         signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+
+
+@contextmanager
+def parsing() -> Iterator[None]:
+    """Turn the frame that tyro prints around a mistake in a command line into a `UsageError`."""
+    frame = io.StringIO()
+    try:
+        with redirect_stderr(frame):
+            yield
+    except SystemExit as end:
+        if end.code != 2:  # such as 0, of --help
+            raise
+        from tile_envs.errors import UsageError
+
+        head, _, hints = re.sub("[│╭╰].*[╮╯]|│", "", frame.getvalue()).partition("───")
+        options = re.findall(
+            r"^ +(--[\w-]+)", hints.partition("Perhaps you meant:")[2], re.MULTILINE
+        )
+        meant = f" (perhaps {' or '.join(dict.fromkeys(options))})" if options else ""
+        raise UsageError(f"{' '.join(head.split()).rstrip('.')}{meant}: see --help.") from end
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:

@@ -1,5 +1,7 @@
 """The command line, `python -m benchmarks`: makes the rows of results and the pages."""
 
+import sys
+
 from baselines.errors import handle_errors
 
 
@@ -17,15 +19,11 @@ def main() -> None:
         from tile_envs.extras import extra
 
         with extra("baselines"):
-            import tyro
+            from baselines.commands import parse
+            from benchmarks.run import run
 
-            from benchmarks.run import command
-
-        tyro.extras.subcommand_cli_from_dict(
-            {"run": command, "report": report},
-            prog="python -m benchmarks",
-            description="Make the rows of results, and the pages that show them.",
-        )
+        description = "Make the rows of results, and the pages that show them."
+        parse((run, report), "python -m benchmarks", description, sys.argv[1:])()
 
 
 if __name__ == "__main__":

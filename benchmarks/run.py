@@ -27,7 +27,7 @@ FEW_ROWS = 4
 """Up to so many rows of a job are reported one by one."""
 
 
-def command(
+def run(
     only: tuple[str, ...] = (),
     quick: tyro.conf.FlagCreatePairsOff[bool] = False,
     list_: tyro.conf.FlagCreatePairsOff[Annotated[bool, tyro.conf.arg(name="list")]] = False,
@@ -64,7 +64,7 @@ def command(
         from benchmarks.on_ray import on_ray
 
         executor = on_ray(*ray)
-    failures = run(chosen, experiments, results, runs, executor)
+    failures = make_missing(chosen, experiments, results, runs, executor)
     if quick:
         from benchmarks.tables import summary
 
@@ -83,7 +83,7 @@ def in_process(
         yield job.make(runs)
 
 
-def run(
+def make_missing(
     chosen: Experiments,
     experiments: Experiments,
     results: Path,

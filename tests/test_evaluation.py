@@ -230,6 +230,7 @@ def test_the_bands_of_the_article_are_counted():
         (("nowhere:Agent",), "the module nowhere is not found"),
         (("json:loads",), "json:loads is no agent: expected a class with"),
         (("random", "--env", "nowhere:Game-v0"), "the module nowhere is not found"),
+        (("random", "--epsiodes", "5"), "Unrecognized options: --epsiodes, 5 (perhaps --episodes)"),
         (("random", "--import"), "--import needs the name of a module"),
         (("random", "--episodes", "0"), "episodes must be greater than or equal to 1, got 0"),
         (("random", "--episodes", str(10**12)), "a batch of 1,000,000,000,000 games takes 59,604"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
 from typing import Any, get_type_hints
 
 import tyro
@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from baselines.commands import compare, evaluate, export, play, plot, record, solve, train, watch
 from baselines.commands.options import TYPES
+from baselines.errors import parsing
 from baselines.progress import Progress
 from baselines.registry import AGENTS, LEARNERS
 from baselines.settings import read_settings
@@ -45,12 +46,25 @@ def run_typed() -> None:
         if len(words) > 1 and words[0] == "train" and not words[1].startswith("-"):
             train.train_agent(words[1], words[2:])  # its options depend on the agent
             return
-        tyro.extras.subcommand_cli_from_dict(
-            {command.__name__: _checked(command) for command in COMMANDS},
-            prog="python -m baselines",
-            description=DESCRIPTION,
+        parse(COMMANDS, "python -m baselines", DESCRIPTION, words)()
+
+
+def parse(
+    commands: Sequence[Callable[..., None]], prog: str, description: str, words: Sequence[str]
+) -> Callable[[], None]:
+    """Return the command that words ask for, with its options, which are checked.
+
+    Raises:
+        ValueError: If there is no such command or option, or it is unusable.
+    """
+    with parsing():
+        command: Callable[[], None] = tyro.extras.subcommand_cli_from_dict(
+            {command.__name__: _checked(command) for command in commands},
+            prog=prog,
+            description=description,
             args=words,
         )
+    return command
 
 
 def _without_imports(words: list[str]) -> list[str]:
@@ -64,16 +78,16 @@ def _without_imports(words: list[str]) -> list[str]:
     return words
 
 
-def _checked(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose options are checked by their types."""
+def _checked(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
+    """Return a function that checks a command's options by their types, and binds them to it."""
     # tyro would keep the line breaks within what is said of an option.
     command.__doc__ = re.sub(r"\n {8}", " ", inspect.getdoc(command) or "")
     hints = get_type_hints(command, include_extras=True)
     kind: Any = TypedDict("Options", hints, total=False)  # type: ignore[misc]
 
     @wraps(command)
-    def checked(*arguments: Any, **options: Any) -> None:
+    def checked(*arguments: Any, **options: Any) -> Callable[[], None]:
         read_settings(kind, options)
-        command(*arguments, **options)
+        return partial(command, *arguments, **options)
 
     return checked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -59,10 +60,10 @@ def _json(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
         return None
 
     def read(words: list[str]) -> Any:
-        value = json.loads(words[0])
-        if not isinstance(value, dict):
-            raise ValueError(f"expected a JSON object, got {words[0]!r}.")
-        return value
+        with suppress(json.JSONDecodeError):
+            if isinstance(value := json.loads(words[0]), dict):
+                return value
+        raise ValueError(f"expected a JSON object, got {words[0]!r}.")
 
     return PrimitiveConstructorSpec(
         nargs=1,

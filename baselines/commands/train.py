@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from baselines.errors import parsing
 from baselines.evaluation.sampled import play
 from baselines.registry import Player, learner_class, load_player, usual_env
 from baselines.task import Task
@@ -54,14 +55,15 @@ def train_agent(name: str, words: Sequence[str]) -> None:
             raise UsageError(f"{name}.Settings.{field.name}: every run has an option of that name.")
     prog = f"python -m baselines train {name}"
     # The tuned numbers are the defaults, so the environment and preset must be known first.
-    common, _ = tyro.cli(
-        Options,
-        args=words,
-        default=Options(NoSettings(), usual_env(name)),
-        prog=prog,
-        return_unknown_args=True,
-        add_help=False,
-    )
+    with parsing():
+        common, _ = tyro.cli(
+            Options,
+            args=words,
+            default=Options(NoSettings(), usual_env(name)),
+            prog=prog,
+            return_unknown_args=True,
+            add_help=False,
+        )
     env_id = resolve_id(common.env)
     defaults = default_options(name, env_id, common.preset)
     if common.resume:
@@ -71,14 +73,15 @@ def train_agent(name: str, words: Sequence[str]) -> None:
     if not Task.of(env_id, side=common.side).game.sides:
         kind, settings = _without(Options, {"side"}), _without(learner.Settings, learner.sided)
         defaults = dataclasses.replace(defaults, settings=settings(**vars(defaults.settings)))
-    options = tyro.cli(
-        kind,
-        args=words,
-        default=kind(**vars(defaults)),
-        prog=prog,
-        description=_description(name, learner),
-        config=(tyro.conf.OmitArgPrefixes,),
-    )
+    with parsing():
+        options = tyro.cli(
+            kind,
+            args=words,
+            default=kind(**vars(defaults)),
+            prog=prog,
+            description=_description(name, learner),
+            config=(tyro.conf.OmitArgPrefixes,),
+        )
     folder = run(name, options)
     print(f"\n{closing_text(folder)}")
 
