@@ -84,12 +84,11 @@ def parsing() -> Iterator[None]:
             raise
         from tile_envs.errors import UsageError
 
-        head, _, hints = re.sub("[│╭╰].*[╮╯]|│", "", frame.getvalue()).partition("───")
-        options = re.findall(
-            r"^ +(--[\w-]+)", hints.partition("Perhaps you meant:")[2], re.MULTILINE
-        )
+        # A title, the message and hints, with lines between them.
+        _, message, *hints = re.split("[─-]{3,}", re.sub("[╭╮│╰╯]", " ", frame.getvalue()))
+        options = re.findall(r"^ +(--[\w-]+)", "".join(hints).partition("Perhaps")[2], re.MULTILINE)
         meant = f" (perhaps {' or '.join(dict.fromkeys(options))})" if options else ""
-        raise UsageError(f"{' '.join(head.split()).rstrip('.')}{meant}: see --help.") from end
+        raise UsageError(f"{' '.join(message.split()).rstrip('.')}{meant}: see --help.") from end
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:
