@@ -13,9 +13,8 @@ import powers3
 import pytest
 
 from baselines.ntuple.network import SETS, SMALL_SETS, Network, new_weights
-from baselines.ntuple.ntuple import NTuple
+from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.ntuple.plain import PlainNTuple
-from baselines.ntuple.settings import NTupleSettings
 from tile_envs.base.random_stream import Stream, consecutive, start, starts
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame

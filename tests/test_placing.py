@@ -9,8 +9,7 @@ from baselines.agents import GreedyAgent, RandomAgent, ValueAgent
 from baselines.evaluation.exact_sliding import expected
 from baselines.evaluation.rows import read_rows
 from baselines.evaluation.sampled import evaluate
-from baselines.ntuple.ntuple import NTuple
-from baselines.ntuple.settings import NTupleSettings
+from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.placing import ValuePlacer
 from baselines.solver.optimal import OptimalAgent
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame

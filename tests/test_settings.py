@@ -9,7 +9,7 @@ from baselines.deep.article import ArticleSettings
 from baselines.deep.dqn import DQNSettings
 from baselines.deep.neural import NeuralSettings
 from baselines.deep.ppo import PPOSettings
-from baselines.ntuple.settings import NTupleSettings
+from baselines.ntuple.ntuple import NTupleSettings
 from baselines.registry import AGENTS, LEARNERS, agent_class, make_learner
 from baselines.settings import check_settings, read_settings
 from baselines.tabular.qtable import QTableSettings

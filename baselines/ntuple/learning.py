@@ -13,15 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.ntuple.entries import Indices, Net, sum_up
-from baselines.ntuple.settings import SHORTEST_RESTART
-from baselines.ntuple.values import best_move, room_for, value_of
+from baselines.ntuple.values import Indices, Net, best_move, room_for, sum_up, value_of
 from tile_envs.base.compiled import NEXT, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.kernels import ACTIONS_END, GameTables, Pushed, following
 
 Played = tuple[NDArray[np.int64], NDArray[np.int64], int]
 """Scores `(n,)`, the indices of the largest tiles `(n,)`, and the number of moves of all games."""
+
+SHORTEST_RESTART = 10
+"""Games of at most this many moves are not restarted."""
 
 ERRORS, SIZES = Word(1), Word(2)
 """Where an entry of a TC network holds E and A, after its weight."""

@@ -34,8 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
+from baselines.ntuple.learning import SHORTEST_RESTART
 from baselines.ntuple.network import Network
-from baselines.ntuple.settings import SHORTEST_RESTART, NTupleSettings
+from baselines.ntuple.ntuple import NTupleSettings
 from baselines.settings import check_settings
 from tile_envs.base.random_stream import starts
 from tile_envs.sliding.game import SlidingGame

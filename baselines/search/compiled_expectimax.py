@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations
-from baselines.ntuple.entries import Indices, Net
 from baselines.ntuple.ntuple import NTuple
-from baselines.ntuple.values import best_move, room_for, rows_after, value_of
+from baselines.ntuple.values import Indices, Net, best_move, room_for, rows_after, value_of
 from tile_envs.base.compiled import ONE, Word, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
