@@ -196,8 +196,6 @@ def test_masks_have_the_dtype_that_is_asked_for(dtype):
     binary = wrappers.MaskInObservation(gym.make("TicTacToe-v0"), mask_space="MultiBinary")
     assert binary.observation_space["action_mask"] == gym.spaces.MultiBinary(9)
     assert binary.reset()[0] in binary.observation_space
-    with pytest.raises(ValueError, match='got mask_dtype bool: pass mask_space="Box"'):
-        wrappers.MaskInObservation(env.env, mask_dtype=bool, mask_space="MultiBinary")
     with pytest.raises(ValueError, match="'Box', 'MultiBinary', got 'Discrete'"):
         wrappers.MaskInObservation(env.env, mask_space="Discrete")
 
@@ -238,32 +236,16 @@ def test_wrappers_in_the_wrong_order_are_refused(make, kinds):
         kinds.FlatObservation(kinds.MaskInObservation(make()))
     with pytest.raises(ValueError, match="leave out other wrappers of observations"):
         kinds.OneHotPlanes(kinds.FlatObservation(make()))
-    with pytest.raises(ValueError, match=r"make it PenalizeIllegal\(Log2Reward\(env\)\)"):
-        kinds.Log2Reward(kinds.OneHotPlanes(kinds.PenalizeIllegal(make(), 1)))
-    with pytest.raises(ValueError, match=r"make it PenalizeIllegal\(ReplaceIllegal\(env\)\)"):
-        kinds.ReplaceIllegal(kinds.PenalizeIllegal(make(), 1))
-    twice = {"Log2Reward": (), "ReplaceIllegal": (), "PenalizeIllegal": (1,)}
-    for name, arguments in twice.items():
-        once = getattr(kinds, name)(make(), *arguments)
-        with pytest.raises(ValueError, match=f"has {name} around it already: leave one out"):
-            getattr(kinds, name)(kinds.OneHotPlanes(once), *arguments)
-    for penalty in (-1, np.nan, np.inf, "1", True):
+    for name in ("Log2Reward", "ReplaceIllegal", "PenalizeIllegal"):
+        arguments = (1,) if name == "PenalizeIllegal" else ()
+        wrap = getattr(kinds, name)
+        for inner in (kinds.PenalizeIllegal(make(), 1), wrap(make(), *arguments)):
+            message = f"{name} cannot go around {type(inner).__name__}: use each wrapper once"
+            with pytest.raises(ValueError, match=message):
+                wrap(kinds.OneHotPlanes(inner), *arguments)
+    for penalty in (-1, np.nan, np.inf):
         with pytest.raises(ValueError, match="penalty must be a finite number of at least 0"):
             kinds.PenalizeIllegal(make(), penalty)
-
-
-def test_wrappers_of_the_other_kind_are_refused():
-    env, envs = gym.make("Tiles2048-v0"), gym.make_vec("Tiles2048-v0", 2)
-    for name in ("OneHotPlanes", "ReplaceIllegal"):
-        with pytest.raises(
-            ValueError, match=f"of Env, got .*: use tile_envs.wrappers.vector.{name}"
-        ):
-            getattr(wrappers, name)(envs)
-    for name in ("FlatObservation", "Log2Reward"):
-        with pytest.raises(
-            ValueError, match=f"of VectorEnv, got .*: use tile_envs.wrappers.{name}"
-        ):
-            getattr(vector, name)(env)
 
 
 def test_wrappers_refuse_what_they_cannot_wrap():
@@ -273,17 +255,11 @@ def test_wrappers_refuse_what_they_cannot_wrap():
             wrap(gym.make("CartPole-v1"))
     with pytest.raises(ValueError, match=r"gym\.make_vec\(id, n\) without vectorization_mode"):
         vector.ReplaceIllegal(gym.make_vec("Tiles2048-v0", 2, vectorization_mode="sync"))
-    with pytest.raises(ValueError, match='needs info\\["action_mask"\\]'):
-        wrappers.MaskInObservation(gym.make("CartPole-v1")).reset()
     with pytest.raises(ValueError, match="one-hot planes are made of boards"):
         wrappers.OneHotPlanes(wrappers.OneHotPlanes(env))
-    for dtype in ("float64", int, "mask", None):
+    for dtype in ("float64", int, None):
         with pytest.raises(ValueError, match="mask_dtype must be one of 'int8', 'bool', 'float32'"):
             wrappers.MaskInObservation(env, mask_dtype=dtype)
-    with pytest.raises(ValueError, match="must differ"):
-        wrappers.MaskInObservation(env, "x", "x")
-    with pytest.raises(ValueError, match="Discrete"):
-        wrappers.MaskInObservation(gym.make("Pendulum-v1"))
     with pytest.raises(ValueError, match="log2 rewards are for the sliding games"):
         wrappers.Log2Reward(gym.make("TicTacToe-v0"))
     with pytest.raises(ValueError, match="log2 rewards are for the sliding games"):

@@ -4,20 +4,243 @@ The order, from the environment outwards: `Log2Reward`, `ReplaceIllegal`, `Penal
 `OneHotPlanes`, `FlatObservation`, `MaskInObservation`; leave out what you do not need.
 """
 
-from tile_envs.wrappers.single import (
-    FlatObservation,
-    Log2Reward,
-    MaskInObservation,
-    OneHotPlanes,
-    PenalizeIllegal,
-    ReplaceIllegal,
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, SupportsFloat
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.utils import RecordConstructorArgs
+from numpy.typing import DTypeLike, NDArray
+
+from tile_envs.base.checks import checked_action
+from tile_envs.wrappers.transforms import (
+    COUNT,
+    Flat,
+    MakeTransform,
+    MaskBeside,
+    Planes,
+    check_rewards,
+    checked_penalty,
+    legal_choices,
+    log2,
 )
 
-__all__ = [
-    "FlatObservation",
-    "Log2Reward",
-    "MaskInObservation",
-    "OneHotPlanes",
-    "PenalizeIllegal",
-    "ReplaceIllegal",
-]
+AnyEnv = gym.Env[Any, Any]
+Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
+
+
+class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """The base of all wrappers: passes on what the environments offer beyond Gymnasium's API.
+
+    Args:
+        env: The environment.
+        **arguments: What a spec holds of the wrapper's arguments.
+    """
+
+    def __init__(self, env: AnyEnv, **arguments: Any) -> None:
+        RecordConstructorArgs.__init__(self, **arguments)
+        super().__init__(env)
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the legal actions, `(actions,) bool`."""
+        masks: NDArray[np.bool_] = self.env.get_wrapper_attr("action_masks")()
+        return masks
+
+
+class _TransformObservation(_Wrapper):
+    """Passes every observation, with its info, through a transform."""
+
+    def __init__(self, env: AnyEnv, make: MakeTransform, **arguments: Any) -> None:
+        super().__init__(env, **arguments)
+        self._transform = make(env.observation_space)
+        self.observation_space = self._transform.space
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(**kwargs)
+        return self._transform(observation, info), info
+
+    def step(self, action: Any) -> Step:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return self._transform(observation, info), reward, terminated, truncated, info
+
+
+class OneHotPlanes(_TransformObservation):
+    """The board as one-hot planes `(P, R, C)`, channel first, for convolutions.
+
+    Plane 0 marks the empty cells.  In the sliding games plane t marks the tiles of index t (18
+    planes for 2048, 32 for 2584); in tic-tac-toe plane 1 marks one's own cells, plane 2 the
+    other's.
+
+    Args:
+        env: Any environment of this package.
+        dtype: That of the planes.
+
+    Raises:
+        ValueError: If the observations are not boards.
+    """
+
+    def __init__(self, env: AnyEnv, dtype: DTypeLike = np.uint8) -> None:
+        super().__init__(env, partial(Planes, dtype=dtype), dtype=np.dtype(dtype).name)
+
+
+class FlatObservation(_TransformObservation):
+    """Every observation as one row of numbers, for networks that take nothing else.
+
+    Around `OneHotPlanes` it gives one-hot vectors; alone, the tile indices.
+
+    Args:
+        env: An environment whose observations are arrays.
+        dtype: That of the numbers.
+
+    Raises:
+        ValueError: If the observations are not arrays.
+    """
+
+    def __init__(self, env: AnyEnv, dtype: DTypeLike = np.float32) -> None:
+        super().__init__(env, partial(Flat, dtype=dtype), dtype=np.dtype(dtype).name)
+
+
+class MaskInObservation(_TransformObservation):
+    """The action mask beside the observation, in a dictionary, for libraries that want it there.
+
+    | library | `observation_key` | `mask_key` | `mask_dtype` |
+    |---|---|---|---|
+    | PettingZoo, LightZero (the defaults) | `"observation"` | `"action_mask"` | `int8` |
+    | RLlib | `"observations"` | `"action_mask"` | `float32` |
+    | Tianshou | `"obs"` | `"mask"` | `int8` or `bool` |
+    | TorchRL | `"observation"` | `"action_mask"` | `bool` |
+
+    Args:
+        env: Any environment of this package, or one wrapped already.
+        observation_key: Where the observation goes.
+        mask_key: Where the mask goes, `(actions,)`.
+        mask_dtype: That of the mask: `int8`, `bool` or `float32`.
+        mask_space: The kind of space of the mask, `"Box"` or `"MultiBinary"`.
+
+    Raises:
+        ValueError: If there is no such dtype or space.
+    """
+
+    def __init__(
+        self,
+        env: AnyEnv,
+        observation_key: str = "observation",
+        mask_key: str = "action_mask",
+        mask_dtype: DTypeLike = np.int8,
+        mask_space: str = "Box",
+    ) -> None:
+        options: dict[str, Any] = {
+            "observation_key": observation_key,
+            "mask_key": mask_key,
+            "mask_dtype": np.dtype(mask_dtype).name,
+            "mask_space": mask_space,
+        }
+        make = partial(MaskBeside, action_space=env.action_space, **options)
+        super().__init__(env, make, **options)
+
+
+class Log2Reward(_Wrapper):
+    """The logarithm to the base 2 of the reward of a sliding game; 0 stays 0.
+
+    Faces grow exponentially with the work that goes into them; their logarithms do not.
+
+    Args:
+        env: An environment of a sliding game.
+
+    Raises:
+        ValueError: If the game is tic-tac-toe, or the environment has `PenalizeIllegal` or this
+            wrapper around it already.
+    """
+
+    def __init__(self, env: AnyEnv) -> None:
+        super().__init__(env)
+        check_rewards(env, self)
+
+    def step(self, action: Any) -> Step:
+        """Play a step; its reward is a logarithm."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, float(log2(reward)), terminated, truncated, info
+
+
+class _CountIllegal(_Wrapper):
+    """Counts the illegal actions of each game in `info["illegal_actions"]`."""
+
+    _penalty = 0.0
+
+    def __init__(self, env: AnyEnv, **arguments: Any) -> None:
+        super().__init__(env, **arguments)
+        check_rewards(env, self)
+        self._count = 0
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(**kwargs)
+        self._count = 0
+        info[COUNT] = 0
+        return observation, info
+
+    def step(self, action: Any) -> Step:
+        masks = self.action_masks()
+        action = checked_action(action, len(masks))
+        is_illegal = not masks[action]
+        if is_illegal:
+            action = self._replace(action, masks)
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._count += is_illegal
+        info[COUNT] = self._count
+        reward = float(reward) - self._penalty * is_illegal
+        return observation, reward, terminated, truncated, info
+
+    def _replace(self, action: int, masks: NDArray[np.bool_]) -> int:
+        """Return what is played for an illegal action."""
+        return action
+
+
+class PenalizeIllegal(_CountIllegal):
+    """Subtracts a penalty from the reward of each illegal action, for algorithms without masks.
+
+    `info["illegal_actions"]` counts the illegal actions of the present game.  An illegal action
+    leaves the board as it is; to go on in the game nevertheless, put `ReplaceIllegal` inside.
+
+    Args:
+        env: Any environment of this package, or one wrapped already.
+        penalty: What an illegal action costs, in the units of the rewards it gets from `env`.
+
+    Raises:
+        ValueError: If it is another environment, or the penalty is negative or not finite.
+    """
+
+    def __init__(self, env: AnyEnv, penalty: float) -> None:
+        self._penalty = checked_penalty(penalty)
+        super().__init__(env, penalty=self._penalty)
+
+
+class ReplaceIllegal(_CountIllegal):
+    """Plays a random legal action in place of each illegal one, for algorithms without masks.
+
+    `info["illegal_actions"]` counts the replaced actions of the present game; no illegal action
+    reaches the game.  The algorithm learns as if the game had answered its own action, so masks are
+    better where an algorithm takes them.  Around it, `PenalizeIllegal` keeps a policy from settling
+    on one action, which costs nothing here where it is illegal.  `reset(seed=…)` seeds the choice.
+
+    Args:
+        env: Any environment of this package, or one wrapped already.
+
+    Raises:
+        ValueError: If it is another environment, or `PenalizeIllegal` is inside.
+    """
+
+    def __init__(self, env: AnyEnv) -> None:
+        super().__init__(env)
+        self._rng = np.random.default_rng()
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """Start a new game; a seed also seeds the choice of legal actions."""
+        result = super().reset(**kwargs)  # checks the seed
+        if kwargs.get("seed") is not None:
+            self._rng = np.random.default_rng(kwargs["seed"])
+        return result
+
+    def _replace(self, action: int, masks: NDArray[np.bool_]) -> int:
+        return int(legal_choices(self._rng, masks[None])[0])

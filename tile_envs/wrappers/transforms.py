@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
@@ -75,73 +74,36 @@ class MaskBeside:
     def __init__(
         self,
         space: spaces.Space[Any],
-        action_space: spaces.Space[Any],
+        action_space: Any,
         observation_key: str,
         mask_key: str,
-        mask_dtype: np.dtype[Any],
+        mask_dtype: DTypeLike,
         mask_space: str,
     ) -> None:
-        if not isinstance(action_space, spaces.Discrete):
-            raise UsageError(f"action masks belong to a Discrete action space, got {action_space}.")
-        if observation_key == mask_key:
-            raise UsageError(
-                f"observation_key and mask_key must differ, got {mask_key!r} for both."
-            )
+        name = checked_choice(np.dtype(mask_dtype).name, "mask_dtype", MASK_DTYPES)
+        self._dtype, n = np.dtype(name), int(action_space.n)
         is_box = checked_choice(mask_space, "mask_space", MASK_SPACES) == "Box"
-        if not is_box and mask_dtype != np.int8:
-            raise UsageError(
-                f"Gymnasium's MultiBinary holds int8, got mask_dtype {mask_dtype.name}: pass "
-                'mask_space="Box".'
-            )
-        self._dtype = mask_dtype
-        n = int(action_space.n)
-        mask = spaces.Box(0, 1, (n,), mask_dtype.type) if is_box else spaces.MultiBinary(n)
+        mask = spaces.Box(0, 1, (n,), self._dtype.type) if is_box else spaces.MultiBinary(n)
         self.space = spaces.Dict({observation_key: space, mask_key: mask})
         self._keys = observation_key, mask_key
 
     def __call__(self, observations: Any, infos: dict[str, Any]) -> dict[str, Any]:
         """Put observations and `infos["action_mask"]` together."""
         observation_key, mask_key = self._keys
-        if "action_mask" not in infos:
-            raise UsageError(
-                'MaskInObservation needs info["action_mask"], which the environments of tile_envs '
-                f"give, got the entries {', '.join(infos) or 'of none'}."
-            )
         mask = infos["action_mask"].astype(self._dtype)
         return {observation_key: observations, mask_key: mask}
 
 
 Transform = Planes | Flat | MaskBeside
-MakeTransform = Callable[[spaces.Space[Any], spaces.Space[Any]], Transform]
-"""Makes a transform for an observation space and an action space, both of one game."""
+MakeTransform = Callable[[spaces.Space[Any]], Transform]
+"""Makes a transform for the observation space of one game."""
 
 
-def checked_mask_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Return the dtype of masks; a `ValueError` names those that libraries take."""
-    try:
-        name = np.dtype(dtype).name
-    except TypeError:
-        name = str(dtype)
-    return np.dtype(checked_choice(name, "mask_dtype", MASK_DTYPES))
-
-
-def checked_penalty(penalty: object) -> float:
+def checked_penalty(penalty: float) -> float:
     """Return what an illegal action costs; a `ValueError` says what it may be."""
-    is_number = isinstance(penalty, (int, float, np.number)) and not isinstance(penalty, bool)
-    if not is_number or not 0 <= float(penalty) < math.inf:  # type: ignore[arg-type]
+    if not 0 <= penalty < math.inf:
         raise UsageError(f"penalty must be a finite number of at least 0, got {penalty!r}.")
-    return float(penalty)  # type: ignore[arg-type]
-
-
-def check_wrapped(env: Any, kind: type, wrapper: Any) -> None:
-    """Check that a wrapper is used on one game, or on many, as it is meant to be."""
-    name = type(wrapper).__name__
-    if not isinstance(env, kind):
-        other = "tile_envs.wrappers.vector" if kind is gym.Env else "tile_envs.wrappers"
-        raise UsageError(
-            f"{name} wraps an instance of {kind.__name__}, got {type(env).__name__}: "
-            f"use {other}.{name}."
-        )
+    return float(penalty)
 
 
 def check_rewards(env: Any, wrapper: Any) -> None:
@@ -156,10 +118,11 @@ def check_rewards(env: Any, wrapper: Any) -> None:
         raise UsageError(f"log2 rewards are for the sliding games, got {env}.")
     while env is not games:
         inner = type(env).__name__
-        if inner == name:
-            raise UsageError(f"the environment has {name} around it already: leave one out.")
-        if inner == "PenalizeIllegal":
-            raise UsageError(f"{name} belongs inside {inner}: make it {inner}({name}(env)).")
+        if inner in (name, "PenalizeIllegal"):
+            raise UsageError(
+                f"{name} cannot go around {inner}: use each wrapper once, PenalizeIllegal outside "
+                "Log2Reward and ReplaceIllegal."
+            )
         env = env.env
 
 

@@ -6,6 +6,7 @@ Each does to every game what its namesake in `tile_envs.wrappers` does to one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -23,8 +24,6 @@ from tile_envs.wrappers.transforms import (
     MaskBeside,
     Planes,
     check_rewards,
-    check_wrapped,
-    checked_mask_dtype,
     checked_penalty,
     legal_choices,
     log2,
@@ -44,7 +43,6 @@ class _Wrapper(Base):
     """The base of all wrappers: passes on what the environments offer beyond Gymnasium's API."""
 
     def __init__(self, env: AnyVectorEnv) -> None:
-        check_wrapped(env, VectorEnv, self)
         super().__init__(env)
         self._games = cast("GameVectorEnv[Any, Game]", env.unwrapped)
 
@@ -86,7 +84,7 @@ class _TransformObservation(_Wrapper):
 
     def __init__(self, env: AnyVectorEnv, make: MakeTransform) -> None:
         super().__init__(env)
-        self._transform = make(env.single_observation_space, env.single_action_space)
+        self._transform = make(env.single_observation_space)
         self.single_observation_space = self._transform.space
         self.observation_space = batch_space(self._transform.space, env.num_envs)
 
@@ -109,14 +107,14 @@ class OneHotPlanes(_TransformObservation):
     """The boards as one-hot planes `(n, P, R, C)`; see `tile_envs.wrappers.OneHotPlanes`."""
 
     def __init__(self, env: AnyVectorEnv, dtype: DTypeLike = np.uint8) -> None:
-        super().__init__(env, lambda space, _: Planes(space, dtype))
+        super().__init__(env, partial(Planes, dtype=dtype))
 
 
 class FlatObservation(_TransformObservation):
     """Each observation as a row `(n, size)`; see `tile_envs.wrappers.FlatObservation`."""
 
     def __init__(self, env: AnyVectorEnv, dtype: DTypeLike = np.float32) -> None:
-        super().__init__(env, lambda space, _: Flat(space, dtype))
+        super().__init__(env, partial(Flat, dtype=dtype))
 
 
 class MaskInObservation(_TransformObservation):
@@ -130,8 +128,8 @@ class MaskInObservation(_TransformObservation):
         mask_dtype: DTypeLike = np.int8,
         mask_space: str = "Box",
     ) -> None:
-        arguments = (observation_key, mask_key, checked_mask_dtype(mask_dtype), mask_space)
-        super().__init__(env, lambda space, actions: MaskBeside(space, actions, *arguments))
+        options = (observation_key, mask_key, mask_dtype, mask_space)
+        super().__init__(env, lambda space: MaskBeside(space, env.single_action_space, *options))
 
 
 class Log2Reward(_Wrapper):
