@@ -13,8 +13,7 @@ The program is `benchmarks/libraries/rllib.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, overload
+from typing import Any, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -27,6 +26,7 @@ from tile_envs.wrappers import vector
 
 AnyEnv = gym.Env[Any, Any]
 AnyVectorEnv = VectorEnv[Any, Any, Any]
+Games = TypeVar("Games", AnyEnv, AnyVectorEnv)
 Creator = Callable[[Mapping[str, Any]], AnyEnv | AnyVectorEnv]
 
 WRAPPERS = ("Log2Reward", "OneHotPlanes")
@@ -58,38 +58,27 @@ def games(
         ValueError: If there is no such wrapper, or RLlib does not take the autoreset mode; and
             what `gymnasium.make` raises of the id and the options.
     """
-    if isinstance(wrappers, str):
-        raise UsageError(f"wrappers must be a list of names, got {wrappers!r}.")
     names = tuple(checked_choice(name, "a wrapper", WRAPPERS) for name in wrappers)
-    creator = partial(_make, env_id, names, autoreset_mode, options)
-    creator({"num_envs": 1}).close()
-    return creator
+
+    def create(config: Mapping[str, Any]) -> AnyEnv | AnyVectorEnv:
+        kinds: Any
+        env: Any
+        arguments = options | {**config}
+        if "num_envs" in arguments:
+            kinds = vector
+            env = gym.make_vec(env_id, autoreset_mode=autoreset_mode, **arguments)
+        else:
+            kinds, env = single, gym.make(env_id, **arguments)
+        for name in names:
+            env = getattr(kinds, name)(env)
+        masked_env: AnyEnv | AnyVectorEnv = masked(env)
+        return masked_env
+
+    create({"num_envs": 1}).close()
+    return create
 
 
-def _make(
-    env_id: str,
-    wrappers: Sequence[str],
-    autoreset_mode: str,
-    options: Mapping[str, Any],
-    config: Mapping[str, Any],
-) -> AnyEnv | AnyVectorEnv:
-    options = {**options, **config}
-    if "num_envs" not in options:
-        env = gym.make(env_id, **options)
-        for name in wrappers:
-            env = getattr(single, name)(env)
-        return masked(env)
-    envs = gym.make_vec(env_id, autoreset_mode=autoreset_mode, **options)
-    for name in wrappers:
-        envs = getattr(vector, name)(envs)
-    return masked(envs)
-
-
-@overload
-def masked(env: AnyEnv) -> AnyEnv: ...
-@overload
-def masked(env: AnyVectorEnv) -> AnyVectorEnv: ...
-def masked(env: AnyEnv | AnyVectorEnv) -> AnyEnv | AnyVectorEnv:
+def masked(env: Games) -> Games:
     """Put observations and masks together for RLlib's `ActionMaskingTorchRLModule`.
 
     Args:
@@ -105,14 +94,14 @@ def masked(env: AnyEnv | AnyVectorEnv) -> AnyEnv | AnyVectorEnv:
         ValueError: If the observations are not arrays, or the autoreset mode is another: RLlib
             would take the observations of new games for those of ended ones, without a word.
     """
-    if not isinstance(env, VectorEnv):
-        flat = single.FlatObservation(env)
-        return single.MaskInObservation(flat, "observations", mask_dtype=np.float32)
-    mode = env.metadata["autoreset_mode"]
-    if mode is not AutoresetMode.NEXT_STEP:
-        raise UsageError(
-            f"RLlib expects ended games to be reset in the next step, got {mode.value!r}: "
-            'pass autoreset_mode="NextStep" to gym.make_vec, or leave it out.'
-        )
-    rows = vector.FlatObservation(env)
-    return vector.MaskInObservation(rows, "observations", mask_dtype=np.float32)
+    kinds: Any = single
+    if isinstance(env, VectorEnv):
+        kinds, mode = vector, env.metadata["autoreset_mode"]
+        if mode is not AutoresetMode.NEXT_STEP:
+            raise UsageError(
+                f"RLlib expects ended games to be reset in the next step, got {mode.value!r}: "
+                'pass autoreset_mode="NextStep" to gym.make_vec, or leave it out.'
+            )
+    rows = kinds.FlatObservation(env)
+    masked_env: Games = kinds.MaskInObservation(rows, "observations", mask_dtype=np.float32)
+    return masked_env

@@ -66,13 +66,6 @@ def make_sb3(
     Raises:
         ValueError: If an argument is not as described.
     """
-    if "autoreset_mode" in options:
-        raise UsageError(
-            "make_sb3 resets ended games in the same step, as Stable-Baselines3 expects: leave out "
-            f"autoreset_mode, got {options['autoreset_mode']!r}."
-        )
-    if callable(wrappers) or not all(map(callable, wrappers := tuple(wrappers))):
-        raise UsageError(f"wrappers must be a list of wrappers, got {wrappers!r}.")
     if (name := env_id.rpartition(":")[2]) in gym.registry and name not in ids():
         raise UsageError(f"{name} is no environment of tile_envs: expected {', '.join(ids())}.")
     options = {"engine": AUTO} | options
@@ -110,7 +103,7 @@ class SB3VecEnv(VecEnv):
     """
 
     def __init__(self, envs: AnyVectorEnv) -> None:
-        games = envs.unwrapped if isinstance(envs, VectorEnv) else envs
+        games = envs.unwrapped
         if not isinstance(games, GameVectorEnv):
             raise UsageError(
                 f"SB3VecEnv takes vector environments of tile_envs, got {type(envs).__name__}: "
@@ -236,10 +229,8 @@ class SB3VecEnv(VecEnv):
         Raises:
             AttributeError: If the games have no such attribute.
         """
-        if attr_name in SINGLE:  # a space, which wrappers change
-            value = getattr(self.envs, SINGLE[attr_name])
-        else:
-            value = getattr(self.games, attr_name)
+        envs = self.envs if attr_name in SINGLE else self.games  # wrappers change spaces
+        value = getattr(envs, SINGLE.get(attr_name, attr_name))
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
