@@ -96,7 +96,7 @@ def test_the_same_runs_make_the_same_picture(tmp_path):
         ({"against": "steps"}, r"has no 'timesteps': it has games, seconds, mean, greedy_mean"),
         ({"metric": "loss"}, "has no 'loss'"),
         ({"out": "x.pdf"}, r"a picture is written to .png or .svg files, got x.pdf"),
-        ({"out": "nowhere/x.png"}, "the folder of nowhere/x.png does not exist"),
+        ({"out": "nowhere/x.png"}, "nothing can be written to .*nowhere .No such file"),
     ],
 )
 def test_what_cannot_be_drawn_is_named(options, message, tmp_path, monkeypatch):

@@ -204,7 +204,7 @@ def test_names_in_a_page_are_no_code(tmp_path):
         (["nobody"], "there is no agent 'nobody'"),
         (["greedy"], "this needs a terminal"),
         (["greedy", "--html", "x.htm"], "--html is written to .html files, got x.htm"),
-        (["greedy", "--gif", "no/x.gif"], "the folder of no/x.gif does not exist"),
+        (["greedy", "--gif", "no/x.gif"], "no (No such file or directory): give another folder"),
         (["greedy", "--speed", "0"], "speed must be greater than 0"),
         (["greedy", "--speed", "51", "--gif", "x.gif"], "at most 50 positions a second, got 51"),
         (["greedy", "--speed", "1e9", "--mp4", "x.mp4"], "at most 50 positions a second"),

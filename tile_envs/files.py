@@ -58,13 +58,11 @@ def checked_file(path: Path, suffixes: Sequence[str], what: str) -> Path:
         what: What is written, for the error, such as "a picture is".
 
     Raises:
-        ValueError: If it has another suffix, or its folder does not exist.
-        OSError: If nothing can be written to its folder.
+        ValueError: If it has another suffix.
+        OSError: If nothing can be written to its folder, or there is none.
     """
     if path.suffix not in suffixes:
         raise UsageError(f"{what} written to {' or '.join(suffixes)} files, got {path}.")
-    if not path.resolve().parent.is_dir():
-        raise UsageError(f"the folder of {path} does not exist: make it first.")
     check_writable(path.resolve().parent)
     return path
 

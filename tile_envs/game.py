@@ -113,20 +113,15 @@ def board_symmetries(shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray
         `(S, R * C)`, the cell of the board that each cell of the image shows; and `(S, 4)`, the
         directions (0 up, 1 right, 2 down, 3 left) that up, right, down and left become.
     """
-    up, right, down, left = range(4)
     cells = np.arange(shape[0] * shape[1]).reshape(shape)
     images, directions = [], []
     for transposed in (False, True) if shape[0] == shape[1] else (False,):
         for upside_down in (False, True):
             for mirrored in (False, True):
                 image = cells.T if transposed else cells
-                moved = [left, down, right, up] if transposed else [up, right, down, left]
-                if upside_down:
-                    image = image[::-1]
-                    moved = [{up: down, down: up}.get(to, to) for to in moved]
-                if mirrored:
-                    image = image[:, ::-1]
-                    moved = [{left: right, right: left}.get(to, to) for to in moved]
-                images.append(image.ravel())
-                directions.append(moved)
+                images.append(image[:: -1 if upside_down else 1, :: -1 if mirrored else 1].ravel())
+                up, down = (2, 0) if upside_down else (0, 2)
+                right, left = (3, 1) if mirrored else (1, 3)
+                turned = (left, down, right, up) if transposed else (up, right, down, left)
+                directions.append(turned)
     return np.array(images), np.array(directions)

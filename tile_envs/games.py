@@ -52,7 +52,8 @@ def import_named(module: str) -> None:
 
 def ids() -> list[str]:
     """Return the ids of the games that are registered: this package's, and a user's own rules."""
-    return [name for name, spec in gym.registry.items() if _path(spec).startswith("tile_envs.")]
+    specs = gym.registry.items()
+    return [name for name, spec in specs if str(spec.entry_point).startswith("tile_envs.")]
 
 
 def resolve_id(env_id: str) -> str:
@@ -94,7 +95,7 @@ def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
             f"unknown environment {brief(env_id)}: expected {_listed(ids())}, "
             "or one that a module of yours registers, with --import MODULE."
         )
-    parameters = inspect.signature(load_env_creator(_path(gym.spec(env_id)))).parameters
+    parameters = inspect.signature(load_env_creator(str(gym.spec(env_id).entry_point))).parameters
     allowed = [name for name in parameters if name not in ("render_mode", "rules")]
     for name in options:
         if name not in allowed:
@@ -102,11 +103,6 @@ def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
     env = gym.make(env_id, disable_env_checker=True, **options).unwrapped
     assert isinstance(env, GameEnv)
     return env
-
-
-def _path(spec: gym.envs.registration.EnvSpec) -> str:
-    """Return the `module:class` of an environment, if it is registered with one."""
-    return spec.entry_point if isinstance(spec.entry_point, str) else ""
 
 
 def _listed(words: list[str]) -> str:
