@@ -238,7 +238,7 @@ import gymnasium as gym, tile_envs
 envs = gym.make_vec("Tiles2048-v0", 2, engine="numba")
 envs.reset(seed=0), envs.step(envs.sample_legal_actions())
 """
-    for expected in ("tile_envs: compiling the sliding games with placer='random'", ""):
+    for expected in ("tile_envs: compiling 2048 on 4×4", ""):
         done = subprocess.run(
             [sys.executable, "-c", program],
             capture_output=True,

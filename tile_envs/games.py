@@ -24,7 +24,7 @@ from tile_envs.game import Game
 from tile_envs.sliding import SlidingGame, SlidingVectorEnv
 from tile_envs.tictactoe import TicTacToe, TicTacToeVectorEnv
 
-VECTOR_ENVS: dict[type, Callable[..., GameVectorEnv[Any, Any]]] = {
+VECTOR_ENVS: dict[type, Callable[..., GameVectorEnv[Any]]] = {
     SlidingGame: SlidingVectorEnv,
     TicTacToe: TicTacToeVectorEnv,
 }
@@ -129,7 +129,7 @@ def vector_env(
     num_envs: int,
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     engine: str = NUMPY,
-) -> GameVectorEnv[Any, Any]:
+) -> GameVectorEnv[Any]:
     """Return a native vector environment of a game.
 
     Args:

@@ -144,12 +144,15 @@ def checked_bool(value: object, name: str) -> bool:
     return bool(value)
 
 
-def checked_board_shape(board: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.generic]:
-    """Return a board of a shape as an array."""
-    array = np.asarray(board)
-    if array.shape != shape:
-        raise UsageError(f"board must have shape {shape}, got {array.shape}.")
-    return array
+def broadcast_boards(
+    board: ArrayLike, shape: tuple[int, ...], num_envs: int | None = None
+) -> NDArray[Any]:
+    """Return one board for all games, or one for each, as `(n, ...)`; one game if n is None."""
+    array, batched = np.asarray(board), (num_envs or 1, *shape)
+    if array.shape != shape and (num_envs is None or array.shape != batched):
+        wanted = f"{shape}" if num_envs is None else f"{shape} or {batched}"
+        raise UsageError(f"board must have shape {wanted}, got {array.shape}.")
+    return np.broadcast_to(array, batched)
 
 
 def check_options(options: Mapping[str, object], allowed: Sequence[str]) -> None:

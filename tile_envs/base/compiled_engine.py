@@ -44,19 +44,14 @@ class CompiledEngine(Engine):
     The first returns whether all actions were inside the action space; if not, nothing has changed.
     """
 
-    def __init__(self, games: NumpyEngine[Any]) -> None:
+    def __init__(self, games: NumpyEngine) -> None:
         self._games = games
         self._bind()
         none, outcome = np.empty(0, np.int64), self._empty_outcome()
-        with announced(self._what):  # compile the loops, unless that has been done: play no games
+        with announced(str(self._games.game)):  # unless compiled already: no games are played
             for loop in self._loops:
                 loop(none, *outcome[1:4], *self._shown(outcome), *self._arrays)
             self.choose_legal(none.view(np.uint64))
-
-    @property
-    @abstractmethod
-    def _what(self) -> str:
-        """The game in words, with what other code is compiled for."""
 
     @abstractmethod
     def _fixed(self) -> tuple[Any, ...]:
@@ -68,16 +63,16 @@ class CompiledEngine(Engine):
 
     def _bind(self) -> None:
         """Put together what all calls of the loops take."""
-        games, terms, none = self._games, self._games.terms, np.empty(0, np.intp)
+        games, none = self._games, np.empty(0, np.intp)
         counted = games.streams, games.steps, games.illegal_run, games.illegal, games.ended
-        limits = terms.max_illegal, terms.max_steps or NO_LIMIT
+        limits = games.max_illegal, games.max_steps or NO_LIMIT
         self._arrays = *counted, *limits, *self._fixed()
         self._observations = self._form(games.observations(none))
         self._infos = {name: self._form(values) for name, values in games.infos(none).items()}
 
     def _form(self, values: NDArray[Any]) -> tuple[tuple[int, ...], np.dtype[Any]]:
         """Return the shape and the dtype of an array of all games, given that of none."""
-        return (self._games.terms.num_envs, *values.shape[1:]), values.dtype
+        return (self._games.num_envs, *values.shape[1:]), values.dtype
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_games": self._games}
@@ -88,10 +83,10 @@ class CompiledEngine(Engine):
 
     def play(self, actions: Any) -> Outcome:
         """Play one action in every game; those that have ended begin anew instead."""
-        n, play = self._games.terms.num_envs, self._loops[0]
+        n, play = self._games.num_envs, self._loops[0]
         outcome, chosen = self._empty_outcome(), shaped_actions(actions, n)
         if not play(chosen, *outcome[1:4], *self._shown(outcome), *self._arrays):
-            checked_actions(actions, n, self._games.terms.n_actions)  # says which one it is
+            checked_actions(actions, n, self._games.game.n_actions)  # says which one it is
         return outcome
 
     def begin_shown(self, games: NDArray[np.intp], outcome: Outcome) -> None:
@@ -100,7 +95,7 @@ class CompiledEngine(Engine):
         begin(games, *outcome[1:4], *self._shown(outcome), *self._arrays)
 
     def _empty_outcome(self) -> Outcome:
-        n = self._games.terms.num_envs
+        n = self._games.num_envs
         observations = np.empty(*self._observations)
         ends = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_)
         return Outcome(

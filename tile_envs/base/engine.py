@@ -7,33 +7,27 @@ of a game.  A compiled engine holds a numpy engine, and steps its games one afte
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_actions
 from tile_envs.base.random_stream import Words
+from tile_envs.game import Game
 
 Games = NDArray[np.intp] | slice
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Observations = NDArray[Any]
 Info = dict[str, NDArray[Any]]
-Positions = TypeVar("Positions")
+Positions = Any
+"""What a game adds to the state of all games: their boards, and what belongs to them."""
 
 EVERY_GAME = slice(None)
 NUMPY, NUMBA, AUTO = "numpy", "numba", "auto"
 _ONE = np.array(1)  # 0-d: see `random_stream`
-
-
-class Terms(NamedTuple):
-    """What an engine plays."""
-
-    num_envs: int
-    n_actions: int
-    max_illegal: int  # consecutive illegal actions that truncate an episode
-    max_steps: int | None  # steps that do
 
 
 class Final(NamedTuple):
@@ -80,11 +74,14 @@ class Engine(ABC):
         """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
 
 
-class NumpyEngine(Engine, Generic[Positions]):
+class NumpyEngine(Engine):
     """The states of many games, and steps over all of them.
 
     Attributes:
-        terms: How the games are played.
+        game: The game that is played.
+        num_envs: The number of games.
+        max_illegal: Consecutive illegal actions that truncate an episode.
+        max_steps: Steps that do, or None.
         started: Whether there are games to play: not before the first start, nor after one that
             has failed.
         streams: `(num_envs,) uint64`, the positions of the random streams.
@@ -96,14 +93,16 @@ class NumpyEngine(Engine, Generic[Positions]):
 
     name = NUMPY
 
-    def __init__(self, terms: Terms) -> None:
-        self.terms, self._max_illegal = terms, np.array(terms.max_illegal)
+    def __init__(self, game: Game, num_envs: int, max_illegal: int, max_steps: int | None) -> None:
+        self.game, self.num_envs = game, num_envs
+        self.max_illegal, self.max_steps = max_illegal, max_steps
+        self._max_illegal = np.array(max_illegal)
         self.started = False
-        self.streams = np.zeros(terms.num_envs, np.uint64)
-        self.steps = np.zeros(terms.num_envs, np.int64)
-        self.illegal_run = np.zeros(terms.num_envs, np.int64)
-        self.illegal = np.zeros(terms.num_envs, np.bool_)
-        self.ended = np.zeros(terms.num_envs, np.bool_)
+        self.streams = np.zeros(num_envs, np.uint64)
+        self.steps = np.zeros(num_envs, np.int64)
+        self.illegal_run = np.zeros(num_envs, np.int64)
+        self.illegal = np.zeros(num_envs, np.bool_)
+        self.ended = np.zeros(num_envs, np.bool_)
 
     # What a game adds; `games` are indices, or the slice of all.
 
@@ -122,8 +121,12 @@ class NumpyEngine(Engine, Generic[Positions]):
         """Begin games at given positions, or at some drawn from their streams."""
 
     @abstractmethod
-    def positions(self) -> Positions:
-        """Return the positions of all games."""
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the positions of all games as `checked_positions` reads them."""
+
+    @abstractmethod
+    def checked_positions(self, values: Mapping[str, Any]) -> Positions:
+        """Read the positions of all games from reset options or from a state."""
 
     @abstractmethod
     def restore(self, positions: Positions) -> None:
@@ -145,7 +148,7 @@ class NumpyEngine(Engine, Generic[Positions]):
 
     def play(self, actions: Any) -> Outcome:
         """Play one action in every game; those that have ended begin anew instead."""
-        actions = checked_actions(actions, self.terms.num_envs, self.terms.n_actions)
+        actions = checked_actions(actions, self.num_envs, self.game.n_actions)
         due = self.ended  # the games that this step resets
         some_due = np.count_nonzero(due) > 0  # faster than `any`
         rewards, terminations, legal = self._play(actions, due if some_due else None)
@@ -153,9 +156,9 @@ class NumpyEngine(Engine, Generic[Positions]):
         self.illegal_run += _ONE
         self.illegal_run *= self.illegal
         truncations = self.illegal_run >= self._max_illegal
-        if self.terms.max_steps is not None:
+        if self.max_steps is not None:
             self.steps += _ONE
-            truncations |= self.steps >= self.terms.max_steps
+            truncations |= self.steps >= self.max_steps
         ends = rewards, terminations, truncations
         if some_due:
             games = np.flatnonzero(due)

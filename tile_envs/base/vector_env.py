@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from importlib.util import find_spec
-from typing import Any, Generic, SupportsIndex
+from typing import Any, ClassVar, Generic, SupportsIndex
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -41,8 +41,6 @@ from tile_envs.base.engine import (
     NumpyEngine,
     Observations,
     Outcome,
-    Positions,
-    Terms,
 )
 from tile_envs.base.env import AGame, GameEnv
 from tile_envs.base.random_stream import Words, consecutive, start, starts
@@ -54,9 +52,7 @@ SINGLE = {name: f"single_{name}" for name in ("observation_space", "action_space
 """What attributes of one game are called here."""
 
 
-class GameVectorEnv(
-    VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], ABC, Generic[Positions, AGame]
-):
+class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], ABC, Generic[AGame]):
     """The base of the vector environments.
 
     Before the first `reset`, other methods raise `ResetNeeded`.
@@ -67,7 +63,7 @@ class GameVectorEnv(
         autoreset_mode: When ended games are reset.
         max_episode_steps: The time limit, which `gymnasium.make` would enforce with a wrapper.
 
-    Besides those of the single environment, the arguments are:
+    Besides the options of the single environment, given by name, the arguments are:
 
     - `num_envs`: the number of games.
     - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
@@ -82,15 +78,21 @@ class GameVectorEnv(
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
 
+    single: ClassVar[type[GameEnv[Any, Any]]]
+    """The single environment, which checks the options and makes the spaces."""
+    engine_class: ClassVar[type[NumpyEngine]]
+    """What plays the games, by numpy."""
+
     def __init__(
         self,
-        single: GameEnv[Any, AGame],
-        num_envs: int,
-        autoreset_mode: AutoresetMode | str,
-        max_episode_steps: int | None,
-        render_mode: str | None,
-        engine: str,
+        num_envs: int = 1,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
+        render_mode: str | None = None,
+        engine: str = NUMPY,
+        **options: Any,
     ) -> None:
+        single = self.single(**options)
         self.num_envs = num_envs = checked_count(num_envs, "num_envs")
         mode = getattr(autoreset_mode, "value", autoreset_mode)
         modes = [mode.value for mode in AutoresetMode]
@@ -102,7 +104,7 @@ class GameVectorEnv(
             render_mode, "render_mode", (None, *self.metadata["render_modes"])
         )
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.game = single.game
+        self.game: AGame = single.game
         self.max_illegal = single.max_illegal
         self._reset_options = single.reset_options
         self.single_observation_space = single.observation_space
@@ -112,8 +114,7 @@ class GameVectorEnv(
             self.action_space = batch_space(self.single_action_space, num_envs)
         except (MemoryError, ValueError):  # numpy's, of arrays that cannot be addressed
             raise UsageError(f"num_envs must fit into memory, got {num_envs:,}.") from None
-        terms = Terms(num_envs, self.game.n_actions, self.max_illegal, max_episode_steps)
-        self._games = self._make_games(terms)
+        self._games = self.engine_class(self.game, num_envs, self.max_illegal, max_episode_steps)
         engine = checked_choice(engine, "engine", (NUMPY, NUMBA, AUTO))
         compiled = engine == NUMBA or (engine == AUTO and find_spec("numba") is not None)
         self._engine = self._compile(self._games) if compiled else self._games
@@ -124,25 +125,9 @@ class GameVectorEnv(
         """What plays: `"numpy"` or `"numba"`."""
         return self._engine.name
 
-    # What a game adds.
-
-    @abstractmethod
-    def _make_games(self, terms: Terms) -> NumpyEngine[Positions]:
-        """Return the games, as numpy plays them."""
-
     @abstractmethod
     def _compile(self, games: Any) -> Engine:
         """Return a compiled engine of games, or these, if an object of the user's decides them."""
-
-    @abstractmethod
-    def _checked_positions(self, values: Mapping[str, Any]) -> Positions:
-        """Read the positions of all games from reset options or from a state."""
-
-    @abstractmethod
-    def _state(self, positions: Positions) -> dict[str, Any]:
-        """Return positions as `_checked_positions` reads them."""
-
-    # The environment.
 
     def reset(
         self,
@@ -169,7 +154,7 @@ class GameVectorEnv(
         check_options(options or {}, (*self._reset_options, "reset_mask"))
         options = dict(options or {})
         mask = self._checked_reset_mask(options.pop("reset_mask", None))
-        positions = self._checked_positions(options) if options else None
+        positions = self._games.checked_positions(options) if options else None
         games, streams = self._games, self._seeded_streams(seed)
         games.streams[mask] = streams[mask]
         games.begin(EVERY_GAME if mask.all() else np.flatnonzero(mask), positions)
@@ -266,9 +251,9 @@ class GameVectorEnv(
 
         It is a small dictionary that can be pickled.
         """
-        positions = self._started_games().positions()
+        own = self._started_games().state()
         shared = {name: array.copy() for name, array in self._shared_state().items()}
-        return {"game": str(self.game), **shared, **self._state(positions)}
+        return {"game": str(self.game), **shared, **own}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, in this environment or in an equal one.
@@ -278,8 +263,7 @@ class GameVectorEnv(
                 has changed then.
         """
         shared = self._shared_state()
-        own = self._state(self._games.positions())
-        check_state(state, str(self.game), {"game", *shared, *own})
+        check_state(state, str(self.game), {"game", *shared, *self._games.state()})
         for name, array in shared.items():
             given = np.asarray(state[name])
             if given.shape != array.shape or given.dtype != array.dtype:
@@ -290,7 +274,7 @@ class GameVectorEnv(
         for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
             for count in (np.min(state[name]), np.max(state[name])):
                 checked_integer(int(count), f"state[{name!r}]", most=most or LARGEST)
-        positions = self._checked_positions(state)
+        positions = self._games.checked_positions(state)
         for name, array in shared.items():
             array[...] = state[name]
         self._games.restore(positions)
@@ -300,16 +284,16 @@ class GameVectorEnv(
         """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""
         if self.render_mode is None:
             return None
-        state = self._state(self._started_games().positions())
+        state = self._started_games().state()
         scores = state.get("score", np.zeros(self.num_envs, np.int64)).tolist()
         boards = zip(state["board"], scores, strict=True)
         return tuple(self.game.draw(board, self.render_mode, score) for board, score in boards)
 
-    def __copy__(self) -> GameVectorEnv[Positions, AGame]:
+    def __copy__(self) -> GameVectorEnv[AGame]:
         """Return environments of their own: a shallow copy would share the games."""
         return deepcopy(self)
 
-    def _started_games(self) -> NumpyEngine[Positions]:
+    def _started_games(self) -> NumpyEngine:
         if not self._games.started:
             raise ResetNeeded("the environments have not been reset yet: call reset() first.")
         return self._games
@@ -360,15 +344,6 @@ class GameVectorEnv(
         if self._games.started:
             return self._games.streams.copy()
         return starts(self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64))
-
-    def _broadcast_boards(self, boards: Any) -> NDArray[Any]:
-        """Return one board for all games, or one for each, as `(num_envs, ...)`."""
-        array, shape = np.asarray(boards), self.single_observation_space.shape
-        assert shape is not None
-        batched = (self.num_envs, *shape)
-        if array.shape not in (shape, batched):
-            raise UsageError(f"board must have shape {shape} or {batched}, got {array.shape}.")
-        return np.broadcast_to(array, batched)
 
     def _checked_reset_mask(self, mask: Bools | None) -> Bools:
         if mask is None:

@@ -1,6 +1,6 @@
 """The sliding games: rules, tables, games as values, environments, pictures."""
 
-from tile_envs.sliding.env import SlidingEnv
+from tile_envs.sliding.env import SlidingEnv, SlidingVectorEnv
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed import afterstates, legal_actions
 from tile_envs.sliding.palette import Palette
@@ -12,7 +12,6 @@ from tile_envs.sliding.registration import (
     register_game,
 )
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, Rules
-from tile_envs.sliding.vector import SlidingVectorEnv
 
 __all__ = [
     "DOWN",

@@ -1,4 +1,4 @@
-"""The single environments of the sliding games."""
+"""The environments of the sliding games, of one game and of many."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import checked_action, checked_board_shape, checked_score
+from tile_envs.base.checks import checked_action
+from tile_envs.base.engine import Engine
 from tile_envs.base.env import GameEnv, Info
+from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
+from tile_envs.extras import extra
 from tile_envs.sliding import packed as batch
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.numpy_engine import SlidingEngine, SlidingPositions, checked_positions
 from tile_envs.sliding.placer import RANDOM, Placer, place
-from tile_envs.sliding.rules import DOWN, LEFT, MAX_SIDE, UP, Rules
+from tile_envs.sliding.rules import LEFT, MAX_SIDE, VERTICAL, Rules
 from tile_envs.sliding.tables import (
     CELL_BITS,
     CELL_MASK,
@@ -32,16 +36,11 @@ from tile_envs.sliding.tables import (
     REWARD_SHIFT,
 )
 
-VERTICAL = (UP, DOWN)
 _TWO_CELLS = 2 * CELL_BITS
 _, _SECOND, _THIRD, _FOURTH = PATTERN_WEIGHTS
 
 
-SlidingPosition = tuple[NDArray[np.uint8], int]
-"""A board and the score so far."""
-
-
-class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
+class SlidingEnv(GameEnv[SlidingPositions, SlidingGame]):
     """A sliding game, made of its rules (`tile_envs.sliding.Rules`).
 
     Two tiles that meet merge if the rules say so.  Observations are `Box(0, rules.largest, shape,
@@ -194,16 +193,17 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
             | of_turned[e] | of_turned[f] | of_turned[g] | of_turned[h]
         )  # fmt: skip
 
-    def _start(self, position: SlidingPosition | None) -> None:
+    def _start(self, position: SlidingPositions | None) -> None:
         if position is None:
             self._set_cells(self.game.start.board(self._stream))
             self._score = 0
         else:
             self._restore(position)
 
-    def _restore(self, position: SlidingPosition) -> None:
-        board, self._score = position
-        self._set_cells(board.ravel().tolist())
+    def _restore(self, position: SlidingPositions) -> None:
+        boards, scores = position
+        self._set_cells(boards.ravel().tolist())
+        self._score = int(scores[0])
 
     def _set_cells(self, cells: Sequence[int]) -> None:
         """Take over a board, its tile indices in reading order."""
@@ -217,12 +217,8 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
     def _position(self) -> dict[str, Any]:
         return {"board": self._observation(), "score": self._score}
 
-    def _checked_position(self, values: Mapping[str, Any]) -> SlidingPosition:
-        score = checked_score(values.get("score", 0), is_state="game" in values)
-        if "board" not in values:
-            raise UsageError("the reset option 'score' needs a 'board' to go with it.")
-        board = checked_board_shape(values["board"], self.game.shape)
-        return batch.checked_boards(board[None], self.game.rules)[0], score
+    def _checked_position(self, values: Mapping[str, Any]) -> SlidingPositions:
+        return checked_positions(self.game, values)
 
     def _observation(self) -> NDArray[np.uint8]:
         cells, stage = self._cells, self._stage
@@ -237,3 +233,24 @@ class SlidingEnv(GameEnv[SlidingPosition, SlidingGame]):
             "max_tile": self._faces[self._largest],
             "illegal": self._illegal,
         }
+
+
+class SlidingVectorEnv(GameVectorEnv[SlidingGame]):
+    """Many sliding games at once.
+
+    Observations `(num_envs, R, C) uint8`, rewards, ends and infos are those of the single
+    environment, batched; so are the options, with the arguments of `GameVectorEnv`.
+
+    A placer that the user brings is asked once a step, for all games in which a tile appears; numpy
+    plays these games.
+    """
+
+    single = SlidingEnv
+    engine_class = SlidingEngine
+
+    def _compile(self, games: SlidingEngine) -> Engine:
+        if not isinstance(self.game.placer, str):
+            return games
+        with extra("fast"):
+            from tile_envs.sliding.numba_engine import CompiledSlidingEngine
+        return CompiledSlidingEngine(games)

@@ -195,10 +195,6 @@ class CompiledSlidingEngine(CompiledEngine):
     _loops = play_all, begin_all
     _games: SlidingEngine
 
-    @property
-    def _what(self) -> str:
-        return f"the sliding games with placer={self._games.game.placer!r}"
-
     def _fixed(self) -> tuple[Any, ...]:
         games, tables = self._games, self._games.game.tables
         start = np.array(games.game.start.tiles, np.uint64)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine, Terms
+from tile_envs.base.checks import broadcast_boards, checked_score
+from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
+from tile_envs.errors import UsageError
 from tile_envs.sliding import packed as batch
 from tile_envs.sliding import tables
-from tile_envs.sliding.env import VERTICAL
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM, place
-from tile_envs.sliding.rules import ACTIONS, MAX_SIDE
+from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, VERTICAL
 from tile_envs.sliding.tables import Lines
 
 # Numbers as 0-d arrays: see `random_stream`.
@@ -39,30 +41,47 @@ N_LEGAL = batch.MASKS.sum(axis=1).astype(np.uint64)
 """`(16,)`, by set of legal actions: how many there are."""
 
 
-class SlidingPositions(NamedTuple):
-    """Boards `(n, R, C)` and the scores so far `(n,)`."""
-
-    boards: NDArray[np.uint8]
-    scores: NDArray[np.int64]
+SlidingPositions = tuple[NDArray[np.uint8], NDArray[np.int64]]
+"""Boards `(n, R, C)` and the scores so far `(n,)`."""
 
 
-class SlidingEngine(NumpyEngine[SlidingPositions]):
+def checked_positions(
+    game: SlidingGame, values: Mapping[str, Any], num_envs: int | None = None
+) -> SlidingPositions:
+    """Read positions from reset options or from a state, of a single game if n is None."""
+    if "board" not in values:
+        raise UsageError("the reset option 'score' needs a 'board' to go with it.")
+    boards = broadcast_boards(values["board"], game.shape, num_envs)
+    scores = np.asarray(values.get("score", 0))
+    if scores.shape not in ((), (num_envs,)):
+        raise UsageError(f"score must be an integer, or one a game, got shape {scores.shape}.")
+    for score in scores.reshape(-1).tolist():
+        checked_score(score, is_state="game" in values)
+    boards = batch.checked_boards(boards, game.rules)
+    return boards, np.broadcast_to(scores, len(boards)).astype(np.int64)
+
+
+class SlidingEngine(NumpyEngine):
     """Many sliding games.
 
     A placer that the user brings is asked once a step, for all games in which a tile appears.
     """
 
-    def __init__(self, game: SlidingGame, terms: Terms) -> None:
-        super().__init__(terms)
-        self.game, self._tables = game, game.tables
+    game: SlidingGame
+
+    def __init__(
+        self, game: SlidingGame, num_envs: int, max_illegal: int, max_steps: int | None
+    ) -> None:
+        super().__init__(game, num_envs, max_illegal, max_steps)
+        self._tables = game.tables
         self._distribution = game.distribution
         self._places_uniformly = game.placer == RANDOM
         self.faces = np.array(game.rules.faces)
-        self._games = np.arange(terms.num_envs)
-        self.legal = np.zeros(terms.num_envs, np.int64)
-        self.scores = np.zeros(terms.num_envs, np.int64)
-        self.largest = np.zeros(terms.num_envs, np.int64)
-        self.lines = np.zeros((2, MAX_SIDE, terms.num_envs), np.int64)
+        self._games = np.arange(num_envs)
+        self.legal = np.zeros(num_envs, np.int64)
+        self.scores = np.zeros(num_envs, np.int64)
+        self.largest = np.zeros(num_envs, np.int64)
+        self.lines = np.zeros((2, MAX_SIDE, num_envs), np.int64)
         self._lines_of = _lines_of_tiles(game.shape)
 
     def _play(
@@ -91,7 +110,7 @@ class SlidingEngine(NumpyEngine[SlidingPositions]):
             pattern = np.add.reduce(empty) + _PATTERNS.take(actions)
             k = choose(words, of_rules.empty_count.take(pattern)).view(np.int64)
             cell = of_rules.empty_cell.take(pattern * _CELLS + k)
-            flat = (cell >> _CELL_BITS) * self.terms.num_envs + self._games
+            flat = (cell >> _CELL_BITS) * self.num_envs + self._games
             moved.reshape(-1)[flat] += new_tiles << (cell & _CELL_MASK)
         else:
             after = np.empty_like(self.lines)  # a user's placer can fail: nothing has changed then
@@ -112,10 +131,11 @@ class SlidingEngine(NumpyEngine[SlidingPositions]):
 
     def _start(self, games: Games, positions: SlidingPositions | None) -> None:
         if positions is not None:
-            boards = positions.boards[games]
+            all_boards, scores = positions
+            boards = all_boards[games]
             largest = np.maximum.reduce(boards.reshape(len(boards), -1), axis=1)
             self._set_lines(batch.pack(boards), largest, games)
-            self.scores[games] = positions.scores[games]
+            self.scores[games] = scores[games]
             return
         cells, tiles, self.streams[games] = self.game.start.draws(self.streams[games])
         lines = np.add.reduce(self._lines_of.take(cells * _ALL_TILES + tiles, axis=0))
@@ -131,9 +151,13 @@ class SlidingEngine(NumpyEngine[SlidingPositions]):
         self.legal[games] = batch.legal(self._tables, lines)
         self.largest[games] = largest
 
-    def positions(self) -> SlidingPositions:
-        """Return the positions of all games."""
-        return SlidingPositions(self.observations(EVERY_GAME), self.scores.copy())
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the positions of all games as `checked_positions` reads them."""
+        return {"board": self.observations(EVERY_GAME), "score": self.scores.copy()}
+
+    def checked_positions(self, values: Mapping[str, Any]) -> SlidingPositions:
+        """Read the positions of all games from reset options or from a state."""
+        return checked_positions(self.game, values, self.num_envs)
 
     def observations(self, games: Games) -> NDArray[np.uint8]:
         """Return fresh observations, `(k, R, C) uint8`."""

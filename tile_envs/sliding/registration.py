@@ -5,9 +5,8 @@ from __future__ import annotations
 from gymnasium.envs.registration import register, registry
 
 from tile_envs.errors import UsageError
-from tile_envs.sliding.env import SlidingEnv
+from tile_envs.sliding.env import SlidingEnv, SlidingVectorEnv
 from tile_envs.sliding.rules import RULES_2048, RULES_2584, Rules
-from tile_envs.sliding.vector import SlidingVectorEnv
 
 
 def register_game(env_id: str, rules: Rules) -> None:
@@ -168,10 +167,10 @@ class Tiles2584Env(SlidingEnv):
 class Tiles2048VectorEnv(SlidingVectorEnv):
     """Many games of 2048 at once; see `SlidingVectorEnv` and `Tiles2048Env`."""
 
-    usual_rules = RULES_2048
+    single = Tiles2048Env
 
 
 class Tiles2584VectorEnv(SlidingVectorEnv):
     """Many games of 2584 at once; see `SlidingVectorEnv` and `Tiles2584Env`."""
 
-    usual_rules = RULES_2584
+    single = Tiles2584Env

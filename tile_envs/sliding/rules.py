@@ -22,6 +22,7 @@ from tile_envs.sliding.palette import CLASSIC, RAINBOW, Palette
 
 UP, RIGHT, DOWN, LEFT = range(4)
 ACTIONS = ("up", "right", "down", "left")
+VERTICAL = (UP, DOWN)
 
 MAX_SIDE = 4
 """Most rows or columns a board may have (the fewest is 2)."""

@@ -1,4 +1,4 @@
-"""The single tic-tac-toe environment."""
+"""The environments of tic-tac-toe, of one game and of many."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from tile_envs.agents import Agent
-from tile_envs.base.checks import checked_action, checked_board_shape
+from tile_envs.base.checks import checked_action
+from tile_envs.base.engine import Engine
 from tile_envs.base.env import GameEnv, Info
+from tile_envs.base.vector_env import GameVectorEnv
+from tile_envs.extras import extra
 from tile_envs.tictactoe.game import TicTacToe
+from tile_envs.tictactoe.numpy_engine import MarksPositions, TicTacToeEngine, checked_positions
 from tile_envs.tictactoe.positions import (
     CELLS,
     DIGITS,
@@ -22,16 +26,11 @@ from tile_envs.tictactoe.positions import (
     SIDE,
     O,
     X,
-    checked_codes,
-    checked_turns,
     solve,
 )
 
-MarksPosition = tuple[int, int | None]
-"""A position's code, and the mark that the agent plays; None where it is to be drawn."""
 
-
-class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
+class TicTacToeEnv(GameEnv[MarksPositions, TicTacToe]):
     r"""Tic-tac-toe, against an opponent or for both sides.
 
     ## Description
@@ -181,8 +180,8 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
         answered: int = code + DIGITS[mark] * self._powers[cell]
         return answered
 
-    def _start(self, position: MarksPosition | None) -> None:
-        code, _ = position or (0, None)
+    def _start(self, position: MarksPositions | None) -> None:
+        code = int(position[0][0]) if position else 0
         to_move = int(self._positions.to_move[code])
         if self._side == "both":
             mark = to_move
@@ -193,20 +192,14 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
         answers = mark != to_move and not self._over[code]
         self._code, self._mark = self._answered(code, -mark) if answers else code, mark
 
-    def _restore(self, position: MarksPosition) -> None:
-        self._code, mark = position
-        self._mark = mark or X
+    def _restore(self, position: MarksPositions) -> None:
+        self._code, self._mark = (int(values[0]) for values in position)
 
     def _position(self) -> dict[str, Any]:
         return {"board": self._positions.marks[self._code].copy(), "mark": self._mark}
 
-    def _checked_position(self, values: Mapping[str, Any]) -> MarksPosition:
-        board = checked_board_shape(values["board"], (SIDE, SIDE))
-        codes = checked_codes(board[None])
-        mark = None
-        if "mark" in values:  # in a state, not in reset options
-            mark = int(checked_turns(np.atleast_1d(values["mark"]), codes, self._side)[0])
-        return int(codes[0]), mark
+    def _checked_position(self, values: Mapping[str, Any]) -> MarksPositions:
+        return checked_positions(self.game, values)
 
     def _observation(self) -> NDArray[np.int8]:
         view: NDArray[np.int8] = self._positions.views[self._mark, self._code]
@@ -219,3 +212,24 @@ class TicTacToeEnv(GameEnv[MarksPosition, TicTacToe]):
             "winner": self._winner[self._code],
             "illegal": self._illegal,
         }
+
+
+class TicTacToeVectorEnv(GameVectorEnv[TicTacToe]):
+    """Many games of tic-tac-toe at once.
+
+    Observations, rewards, ends and infos are those of `TicTacToeEnv`, batched; so are the options,
+    with the arguments of `GameVectorEnv`.
+
+    An opponent that the user brings is asked once a step, for all games in which it is to move;
+    numpy plays these games.
+    """
+
+    single = TicTacToeEnv
+    engine_class = TicTacToeEngine
+
+    def _compile(self, games: TicTacToeEngine) -> Engine:
+        if not isinstance(self.game.opponent, str):
+            return games
+        with extra("fast"):
+            from tile_envs.tictactoe.numba_engine import CompiledTicTacToeEngine
+        return CompiledTicTacToeEngine(games)

@@ -155,8 +155,6 @@ class CompiledTicTacToeEngine(CompiledEngine):
     _loops = play_all, begin_all
     _games: TicTacToeEngine
 
-    _what = "tic-tac-toe"
-
     def _fixed(self) -> tuple[Any, ...]:
         games, positions = self._games, solve()
         views = positions.views.reshape(*positions.views.shape[:2], CELLS)

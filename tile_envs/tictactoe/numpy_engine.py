@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine, Terms
+from tile_envs.base.checks import broadcast_boards
+from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import (
@@ -19,6 +21,8 @@ from tile_envs.tictactoe.positions import (
     Ints,
     O,
     X,
+    checked_codes,
+    checked_turns,
     solve,
 )
 
@@ -28,26 +32,37 @@ _DIGITS = np.array([0, DIGITS[X], DIGITS[O]])
 """The digit of each mark in a code, by mark (-1 is the last)."""
 
 
-class MarksPositions(NamedTuple):
-    """Codes `(n,)`, and the marks to play `(n,)`; None where these are to be drawn."""
-
-    codes: Ints
-    marks: Ints | None
+MarksPositions = tuple[Ints, ...]
+"""Codes `(n,)`, and, in the middle of games, the marks to play `(n,)`."""
 
 
-class TicTacToeEngine(NumpyEngine[MarksPositions]):
+def checked_positions(
+    game: TicTacToe, values: Mapping[str, Any], num_envs: int | None = None
+) -> MarksPositions:
+    """Read positions from reset options or from a state, of a single game if n is None."""
+    codes = checked_codes(broadcast_boards(values["board"], game.shape, num_envs))
+    if "mark" not in values:  # in a state, not in reset options
+        return (codes,)
+    marks = np.asarray(values["mark"])
+    return codes, checked_turns(marks if num_envs else marks[None], codes, game.side)
+
+
+class TicTacToeEngine(NumpyEngine):
     """Many games of tic-tac-toe.
 
     An opponent that the user brings is asked once a step, for all games in which it is to move.
     """
 
-    def __init__(self, game: TicTacToe, terms: Terms) -> None:
-        super().__init__(terms)
+    game: TicTacToe
+
+    def __init__(
+        self, game: TicTacToe, num_envs: int, max_illegal: int, max_steps: int | None
+    ) -> None:
+        super().__init__(game, num_envs, max_illegal, max_steps)
         self._tables = solve()
-        self.game = game
         self.policy = game.policy
-        self.codes = np.zeros(terms.num_envs, np.int64)
-        self.marks = np.ones(terms.num_envs, np.int64)
+        self.codes = np.zeros(num_envs, np.int64)
+        self.marks = np.ones(num_envs, np.int64)
 
     def _play(
         self, actions: NDArray[np.int64], frozen: Bools | None
@@ -83,7 +98,7 @@ class TicTacToeEngine(NumpyEngine[MarksPositions]):
         return answered
 
     def _start(self, games: Games, positions: MarksPositions | None) -> None:
-        codes = np.zeros_like(self.codes[games]) if positions is None else positions.codes[games]
+        codes = np.zeros_like(self.codes[games]) if positions is None else positions[0][games]
         to_move = self._tables.to_move.take(codes)
         side = self.game.side
         if side == "both":
@@ -98,15 +113,17 @@ class TicTacToeEngine(NumpyEngine[MarksPositions]):
         asked = (self.marks[games] != to_move) & ~self._tables.over.take(codes)
         self.codes[games] = self._answered(codes, asked, games) if asked.any() else codes
 
-    def positions(self) -> MarksPositions:
-        """Return the positions of all games."""
-        return MarksPositions(self.codes.copy(), self.marks.copy())
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the positions of all games as `checked_positions` reads them."""
+        return {"board": self._tables.marks[self.codes], "mark": self.marks.copy()}
+
+    def checked_positions(self, values: Mapping[str, Any]) -> MarksPositions:
+        """Read the positions of all games from reset options or from a state."""
+        return checked_positions(self.game, values, self.num_envs)
 
     def restore(self, positions: MarksPositions) -> None:
         """Take all games to positions in the middle of a game."""
-        self.codes[:] = positions.codes
-        if positions.marks is not None:
-            self.marks[:] = positions.marks
+        self.codes[:], self.marks[:] = positions
 
     def observations(self, games: Games) -> NDArray[np.int8]:
         """Return fresh observations, `(k, 3, 3) int8`."""

@@ -44,7 +44,7 @@ class _Wrapper(Base):
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
-        self._games = cast("GameVectorEnv[Any, Game]", env.unwrapped)
+        self._games = cast("GameVectorEnv[Game]", env.unwrapped)
 
     @property
     def autoreset_mode(self) -> AutoresetMode:
