@@ -7,11 +7,8 @@ import sys
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.error import DependencyNotInstalled
 
 import tile_envs  # noqa: F401
-from tile_envs.rendering.canvas import Canvas
-from tile_envs.rendering.window import Window
 from tile_envs.sliding import render as sliding
 from tile_envs.sliding.rules import RULES_2048, RULES_2584
 from tile_envs.tictactoe import render as tictactoe
@@ -99,15 +96,6 @@ def test_a_picture_belongs_to_whoever_asked_for_it():
         np.testing.assert_array_equal(draw(*arguments), before)
 
 
-def test_long_words_are_shrunk_to_their_box():
-    canvas = Canvas(60, 20, "#ffffff")
-    canvas.text((10, 0, 50, 20), "a score without end", 18, "#000000")
-    pixels = canvas.picture()
-    assert (pixels[:, :9] == 255).all()
-    assert (pixels[:, 51:] == 255).all()
-    assert (pixels < 255).any()
-
-
 def test_tictactoe_text_numbers_free_cells():
     marks = np.array([[1, -1, 0], [0, 1, 0], [0, 0, 0]], np.int8)
     assert tictactoe.text(marks, cursor=3).splitlines() == [
@@ -189,9 +177,3 @@ def test_two_environments_share_the_window():
     np.testing.assert_array_equal(shown(), picture)
     one.close()
     assert shown() is None
-
-
-def test_a_window_without_pygame_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pygame", None)
-    with pytest.raises(DependencyNotInstalled, match=r"pip install 'tile-envs\[render\]'"):
-        Window(fps=8)

@@ -88,12 +88,6 @@ def test_taking_back_leads_to_the_same_game():
     assert_same(game.position, before)
 
 
-def test_taking_back_stops_at_the_beginning():
-    game = begin(Replay("Tiles2048-v0", 1))
-    game.take_back()
-    assert game.actions == []
-
-
 def test_render_modes_are_not_kept():
     env = gym.make("Tiles2048-v0", render_mode="ansi", shape=(3, 3)).unwrapped
     assert replay_of(Playthrough(env, 0)).options == {"shape": (3, 3)}
