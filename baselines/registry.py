@@ -97,8 +97,6 @@ class Player(NamedTuple):
         if side is None:
             usual = (self.task.env_kwargs.get("side", sides[0]),)
             return self.task.sides if exact or self.trained else usual
-        if exact and side == "random":
-            raise UsageError("exact evaluation takes side X, O or both, got 'random'.")
         needed = (side,) if side in sides else sides
         if missing := [s for s in needed if s not in self.task.sides]:
             raise UsageError(

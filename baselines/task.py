@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import gymnasium as gym
-
-import tile_envs  # noqa: F401 # registers the games
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.games import ids, make, resolve_id
+from tile_envs.games import make, resolve_id
 
 BOTH = "both"
 
@@ -44,21 +41,11 @@ class Task:
         Raises:
             ValueError: If the environment, an option or the side is unusable.
         """
-        name = resolve_id(env_id)
-        try:
-            gym.spec(name)  # Gymnasium's own error names the ids that come near
-        except gym.error.UnregisteredEnv as error:
-            hint = f"If a module of yours registers it, say so: --import MODULE, or MODULE:{name}."
-            raise UsageError(f"{error} {hint}") from None
-        if name not in ids():
-            raise UsageError(f"{name} is not an environment of this package.")
-        task = cls(name, dict(env_kwargs or {}))
+        task = cls(resolve_id(env_id), dict(env_kwargs or {}))
         sides = task.game.sides
-        if not sides and side != BOTH:
-            raise UsageError(f"side is for games with two, such as tic-tac-toe, got {side!r}.")
-        if sides and side not in (*sides, BOTH):
-            raise UsageError(f"side must be {', '.join(sides)} or both, got {side!r}.")
-        return cls(name, task.env_kwargs, sides if side == BOTH else (side,))
+        if side not in (*sides, BOTH):
+            raise UsageError(f"{task.env} has no side {side!r}: expected {(*sides, BOTH)}.")
+        return replace(task, sides=sides if side == BOTH else (side,))
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Task:
@@ -68,10 +55,9 @@ class Task:
             ValueError: If the environment is not registered, or does not take the options.
         """
         task = cls(entries["env"], entries["env_kwargs"], tuple(entries["sides"]))
-        if task.game.sides and not task.sides:
-            raise UsageError(f"{task.env} has sides, and none is named.")
-        if unknown := set(task.sides) - set(task.game.sides):
-            raise UsageError(f"{task.env} has no side {unknown.pop()!r}.")
+        sides = task.game.sides
+        if not set(task.sides) <= set(sides) or (sides and not task.sides):
+            raise UsageError(f"the sides of {task.env} are {sides}, got {task.sides}.")
         return task
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 from baselines.registry import AGENTS, Player, agent_class, load_player
 from baselines.training import recording
 from baselines.training.run import Options, default_options, run
-from baselines.training.run_folder import CONFIG, Budget, budget_of, read_config, read_progress
+from baselines.training.run_folder import BUDGET, CONFIG, read_config, read_progress
 from tile_envs.errors import UsageError
 
 ENOUGH = 10**9  # games, where minutes end the training
@@ -119,16 +119,16 @@ class Training:
         games = options.games if minutes is None else ENOUGH
         begun = (folder / CONFIG).exists()
         config = read_config(folder) if begun else {}
-        if begun and (budget_of(config).minutes or 0) > (minutes or math.inf):
+        if begun and (config["minutes"] or 0) > (minutes or math.inf):
             raise UsageError(
                 f"{folder} has learned for more than {minutes:g} minutes: delete it to train again."
             )
-        if not (begun and config["finished"] and budget_of(config) == Budget(games, minutes)):
+        budget: dict[str, Any] = {"games": games, "minutes": minutes}
+        if not (begun and config["finished"] and budget == {name: config[name] for name in BUDGET}):
             settings = options.settings
             if self.replays:
                 recorded = str(self.replays.play(runs))
                 settings = dataclasses.replace(settings, replays=recorded)
-            budget: dict[str, Any] = {"games": games, "minutes": minutes}
             where: dict[str, Any] = {"seed": seed, "out": folder, "resume": begun}
             options = dataclasses.replace(options, settings=settings, **budget, **where)
             run(self.agent, options)

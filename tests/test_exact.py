@@ -8,7 +8,6 @@ from baselines.evaluation.exact_tictactoe import (
     against_random,
     outcome,
     policy_of,
-    random_policy,
     worst_case,
 )
 from baselines.evaluation.sampled import evaluate
@@ -100,8 +99,3 @@ def test_probabilities_of_taken_cells_or_with_another_sum_are_refused(row):
         ValueError, match="expected probabilities of legal actions that add up to 1"
     ):
         policy_of(Fixed(row), "O")
-
-
-def test_the_random_policy_covers_every_position_that_goes_on():
-    known = solve()
-    assert np.allclose(random_policy()[~known.over & known.reachable].sum(axis=1), 1)

@@ -6,7 +6,7 @@ import pytest
 
 from baselines.__main__ import main
 from baselines.agents import GreedyAgent, RandomAgent, ValueAgent
-from baselines.evaluation.exact_sliding import expected
+from baselines.evaluation.exact import expected
 from baselines.evaluation.rows import read_rows
 from baselines.evaluation.sampled import evaluate
 from baselines.ntuple.ntuple import NTuple, NTupleSettings

@@ -150,5 +150,5 @@ def test_what_is_recorded_is_said_with_the_command_that_shows_it(tmp_path, capsy
         record(agent, Task.of("Tiles2048-v0"), 1, 0, tmp_path)
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.json").touch()
-    with pytest.raises(ValueError, match="holds a run: give the games a folder of their own"):
+    with pytest.raises(ValueError, match="holds a run already: give another --out"):
         record(agent, task, 1, 0, tmp_path / "run")

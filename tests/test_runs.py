@@ -61,12 +61,12 @@ def test_an_id_without_a_version_is_its_latest_one(tmp_path):
     assert done.stderr.count("no version") == 1
     assert runs.read_config(folder)["env"] == "TicTacToe-v0"
     unknown = command("evaluate", "random", "--env", "Chess")
-    assert "Environment `Chess` doesn't exist" in unknown.stderr
+    assert "unknown environment 'Chess': expected 'Tiles2048-v0'" in unknown.stderr
 
 
 def test_a_run_needs_no_library_that_its_agent_does_not(tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "PACKAGES", (*runs.PACKAGES, "no-such-package"))
-    runs.begin(tmp_path, {}, runs.Budget(games=1))
+    runs.begin(tmp_path, {})
     versions = json.loads((tmp_path / "config.json").read_text())["versions"]
     assert versions.keys() >= {"numpy", "tile-envs"}
     assert "no-such-package" not in versions
@@ -188,7 +188,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, monkeypatch):
 def test_a_run_is_not_begun_twice(trained):
     done = command("train", "qtable", "--games", 10, "--out", trained)
     assert done.returncode == 2
-    assert "holds a run already: give --resume" in done.stderr
+    assert "holds a run already: give another --out; train --resume" in done.stderr
 
 
 def test_a_run_does_not_go_on_with_other_settings(trained):
@@ -295,7 +295,7 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
         (with_entries(**SMALL), "is it one of another game?"),
         (with_entries(agent="value_table", settings={}), "bytes of arrays, expected at most"),
         (lambda folder: (folder / "config.json").write_text("{"), "config.json is damaged"),
-        (with_entries(format=99), "was written in format 99, this version reads 4"),
+        (with_entries(format=99), "is of format 99, and this version reads runs of format 4"),
         (with_entries(settings=3), "is not that of a run: settings must be an object, got 3"),
         (with_entries(seed=True), "is not that of a run: seed must be a valid integer, got True"),
         (with_entries(minutes=float("nan")), "of a run: minutes must be a finite number, got nan"),
@@ -311,10 +311,13 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
             with_entries(env="antigravity:TicTacToe-v0"),
             "unknown environment 'antigravity:TicTacToe-v0'",
         ),
-        (with_entries(sides=["X", "Z"]), "TicTacToe-v0 has no side 'Z'"),
+        (
+            with_entries(sides=["X", "Z"]),
+            "of TicTacToe-v0 are ('X', 'O'), got ('X', 'Z')",
+        ),
         (
             lambda folder: (folder / "config.json").write_text('{"agent": "qtable"}'),
-            "config.json is not that of a run",
+            "config.json is of format None",
         ),
         (lambda folder: os.remove(folder / "checkpoint.npz"), "has no checkpoint.npz"),
         (lambda folder: os.remove(folder / "config.json"), "holds no run"),
@@ -359,9 +362,9 @@ def test_a_mistake_ends_the_process_with_one_line(tmp_path):
     [
         (("random",), "there is no 'random' to train: expected qtable, value_table, neural, nt"),
         (("baselines.agents:RandomAgent",), "RandomAgent does not learn: expected a subclass of"),
-        (("ntuple", "--side", "X"), "side is for games with two, such as tic-tac-toe, got 'X'"),
+        (("ntuple", "--side", "X"), "Tiles2048-v0 has no side 'X': expected"),
         (("qtable", "--env", "Tiles2048-v0"), "a table for boards of 4×4"),
-        (("qtable", "--env", "CartPole-v1"), "CartPole-v1 is not an environment of this package"),
+        (("qtable", "--env", "CartPole-v1"), "unknown environment 'CartPole-v1': expected 'T"),
         (("qtable", "--games", "0"), "games must be greater than or equal to 1, got 0"),
         (("qtable", "--games", "many"), "Error parsing --games: invalid literal for int()"),
         (("qtable", "--gmaes", "5"), "Unrecognized options: --gmaes, 5 (perhaps --games)"),

@@ -154,15 +154,14 @@ def test_boards_of_another_shape_are_refused():
 
 def config(settings):
     task = {"agent": "dqn", "env": "Tiles2048-v0", "env_kwargs": {}, "sides": [], "seed": 0}
-    return task | {"settings": settings, "modules": []}
+    return task | {"settings": settings, "modules": [], "games": 30, "minutes": None}
 
 
 def test_a_run_is_resumed_on_another_device_but_not_otherwise(tmp_path):
-    budget = runs.Budget(30)
-    runs.begin(tmp_path, config({"device": "cuda", "width": 8}), budget)
-    runs.resume(tmp_path, config({"device": "cpu", "width": 8}), budget, made())
+    runs.begin(tmp_path, config({"device": "cuda", "width": 8}))
+    runs.resume(tmp_path, config({"device": "cpu", "width": 8}), made())
     with pytest.raises(ValueError, match="resumed only as it began: width was 8 and is now 9"):
-        runs.resume(tmp_path, config({"device": "cuda", "width": 9}), budget, made())
+        runs.resume(tmp_path, config({"device": "cuda", "width": 9}), made())
 
 
 @pytest.mark.parametrize("name", ["neural", "dqn", "ppo", "article"])

@@ -10,7 +10,7 @@ from oracle import merge_2048, merge_2584, move
 from powers3 import RULES as POWERS3
 
 from baselines.agents import GreedyAgent, RandomAgent
-from baselines.evaluation.exact_sliding import expected
+from baselines.evaluation.exact import expected
 from baselines.evaluation.sampled import play
 from baselines.search.expectimax import Expectimax
 from baselines.solver.keys import tile_ages
@@ -330,7 +330,7 @@ class Stubborn:
     [
         (Recurrent(), "chance or memory"),
         (Wavering(), "chance or memory"),
-        (Stubborn(), "the illegal action 0"),
+        (Stubborn(), r"plays \[1.0, 0.0, 0.0, 0.0\] on .* legal is \["),
         (Expectimax(OptimalAgent(GAME_2048), GAME_2048, milliseconds=5), "time"),
         (Expectimax(OptimalAgent(GAME_2048), GAME_2048, samples=1), "draws"),
     ],

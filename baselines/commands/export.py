@@ -54,7 +54,7 @@ def export(
     config = runs.read_config(folder)
     if not config["finished"]:
         raise UsageError(f"{folder} is unfinished: continue it with train --resume.")
-    runs.check_free(out, advice="give ")
+    runs.check_free(out)
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
     if CARD in there and (out / CARD).read_bytes().startswith(HEAD.encode()):
         there -= {CARD}

@@ -144,9 +144,9 @@ def _untrained(name: str, seed: int) -> Path:
         settings = default_options(name, ENV, PUBLISHED).settings
         task = Task.of(ENV)
         learner = make_learner(name, task, seed, settings)
-        entries = {"agent": name, **task.to_dict(), "seed": seed, "modules": []}
-        entries["settings"] = dataclasses.asdict(settings)
+        entries = {"agent": name, **task.to_dict(), "settings": dataclasses.asdict(settings)}
+        entries |= {"seed": seed, "modules": [], "games": 0, "minutes": None}
         with lock_folder(folder):
             runs.write_checkpoint(folder, learner.state_dict())
-            runs.begin(folder, entries, runs.Budget(0), finished=True)  # whenever the person stops
+            runs.begin(folder, entries, finished=True)  # whenever the person stops
     return folder

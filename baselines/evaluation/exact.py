@@ -1,26 +1,39 @@
 """Exact evaluation: the expected result of an agent, computed over all boards instead of sampled.
 
 On small boards of the sliding games it is a benchmark for learners, TilesExact: the fraction of
-optimal expected score that an agent reaches.
+optimal expected score that an agent reaches.  The probabilities of boards are carried forward
+through the game, age by age (see `keys`): from the start boards, by the agent's probabilities to
+the afterstates, by those of the new tiles to the next states.  The expected score is the sum of all
+rewards on the way, each times its probability.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from baselines.evaluation import exact_tictactoe as tictactoe
-from baselines.evaluation.exact_sliding import expected
+from baselines.evaluation.exact_tictactoe import against_random, policy_of, worst_case
+from baselines.evaluation.policy import Policy, probabilities_of
 from baselines.evaluation.rows import Row
+from baselines.progress import Progress
+from baselines.solver.keys import tile_ages
+from baselines.solver.size import check_size
 from baselines.solver.solve import solution_of
+from baselines.solver.start import Boards, Mass, merged, start_boards
 from baselines.task import Task
 from tile_envs.agents import Agent
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.words import counted
 
 DIGITS = 9
 """Decimals of results: further ones depend on the order of additions, and so on the machine."""
+BATCH = 1 << 15
+"""Boards that an agent is asked for at once."""
 
 
 def evaluate_exactly(
@@ -59,7 +72,9 @@ def evaluate_exactly(
     if isinstance(game, SlidingGame):
         return row | {"side": None} | _sliding_columns(agent, game)
     side = options.get("side", "X")
-    return row | {"side": side} | tictactoe.exact_columns(agent, side)
+    policy = policy_of(agent, side)
+    results = against_random(policy, side)._asdict()
+    return row | {"side": side, **results, "worst": worst_case(policy, side)}
 
 
 def _sliding_columns(agent: Agent, game: SlidingGame) -> Row:
@@ -74,3 +89,71 @@ def _sliding_columns(agent: Agent, game: SlidingGame) -> Row:
         "moves": round(result.moves, DIGITS),
         "reach": {face: share for face, share in fractions.items() if share > 0},
     }
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What to expect of an agent's games.
+
+    Attributes:
+        score: The expected score.
+        moves: The expected number of moves.
+        ended: `(n_values,)`, the probability that a game ends with each tile as its largest.
+    """
+
+    score: float
+    moves: float
+    ended: NDArray[np.float64]
+
+
+def expected(agent: Agent, game: SlidingGame) -> Expected:
+    """Return the exact expected score of an agent whose play depends on the board alone.
+
+    Args:
+        agent: One with `action_probabilities`, or else with a `predict` that is a function of the
+            board.  It is asked for each board that its games can reach.
+        game: A game that is small enough for its boards to be listed.
+
+    Raises:
+        ValueError: If the game is too large, or the agent plays illegal actions, or is not
+            a memoryless policy.
+    """
+    check_size(game)
+    ages = tile_ages(game.rules)
+    waiting: defaultdict[int, list[tuple[Boards, Mass]]] = defaultdict(list)
+
+    def add(boards: Boards, mass: Mass) -> None:
+        age = ages[boards].sum(axis=(1, 2))
+        for each in np.unique(age):
+            waiting[each].append((boards[age == each], mass[age == each]))
+
+    score, moves, ended = 0.0, 0.0, np.zeros(game.n_values)
+    add(*start_boards(game))
+    done = 0
+    with Progress(f"{type(agent).__name__} on {game}") as progress:
+        while waiting:
+            parts = waiting.pop(min(waiting))
+            boards, mass = merged(*map(np.concatenate, zip(*parts, strict=True)))
+            done += len(boards)
+            progress.update(done, counted(done, "board"))
+            after, rewards, masks = game.afterstates(boards)
+            going_on = masks.any(axis=1)
+            largest = boards[~going_on].max(axis=(1, 2), initial=0)
+            ended += np.bincount(largest, mass[~going_on], len(ended))
+            if not going_on.any():
+                continue
+            weights = _policy(agent, boards[going_on], masks[going_on]) * mass[going_on, None]
+            score += float((weights * rewards[going_on]).sum())
+            moves += float(weights.sum())
+            played = weights > 0
+            afterstates, mass = merged(after[going_on][played], weights[played])
+            parents, states, probabilities = game.replies(afterstates)
+            add(states, mass[parents] * probabilities)
+    return Expected(score, moves, ended)
+
+
+def _policy(agent: Agent, boards: Boards, masks: NDArray[np.int8]) -> Policy:
+    """Ask an agent for its probabilities of actions, a batch of boards at a time."""
+    parts = range(0, len(boards), BATCH)
+    asked = (probabilities_of(agent, boards[i : i + BATCH], masks[i : i + BATCH]) for i in parts)
+    return np.concatenate(list(asked))

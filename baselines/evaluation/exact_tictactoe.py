@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from baselines.agents import uniform
 from baselines.evaluation.policy import Policy, probabilities_of
-from baselines.evaluation.rows import Row
 from tile_envs.agents import Agent
 from tile_envs.errors import UsageError
 from tile_envs.tictactoe.positions import CELLS, DIGITS, POWERS, O, X, solve
@@ -30,11 +29,6 @@ class Outcome(NamedTuple):
     loss: float
 
 
-def random_policy() -> Policy:
-    """Return the policy that plays any free cell, all with the same probability."""
-    return uniform(solve().masks)
-
-
 def policy_of(agent: Agent, side: str) -> Policy:
     """Ask an agent what it plays on one side.
 
@@ -47,8 +41,10 @@ def policy_of(agent: Agent, side: str) -> Policy:
         Its policy, zero where the other side is to move.
 
     Raises:
-        ValueError: See `probabilities_of`.
+        ValueError: If there is no such side; and see `probabilities_of`.
     """
+    if side not in MARKS:
+        raise UsageError(f"exact evaluation takes side X or O, got {side!r}.")
     tree = solve()
     mark = MARKS[side]
     codes = np.flatnonzero(tree.reachable & ~tree.over & (tree.to_move == mark))
@@ -70,10 +66,10 @@ def outcome(x: Policy, o: Policy) -> Outcome:
 
 def against_random(policy: Policy, side: str) -> Outcome:
     """Return how a side's policy fares against uniformly random play."""
+    random = uniform(solve().masks)
     if side == "X":
-        return outcome(policy, random_policy())
-    fractions = outcome(random_policy(), policy)
-    return Outcome(fractions.loss, fractions.draw, fractions.win)
+        return outcome(policy, random)
+    return Outcome(*reversed(outcome(random, policy)))
 
 
 def worst_case(policy: Policy, side: str) -> int:
@@ -96,26 +92,6 @@ def side_metrics(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
         for side in sides
         for name, fraction in against_random(policy_of(agent, side), side)._asdict().items()
     }
-
-
-def exact_columns(agent: Agent, side: str) -> Row:
-    """Return what exact evaluation says of one side of an agent.
-
-    Args:
-        agent: See `policy_of`.
-        side: "X" or "O".
-
-    Returns:
-        The fractions `win, draw, loss` against random play, and `worst`, the worst result (-1, 0 or
-        1) against every opponent.
-
-    Raises:
-        ValueError: If there is no such side, or the agent plays illegal actions.
-    """
-    if side not in MARKS:
-        raise UsageError(f"exact evaluation takes side X or O, got {side!r}.")
-    policy = policy_of(agent, side)
-    return {**against_random(policy, side)._asdict(), "worst": worst_case(policy, side)}
 
 
 def _layers() -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -33,18 +33,10 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
     """
     name = type(agent).__name__
     legal = masks.astype(np.bool_)
-    if not hasattr(agent, "action_probabilities"):
-        actions = _actions_of(agent, observations, legal, name)
-        illegal = np.flatnonzero(~legal[np.arange(len(legal)), actions])
-        if len(illegal):
-            at = illegal[0]
-            possible = np.flatnonzero(legal[at]).tolist()
-            raise UsageError(
-                f"{name} plays the illegal action {actions[at]} on "
-                f"{observations[at].tolist()}: expected one of {possible}."
-            )
-        return np.eye(legal.shape[1])[actions]
-    chosen = np.asarray(agent.action_probabilities(observations), np.float64)
+    if hasattr(agent, "action_probabilities"):
+        chosen = np.asarray(agent.action_probabilities(observations), np.float64)
+    else:
+        chosen = np.eye(legal.shape[1])[_actions_of(agent, observations, legal, name)]
     if chosen.shape != legal.shape:
         raise UsageError(
             f"{name}.action_probabilities must return shape {legal.shape}, got {chosen.shape}."
@@ -55,7 +47,7 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
         raise UsageError(
             f"{name} plays {np.round(chosen[at], 3).tolist()} on "
             f"{observations[at].tolist()}: expected probabilities of legal actions that add up "
-            "to 1."
+            f"to 1; legal is {np.flatnonzero(legal[at]).tolist()}."
         )
     return chosen
 

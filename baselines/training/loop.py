@@ -6,9 +6,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
@@ -25,7 +26,6 @@ from baselines.training.run_folder import (
     BEST,
     LAST,
     PROGRESS,
-    Budget,
     change_config,
     read_config,
     read_progress,
@@ -46,8 +46,8 @@ STARTING = "starting (compiling on first use)"
 STOPPING = "stopping: saves after this iteration (once more stops at once)"
 
 
-def train(folder: Path, learner: Learner, task: Task, budget: Budget) -> None:
-    """Let a learner learn under a progress bar, with tests and checkpoints, up to its budget.
+def train(folder: Path, learner: Learner, task: Task) -> None:
+    """Let a learner learn under a progress bar, with tests and checkpoints, up to its run's budget.
 
     Ctrl-C or SIGTERM ends the call after the present iteration, with a checkpoint; the run can be
     resumed later.  A second one ends it at once, with the last checkpoint.
@@ -56,27 +56,28 @@ def train(folder: Path, learner: Learner, task: Task, budget: Budget) -> None:
         folder: The run's folder.
         learner: The learner.
         task: What it learns.
-        budget: The budget of the run, earlier calls included.
 
     Raises:
         Interrupted: If the call was interrupted.
     """
+    config = read_config(folder)
     written = 0.0  # seconds
     shown = time.monotonic()
     saved = shown - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
     tested: Metrics = {}
-    seconds = read_config(folder).get("seconds", 0.0)
-    done = budget.used(learner.games, seconds)
+    seconds = config.get("seconds", 0.0)
+    done = _used(config, learner.games, seconds)
     progress = Progress(folder.name, 1, done)
     progress.seconds["training"] = seconds
-    with _Log(folder, learner.games) as log, progress, _interrupts(progress) as interrupted:
+    log = _Log(folder, learner.games)
+    with closing(log), progress, _interrupts(progress) as interrupted:
         progress.update(done, STARTING)
         while done < 1 and not interrupted:
             games, before = learner.games, done
             with progress.timed("training"):
                 metrics = learner.learn() or {}
             now, seconds = time.monotonic(), progress.seconds["training"]
-            done = budget.used(learner.games, seconds)
+            done = _used(config, learner.games, seconds)
             reported = int(before * REPORTS) != int(done * REPORTS)
             if reported or now - shown > SHOW_SECONDS:
                 words = counted(learner.games, "game"), metrics_text(metrics)
@@ -106,12 +107,24 @@ def train(folder: Path, learner: Learner, task: Task, budget: Budget) -> None:
         if done >= 1 and not interrupted:
             change_config(folder, finished=True)
     if interrupted:
-        raise Interrupted(interrupted[0])
+        message = f"stopped after {games_played(learner, task)}, --resume continues: {folder}"
+        raise Interrupted(interrupted[0], message)
     if progress.shown:
         spent = ", ".join(f"{name} {duration(s)}" for name, s in progress.seconds.items())
         print(spent, file=sys.stderr)
         if tested:
             print(f"last test: {metrics_text(tested)}", file=sys.stderr)
+
+
+def games_played(learner: Learner, task: Task) -> str:
+    """Return in words how many games a learner has played."""
+    return f"{learner.games:,} games{' a side' if task.sides else ''}"
+
+
+def _used(config: Mapping[str, Any], games: int, seconds: float) -> float:
+    """Return the fraction of a run's budget that is used up; 1 and more is all of it."""
+    used: float = games / config["games"]
+    return used if config["minutes"] is None else max(used, seconds / (60 * config["minutes"]))
 
 
 def _note_test(
@@ -161,10 +174,8 @@ class _Log:
         self._rows, self._path = rows, folder / PROGRESS
         self._events = EventFileWriter(str(folder))
 
-    def __enter__(self) -> _Log:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
+    def close(self) -> None:
+        """End the events of TensorBoard."""
         self._events.close()
 
     def highest(self, name: str) -> float:

@@ -17,7 +17,7 @@ from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.task import Task
 from baselines.training.lock import lock_folder
-from baselines.training.run_folder import CONFIG
+from baselines.training.run_folder import check_free
 from tile_envs.agents import Agent, ask
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -122,10 +122,7 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path, name: 
     """
     check_batch(games, "episodes", BYTES_PER_SEED)
     seeds = game_seeds(seed, games, "recording").tolist()
-    if (folder / CONFIG).exists():
-        raise UsageError(f"{folder} holds a run: give the games a folder of their own.")
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file, and games need a folder: give another --out.")
+    check_free(folder)
     _check_others(folder, task)
     with lock_folder(folder), Progress("recording", games) as progress:
         for number, word in enumerate(seeds):

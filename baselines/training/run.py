@@ -11,15 +11,13 @@ from typing import Any, Literal
 
 import yaml
 
-from baselines.errors import Interrupted
 from baselines.registry import learner_class, make_learner
 from baselines.settings import Count, Positive, Seed, check_settings, read_settings
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
-from baselines.training.learner import Learner, check_state
+from baselines.training.learner import check_state
 from baselines.training.lock import lock_folder
-from baselines.training.loop import train
-from baselines.training.run_folder import Budget
+from baselines.training.loop import games_played, train
 from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED
 
@@ -130,8 +128,9 @@ def run(name: str, options: Options) -> Path:
         "settings": dataclasses.asdict(options.settings),
         "seed": options.seed,
         "modules": list(IMPORTED),
+        "games": options.games,
+        "minutes": options.minutes,
     }
-    budget = Budget(options.games, options.minutes)
     folder = options.out or usual_folder(name, task.env, options.seed)
     if options.resume:
         runs.read_config(folder)
@@ -140,17 +139,12 @@ def run(name: str, options: Options) -> Path:
         learner.prepare()
     with lock_folder(folder):
         if options.resume:
-            runs.resume(folder, config, budget, learner)
+            runs.resume(folder, config, learner)
         else:
-            runs.begin(folder, config, budget)
+            runs.begin(folder, config)
         if not runs.read_config(folder)["finished"]:
-            try:
-                train(folder, learner, task, budget)
-            except Interrupted as interrupt:
-                played = _played(learner, task)
-                message = f"stopped after {played}, --resume continues: {folder}"
-                raise Interrupted(interrupt.number, message) from None
-    print(f"{name.rpartition(':')[2]} has played {_played(learner, task)}: {folder}")
+            train(folder, learner, task)
+    print(f"{name.rpartition(':')[2]} has played {games_played(learner, task)}: {folder}")
     return folder
 
 
@@ -158,7 +152,3 @@ def usual_folder(name: str, env_id: str, seed: object) -> Path:
     """Return where a run is if nothing else is said."""
     label, env = (text.rpartition(":")[2] for text in (name, env_id))
     return Path("runs", f"{label}-{env}-{seed}")
-
-
-def _played(learner: Learner, task: Task) -> str:
-    return f"{learner.games:,} games{' a side' if task.sides else ''}"

@@ -19,7 +19,7 @@ import math
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -41,27 +41,11 @@ FORMAT = 4
 """Raised whenever a run's files mean something else than before."""
 TASK = ("agent", "env", "env_kwargs", "sides", "seed")
 """Entries that must not change on resume."""
+BUDGET = ("games", "minutes")
+"""Entries that say when a run is finished: games on each side, or minutes of learning."""
 MAY_CHANGE = {"device"}
 """Settings that say where a run is trained, not what; it may be resumed with others."""
 PACKAGES = ("tile-envs", "numpy", "gymnasium", "torch")
-
-
-@dataclass(frozen=True)
-class Budget:
-    """When a run is finished, whichever comes first; what was learned before a stop counts.
-
-    Attributes:
-        games: Games on each side.
-        minutes: Minutes of learning, without tests and saving; None for any time.
-    """
-
-    games: int
-    minutes: float | None = None
-
-    def used(self, games: int, seconds: float) -> float:
-        """Return the fraction that is used up; 1 and more is all of it."""
-        used = games / self.games
-        return used if self.minutes is None else max(used, seconds / (60 * self.minutes))
 
 
 class Config(TypedDict):
@@ -83,13 +67,12 @@ class Config(TypedDict):
     exported: NotRequired[bool]
 
 
-def begin(folder: Path, config: Mapping[str, Any], budget: Budget, finished: bool = False) -> None:
+def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> None:
     """Write the configuration of a new run.
 
     Args:
         folder: Its folder, which exists and is locked (`baselines.training.lock`).
-        config: The `TASK`, the settings and the imported modules, as JSON has them.
-        budget: The budget of its training.
+        config: The `TASK`, the settings, the `BUDGET` and the imported modules, as JSON has them.
         finished: Whether the run is complete.
 
     Raises:
@@ -100,33 +83,30 @@ def begin(folder: Path, config: Mapping[str, Any], budget: Budget, finished: boo
     for package in PACKAGES:
         with suppress(PackageNotFoundError):  # few agents need torch
             versions[package] = version(package)
-    progress = {**asdict(budget), "seconds": 0.0, "finished": finished}
-    write_config(folder, {**config, **progress, "format": FORMAT, "versions": versions})
+    written = {"seconds": 0.0, "finished": finished, "format": FORMAT, "versions": versions}
+    write_config(folder, {**config, **written})
 
 
-def check_free(folder: Path, advice: str = "give --resume, or ") -> None:
-    """Check that a folder can take a new run.
-
-    Args:
-        folder: The folder, which may be missing.
-        advice: What the user can do about a folder that holds a run, before "another --out".
+def check_free(folder: Path) -> None:
+    """Check that a folder, which may be missing, can take what is new.
 
     Raises:
         ValueError: If there is a run already, or the folder is a file.
     """
     if (folder / CONFIG).exists():
-        raise UsageError(f"{folder} holds a run already: {advice}another --out.")
+        raise UsageError(
+            f"{folder} holds a run already: give another --out; train --resume continues it."
+        )
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file, and a run is a folder: give another --out.")
+        raise UsageError(f"{folder} is a file: give another --out, for a folder.")
 
 
-def resume(folder: Path, config: Mapping[str, Any], budget: Budget, learner: Learner) -> None:
+def resume(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
     """Restore a learner from the last checkpoint of a run, and give the run a budget.
 
     Args:
         folder: The run's folder, which is locked.
-        config: As for `begin`; it must be what the run began with.
-        budget: The budget, which may be another.
+        config: As for `begin`; it must be what the run began with, but for the budget.
         learner: A learner that has learned nothing yet.
 
     Raises:
@@ -146,13 +126,9 @@ def resume(folder: Path, config: Mapping[str, Any], budget: Budget, learner: Lea
     read_progress(folder)  # a damaged one is refused before anything is learned
     if (folder / CHECKPOINT).exists():
         learner.restore(read_checkpoint(folder, size_of(learner)))
-    if budget != budget_of(old):
-        change_config(folder, **asdict(budget), finished=False)
-
-
-def budget_of(config: Mapping[str, Any]) -> Budget:
-    """Return the budget in a run's configuration."""
-    return Budget(config["games"], config["minutes"])
+    budget = {name: new[name] for name in BUDGET}
+    if any(old[name] != value for name, value in budget.items()):
+        change_config(folder, **budget, finished=False)
 
 
 def change_config(folder: Path, **entries: Any) -> None:
@@ -178,16 +154,15 @@ def read_config(folder: Path) -> dict[str, Any]:
     """
     path = folder / CONFIG
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{folder} holds no run: {CONFIG}: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is damaged: {error}.") from error
-    if not isinstance(config, dict) or not isinstance(config.get("format"), int):
-        raise UsageError(f"{path} is not that of a run: it has no number called format.")
-    if config["format"] != FORMAT:
+    written = config.get("format") if isinstance(config, dict) else None
+    if written != FORMAT:
         raise UsageError(
-            f"{folder} was written in format {config['format']}, this version reads {FORMAT}: "
+            f"{path} is of format {written!r}, and this version reads runs of format {FORMAT}: "
             "train again."
         )
     try:
