@@ -20,51 +20,44 @@ GAME_2048, GAME_2584, TICTACTOE = "Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"
 
 # Agents that are not trained, sampled; random play also in the variant of a beginner's article.
 
-FEW = {"episodes": 1_000, "cost": 0.01}
+
+def _sampled(agent: str, env: str, env_kwargs: Mapping[str, Any], **how: Any) -> Sampled:
+    quick = {"episodes": 1_000, "cost": 0.01}
+    return Sampled("agents", agent, agent, env, env_kwargs, quick=quick, **how)
+
+
 ARTICLE = {"spawn": {2: 0.8, 4: 0.2}, "start_tiles": [2, 2]}
+SIDE_OPTIONS = tuple((TICTACTOE, {"side": side}) for side in SIDES)
 AGENTS = (
-    Sampled(
-        *("agents", "random", "random", GAME_2048, ARTICLE),
-        preset="article",
-        episodes=1_000,
-        bins=1_000,
-        quick=FEW,
-    ),
+    _sampled("random", GAME_2048, ARTICLE, preset="article", episodes=1_000, bins=1_000),
     *(
-        Sampled("agents", agent, agent, env, options, cost=0.1, quick=FEW)
-        for env, options in (
-            (GAME_2048, {}),
-            (GAME_2584, {}),
-            *((TICTACTOE, {"side": side}) for side in SIDES),
-        )
+        _sampled(agent, env, options, cost=0.1)
+        for env, options in ((GAME_2048, {}), (GAME_2584, {}), *SIDE_OPTIONS)
         for agent in ("random", "greedy")
     ),
 )
 
 # Tic-tac-toe: every agent against every other, and every learner from several seeds.
 
+SHORT = {"cost": 0.01}
+MCTS_QUICK = SHORT | {"agent_kwargs": {"playouts": 200}}
+
 
 def _pairings(label: str, agent: str, **how: Any) -> Pairings:
-    return Pairings("crosstable", label, agent, TICTACTOE, {}, **how)
+    return Pairings("crosstable", label, agent, TICTACTOE, {}, **{"quick": SHORT, **how})
 
 
-SHORT = {"cost": 0.01}
 CROSSTABLE = (
     _pairings("random", "random", quick={"cost": 0.8}),  # for which all others are trained
-    _pairings("minimax", "minimax", quick=SHORT),
-    _pairings("minimax_first", "minimax_first", quick=SHORT),
-    _pairings("mcts kept", "mcts", agent_kwargs={"playouts": 4000, "kept": True}, quick=SHORT),
-    _pairings(
-        *("mcts", "mcts"),
-        agent_kwargs={"playouts": 1000},
-        cost=0.2,
-        quick=SHORT | {"agent_kwargs": {"playouts": 200}},
-    ),
-    _pairings("qtable published", "qtable", preset="published", cost=0.2, quick=SHORT),
+    _pairings("minimax", "minimax"),
+    _pairings("minimax_first", "minimax_first"),
+    _pairings("mcts kept", "mcts", agent_kwargs={"playouts": 4000, "kept": True}),
+    _pairings("mcts", "mcts", agent_kwargs={"playouts": 1000}, cost=0.2, quick=MCTS_QUICK),
+    _pairings("qtable published", "qtable", preset="published", cost=0.2),
     _pairings("qtable", "qtable", cost=0.1, quick=SHORT | {"games": 100_000}),
-    _pairings("value_table published", "value_table", preset="published", quick=SHORT),
+    _pairings("value_table published", "value_table", preset="published"),
     _pairings("value_table", "value_table", cost=0.1, quick=SHORT | {"games": 100_000}),
-    _pairings("neural published", "neural", preset="published", cost=1.1),
+    _pairings("neural published", "neural", preset="published", cost=1.1, quick=None),
     _pairings("neural", "neural", cost=0.8, quick=SHORT | {"games": 40_000}),
     _pairings("dqn", "dqn", cost=5.3, quick=SHORT | {"games": 20_000}),
 )
@@ -81,15 +74,23 @@ SEEDS = tuple(
 
 # The learners of the sliding games, by minutes of learning.
 
-
 LEARNERS = {"ntuple": ("ntuple", 2.0), "dqn": ("deep", 2.0), "ppo": ("deep", 1.0)}
 """By agent, its table, and the GiB that it takes."""
 
 
-def _learning(label: str, agent: str, env: str = GAME_2048, **how: Any) -> Learning:
+def _learning(
+    label: str,
+    agent: str,
+    env: str,
+    minutes: tuple[float, ...],
+    evaluations: tuple[Games, ...],
+    cost: float,
+    **how: Any,
+) -> Learning:
     table, memory = LEARNERS.get(agent, ("recipe", 1.0))
-    usual: dict[str, Any] = {"table": table, "memory": memory}
-    return Learning(label=label, agent=agent, env=env, **usual | how)
+    how = {"table": table, "memory": memory, **how}
+    how |= {"minutes": minutes, "evaluations": evaluations, "cost": cost}
+    return Learning(label=label, agent=agent, env=env, **how)
 
 
 def _briefly(games: int, *evaluations: Games, **how: Any) -> Mapping[str, Any]:
@@ -99,115 +100,64 @@ def _briefly(games: int, *evaluations: Games, **how: Any) -> Mapping[str, Any]:
 
 ALONE = (Games(1_000),)
 SEARCHES = (Games(1_000), Games(300, depth=2), Games(100, depth=3))
+BY_GAMES: tuple[float, ...] = ()
+"""No budgets in minutes: the same rows on every machine."""
 TWO_CORES = {"threads": 2}
+STAGES = {"stages": (4096, 8192, 16384), "stage_games": 30_000, "halving_games": 60_000}
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
-STRONGEST = "two cores, 1 and 3 appear"
+STRONGEST = _learning(
+    *("two cores, 1 and 3 appear", "ntuple", GAME_2584, (1, 10), SEARCHES, 4),
+    env_kwargs=ONE_AND_THREE,
+    settings=TWO_CORES,
+)
 """The strongest player of 2584 in which the tiles 1 and 3 appear."""
 NTUPLE = (
-    *(  # budgets in games: the same rows on every machine
-        _learning("10,000 games", "ntuple", env, games=10_000, evaluations=evaluations, cost=cost)
-        for env, evaluations, cost in ((GAME_2048, SEARCHES[:2], 5), (GAME_2584, ALONE, 4))
-    ),
+    _learning("10,000 games", "ntuple", GAME_2048, BY_GAMES, SEARCHES[:2], 5, games=10_000),
+    _learning("10,000 games", "ntuple", GAME_2584, BY_GAMES, ALONE, 4, games=10_000),
     _learning(
-        "one core",
-        "ntuple",
-        minutes=(0.75, 1, 2, 4),
+        *("one core", "ntuple", GAME_2048, (0.75, 1, 2, 4), ALONE, 3),
         seeds=3,
-        evaluations=ALONE,
-        cost=3,
         quick=_briefly(1_500, Games(200), Games(30, depth=2), cost=0.7),
     ),
+    _learning("two cores", "ntuple", GAME_2048, (1, 2, 5, 10), SEARCHES, 3, settings=TWO_CORES),
     _learning(
-        "two cores",
-        "ntuple",
-        settings=TWO_CORES,
-        minutes=(1, 2, 5, 10),
-        evaluations=SEARCHES,
-        cost=3,
-    ),
-    _learning(
-        "two cores, stages",
-        "ntuple",
-        settings=TWO_CORES
-        | {
-            "stages": (4096, 8192, 16384),
-            "stage_games": 30_000,
-            "halving_games": 60_000,
-        },
-        minutes=(25, 50),
-        evaluations=SEARCHES,
-        cost=6,
+        *("two cores, stages", "ntuple", GAME_2048, (25, 50), SEARCHES, 6),
+        settings=TWO_CORES | STAGES,
         memory=6.0,
     ),
     _learning(
-        "one core",
-        "ntuple",
-        GAME_2584,
-        minutes=(1, 5),
-        evaluations=ALONE,
-        cost=1,
+        *("one core", "ntuple", GAME_2584, (1, 5), ALONE, 1),
         quick=_briefly(1_000, Games(100), cost=0.5),
     ),
-    _learning(
-        STRONGEST,
-        "ntuple",
-        GAME_2584,
-        env_kwargs=ONE_AND_THREE,
-        settings=TWO_CORES,
-        minutes=(1, 10),
-        evaluations=SEARCHES,
-        cost=4,
-    ),
+    STRONGEST,
     *(
         _learning(
-            f"course, {values} values",
-            "ntuple",
-            GAME_2584,
+            *(f"course, {values} values", "ntuple", GAME_2584, (2, 4, 12), ALONE, 2),
             preset="course",
             settings={"values": values},
-            minutes=(2, 4, 12),
-            evaluations=ALONE,
-            cost=2,
         )
         for values in (21, 26)
     ),
 )
 
 FEWER = (Games(300),)
+DEEPER = (Games(300), Games(100, depth=2))
 SMALL_NETWORK = {"width": 32, "hidden": (64,), "threads": 1, "precision": "float32"}
 SMALL_DQN = SMALL_NETWORK | {"n_envs": 64, "buffer_size": 100_000}
 DEEP = (
-    *(
-        _learning(
-            "dqn",
-            "dqn",
-            env,
-            minutes=(15, 30, 60),
-            evaluations=(Games(300), Games(100, depth=2)),
-            cost=cost,
-            quick=quick,
-        )
-        for env, cost, quick in (
-            (GAME_2048, 15, _briefly(200, Games(100), settings=SMALL_DQN, cost=1.2)),
-            (GAME_2584, 30, None),
-        )
-    ),
     _learning(
-        "dqn, after a strong agent",
-        "dqn",
+        *("dqn", "dqn", GAME_2048, (15, 30, 60), DEEPER, 15),
+        quick=_briefly(200, Games(100), settings=SMALL_DQN, cost=1.2),
+    ),
+    _learning("dqn", "dqn", GAME_2584, (15, 30, 60), DEEPER, 30),
+    _learning(
+        *("dqn, after a strong agent", "dqn", GAME_2048, (15,), FEWER, 4),
         settings={"replay_steps": 5_000},
         replays=Recording(Training("a strong agent", "ntuple", GAME_2048), minutes=1, episodes=100),
-        minutes=(15,),
-        evaluations=FEWER,
-        cost=4,
     ),
     _learning(
-        "ppo",
-        "ppo",
+        *("ppo", "ppo", GAME_2048, (15,), FEWER, 1),
         settings={"threads": 1},
-        minutes=(15,),
-        evaluations=FEWER,
-        cost=1,
         quick=_briefly(300, Games(100), settings=SMALL_NETWORK, cost=0.3),
     ),
 )
@@ -216,34 +166,20 @@ DRAWN = (Games(300), Games(300, depth=2, samples=1), Games(100, depth=3, samples
 IDEAS: Mapping[str, Mapping[str, Any]] = {
     "a plane for each tile": {"one_hot": True},
     "falling epsilon": {"epsilon_halving": 10},
-    "longer memory and samples": {
-        "buffer_size": 200_000,
-        "others": 5_000,
-        "learning_starts": 6_000,
-    },
+    "longer memory and samples": dict(buffer_size=200_000, others=5_000, learning_starts=6_000),
     "batches of 1,000": {"batch_size": 1_000},
 }
+SMALL_RECIPE = {"score_games": 10, "confirmations": 1, "n_epochs": 10, "threads": 1}
+DRAWN_FEW = (Games(100), Games(100, depth=2, samples=1))
 RECIPE = (
     _learning(
-        "article",
-        "article",
-        minutes=(10, 30, 90),
-        evaluations=DRAWN,
-        cost=2,
-        quick=_briefly(
-            *(100, Games(100), Games(100, depth=2, samples=1)),
-            settings={"score_games": 10, "confirmations": 1, "n_epochs": 10, "threads": 1},
-            cost=0.5,
-        ),
+        *("article", "article", GAME_2048, (10, 30, 90), DRAWN, 2),
+        quick=_briefly(100, *DRAWN_FEW, settings=SMALL_RECIPE, cost=0.5),
     ),
     *(
         _learning(
-            f"article, {idea}",
-            "article",
+            *(f"article, {idea}", "article", GAME_2048, (15,), DRAWN[:2], 1),
             settings={"threads": 1, **settings},
-            minutes=(15,),
-            evaluations=DRAWN[:2],
-            cost=1,
         )
         for idea, settings in IDEAS.items()
     ),
@@ -279,23 +215,15 @@ OWN = (Games(100, placer="random"), Games(100, placer=OWN_VALUES))
 ADVERSARY = (
     *(
         _learning(
-            *(f"{games:,} games, {PLACED[placer]}", "ntuple", env),
+            *(f"{games:,} games, {PLACED[placer]}", "ntuple", env, BY_GAMES, BOTH_PLACERS, 3),
             table="adversary",
             env_kwargs={**options, "placer": placer},
             games=games,
-            evaluations=BOTH_PLACERS,
-            cost=3,
         )
         for env, options, games in ((GAME_2048, {}, 10_000), (GAME_2584, ONE_AND_THREE, 100_000))
         for placer in ("random", "adversary")
     ),
-    *(
-        replace(
-            experiment, table="adversary", minutes=experiment.minutes[-1:], evaluations=OWN, cost=1
-        )
-        for experiment in NTUPLE
-        if experiment.label == STRONGEST
-    ),
+    replace(STRONGEST, table="adversary", minutes=(10,), evaluations=OWN, cost=1),
 )
 
 MEASURES = (
