@@ -226,44 +226,24 @@ ADVERSARY = (
     replace(STRONGEST, table="adversary", minutes=(10,), evaluations=OWN, cost=1),
 )
 
+SOLVED = {GAME_2048: ((2, 2), (2, 3), (2, 4), (3, 3)), GAME_2584: ((2, 2), (2, 3))}
+SOLVED_QUICK = {GAME_2048: ((2, 3),), GAME_2584: ((2, 2),)}
+SPEED_QUICK = {"turns": 3, "seconds": 0.2, "sizes": (1, 1024), "peers": False}
 MEASURES = (
     Measure(
-        *("solved", "small boards", "benchmarks.speed.solutions"),
-        options={
-            "boards": (
-                *((GAME_2048, shape) for shape in ((2, 2), (2, 3), (2, 4), (3, 3))),
-                *((GAME_2584, shape) for shape in ((2, 2), (2, 3))),
-            )
-        },
+        *("solved", "small boards", "speed.solutions", {"boards": SOLVED}),
         cost=2,
         memory=4.0,
-        quick={"options": {"boards": ((GAME_2048, (2, 3)), (GAME_2584, (2, 2)))}, "cost": 0.1},
+        quick={"options": {"boards": SOLVED_QUICK}, "cost": 0.1},
     ),
+    Measure("kernels", "n-tuple networks", "speed.ntuple", {"turns": 3}, version=2, cost=15),
+    Measure("bridge", "Stable-Baselines3", "speed.sb3", {"turns": 7}, version=3, cost=5),
+    Measure("speed", "start-up", "speed.start_up", {"turns": 7}, version=4, cost=2),
     Measure(
-        *("kernels", "n-tuple networks", "benchmarks.speed.ntuple"),
-        options={"turns": 3},
-        version=2,
-        cost=15,
-    ),
-    Measure(
-        *("bridge", "Stable-Baselines3", "benchmarks.speed.sb3"),
-        options={"turns": 7},
-        version=3,
-        cost=5,
-    ),
-    Measure(
-        *("speed", "start-up", "benchmarks.speed.start_up"), options={"turns": 7}, version=4, cost=2
-    ),
-    Measure(
-        *("speed", "environments", "benchmarks.speed.environments"),
-        measure="steps per second",
-        options={"turns": 7},
+        *("speed", "environments", "speed.environments", {"turns": 7}, "steps per second"),
         version=4,
         cost=9,
-        quick={
-            "options": {"turns": 3, "seconds": 0.2, "sizes": (1, 1024), "peers": False},
-            "cost": 0.1,
-        },
+        quick={"options": SPEED_QUICK, "cost": 0.1},
     ),
 )
 
@@ -271,9 +251,9 @@ MEASURES = (
 
 PLUGS = tuple(
     Measure(
-        *("plug", library, "benchmarks.libraries.clients"),
-        measure=library,
+        *("plug", library, "libraries.clients"),
         options={"library": library, "episodes": 1_000},
+        measure=library,
         extra=extra,
         cost=cost,
     )

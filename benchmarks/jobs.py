@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.results import Key, Row, key_of
+from benchmarks.results import Key, Plan, Row, key_of
 from benchmarks.training import file_name
 
 Wanted = dict[Key, int]
@@ -177,10 +177,9 @@ class Measure(Experiment):
     """A measure of a module, such as one of speed.
 
     Attributes:
-        path: The module, with `keys(**options)`, the names of the rows that it makes on this
-            machine, and `rows(**options)`, which makes them.
+        path: The module in this package, with a function `plan(**options)`.
+        options: The arguments of that function.
         measure: What its rows have in their column `measure`, if the table has others.
-        options: The arguments of both functions.
         extra: The extra of the package without which it has no rows.
         version: Raised when its results change.
     """
@@ -193,13 +192,16 @@ class Measure(Experiment):
 
     def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
         """Yield one job."""
-        names = import_module(self.path).keys(**self.options)
+        names = self._plan().names
         yield Job(self, tuple(PlannedRow(name, self.version) for name in names), whole=True)
 
     def rows(self, job: Job, runs: Path) -> list[Row]:
         """Measure."""
-        rows: list[Row] = import_module(self.path).rows(**self.options)
-        return rows
+        return self._plan().make()
+
+    def _plan(self) -> Plan:
+        plan: Plan = import_module(f"benchmarks.{self.path}").plan(**self.options)
+        return plan
 
     def describe(self) -> str:
         """Return what has to be installed, if anything."""

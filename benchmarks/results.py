@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from baselines.evaluation.rows import read_rows, write_rows
 from tile_envs.errors import UsageError
@@ -37,6 +37,18 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "speed": _SPEED,
 }
 """By table, the columns that name a row."""
+
+
+class Plan(NamedTuple):
+    """Rows that can be made on this machine.
+
+    Attributes:
+        names: The columns that name each row.
+        make: Makes them.
+    """
+
+    names: list[Row]
+    make: Callable[[], list[Row]]
 
 
 def key_of(table: str, row: Mapping[str, Any]) -> Key:

@@ -106,47 +106,25 @@ EXACTLY = (
     Exact("exact", "ntuple, small", "ntuple", GAME_2048, SMALL_BOARD, games=100, seeds=2),
     ADVERSARY,
 )
+WORKS = (
+    Work("TC training", "TC", 10, 4_000),
+    Work("greedy play", "TC", 10, 30_000, depth=1),
+    Work("search, 2-ply", "TC", 1, 300, depth=2),
+)
+KERNELS = {"network": "0123 4567", "taught": 10, "iteration_games": 10, "iterations": 2}
+BRIEF = {"turns": 1, "seconds": 0.01, "peers": False}
 SPEEDS = (
+    Measure("kernels", "n-tuple networks", "speed.ntuple", {"turns": 1, "works": WORKS, **KERNELS}),
+    Measure("solved", "small boards", "speed.solutions", {"boards": {GAME_2048: ((2, 2),)}}),
     Measure(
-        *("kernels", "n-tuple networks", "benchmarks.speed.ntuple"),
-        options={
-            "turns": 1,
-            "network": "0123 4567",
-            "works": (
-                Work("TC training", "TC", 10, 4_000),
-                Work("greedy play", "TC", 10, 30_000, depth=1),
-                Work("search, 2-ply", "TC", 1, 300, depth=2),
-            ),
-            "taught": 10,
-            "iteration_games": 10,
-            "iterations": 2,
-        },
+        *("bridge", "Stable-Baselines3", "speed.sb3"),
+        options=BRIEF | {"games": {"tic-tac-toe": TICTACTOE}, "sizes": (2,)},
     ),
+    Measure("speed", "start-up", "speed.start_up", {"turns": 1}),
     Measure(
-        *("solved", "small boards", "benchmarks.speed.solutions"),
-        options={"boards": ((GAME_2048, (2, 2)),)},
-    ),
-    Measure(
-        *("bridge", "Stable-Baselines3", "benchmarks.speed.sb3"),
-        options={
-            "turns": 1,
-            "games": {"tic-tac-toe": TICTACTOE},
-            "seconds": 0.01,
-            "sizes": (2,),
-            "peers": False,
-        },
-    ),
-    Measure(*("speed", "start-up", "benchmarks.speed.start_up"), options={"turns": 1}),
-    Measure(
-        *("speed", "environments", "benchmarks.speed.environments"),
+        *("speed", "environments", "speed.environments"),
         measure=turns.STEPS_PER_SECOND,
-        options={
-            "turns": 1,
-            "games": ("2048", "tic-tac-toe"),
-            "sizes": (1, 4),
-            "seconds": 0.01,
-            "peers": False,
-        },
+        options=BRIEF | {"games": ("2048", "tic-tac-toe"), "sizes": (1, 4)},
     ),
 )
 FROM_OUTSIDE = ("start-up", "n-tuple networks")
@@ -549,7 +527,7 @@ def test_a_broken_peer_has_a_row_that_says_so_and_replaces_no_result(tmp_path, c
         raise ImportError("no such thing")
 
     peer = Peer("broken", "2048", "single", 1, broken)
-    rows = turns.speed_rows([peer], turns=1, seconds=0.01)
+    rows = turns.speed_plan([peer], turns=1, seconds=0.01).make()
     assert "no such thing" in rows[0]["error"]
     assert "Traceback" in capsys.readouterr().err
     good = turns.speed_key(peer) | {"value": 7.0}
@@ -563,11 +541,13 @@ def test_a_broken_peer_has_a_row_that_says_so_and_replaces_no_result(tmp_path, c
 def test_a_measure_with_a_broken_part_is_made_again(tmp_path, monkeypatch):
     peer = Peer("numpy", "2048", "single", 1, lambda n: lambda steps: len(list(range(steps))))
     broken = peer._replace(kind="vector", make=None)
-    monkeypatch.setattr("benchmarks.speed.environments._candidates", lambda **_: [peer, broken])
+    monkeypatch.setattr("benchmarks.speed.environments.installed", lambda: [peer, broken])
+    options = SPEEDS[-1].options | {"peers": True, "games": ("2048",), "sizes": ()}
+    each = dataclasses.replace(SPEEDS[-1], options=options)
     for _ in range(2):
-        (failure,) = run_small(tmp_path, SPEEDS[-1])
+        (failure,) = run_small(tmp_path, each, experiments=(each,))
         assert "'NoneType' object is not callable" in failure
-        good, bad = read(tmp_path / "results", "speed").values()
+        good, bad, _ = read(tmp_path / "results", "speed").values()
         assert (good["version"], bad["version"]) == ("1", "")
     assert "Traceback" in (tmp_path / "runs" / "speed-environments-0.log").read_text()
 

@@ -15,7 +15,7 @@ from baselines.registry import make_agent
 from baselines.task import Task
 from benchmarks.experiments import PLUGS
 from benchmarks.libraries import clients
-from benchmarks.libraries.clients import CLIENTS, Client, counted, keys, train
+from benchmarks.libraries.clients import CLIENTS, Client, counted, plan, train
 from benchmarks.results import FOLDER, KEYS, key_of, read
 from benchmarks.run import listed
 from benchmarks.run import make_missing as run
@@ -70,7 +70,7 @@ def test_a_row_tells_the_training_and_the_play(monkeypatch, elsewhere, steps, il
     names = "Ours", "numpy", "ours", "native", "SameStep", "greedy", "Tiles2048-v0"
     client = Client(*names, arguments)
     monkeypatch.setattr(clients, "CLIENTS", (client,))
-    (row,) = clients.rows("Ours", episodes=20)
+    (row,) = clients.plan("Ours", episodes=20).make()
     assert {name: row[name] for name in KEYS["plug"]} == client.key
     assert row["mean"] > row["random"] > 500
     assert row["low"] < row["mean"] < row["high"]
@@ -117,7 +117,7 @@ OWN_GAMES = ("PettingZoo", "OpenSpiel")
     ids=lambda c: f"{EXTRAS[c.library]}-{c.algorithm}-{c.env}-{c.games}",
 )
 def test_programs_train_without_illegal_actions(client):
-    if not keys(client.library, episodes=0):
+    if not plan(client.library, episodes=0).names:
         pytest.skip(f"needs tile-envs[{EXTRAS[client.library]}]")
     policy, training = train(client, **SMALL.get(client.library, {"total_timesteps": 2_500}))
     assert training.steps >= 2_500

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from baselines.evaluation.sampled import interval, play
 from baselines.registry import make_agent
 from baselines.task import Task
-from benchmarks.results import Row, machine
+from benchmarks.results import Plan, Row, machine
 from tile_envs.agents import Agent
 from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
@@ -156,15 +156,15 @@ def counted() -> Iterator[Count]:
         count.minutes = (time.perf_counter() - began) / 60
 
 
-def keys(library: str, episodes: int) -> list[Row]:
-    """Return the columns that name each row of a library; none if it is not installed."""
-    return [client.key for client in _clients(library)]
+def plan(library: str, episodes: int) -> Plan:
+    """Return the plan to train a library's clients and evaluate them in `episodes` games.
 
-
-def rows(library: str, episodes: int) -> list[Row]:
-    """Train the clients of a library, and return a row of each, evaluated in `episodes` games."""
+    It has no rows if the library is not installed.
+    """
+    clients = _clients(library)
     own_games = {"PettingZoo": _pettingzoo_rows, "OpenSpiel": _openspiel_rows}
-    return list(own_games.get(library, _rows)(_clients(library), episodes))
+    rows = own_games.get(library, _rows)
+    return Plan([client.key for client in clients], lambda: list(rows(clients, episodes)))
 
 
 def _clients(library: str) -> list[Client]:

@@ -16,9 +16,9 @@ import gymnasium as gym
 import numpy as np
 
 import tile_envs  # noqa: F401
-from benchmarks.results import Row
+from benchmarks.results import Plan
 from benchmarks.speed.peers import Peer, Play, installed
-from benchmarks.speed.turns import OURS, speed_key, speed_rows
+from benchmarks.speed.turns import OURS, speed_plan
 
 GAMES = {"2048": "Tiles2048-v0", "2584": "Tiles2584-v0", "tic-tac-toe": "TicTacToe-v0"}
 SIZES = (1, 8, 64, 256, 1024, 4096, 16384, 65536)
@@ -26,29 +26,22 @@ ENGINES = ("numpy", "numba")
 SECONDS = 0.7
 
 
-def keys(turns: int, **options: Any) -> list[Row]:
-    """Return the columns that name each row that can be made on this machine."""
-    return [speed_key(candidate) for candidate in _candidates(**options)]
-
-
-def rows(turns: int, seconds: float = SECONDS, **options: Any) -> list[Row]:
-    """Measure all candidates side by side.
-
-    Args:
-        turns: Turns of each candidate.
-        seconds: CPU time of a turn, about.
-        **options: `games`, which of `GAMES` are played; `sizes`, how many of a game at once; and
-            `peers`, whether other packages are measured.
-    """
-    return speed_rows(_candidates(**options), turns, seconds)
-
-
-def _candidates(
+def plan(
+    turns: int,
     games: Sequence[str] = tuple(GAMES),
     sizes: Sequence[int] = SIZES,
     peers: bool = True,
     seconds: float = SECONDS,
-) -> list[Peer]:
+) -> Plan:
+    """Return the plan to measure all candidates side by side.
+
+    Args:
+        turns: Turns of each candidate.
+        games: Which of `GAMES` are played.
+        sizes: How many of a game at once.
+        peers: Whether other packages are measured.
+        seconds: CPU time of a turn, about.
+    """
     others = [peer for peer in installed() if peers and peer.game in games]
     ours: list[Peer] = []
     for game in games:  # at the sizes of the others, too
@@ -58,7 +51,7 @@ def _candidates(
                 ours.append(Peer(OURS, game, "single", n, partial(_single, game)))
             else:
                 ours += [Peer(OURS, game, e, n, partial(_vector, game, e)) for e in ENGINES]
-    return [*ours, *others]
+    return speed_plan([*ours, *others], turns, seconds)
 
 
 def _vector(game: str, engine: str, num_envs: int) -> Play:

@@ -37,7 +37,7 @@ from baselines.ntuple.ntuple import NTuple
 from baselines.search.expectimax import Expectimax
 from baselines.seeds import game_seeds
 from baselines.task import Task
-from benchmarks.results import Row
+from benchmarks.results import Plan, Row
 from benchmarks.speed.turns import OURS, now, statistics_of
 from tile_envs.errors import UsageError
 
@@ -100,22 +100,15 @@ class Program(NamedTuple):
     moves: Callable[[str], int]
 
 
-def keys(turns: int, network: str = "4x6", works: Sequence[Work] = WORKS, **how: int) -> list[Row]:
-    """Return the columns that name each row that can be made on this machine."""
-    packages = dict.fromkeys(program.package for program in _programs(network))
-    pairs = [(f"{network} {work.name}", package) for work in works for package in packages]
-    return [{"measure": name, "package": package} for name, package in [*pairs, (THREADS, OURS)]]
-
-
-def rows(
+def plan(
     turns: int,
     network: str = "4x6",
     works: Sequence[Work] = WORKS,
     taught: int = 20_000,
     iteration_games: int = 500,
     iterations: int = 40,
-) -> list[Row]:
-    """Measure so many turns, ours and the peer's in alternation.
+) -> Plan:
+    """Return the plan to measure so many turns, ours and the peer's in alternation.
 
     Args:
         turns: The number of turns.
@@ -125,35 +118,43 @@ def rows(
         iteration_games: Games of an iteration by two threads.
         iterations: Iterations by two threads.
     """
-    began, programs = now(), _programs(network)
-    values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    with tempfile.TemporaryDirectory() as folder:
-        for program in programs:
-            if not program.options:
-                for method in {work.method for work in works if work.depth}:
-                    run(program.command(_file(folder, program, method), method, taught, 0))
-        pairs = [
-            (work, program, partial(_command, work, program, folder))
-            for work in works
-            for program in programs
-            if work.depth > 1 or not program.options
-        ]
-        for work, _, command in pairs:  # compiled loops are on disk from now on
-            run(command(work.short))
-        for _ in range(turns):
-            for work, program, command in pairs:
-                speed = moves_per_second(command, program.moves, work.short, work.long)
-                name = f"{network} {work.name}"
-                values[name, program.package, program.options].append(speed)
-            one, two = (_by_wall_clock(network, iteration_games, iterations, n) for n in (1, 2))
-            values[THREADS, OURS, ""].append(two / one)
-    best: dict[tuple[str, str], Row] = {}
-    for (name, package, options), speeds in values.items():
-        row = {"measure": name, "package": package, "options": options, "run": began}
-        row |= statistics_of(speeds)
-        if row["value"] > best.get((name, package), {"value": 0.0})["value"]:
-            best[name, package] = row
-    return list(best.values())
+    programs = _programs(network)
+    packages = dict.fromkeys(program.package for program in programs)
+    names = [(f"{network} {work.name}", package) for work in works for package in packages]
+
+    def make() -> list[Row]:
+        began = now()
+        values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+        with tempfile.TemporaryDirectory() as folder:
+            for program in programs:
+                if not program.options:
+                    for method in {work.method for work in works if work.depth}:
+                        run(program.command(_file(folder, program, method), method, taught, 0))
+            pairs = [
+                (work, program, partial(_command, work, program, folder))
+                for work in works
+                for program in programs
+                if work.depth > 1 or not program.options
+            ]
+            for work, _, command in pairs:  # compiled loops are on disk from now on
+                run(command(work.short))
+            for _ in range(turns):
+                for work, program, command in pairs:
+                    speed = moves_per_second(command, program.moves, work.short, work.long)
+                    name = f"{network} {work.name}"
+                    values[name, program.package, program.options].append(speed)
+                one, two = (_by_wall_clock(network, iteration_games, iterations, n) for n in (1, 2))
+                values[THREADS, OURS, ""].append(two / one)
+        best: dict[tuple[str, str], Row] = {}
+        for (name, package, options), speeds in values.items():
+            row = {"measure": name, "package": package, "options": options, "run": began}
+            row |= statistics_of(speeds)
+            if row["value"] > best.get((name, package), {"value": 0.0})["value"]:
+                best[name, package] = row
+        return list(best.values())
+
+    columns = ("measure", "package")
+    return Plan([dict(zip(columns, name, strict=True)) for name in [*names, (THREADS, OURS)]], make)
 
 
 def _file(folder: str, program: Program, method: str) -> str:

@@ -21,55 +21,38 @@ import tile_envs  # noqa: F401
 from baselines.registry import make_learner
 from baselines.task import Task
 from baselines.training.run import default_options
-from benchmarks.results import Row
+from benchmarks.results import Plan, Row
 from benchmarks.speed.environments import ENGINES, GAMES, SECONDS
 from benchmarks.speed.peers import Peer, Play, installed, make_gymnasium_2048, play_untried
-from benchmarks.speed.turns import now, speed_key, speed_rows, summary_row
+from benchmarks.speed.turns import OURS, now, speed_plan, summary_row
 from tile_envs.plug.sb3 import make_sb3
 
 SIZES = (64, 256)
 SHARE = "share of training"
 
 
-def keys(turns: int, games: Mapping[str, str] = GAMES, **options: Any) -> list[Row]:
-    """Return the columns that name each row that can be made on this machine."""
-    speeds = [speed_key(candidate) for candidate in _candidates(games, **options)]
-    return speeds + [_share_key(game) for game in games]
-
-
-def rows(
-    turns: int, games: Mapping[str, str] = GAMES, seconds: float = SECONDS, **options: Any
-) -> list[Row]:
-    """Measure all candidates side by side, then the shares of training.
+def plan(
+    turns: int,
+    games: Mapping[str, str] = GAMES,
+    sizes: Sequence[int] = SIZES,
+    peers: bool = True,
+    seconds: float = SECONDS,
+) -> Plan:
+    """Return the plan to measure all candidates side by side, then the shares of training.
 
     Args:
         turns: Turns of each candidate, and training iterations of each share.
         games: The environment's id of each game.
+        sizes: How many games at once.
+        peers: Whether other packages are measured.
         seconds: CPU time of a turn, about.
-        **options: `sizes`, how many games at once; and `peers`, whether other packages are
-            measured.
     """
-    speeds = speed_rows(_candidates(games, **options), turns, seconds)
-    run = now()
-    shares = [
-        summary_row(_share_key(game), _shares_of_training(env_id, turns), run)
-        for game, env_id in games.items()
-    ]
-    return speeds + shares
-
-
-def _candidates(
-    games: Mapping[str, str],
-    sizes: Sequence[int] = SIZES,
-    peers: bool = True,
-    seconds: float = SECONDS,
-) -> list[Peer]:
     kinds: dict[str, Callable[[str, int], VecEnv]] = {
         f"SB3VecEnv, {engine}": partial(make_sb3, engine=engine) for engine in ENGINES
     }
     kinds["DummyVecEnv"] = _dummy
     candidates = [
-        Peer("tile-envs", game, kind, num_envs, partial(_play_by_mask, make, env_id))
+        Peer(OURS, game, kind, num_envs, partial(_play_by_mask, make, env_id))
         for game, env_id in games.items()
         for num_envs in sizes
         for kind, make in kinds.items()
@@ -77,12 +60,17 @@ def _candidates(
     name = "gymnasium-2048"
     if peers and "2048" in games and any(peer.package == name for peer in installed()):
         candidates += [Peer(name, "2048", "DummyVecEnv", n, _play_gymnasium_2048) for n in sizes]
-    return candidates
+    speeds = speed_plan(candidates, turns, seconds)
+    share: Row = {"measure": SHARE, "package": OURS, "kind": "SB3VecEnv", "num_envs": 1}
+    shares = {env_id: share | {"game": game} for game, env_id in games.items()}
 
+    def make() -> list[Row]:
+        rows, run = speeds.make(), now()
+        for env_id, name in shares.items():
+            rows.append(summary_row(name, _shares_of_training(env_id, turns), run))
+        return rows
 
-def _share_key(game: str) -> Row:
-    key = {"measure": SHARE, "package": "tile-envs", "game": game}
-    return key | {"kind": "SB3VecEnv", "num_envs": 1}
+    return Plan([*speeds.names, *shares.values()], make)
 
 
 def _shares_of_training(env_id: str, iterations: int) -> list[float]:

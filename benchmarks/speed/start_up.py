@@ -11,8 +11,8 @@ import subprocess
 import sys
 from tempfile import TemporaryDirectory
 
-from benchmarks.results import Row
-from benchmarks.speed.turns import now, summary_row
+from benchmarks.results import Plan, Row
+from benchmarks.speed.turns import OURS, now, summary_row
 
 ANEW, KEPT = "first compiled engine, s", "first compiled engine, code kept, s"
 _COMPILED = (
@@ -45,16 +45,16 @@ PROGRAMS = {
 """By measure, a program that prints its value."""
 
 
-def keys(turns: int) -> list[Row]:
-    """Return the columns that name each row."""
-    columns = {"package": "tile-envs", "game": "2048", "kind": "single", "num_envs": 1}
-    return [{"measure": measure} | columns for measure in PROGRAMS]
+def plan(turns: int) -> Plan:
+    """Return the plan to run each program so many times."""
+    columns = {"package": OURS, "game": "2048", "kind": "single", "num_envs": 1}
+    names = [{"measure": measure} | columns for measure in PROGRAMS]
 
+    def make() -> list[Row]:
+        run = now()
+        return [summary_row(name, _printed(name["measure"], turns), run) for name in names]
 
-def rows(turns: int) -> list[Row]:
-    """Run each program so many times."""
-    run = now()
-    return [summary_row(key, _printed(key["measure"], turns), run) for key in keys(turns)]
+    return Plan(names, make)
 
 
 def _printed(measure: str, turns: int) -> list[float]:

@@ -10,15 +10,22 @@ import time
 import traceback
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from functools import partial
 from importlib.metadata import version
 
-from benchmarks.results import Row, machine
+from benchmarks.results import Plan, Row, machine
 from benchmarks.speed.peers import Peer, Play
 
 OURS = "tile-envs"
 WARM_UP_STEPS = 100
 """Steps of each game that are not measured: something may be compiled in them."""
 STEPS_PER_SECOND = "steps per second"
+
+
+def speed_plan(candidates: Sequence[Peer], turns: int, seconds: float) -> Plan:
+    """Return the plan to measure candidates; see `speed_rows`."""
+    names = [speed_key(candidate) for candidate in candidates]
+    return Plan(names, partial(speed_rows, candidates, turns, seconds))
 
 
 def speed_rows(candidates: Sequence[Peer], turns: int, seconds: float) -> list[Row]:
