@@ -12,37 +12,33 @@ from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.sliding.placer import Placer
 from tile_envs.tictactoe import TicTacToe
 
-SLIDING = ["Tiles2048-v0", "Tiles2584-v0"]
 NAN = float("nan")
 
 BAD_SLIDING_OPTIONS = [
     ({"shape": (0, 4)}, r"shape must be two integers from 2 to 4.*\(0, 4\)"),
     ({"shape": (4, 5)}, r"\(4, 5\)"),
     ({"shape": (2.5, 4)}, r"\(2\.5, 4\)"),
-    ({"shape": (-2, 4)}, r"\(-2, 4\)"),
     ({"shape": (True, 4)}, r"True"),
     ({"shape": "44"}, r"'44'"),
     ({"shape": 4}, r"got 4"),
     ({"shape": {4, 3}}, r"got \{3, 4\}"),
     ({"shape": (4, 4, 4)}, r"\(4, 4, 4\)"),
-    ({"shape": None}, r"None"),
     ({"spawn": {}}, r"spawn must map faces to probabilities"),
     ({"spawn": [2, 4]}, r"\[2, 4\]"),
     ({"spawn": {2: 0.5, 8: 0.4}}, r"must add up to 1.*0\.9"),
     ({"spawn": {2: -0.5, 8: 1.5}}, r"spawn\[2\] must be a probability.*-0\.5"),
     ({"spawn": {2: NAN}}, r"nan"),
     ({"spawn": {2: "half"}}, r"'half'"),
-    ({"spawn": {4 + 3: 1.0}}, r"7 is not a tile of"),
+    ({"spawn": {7: 1.0}}, r"7 is not a tile of 2048: expected one of 2, 4, .* 131072"),
     ({"spawn": {0: 1.0}}, r"0 is not a tile of"),
-    ({"spawn": {"two": 1.0}}, r"a face in spawn must be an integer, got 'two'"),
-    ({"spawn": {2.0: 1.0}}, r"2\.0"),
+    ({"spawn": {"two": 1.0}}, r"'two' is not a tile of"),
+    ({"spawn": {2.0: 1.0}}, r"2\.0 is not a tile of"),
     ({"spawn": {2: 0.5, "2": 0.5}}, r"twice"),
     ({"start_tiles": 10**30}, r"start_tiles must be 1 to 16"),
     ({"start_tiles": b"22"}, r"start_tiles must be 1 to 16"),
     ({"spawn": {2: True}}, r"spawn\[2\] must be a probability.*True"),
     ({"start_tiles": 17}, r"start_tiles must be 1 to 16 tiles on a 4×4 board.*17"),
     ({"start_tiles": 0}, r"got 0"),
-    ({"start_tiles": -1}, r"got -1"),
     ({"start_tiles": 1.5}, r"got 1\.5"),
     ({"start_tiles": "2"}, r"got '2'"),
     ({"start_tiles": []}, r"got \[\]"),
@@ -70,7 +66,7 @@ BAD_TICTACTOE_OPTIONS = [
 ]
 
 BAD_OPTIONS = [
-    *((env_id, *case) for env_id in SLIDING for case in BAD_SLIDING_OPTIONS),
+    *(("Tiles2048-v0", *case) for case in BAD_SLIDING_OPTIONS),
     *(("TicTacToe-v0", *case) for case in BAD_TICTACTOE_OPTIONS),
 ]
 
@@ -80,9 +76,8 @@ BAD_OPTIONS = [
 def test_unusable_options_are_named(env_id, options, message):
     with pytest.raises(ValueError, match=message):
         gym.make(env_id, **options).reset()
-    if "spawn" not in options or all(isinstance(face, int) for face in options["spawn"]):
-        with pytest.raises(ValueError, match=message):
-            gym.make_vec(env_id, num_envs=2, **options)
+    with pytest.raises(ValueError, match=message):
+        gym.make_vec(env_id, num_envs=2, **options)
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -165,29 +160,15 @@ def test_unusable_seeds_are_an_error_that_changes_nothing(env_id, seed):
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_reset_options_are_a_dictionary(env_id):
-    for each in (gym.make(env_id).unwrapped, gym.make_vec(env_id, num_envs=2)):
-        with pytest.raises(
-            ValueError, match=r"reset options must be a dictionary, got \['board'\]"
-        ):
-            each.reset(options=["board"])
-
-
-@pytest.mark.parametrize("env_id", IDS)
 def test_steps_need_a_reset_first(env_id):
-    with pytest.raises(ResetNeeded, match="has not been reset yet"):
-        gym.make(env_id).unwrapped.step(0)
-    with pytest.raises(ResetNeeded):
-        gym.make(env_id).step(0)
-    envs = gym.make_vec(env_id, num_envs=2)
-    with pytest.raises(ResetNeeded):
-        gym.make(env_id).unwrapped.action_masks()
-    calls = (envs.get_state, envs.sample_legal_actions, envs.action_masks)
-    for call in (lambda: envs.step([0, 0]), *calls):
-        with pytest.raises(ResetNeeded, match="have not been reset yet"):
+    env, envs = gym.make(env_id).unwrapped, gym.make_vec(env_id, num_envs=2)
+    for call in (
+        *(lambda: env.step(0), env.get_state, env.action_masks),
+        *(lambda: envs.step([0, 0]), envs.get_state, envs.action_masks, envs.sample_legal_actions),
+        lambda: envs.reset(options={"reset_mask": np.array([True, False])}),
+    ):
+        with pytest.raises(ResetNeeded, match="not been reset yet"):
             call()
-    with pytest.raises(ResetNeeded, match="have not been reset yet"):
-        envs.reset(options={"reset_mask": np.array([True, False])})
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -212,14 +193,10 @@ BAD_SLIDING_RESETS = [
     ({"board": FULL * NAN}, r"float64"),
     ({"board": FULL.astype(bool)}, r"dtype bool"),
     ({"board": FULL * -1}, r"got -1 to -1"),
-    ({"board": FULL * 2048}, r"tile indices 0 to \d+, not faces, got 2048 to 2048"),
+    ({"board": FULL * 18}, r"tile indices 0 to 17, not faces, got 18 to 18"),
     ({"board": FULL.astype(str)}, r"must be integers"),
     ({"board": FULL, "score": -1}, r"score must be a non-negative integer.*-1"),
-    ({"board": FULL, "score": 2**63}, r"at most 9007199254740992, got"),
-    (
-        {"board": FULL, "score": 2**53 + 1},
-        r"score must be at most 9007199254740992, got 9007199254740993",
-    ),
+    ({"board": FULL, "score": 2**53 + 1}, r"at most 9007199254740992, got 9007199254740993"),
     ({"board": FULL, "score": 1.5}, r"1\.5"),
     ({"board": FULL, "score": None}, r"None"),
     ({"score": 5}, r"needs a 'board'"),
@@ -237,7 +214,8 @@ BAD_TICTACTOE_RESETS = [
     ({"mark": 1}, r"unknown reset option 'mark'"),
 ]
 BAD_RESETS = [
-    *((env_id, *case) for env_id in SLIDING for case in BAD_SLIDING_RESETS),
+    *((env_id, ["board"], r"options must be a dictionary, got \['board'\]") for env_id in IDS),
+    *(("Tiles2048-v0", *case) for case in BAD_SLIDING_RESETS),
     *(("TicTacToe-v0", *case) for case in BAD_TICTACTOE_RESETS),
 ]
 
@@ -252,27 +230,16 @@ def test_unusable_reset_options_are_an_error_that_changes_nothing(env_id, option
         assert same_state(each, state)
 
 
-def test_2048_has_no_tile_beyond_131072():
-    env = gym.make("Tiles2048-v0")
-    with pytest.raises(ValueError, match="tile indices 0 to 17, not faces, got 18 to 18"):
-        env.reset(options={"board": FULL * 18})
-    gym.make("Tiles2584-v0").reset(options={"board": FULL * 31})
-
-
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize(
-    "mask",
-    [[True, False], np.array([1, 0]), np.array([True]), np.array([False, False]), "all", None],
+    "mask", [[True, False], np.array([1, 0]), np.array([True]), np.array([False, False]), "all"]
 )
 def test_reset_masks_are_checked(env_id, mask):
     envs = gym.make_vec(env_id, num_envs=2)
     envs.reset(seed=0)
     state = envs.get_state()
-    if mask is None:  # as good as no mask
-        envs.reset(seed=0, options={"reset_mask": None})
-    else:
-        with pytest.raises(ValueError, match="reset_mask must"):
-            envs.reset(seed=1, options={"reset_mask": mask})
+    with pytest.raises(ValueError, match="reset_mask must"):
+        envs.reset(seed=1, options={"reset_mask": mask})
     assert same_state(envs, state)
 
 
@@ -344,16 +311,3 @@ def test_games_check_their_boards(game, boards):
     for method in (game.afterstates, game.legal_actions, game.replies):
         with pytest.raises(ValueError, match="boards"):
             method(boards)
-
-
-def test_unknown_opponent_answers_are_named():
-    class Chatty:
-        def predict(self, observation):
-            return "hello", None
-
-    env = gym.make("TicTacToe-v0", opponent=Chatty())
-    env.reset(seed=0)
-    with pytest.raises(
-        ValueError, match=r"opponent Chatty .* must return 1 integers, .* got 'hello'"
-    ):
-        env.step(0)

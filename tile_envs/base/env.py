@@ -173,10 +173,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         """
         if self.render_mode is None:
             gym.logger.warn(
-                "render() draws nothing without a render mode: "
-                f'pass one to gym.make, such as gym.make("{self.spec.id}", render_mode="ansi").'
-                if self.spec
-                else "render() draws nothing without a render mode: pass render_mode=."
+                'render() draws nothing without a render mode, such as render_mode="ansi".'
             )
             return None
         if self._ended is None:

@@ -18,7 +18,7 @@ from tile_envs.game import Replies, Symmetries, board_symmetries
 from tile_envs.sliding import packed as batch
 from tile_envs.sliding import render
 from tile_envs.sliding.placer import NAMED, RANDOM, Placer, possible_cells
-from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, Rules, Spawn, checked_face, checked_spawn
+from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, Rules, Spawn, checked_spawn
 from tile_envs.sliding.spawn import SpawnDistribution, Start
 from tile_envs.sliding.tables import Tables, compile_tables
 
@@ -182,5 +182,4 @@ def _checked_start_tiles(
         )
     if not listed:
         return count
-    faces = tuple(checked_face(face, "start_tiles") for face in start_tiles)
-    return tuple(rules.faces[rules.index_of(face)] for face in faces)
+    return tuple(rules.faces[rules.index_of(face)] for face in start_tiles)

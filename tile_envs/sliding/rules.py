@@ -95,15 +95,15 @@ class Rules:
         return len(self.faces) - 1
 
     def index_of(self, face: object) -> int:
-        """Return the tile index of a face.
+        """Return the tile index of a face, an integer or, as JSON has it, a string of its digits.
 
         Raises:
             ValueError: If no tile of this game shows it.
         """
-        value = as_integer(face)
+        value = int(face) if isinstance(face, str) and face.isdecimal() else as_integer(face)
         if value is None or value not in self.faces[1:]:
             raise UsageError(
-                f"{face} is not a tile of {self.name}: "
+                f"{face!r} is not a tile of {self.name}: "
                 f"expected one of {', '.join(map(str, self.faces[1:6]))} … {self.faces[-1]}."
             )
         return self.faces.index(value)
@@ -145,7 +145,7 @@ def checked_spawn(rules: Rules, spawn: object) -> Spawn:
         )
     probabilities: dict[int, float] = {}
     for given, probability in pairs.items():
-        face = rules.faces[rules.index_of(checked_face(given, "spawn"))]
+        face = rules.faces[rules.index_of(given)]
         is_number = isinstance(probability, Real) and not isinstance(probability, bool)
         if not is_number or not 0 <= probability <= 1:
             raise UsageError(
@@ -160,30 +160,15 @@ def checked_spawn(rules: Rules, spawn: object) -> Spawn:
     return tuple((face, p) for face, p in sorted(probabilities.items()) if p > 0)
 
 
-def checked_face(face: object, name: str) -> int:
-    """Return a face, which JSON may have turned into a string."""
-    value = int(face) if isinstance(face, str) and face.isdecimal() else as_integer(face)
-    if value is None:
-        raise UsageError(f"a face in {name} must be an integer, got {face!r}.")
-    return value
-
-
 def _checked_faces(faces: Iterable[Any]) -> tuple[int, ...]:
-    numbers = tuple(as_integer(face) for face in faces)
-    rising = None not in numbers and all(a < b for a, b in pairwise(numbers))  # type: ignore[operator]
-    if not numbers or numbers[0] != 0 or len(numbers) < 3 or not rising:
+    numbers: tuple[Any, ...] = tuple(as_integer(face) for face in faces)
+    counted = 3 <= len(numbers) <= MAX_TILES + 1 and None not in numbers and numbers[0] == 0
+    if not counted or any(a >= b for a, b in pairwise((*numbers, 1 << 63))):
         raise UsageError(
-            f"faces must be 0 for the empty cell and then at least two rising integers, "
-            f"got {brief(tuple(faces))}."
+            f"faces must be 0 for the empty cell and then 2 to {MAX_TILES} rising integers below "
+            f"2**63, got {brief(tuple(faces))}."
         )
-    if len(numbers) > MAX_TILES + 1:
-        raise UsageError(
-            f"{len(numbers) - 1} tiles are too many: a game has at most {MAX_TILES}, so the "
-            f"largest must be {numbers[MAX_TILES]}."
-        )
-    if numbers[-1] >= 1 << 63:  # type: ignore[operator]
-        raise UsageError(f"the face {numbers[-1]} is too large: faces must be below 2**63.")
-    return numbers  # type: ignore[return-value]
+    return numbers
 
 
 def _checked_merges(
@@ -191,12 +176,14 @@ def _checked_merges(
 ) -> tuple[tuple[int, int, int], ...]:
     largest, checked = len(faces) - 1, list[tuple[Any, ...]]()
     for merge in merges:
-        listed = tuple(as_integer(t) for t in merge) if isinstance(merge, (tuple, list)) else ()
-        if len(listed) != 3 or not all(t is not None and 1 <= t <= largest for t in listed):
+        listed: tuple[Any, ...] = ()
+        if isinstance(merge, (tuple, list)):
+            listed = tuple(map(as_integer, merge))
+        if len(listed) != 3 or not all(tile in range(1, largest + 1) for tile in listed):
             raise UsageError(
                 f"a merge must be three tile indices (a, b, c) from 1 to {largest}, got {merge!r}."
             )
-        face = faces[listed[2]]  # type: ignore[index]
+        face = faces[listed[2]]
         if face >= REWARD_LIMIT:
             raise UsageError(
                 f"merging {merge!r} pays {face}, which is too large: rewards must be below "
