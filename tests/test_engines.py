@@ -5,7 +5,6 @@ Tests that compare each of them with single environments are in `test_vector`.
 
 import multiprocessing
 import os
-import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -89,40 +88,12 @@ def test_both_engines_play_the_same_tic_tac_toe(options, seed, num_envs):
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_states_go_from_one_engine_to_the_other(env_id):
-    ours, theirs = pair(env_id, 6, autoreset_mode="SameStep")
-    ours.reset(seed=1)
-    for _ in range(50):
-        theirs.set_state(pickle.loads(pickle.dumps(ours.get_state())))
-        ours, theirs = theirs, ours
-        actions = ours.sample_legal_actions()
-        assert np.array_equal(actions, theirs.sample_legal_actions())
-        assert equal(ours.step(actions), theirs.step(actions))
-
-
-def test_boards_that_a_user_sets_are_played_alike():
-    board = np.array([[17, 17, 1, 2], [17, 17, 2, 1], [1, 2, 1, 2], [2, 1, 2, 1]])
-    ours, theirs = pair("Tiles2048-v0", 4)
-    options = {"board": board, "score": 2**53}
-    assert equal(
-        *(envs.reset(seed=0, options=options) for envs in (ours, theirs)),
-    )
-    for action in (2, 1, 0, 3):
-        actions = np.full(4, action)
-        assert equal(ours.step(actions), theirs.step(actions))
-
-
-@pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.uint64])
 def test_actions_of_any_integers_are_taken(env_id, dtype):
     ours, theirs = pair(env_id, 5)
     ours.reset(seed=0), theirs.reset(seed=0)
-    actions = np.array([0, 1, 2, 3, 2], dtype)
-    assert equal(ours.step(actions), theirs.step(actions[::1].tolist()))
-    assert equal(
-        ours.step(np.arange(10, dtype=dtype)[::2] % 4),
-        theirs.step([0, 2, 0, 2, 0]),
-    )
+    for actions in (np.array([0, 1, 2, 3, 2], dtype), np.arange(10, dtype=dtype)[::2] % 4):
+        assert equal(ours.step(actions), theirs.step(actions.tolist()))
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -162,12 +133,9 @@ def test_games_that_a_users_object_decides_are_played_by_numpy():
     envs.reset(seed=0), envs.step([0, 1])
 
 
-def played(envs, steps=60):
+def played(envs):
     """Return what comes of some steps, and the state after them."""
-    out = []
-    for _ in range(steps):
-        out.append(envs.step(envs.sample_legal_actions()))
-    return out, envs.get_state()
+    return [envs.step(envs.sample_legal_actions()) for _ in range(60)], envs.get_state()
 
 
 def seeded(env_id):
@@ -188,8 +156,6 @@ def test_other_processes_play_the_same(method):
         assert equal(pool.map(played_anew, IDS * 2), expected)
         pickled = [seeded(env_id) for env_id in IDS] * 2
         assert equal(pool.map(played, pickled), expected)
-        pool.close()
-        pool.join()
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -212,16 +178,13 @@ def test_arrays_of_observations_and_infos_are_whole(env_id, engine):
 
 
 @pytest.mark.parametrize("env_id", IDS)
-@pytest.mark.parametrize(
-    "steps", [20_000, pytest.param(200_000, marks=pytest.mark.slow)], ids=["some", "many"]
-)
-def test_memory_is_flat(env_id, engine, steps):
+def test_memory_is_flat(env_id, engine):
     envs = gym.make_vec(env_id, 4, engine=engine, autoreset_mode="SameStep")
     envs.reset(seed=0)
     for _ in range(5_000):  # memory that is kept for the next step grows at first
         envs.step(envs.sample_legal_actions())
     resident = _resident()
-    for _ in range(steps):
+    for _ in range(20_000):
         envs.step(envs.sample_legal_actions())
     assert _resident() - resident < 2**20  # an array of 4 games takes 100 bytes
 
