@@ -120,24 +120,14 @@ def test_memory_is_checked_before_it_is_taken(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("learner", "theirs", "names"),
-    [
-        (
-            DQNLearner,
-            DQN,
-            "batch_size gamma n_steps learning_starts gradient_steps target_update_interval "
-            "exploration_initial_eps exploration_final_eps exploration_fraction buffer_size",
-        ),
-        (PPOLearner, MaskablePPO, "batch_size gamma n_steps n_epochs gae_lambda ent_coef"),
-    ],
+    ("settings", "theirs", "n_shared"), [(DQNSettings(), DQN, 12), (PPOSettings(), MaskablePPO, 8)]
 )
-def test_the_defaults_are_those_of_stable_baselines3(learner, theirs, names):
+def test_the_defaults_are_those_of_stable_baselines3(settings, theirs, n_shared):
     usual = inspect.signature(theirs).parameters
-    settings = learner.Settings()
-    for name in names.split():
-        assert getattr(settings, name) == usual[name].default, name
-    for share in (0.0, 0.5, 1.0):
-        assert settings.learning_rates(share) == usual["learning_rate"].default
+    shared = vars(settings).keys() & usual.keys()
+    assert len(shared) == n_shared
+    assert all(getattr(settings, name) == usual[name].default for name in shared)
+    assert settings.final_learning_rate == settings.learning_rate
 
 
 def test_a_checkpoint_of_another_network_is_refused():

@@ -9,7 +9,7 @@ import pytest
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.exact_tictactoe import against_random, policy_of, worst_case
 from baselines.evaluation.sampled import play
-from baselines.tabular.boards import BoardCodes
+from baselines.tabular.boards import BoardCodes, move_entries
 from baselines.tabular.qtable import QTable, QTableSettings
 from baselines.tabular.value_table import ValueTable
 from baselines.training.episodes import Episodes
@@ -135,18 +135,13 @@ def test_games_in_turn_explore_legal_actions_uniformly(epsilon, shares):
 
 
 def test_a_target_moves_its_entry_by_the_step_size():
-    made = QTable(GAME, 0, tuned(QTable, learning_rate=0.5, learning_rate_decay=0.0))
-    q = made.state_dict
-    made._move(np.array([0]), np.array([10.0]))
-    assert q()["q"].flat[:2].tolist() == [5.0, 0.0]
-    made.q.flat[1] = 1.0
-    made._move(np.array([1, 1]), np.array([2.0, 4.0]))
-    assert q()["q"].flat[:2].tolist() == [5.0, 1.0 + 0.75 * (3.0 - 1.0)]
-    again = QTable(GAME, 0, tuned(QTable, learning_rate=1.0, learning_rate_decay=1.0))
-    again.restore(made.state_dict())
-    again._move(np.array([0]), np.array([10.0]))
-    assert again.state_dict()["q"].flat[0] == 7.5
-    assert again.state_dict()["visits"].flat[:2].tolist() == [2, 2]
+    values, visits = np.array([0.0, 1.0]), np.zeros(2, np.int64)
+    move_entries(values, visits, np.array([0]), np.array([10.0]), rate=0.5, decay=0.0)
+    move_entries(values, visits, np.array([1, 1]), np.array([2.0, 4.0]), rate=0.5, decay=0.0)
+    assert values.tolist() == [5.0, 1.0 + 0.75 * (3.0 - 1.0)]
+    move_entries(values, visits, np.array([0]), np.array([10.0]), rate=1.0, decay=1.0)
+    assert values[0] == 7.5
+    assert visits.tolist() == [2, 2]
 
 
 def test_q_learning_by_hand():

@@ -28,15 +28,15 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from stable_baselines3.common.torch_layers import create_mlp
 from torch import Tensor, nn
 
 from baselines.agents import Observations
-from baselines.deep.ring_buffer import RingBuffer
 from baselines.deep.torch_setup import (
-    half_precision,
-    load_tensors,
+    Parts,
+    load_parts,
     moments,
-    pack_state,
+    pack_parts,
     part_of,
     seed_generators,
     set_up_torch,
@@ -52,8 +52,14 @@ from baselines.settings import (
     Threads,
     check_settings,
 )
-from baselines.training.episodes import Episodes, EpisodicLearner, collect, training_envs
-from baselines.training.exploration import epsilon_greedy
+from baselines.training.episodes import (
+    Episodes,
+    EpisodicLearner,
+    RingBuffer,
+    collect,
+    epsilon_greedy,
+    training_envs,
+)
 from baselines.training.learner import Metrics, State
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -61,7 +67,6 @@ from tile_envs.sliding import SlidingGame
 
 MOST_PAIRS = 4096
 """Maximum number of pairs of board and action in one forward pass when it plays."""
-SCORES = ("score", "best_score")
 
 
 @dataclass(frozen=True)
@@ -132,10 +137,8 @@ class ArticleNetwork(nn.Module):
         self._one_hot, self._bfloat16 = one_hot, bfloat16
         self._n_actions = game.n_actions
         self.convolution = nn.Conv2d(len(faces) if one_hot else 1, 8, 3, padding=1)
-        self.dense = nn.Sequential(
-            *(nn.Linear(8 * math.prod(game.shape) + game.n_actions, 2048), nn.ReLU()),
-            *(nn.Linear(2048, 1024), nn.ReLU()),
-        )
+        inputs = 8 * math.prod(game.shape) + game.n_actions
+        self.dense = nn.Sequential(*create_mlp(inputs, -1, [2048, 1024]))
         self.last = nn.Linear(1024, 1)
         self.apply(_initialize_as_keras)
 
@@ -146,7 +149,7 @@ class ArticleNetwork(nn.Module):
         else:
             planes = self.faces[boards.long()][:, None]
         chosen = nn.functional.one_hot(actions, self._n_actions).float()
-        with half_precision(boards.device, self._bfloat16):
+        with torch.autocast(boards.device.type, torch.bfloat16, enabled=self._bfloat16):
             seen = torch.relu(self.convolution(planes)).flatten(1)
             dense = self.dense(torch.cat((seen, chosen), 1))
         values: Tensor = self.last(dense.float())[:, 0]
@@ -164,12 +167,17 @@ class Article(EpisodicLearner):
 
     Arguments are those of `Learner`.
 
+    Attributes:
+        score: The mean score of the network's greedy games, `() float64`.
+        best_score: That of the best network so far.
+
     Raises:
         ValueError: If a setting is out of its range, or it is no sliding game.
     """
 
     Settings = ArticleSettings
     learning_only = ("buffer", "rmsprop")
+    saved = ("score", "best_score")
     test_games = 100
 
     def __init__(
@@ -192,7 +200,7 @@ class Article(EpisodicLearner):
             self._network = ArticleNetwork(game, *choices)
             self._best = ArticleNetwork(game, *choices)
         self._best.load_state_dict(self._network.state_dict())
-        self._best_score, self._score = 0.0, 0.0
+        self.score, self.best_score = np.zeros(()), np.zeros(())
         self._optimizer = torch.optim.RMSprop(
             self._network.parameters(), lr=settings.learning_rate, alpha=0.9, eps=1e-7
         )
@@ -212,7 +220,7 @@ class Article(EpisodicLearner):
             The mean return of the games, the score, and the best score so far.
         """
         metrics = super().learn()
-        return metrics | {"score": self._score, "best_score": self._best_score}
+        return metrics | {name: float(getattr(self, name)) for name in self.saved}
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the best network's value of each action; minus infinity for illegal ones.
@@ -241,13 +249,13 @@ class Article(EpisodicLearner):
         has_begun = self._buffer.stored >= self._settings.learning_starts
         if has_begun:
             self._fit(self._sample(rng), rng)
-        self._score = self._greedy_mean(rng)
+        self.score[...] = self._greedy_mean(rng)
         # Random weights may play well by chance, which is no result of learning.
-        if has_begun and self._score > self._best_score:
+        if has_begun and self.score > self.best_score:
             scores = [self._greedy_mean(rng) for _ in range(self._settings.confirmations)]
             confirmed = sum(scores) / len(scores)
-            if confirmed > self._best_score:
-                self._best_score = confirmed
+            if confirmed > self.best_score:
+                self.best_score[...] = confirmed
                 self._best.load_state_dict(self._network.state_dict())
 
     def _greedy_mean(self, rng: np.random.Generator) -> float:
@@ -261,14 +269,12 @@ class Article(EpisodicLearner):
         """Put the transitions of games into the buffer, game by game."""
         playing = episodes.playing.T
         boards = episodes.observations.swapaxes(0, 1)
-        over = playing & ~np.roll(playing, -1, axis=1)
-        over[:, -1] = playing[:, -1]
         self._buffer.store(
             boards=boards[playing],
             actions=episodes.actions.T[playing],
             rewards=episodes.rewards.T[playing],
             following=np.roll(boards, -1, axis=1)[playing],
-            over=over[playing],
+            over=~episodes.continues.T[playing],
         )
 
     def _sample(self, rng: np.random.Generator) -> State:
@@ -309,24 +315,17 @@ class Article(EpisodicLearner):
 
     def state_dict(self) -> State:
         """Return both networks, the optimizer, the buffer, scores and counters."""
-        state: State = {name: np.array(getattr(self, f"_{name}")) for name in SCORES}
-        state["iterations"] = np.array(self.iterations)
-        return state | pack_state(
-            buffer=self._buffer.state_dict(),
-            network=self._network.state_dict(),
-            best=self._best.state_dict(),
-            rmsprop=self._rmsprop(),
-        )
+        return super().state_dict() | pack_parts(self._parts())
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""
-        self.iterations = int(state["iterations"])
-        for name in SCORES:
-            setattr(self, f"_{name}", state[name].item())
-        self._buffer.load_state_dict(part_of(state, "buffer"))
-        load_tensors(self._network.state_dict(), part_of(state, "network"))
-        load_tensors(self._best.state_dict(), part_of(state, "best"))
-        load_tensors(self._rmsprop(), part_of(state, "rmsprop"))
+        super().load_state_dict(state)
+        load_parts(self._parts(), state)
 
-    def _rmsprop(self) -> dict[str, Tensor]:
-        return part_of(moments(self._optimizer, "square_avg"), "square_avg")
+    def _parts(self) -> Parts:
+        return {
+            "buffer": self._buffer.state,
+            "network": self._network.state_dict(),
+            "best": self._best.state_dict(),
+            "rmsprop": part_of(moments(self._optimizer, "square_avg"), "square_avg"),
+        }

@@ -26,12 +26,14 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from stable_baselines3 import DQN
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.type_aliases import TrainFreq
 
 from baselines.agents import Observations, ValueAgent
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
+from baselines.deep.torch_setup import Parts
 from baselines.memory import check_memory
 from baselines.settings import Count, Fraction, Positive, Rate
 from baselines.training.learner import State
@@ -113,10 +115,8 @@ class DQNLearner(ValueAgent, SB3Learner):
     _settings: DQNSettings
 
     def _new_model(self) -> MaskedDQN:
-        settings, space = self._settings, self.envs.observation_space
-        assert space.dtype is not None
-        assert space.shape is not None
-        transition = 2 * space.dtype.itemsize * math.prod(space.shape) + 8 + 3 * 4
+        settings = self._settings
+        transition = 2 * math.prod(self._game.shape) + 8 + 3 * 4  # two boards of bytes
         check_memory(
             settings.buffer_size * transition,
             f"a replay buffer of {settings.buffer_size:,} transitions",
@@ -125,18 +125,7 @@ class DQNLearner(ValueAgent, SB3Learner):
         return MaskedDQN(
             "BoardPolicy",
             self.envs,
-            learning_rate=settings.learning_rates,
-            buffer_size=settings.buffer_size,
-            learning_starts=settings.learning_starts,
-            batch_size=settings.batch_size,
-            gamma=settings.gamma,
             train_freq=1,
-            gradient_steps=settings.gradient_steps,
-            n_steps=settings.n_steps,
-            target_update_interval=settings.target_update_interval,
-            exploration_initial_eps=settings.exploration_initial_eps,
-            exploration_final_eps=settings.exploration_final_eps,
-            exploration_fraction=settings.exploration_fraction,
             loss_weight=settings.loss_weight,
             policy_kwargs={
                 "afterstates": settings.afterstates,
@@ -146,7 +135,7 @@ class DQNLearner(ValueAgent, SB3Learner):
                 "reward_scale": settings.reward_scale,
                 "bfloat16": settings.uses_bfloat16,
             },
-            device=settings.device,
+            **self._shared_settings(DQN),
         )
 
     @property
@@ -226,10 +215,8 @@ class DQNLearner(ValueAgent, SB3Learner):
 
     def state_dict(self) -> State:
         """Return networks, optimizer, games, counters and the replay buffer."""
-        buffer = self._buffer
-        state = super().state_dict()
-        state |= {f"buffer {name}": getattr(buffer, name) for name in TRANSITIONS}
-        return state | {"buffer pos": np.array(buffer.pos), "buffer full": np.array(buffer.full)}
+        pos, full = np.array(self._buffer.pos), np.array(self._buffer.full)
+        return super().state_dict() | {"buffer pos": pos, "buffer full": full}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned.
@@ -238,7 +225,8 @@ class DQNLearner(ValueAgent, SB3Learner):
             ValueError: If it is the state of another game.
         """
         super().load_state_dict(state)
-        buffer = self._buffer
-        for name in TRANSITIONS:
-            getattr(buffer, name)[...] = state[f"buffer {name}"]
-        buffer.pos, buffer.full = int(state["buffer pos"]), bool(state["buffer full"])
+        self._buffer.pos = int(state["buffer pos"])
+        self._buffer.full = bool(state["buffer full"])
+
+    def _parts(self) -> Parts:
+        return {**super()._parts(), "buffer": {n: getattr(self._buffer, n) for n in TRANSITIONS}}

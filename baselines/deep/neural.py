@@ -22,15 +22,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from stable_baselines3.common.torch_layers import create_mlp
 
 from baselines.agents import Observations
-from baselines.deep.ring_buffer import RingBuffer
-from baselines.deep.torch_setup import load_tensors, pack_state, part_of, set_up_torch
+from baselines.deep.torch_setup import Parts, load_parts, pack_parts, set_up_torch
 from baselines.seeds import training_generator
 from baselines.settings import (
     Count,
@@ -42,8 +42,7 @@ from baselines.settings import (
     check_settings,
 )
 from baselines.tabular.boards import BoardCodes
-from baselines.training.episodes import Episodes, EpisodicLearner
-from baselines.training.exploration import epsilon_greedy, stepwise
+from baselines.training.episodes import Episodes, EpisodicLearner, RingBuffer, epsilon_greedy
 from baselines.training.learner import State
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -84,21 +83,6 @@ class NeuralSettings:
     threads: Threads = 1
 
 
-class Experience(NamedTuple):
-    """Actions and what followed them.
-
-    Attributes:
-        entries: `(n,) int32`, the code of the board times 9 plus the action, both as the network
-            sees them.
-        following: `(n,) int16`, the code of the next board, or -1 after the last action of a game.
-        results: `(n,) float32`, the value of the game's result, as of a last action.
-    """
-
-    entries: NDArray[Any]
-    following: NDArray[Any]
-    results: NDArray[Any]
-
-
 class Neural(EpisodicLearner):
     """A neural network of action values, and the agent that plays the best action.
 
@@ -110,6 +94,7 @@ class Neural(EpisodicLearner):
 
     Settings = NeuralSettings
     learning_only = ("buffer",)
+    saved = ()
 
     def __init__(
         self,
@@ -147,9 +132,8 @@ class Neural(EpisodicLearner):
     ) -> NDArray[np.int64]:
         """Return ε-greedy actions."""
         settings = self._settings
-        epsilon = stepwise(
-            settings.epsilon, settings.epsilon_decrease, settings.epsilon_every, self.games
-        )
+        steps = self.games // settings.epsilon_every
+        epsilon = max(0.0, settings.epsilon - settings.epsilon_decrease * steps)
         return epsilon_greedy(self.action_values(observations), masks, epsilon, rng)
 
     def update(self, episodes: Episodes) -> None:
@@ -157,17 +141,15 @@ class Neural(EpisodicLearner):
         playing = episodes.playing
         codes, actions = self._codes.of(episodes.observations[playing])
         taken = actions[np.arange(len(codes)), episodes.actions[playing]]
-        continues = np.zeros_like(playing)
-        continues[:-1] = playing[1:]
         following = np.full(playing.shape, -1, np.int16)
-        following[continues] = self._codes.of(episodes.observations[1:][playing[1:]])[0]
+        following[episodes.continues] = codes[playing[0].sum() :]  # all but the first boards
         side = self._to_move(episodes.observations[0, :1])[0]
         player, number = self._players[side], self._game.sides.index(side)
-        experience = Experience(
-            (codes * CELLS + taken).astype(np.int32),
-            following[playing],
-            player.results[np.sign(episodes.rewards[playing]).astype(np.int64)],
-        )
+        experience: State = {
+            "entries": (codes * CELLS + taken).astype(np.int32),
+            "following": following[playing],
+            "results": player.results[np.sign(episodes.rewards[playing]).astype(np.int64)],
+        }
         player.learn(experience, training_generator(self._seed, self.iterations, number, 1))
 
     def _to_move(self, observations: Observations) -> NDArray[np.str_]:
@@ -176,14 +158,19 @@ class Neural(EpisodicLearner):
 
     def state_dict(self) -> State:
         """Return the networks and buffers, and the number of iterations."""
-        players = {side: player.state_dict() for side, player in self._players.items()}
-        return {"iterations": np.array(self.iterations)} | pack_state(**players)
+        return super().state_dict() | pack_parts(self._parts())
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""
-        for side, player in self._players.items():
-            player.load_state_dict(part_of(state, side))
-        self.iterations = int(state["iterations"])
+        super().load_state_dict(state)
+        load_parts(self._parts(), state)
+
+    def _parts(self) -> Parts:
+        return {
+            f"{side} {label}": part
+            for side, player in self._players.items()
+            for label, part in player.parts().items()
+        }
 
 
 class _Player(ABC):
@@ -203,12 +190,7 @@ class _Player(ABC):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng.integers(1 << 63)))
             self._network = torch.nn.Sequential(
-                torch.nn.Linear(CELLS, settings.hidden),
-                torch.nn.ReLU(),
-                torch.nn.Linear(settings.hidden, settings.hidden),
-                torch.nn.ReLU(),
-                torch.nn.Linear(settings.hidden, CELLS),
-                self.last_layer(),
+                *create_mlp(CELLS, CELLS, [settings.hidden, settings.hidden]), self.last_layer()
             )
 
     def values(self, codes: NDArray[Any]) -> NDArray[np.float32]:
@@ -218,14 +200,22 @@ class _Player(ABC):
         return values
 
     @abstractmethod
-    def learn(self, experience: Experience, rng: np.random.Generator) -> None:
-        """Learn from the actions of an iteration."""
+    def learn(self, experience: State, rng: np.random.Generator) -> None:
+        """Learn from the actions of an iteration and from what followed them.
 
-    def _targets(self, experience: Experience) -> NDArray[np.float32]:
+        Args:
+            experience: `entries (n,) int32`, the code of the board times 9 plus the action, both as
+                the network sees them; `following (n,) int16`, the code of the next board, or -1
+                after the last action of a game; `results (n,) float32`, the value of the game's
+                result, as of a last action.
+            rng: The source of random numbers.
+        """
+
+    def _targets(self, experience: State) -> NDArray[np.float32]:
         """Return max_a' Q(s', a') `(n,)`, or the value of the result."""
-        continues = experience.following >= 0
-        following, which = np.unique(experience.following[continues], return_inverse=True)
-        targets: NDArray[np.float32] = experience.results.copy()
+        continues = experience["following"] >= 0
+        following, which = np.unique(experience["following"][continues], return_inverse=True)
+        targets: NDArray[np.float32] = experience["results"].copy()
         targets[continues] = self.values(following).max(axis=1)[which]
         return targets
 
@@ -253,11 +243,8 @@ class _Player(ABC):
         marks = solve().marks[codes].reshape(-1, CELLS)
         return torch.from_numpy((marks * self._sign).astype(np.float32))
 
-    def state_dict(self) -> State:
-        return pack_state(network=self._network.state_dict())
-
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        load_tensors(self._network.state_dict(), part_of(state, "network"))
+    def parts(self) -> Parts:
+        return {"network": self._network.state_dict()}
 
 
 class _Published(_Player):
@@ -267,8 +254,8 @@ class _Published(_Player):
     results = np.array([1, 1, 0], np.float32)
     optimizer, last_layer = torch.optim.SGD, torch.nn.Sigmoid
 
-    def learn(self, experience: Experience, rng: np.random.Generator) -> None:
-        codes, taken = np.divmod(experience.entries, CELLS)
+    def learn(self, experience: State, rng: np.random.Generator) -> None:
+        codes, taken = np.divmod(experience["entries"], CELLS)
         illegal = solve().masks[codes] == 0
         targets = np.where(illegal, self.results[-1], self._targets(experience)[:, None])
         self._fit(codes, targets, illegal | np.eye(CELLS, dtype=np.bool_)[taken], rng)
@@ -293,23 +280,18 @@ class _Fitted(_Player):
     def values(self, codes: NDArray[Any]) -> NDArray[np.float32]:
         return np.where(solve().masks[codes] > 0, super().values(codes), -np.inf)
 
-    def learn(self, experience: Experience, rng: np.random.Generator) -> None:
-        self._buffer.store(**experience._asdict())
-        n = len(self._buffer)
-        stored = Experience(**{name: array[:n] for name, array in self._buffer.arrays.items()})
-        size = 3**CELLS * CELLS
-        times = np.bincount(stored.entries, minlength=size).reshape(-1, CELLS)
-        sums = np.bincount(stored.entries, self._targets(stored), size).reshape(-1, CELLS)
+    def learn(self, experience: State, rng: np.random.Generator) -> None:
+        self._buffer.store(**experience)
+        n, size = len(self._buffer), 3**CELLS * CELLS
+        stored = {name: array[:n] for name, array in self._buffer.arrays.items()}
+        times = np.bincount(stored["entries"], minlength=size).reshape(-1, CELLS)
+        sums = np.bincount(stored["entries"], self._targets(stored), size).reshape(-1, CELLS)
         codes = np.flatnonzero(times.any(axis=1))
         means = sums[codes] / np.maximum(times[codes], 1)
         self._fit(codes, means.astype(np.float32), times[codes] > 0, rng)
 
-    def state_dict(self) -> State:
-        return super().state_dict() | pack_state(buffer=self._buffer.state_dict())
-
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        super().load_state_dict(state)
-        self._buffer.load_state_dict(part_of(state, "buffer"))
+    def parts(self) -> Parts:
+        return {**super().parts(), "buffer": self._buffer.state}
 
 
 RECIPES = {"published": _Published, "fitted": _Fitted}

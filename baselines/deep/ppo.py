@@ -17,15 +17,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
-from torch import Tensor
 
 from baselines.agents import BOARD_AXES, Observations
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.torch_setup import half_precision
 from baselines.settings import Count, Fraction, Positive
 from tile_envs.plug.features import BoardFeatures
 
@@ -69,9 +68,10 @@ class PreciseFeatures(BoardFeatures):
         super().__init__(observation_space, width)
         self._bfloat16 = bfloat16
 
-    def forward(self, observations: Tensor) -> Tensor:
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Return features `(n, features_dim)` of boards `(n, R, C)`."""
-        with half_precision(observations.device, self._bfloat16):
+        device = observations.device.type
+        with torch.autocast(device, torch.bfloat16, enabled=self._bfloat16):
             features = super().forward(observations)
         return features.float()
 
@@ -120,13 +120,6 @@ class PPOLearner(SB3Learner):
         return MaskablePPO(
             "MlpPolicy",
             ScaledRewards(self.envs, settings.reward_scale),
-            learning_rate=settings.learning_rates,
-            n_steps=settings.n_steps,
-            batch_size=settings.batch_size,
-            n_epochs=settings.n_epochs,
-            gamma=settings.gamma,
-            gae_lambda=settings.gae_lambda,
-            ent_coef=settings.ent_coef,
             policy_kwargs={
                 "features_extractor_class": PreciseFeatures,
                 "features_extractor_kwargs": {
@@ -135,7 +128,7 @@ class PPOLearner(SB3Learner):
                 },
                 "net_arch": list(settings.hidden),
             },
-            device=settings.device,
+            **self._shared_settings(MaskablePPO),
         )
 
     def _play_and_learn(self) -> None:

@@ -11,11 +11,10 @@ from typing import Any
 
 import torch
 from gymnasium import spaces
-from stable_baselines3.common.torch_layers import FlattenExtractor
+from stable_baselines3.common.torch_layers import FlattenExtractor, create_mlp
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor, nn
 
-from baselines.deep.torch_setup import half_precision
 from tile_envs.errors import UsageError
 from tile_envs.games import game_from_json
 from tile_envs.plug.features import Branches
@@ -56,19 +55,14 @@ class BoardNetwork(nn.Module):
         self.register_buffer("marks", torch.tensor(marks), persistent=False)
         self._bfloat16 = bfloat16
         branches = Branches(len(marks), shape, width)
-        layers: list[nn.Module] = [branches]
-        size = branches.features
-        for out in hidden:
-            layers += [nn.Linear(size, out), nn.ReLU()]
-            size = out
-        self.layers = nn.Sequential(*layers)
-        self.last = nn.Linear(size, outputs)
+        self.layers = nn.Sequential(branches, *create_mlp(branches.features, -1, list(hidden)))
+        self.last = nn.Linear([branches.features, *hidden][-1], outputs)
         # From random weights the first steps overshoot, and switch off all units before for good.
         nn.init.zeros_(self.last.weight)
 
     def forward(self, boards: Tensor) -> Tensor:
         """Return values `(n, outputs)` of boards `(n, R, C)`."""
-        with half_precision(boards.device, self._bfloat16):
+        with torch.autocast(boards.device.type, torch.bfloat16, enabled=self._bfloat16):
             features = self.layers((boards[..., None] == self.marks).float())
         values: Tensor = self.last(features.float())
         return values

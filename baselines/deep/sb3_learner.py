@@ -6,6 +6,7 @@ from the run's seed and its own number; a checkpoint holds networks, optimizer, 
 
 from __future__ import annotations
 
+import inspect
 import io
 import time
 import zipfile
@@ -23,10 +24,11 @@ from stable_baselines3.common.utils import LinearSchedule, safe_mean
 
 from baselines.arrays import check_unpacked
 from baselines.deep.torch_setup import (
+    Parts,
     check_device,
-    load_tensors,
+    load_parts,
     moments,
-    pack_state,
+    pack_parts,
     part_of,
     seed_generators,
     set_up_torch,
@@ -95,11 +97,6 @@ class SB3Settings:
         """Whether networks compute in bfloat16."""
         return uses_bfloat16(self.precision, self.device)
 
-    @property
-    def learning_rates(self) -> LinearSchedule:
-        """The learning rate as SB3 takes it."""
-        return LinearSchedule(self.learning_rate, self.final_learning_rate, 1.0)
-
 
 class SB3Learner(Learner):
     """The base of learners on Stable-Baselines3.
@@ -155,6 +152,13 @@ class SB3Learner(Learner):
     @abstractmethod
     def _new_model(self) -> BaseAlgorithm:
         """Return an untrained model."""
+
+    def _shared_settings(self, model: type[BaseAlgorithm]) -> dict[str, Any]:
+        """Return the settings that a class of models takes by the same names."""
+        names, settings = inspect.signature(model).parameters, self._settings
+        shared = {name: value for name, value in vars(settings).items() if name in names}
+        rates = LinearSchedule(settings.learning_rate, settings.final_learning_rate, 1.0)
+        return shared | {"learning_rate": rates}
 
     @abstractmethod
     def _play_and_learn(self) -> None:
@@ -228,9 +232,7 @@ class SB3Learner(Learner):
             "recent games": recent,
         }
         state |= {f"model {name}": np.array(getattr(model, name)) for name in self.counters}
-        return state | pack_state(
-            policy=model.policy.state_dict(), adam=self._adam(), games=self.envs.get_state()
-        )
+        return state | pack_parts({**self._parts(), "games": self.envs.get_state()})
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned.
@@ -248,8 +250,9 @@ class SB3Learner(Learner):
             model.ep_info_buffer.append({"r": result, "l": length, "t": 0.0})
         for name in self.counters:
             setattr(model, name, state[f"model {name}"].item())
-        load_tensors(model.policy.state_dict(), part_of(state, "policy"))
-        load_tensors(self._adam(), part_of(state, "adam"))
+        load_parts(self._parts(), state)
 
-    def _adam(self) -> dict[str, torch.Tensor]:
-        return moments(self.model.policy.optimizer, "exp_avg", "exp_avg_sq")
+    def _parts(self) -> Parts:
+        policy = self.model.policy
+        adam = moments(policy.optimizer, "exp_avg", "exp_avg_sq")
+        return {"policy": policy.state_dict(), "adam": adam}

@@ -16,6 +16,8 @@ from baselines.training.learner import State
 from tile_envs.errors import UsageError
 
 T = TypeVar("T")
+Parts = Mapping[str, Mapping[str, Any]]
+"""Tensors and arrays of a learner by their names in its parts, such as a network's weights."""
 
 
 def set_up_torch(threads: int) -> None:
@@ -43,11 +45,6 @@ def seed_generators(*seed: int) -> Iterator[None]:
             yield
         finally:
             np.random.set_state(before)  # noqa: NPY002
-
-
-def half_precision(device: torch.device, enabled: bool) -> torch.autocast:
-    """Return a context in which layers compute in bfloat16, if it is enabled."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=enabled)
 
 
 def check_device(device: str) -> None:
@@ -107,7 +104,7 @@ def moments(optimizer: torch.optim.Optimizer, *names: str) -> dict[str, Tensor]:
     return tensors
 
 
-def pack_state(**parts: Mapping[str, Any]) -> State:
+def pack_parts(parts: Parts) -> State:
     """Return the tensors and arrays of several parts as arrays, named `part name`."""
     return {
         f"{label} {name}": value.cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
@@ -116,15 +113,17 @@ def pack_state(**parts: Mapping[str, Any]) -> State:
     }
 
 
+def load_parts(parts: Parts, state: Mapping[str, NDArray[Any]]) -> None:
+    """Fill the tensors and arrays of several parts from a state that `pack_parts` made."""
+    for label, values in parts.items():
+        for name, value in values.items():
+            # A tensor that is made of an array shares its memory.
+            torch.as_tensor(value).copy_(torch.as_tensor(state[f"{label} {name}"]))
+
+
 def part_of(state: Mapping[str, T], label: str) -> dict[str, T]:
     """Return one part of a state, by the names in that part."""
     start = f"{label} "
     return {
         name.removeprefix(start): value for name, value in state.items() if name.startswith(start)
     }
-
-
-def load_tensors(tensors: Mapping[str, Tensor], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Copy arrays into the tensors of the same names."""
-    for name, tensor in tensors.items():
-        tensor.copy_(torch.as_tensor(arrays[name]))

@@ -1,4 +1,4 @@
-"""Boards as the keys of a table: numbered, and symmetric ones merged."""
+"""Boards as the keys of a table, numbered, symmetric ones merged; and how its entries learn."""
 
 from __future__ import annotations
 
@@ -75,20 +75,29 @@ class BoardCodes:
         return numbers[np.arange(len(cells)), first].astype(np.int64), self.actions[first]
 
 
-def group_targets(
-    entries: NDArray[np.int64], targets: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Group the targets of a table's entries.
+def move_entries(
+    values: NDArray[np.float64],
+    visits: NDArray[np.int64],
+    entries: NDArray[np.int64],
+    targets: NDArray[np.float64],
+    rate: float,
+    decay: float,
+) -> None:
+    """Move entries of a table towards targets, V ← V + α (target - V), and count their visits.
 
     Moving an entry towards k targets, one after the other, with the step size α each, moves it
     towards their mean with the step size `1 - (1 - α)**k`, but for their order.
 
     Args:
+        values: `(size,)`, the table, changed in place.
+        visits: `(size,)`, the number of updates of each entry, changed in place.
         entries: `(n,)`, indices into the table.
         targets: `(n,)`.
-
-    Returns:
-        The different entries, the mean target of each, and how many targets each has.
+        rate: α of an entry's first visit.
+        decay: After v visits, α is divided by v to this power.
     """
-    different, which, times = np.unique(entries, return_inverse=True, return_counts=True)
-    return different, np.bincount(which, targets) / times, times
+    entries, which, times = np.unique(entries, return_inverse=True, return_counts=True)
+    visits[entries] += times
+    alpha = rate / visits[entries] ** decay
+    means = np.bincount(which, targets) / times
+    values[entries] += (1 - (1 - alpha) ** times) * (means - values[entries])

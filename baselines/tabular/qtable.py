@@ -36,9 +36,8 @@ from baselines.settings import (
     Weight,
     check_settings,
 )
-from baselines.tabular.boards import BoardCodes, group_targets
-from baselines.training.episodes import Episodes, EpisodicLearner
-from baselines.training.exploration import epsilon_greedy, stepwise
+from baselines.tabular.boards import BoardCodes, move_entries
+from baselines.training.episodes import Episodes, EpisodicLearner, epsilon_greedy
 from baselines.training.learner import Metrics
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
@@ -132,9 +131,8 @@ class QTable(EpisodicLearner):
     @property
     def _epsilon(self) -> float:
         settings = self._settings
-        return stepwise(
-            settings.epsilon, settings.epsilon_decrease, settings.epsilon_every, self.games
-        )
+        steps = self.games // settings.epsilon_every
+        return max(0.0, settings.epsilon - settings.epsilon_decrease * steps)
 
     def learn(self) -> Metrics:
         """Play the games of an iteration, and learn from them; see `EpisodicLearner.learn`."""
@@ -174,22 +172,25 @@ class QTable(EpisodicLearner):
 
     def update(self, episodes: Episodes) -> None:
         """Move Q(s, a) of every action towards its target."""
-        playing = episodes.playing
+        playing, settings = episodes.playing, self._settings
+        q, visits = self.q.reshape(-1), self.visits.reshape(-1)
         boards = episodes.observations[playing]
         entries, legal = self._entries(boards), self._game.legal_actions(boards) > 0
         begins = np.cumsum([0, *playing.sum(axis=1)])
         last = len(playing) - 1
-        for t in range(last, -1, -1) if self._settings.backwards else range(last + 1):
+        for t in range(last, -1, -1) if settings.backwards else range(last + 1):
             rewards = episodes.rewards[t][playing[t]]
-            targets = np.where(rewards < 0, rewards * self._settings.loss_weight, rewards)
+            targets = np.where(rewards < 0, rewards * settings.loss_weight, rewards)
             if t < last:
                 following = slice(begins[t + 1], begins[t + 2])
                 best = self._values(entries[following], legal[following]).max(axis=1)
                 sign = -1 if self.self_play else 1
-                targets[playing[t + 1][playing[t]]] += self._settings.gamma * best * sign
+                targets[playing[t + 1][playing[t]]] += settings.gamma * best * sign
             acting = entries[begins[t] : begins[t + 1]]
             taken = episodes.actions[t][playing[t]]
-            self._move(acting[np.arange(len(acting)), taken], targets)
+            moved = acting[np.arange(len(acting)), taken]
+            rate, decay = settings.learning_rate, settings.learning_rate_decay
+            move_entries(q, visits, moved, targets, rate, decay)
 
     def _entries(self, observations: Observations) -> NDArray[np.int64]:
         """Return where each action's entry is in the flat table, `(n, actions)`."""
@@ -199,11 +200,3 @@ class QTable(EpisodicLearner):
     def _values(self, entries: NDArray[np.int64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return Q of actions by their entries; minus infinity for illegal ones."""
         return np.where(legal, self.q.reshape(-1)[entries], -np.inf)
-
-    def _move(self, entries: NDArray[np.int64], targets: NDArray[np.float64]) -> None:
-        """Move entries towards targets: Q ← Q + α (target - Q); several targets as their mean."""
-        q, visits = self.q.reshape(-1), self.visits.reshape(-1)
-        entries, means, times = group_targets(entries, targets)
-        visits[entries] += times
-        alpha = self._settings.learning_rate / visits[entries] ** self._settings.learning_rate_decay
-        q[entries] += (1 - (1 - alpha) ** times) * (means - q[entries])

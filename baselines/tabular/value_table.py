@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight, check_settings
-from baselines.tabular.boards import group_targets
-from baselines.training.episodes import Episodes, EpisodicLearner
-from baselines.training.exploration import epsilon_greedy
+from baselines.tabular.boards import move_entries
+from baselines.training.episodes import Episodes, EpisodicLearner, epsilon_greedy
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
@@ -118,27 +117,20 @@ class ValueTable(EpisodicLearner):
         rate = settings.step_size - settings.step_size_decrease * self.games
         if rate <= 0:
             return
-        targets = np.zeros(episodes.playing.shape[1])
-        continues = np.zeros_like(episodes.playing[0])
+        targets, continues = np.zeros(episodes.playing.shape[1]), episodes.continues
         for t in reversed(range(len(episodes.actions))):
             playing, boards = episodes.playing[t], episodes.observations[t]
             if self.self_play:
                 targets = -targets  # they were the other player's
-            ends = playing & ~continues
+            ends = playing & ~continues[t]
             rewards = episodes.rewards[t][ends]
             targets[ends] = np.select(
                 [rewards > 0, rewards < 0], [1.0, -settings.loss_weight], settings.draw
             )
             moves = afterstates(boards[playing])[0]
             left = encode(moves[np.arange(len(moves)), episodes.actions[t][playing]])
-            self._move(left, targets[playing], rate)
+            move_entries(
+                self.v, self.visits, left, targets[playing], rate, settings.step_size_decay
+            )
             if settings.target == "best":
                 targets[playing] = self.action_values(boards[playing]).max(axis=1)
-            continues = playing
-
-    def _move(self, codes: NDArray[np.int64], targets: NDArray[np.float64], rate: float) -> None:
-        """Move afterstates towards targets: V ← V + A (target - V); several as their mean."""
-        codes, means, times = group_targets(codes, targets)
-        self.visits[codes] += times
-        step_size = rate / self.visits[codes] ** self._settings.step_size_decay
-        self.v[codes] += (1 - (1 - step_size) ** times) * (means - self.v[codes])

@@ -1,4 +1,4 @@
-"""Whole games, played side by side and then learned from."""
+"""Whole games, played side by side and then learned from: episodes, exploration, replay."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from baselines.agents import Observations, ValueAgent
 from baselines.memory import check_batch
@@ -50,6 +50,11 @@ class Episodes:
         returns: NDArray[np.float64] = (self.rewards * self.playing).sum(axis=0)
         return returns
 
+    @property
+    def continues(self) -> NDArray[np.bool_]:
+        """Whether the game was still on after each action, `(T, n)`."""
+        return np.append(self.playing[1:], np.zeros_like(self.playing[:1]), axis=0)
+
 
 def collect(envs: Any, seeds: Words, choose: Choose) -> Episodes:
     """Play one game in each environment of a vector environment, all to their ends.
@@ -70,6 +75,67 @@ def collect(envs: Any, seeds: Words, choose: Choose) -> Episodes:
         playing = playing & ~(terminations | truncations)
         observations = following
     return Episodes(*map(np.array, zip(*steps, strict=True)))
+
+
+def epsilon_greedy(
+    values: NDArray[np.float64],
+    masks: NDArray[np.bool_],
+    epsilon: float | NDArray[np.float64],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Return the best action, or with probability epsilon, drawn for each game, any legal one.
+
+    Args:
+        values: `(n, actions)`.
+        masks: `(n, actions)`, the legal actions.
+        epsilon: One number, or one for each game, `(n,)`.
+        rng: The source of random numbers.
+    """
+    drawn = (rng.random(masks.shape) * masks).argmax(axis=1)
+    actions: NDArray[np.int64] = np.where(
+        rng.random(len(masks)) < epsilon, drawn, values.argmax(axis=1)
+    )
+    return actions
+
+
+class RingBuffer:
+    """The newest transitions, in one array for each of their parts.
+
+    Args:
+        size: Number of transitions that there is room for.
+        **parts: The dtype and the shape of each part of a transition.
+
+    Attributes:
+        arrays: The parts by name, `(size, ...)`; transition number n is at `n % size`.
+        stored: `() int64`, the number of transitions that have been stored, those that were
+            replaced included.
+    """
+
+    def __init__(self, size: int, **parts: tuple[DTypeLike, tuple[int, ...]]) -> None:
+        self.arrays = {
+            name: np.zeros((size, *shape), dtype) for name, (dtype, shape) in parts.items()
+        }
+        self.stored = np.zeros((), np.int64)
+        self._size = size
+
+    def __len__(self) -> int:
+        return min(int(self.stored), self._size)
+
+    def store(self, **parts: NDArray[Any]) -> None:
+        """Store transitions, `(n, ...)` for each part, in place of the oldest."""
+        numbers = self.stored + np.arange(len(next(iter(parts.values()))))
+        for name, values in parts.items():
+            self.arrays[name][numbers % self._size] = values
+        self.stored += len(numbers)
+
+    def take(self, numbers: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Return transitions by their numbers `(n,)`, counted from the first ever stored."""
+        return {name: values[numbers % self._size] for name, values in self.arrays.items()}
+
+    @property
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All of its arrays, to be read or filled."""
+        return {**self.arrays, "stored": self.stored}
 
 
 def training_envs(
