@@ -94,6 +94,10 @@ class Person:
         return status
 
 
+def two_players():
+    return make("TicTacToe-v0", {"side": "both"})
+
+
 def test_arrows_and_wasd_are_the_same():
     env = make("Tiles2048-v0", {})
     by_arrows = play_games(env, Script("up", "left", "down", "right", "q"), 0)
@@ -102,28 +106,21 @@ def test_arrows_and_wasd_are_the_same():
 
 
 def test_stray_keys_and_illegal_moves_play_nothing():
-    env = make("TicTacToe-v0", {"side": "both"})
     strays = ["9", "x", "\x1b", "\x1b[5~", "é", "", "enter", "\x00", Click(0, 0), Click(-5, 10**6)]
-    game = play_games(env, Script("4", "4", *strays, "q"), 0)
-    assert game.actions == [4]
+    assert play_games(two_players(), Script("4", "4", *strays, "q"), 0).actions == [4]
 
 
 def test_undo_shortens_the_replay(tmp_path):
     env = make("Tiles2048-v0", {})
-    game = play_games(
-        env,
-        Script("up", "left", "u", "down", "u", "u", "u", "left", "q"),
-        0,
-        record=tmp_path / "game.json",
-    )
+    script = Script("up", "left", "u", "down", "u", "u", "u", "left", "q")
+    game = play_games(env, script, 0, record=tmp_path / "game.json")
     assert len(game.actions) == 1
     assert read(tmp_path / "game.json").actions == tuple(game.actions)
 
 
 def test_a_finished_game_says_so_and_can_be_taken_back():
-    env = make("TicTacToe-v0", {"side": "both"})
     script = Script("0", "3", "1", "4", "2", "8", "u", "q")
-    game = play_games(env, script, 0)
+    game = play_games(two_players(), script, 0)
     assert script.views[5].lines[0] == script.views[6].lines[0] == "X wins"
     assert game.actions == [0, 3, 1, 4]
     assert not game.position.over
@@ -147,10 +144,9 @@ def test_it_is_said_which_side_is_played_and_who_won():
 
 
 def test_the_cursor_goes_round_the_board():
-    env = make("TicTacToe-v0", {"side": "both"})
     keys = ["up", "enter", "left", "space", "up", "enter", "right", "enter", "q"]
     script = Script(*keys)
-    assert play_games(env, script, 0).actions == [1, 0, 6, 7]
+    assert play_games(two_players(), script, 0).actions == [1, 0, 6, 7]
     assert ">1<" in script.texts[1]
 
 
@@ -161,8 +157,7 @@ def test_a_new_game_takes_the_next_seed():
 
 
 def test_a_game_without_a_move_does_not_replace_one_with_moves(tmp_path):
-    path = tmp_path / "game.json"
-    env = make("TicTacToe-v0", {"side": "both"})
+    path, env = tmp_path / "game.json", two_players()
     play_games(env, Script("n", "4", "0", "n", "q"), 7, record=path)
     assert (read(path).seed, read(path).actions) == (8, (4, 0))
     play_games(env, Script("q"), 7, record=path)
@@ -212,24 +207,19 @@ def test_the_terminal_plays_records_and_is_put_back(tmp_path):
     assert play_through(replay).total == play_through(replay).info["score"]
 
 
-@pytest.mark.parametrize("ending", ["\x03", "\x04", "q"], ids=["Ctrl-C", "Ctrl-D", "q"])
-def test_however_it_is_left_the_game_is_kept(ending, tmp_path):
+@pytest.mark.parametrize("ending", ["\x03", "\x04", "q", signal.SIGTERM])
+def test_however_it_is_left_the_game_is_kept_and_the_terminal_put_back(ending, tmp_path):
     path = tmp_path / "game.json"
     person = Person("TicTacToe-v0", "-o", "side=both", "--record", path)
     person.sees("X to play")
     person.types("4")
     person.sees("O to play")
-    person.types(ending)
+    if ending is signal.SIGTERM:
+        person.process.send_signal(ending)
+    else:
+        person.types(ending)
     assert person.has_left() == 0
     assert read(path).actions == (4,)
-
-
-def test_a_terminated_game_is_kept_and_the_terminal_put_back(tmp_path):
-    person = Person("TicTacToe-v0", "-o", "side=both", "--record", tmp_path / "game.json")
-    person.sees("X to play")
-    person.process.send_signal(signal.SIGTERM)
-    assert person.has_left() == 0
-    assert read(tmp_path / "game.json").actions == ()
 
 
 def test_colors_are_painted_unless_they_are_unwanted():
@@ -241,9 +231,7 @@ def test_colors_are_painted_unless_they_are_unwanted():
 
 def test_a_replay_is_shown_in_the_terminal(tmp_path):
     path = tmp_path / "game.json"
-    play_games(
-        make("TicTacToe-v0", {"side": "both"}), Script("0", "3", "1", "4", "2", "q"), 0, record=path
-    )
+    play_games(two_players(), Script("0", "3", "1", "4", "2", "q"), 0, record=path)
     person = Person("--replay", path, "--speed", 50)
     person.sees("move 5 of 5 · X wins")
     person.types(ARROWS["left"])
@@ -268,7 +256,7 @@ def test_a_window_takes_keys_clicks_and_being_closed():
             pygame.event.Event(pygame.MOUSEBUTTONDOWN, button=1, pos=(left + 5, top + 5))
         )
         pygame.event.post(pygame.event.Event(pygame.QUIT))
-        game = play_games(make("TicTacToe-v0", {"side": "both"}), window, 0)
+        game = play_games(two_players(), window, 0)
     assert game.actions == [1, 4, 8]
     assert window.closed
 
