@@ -174,12 +174,3 @@ def test_a_board_without_a_move_is_over_at_the_first_step():
     assert np.array_equal(after, observation)
     assert (reward, terminated, truncated) == (0, True, False)
     assert (info["illegal"], info["score"]) == (True, 8)
-
-
-def test_the_two_largest_tiles_of_2048_can_be_made_and_seen():
-    env = gym.make("Tiles2048-v0")
-    env.reset(seed=0, options={"board": [[16, 16, 15, 15], [0] * 4, [0] * 4, [0] * 4]})
-    observation, reward, _, _, info = env.step(3)
-    assert observation[0, :2].tolist() == [17, 16]
-    assert observation in env.observation_space
-    assert (reward, info["max_tile"]) == (131072 + 65536, 131072)

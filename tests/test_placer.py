@@ -230,18 +230,3 @@ def test_compiled_games_refuse_objects_that_place():
 
     with pytest.raises(ValueError, match=r"placers 'random', 'adversary' only, got .*LastCell"):
         game_tables(SlidingGame(RULES_2048, placer=LastCell()))
-
-
-def test_the_commands_train_and_evaluate_against_the_adversary(tmp_path, monkeypatch, capsys):
-    from baselines.commands import run_typed
-
-    options = ("--env", "Tiles2048-v0", "--env-kwargs", '{"placer": "adversary", "shape": [3, 3]}')
-    folder = str(tmp_path / "run")
-    budget = ("--network", "0123 4567", "--games", "200", "--out", folder)
-    for command in (
-        ("train", "ntuple", *options, *budget),
-        ("evaluate", folder, "--episodes", "20"),
-    ):
-        monkeypatch.setattr("sys.argv", ["baselines", *command])
-        run_typed()
-    assert "placer=adversary" in capsys.readouterr().out

@@ -66,18 +66,16 @@ def test_tiles_appear_by_the_law(env_id, spawn, law, engine):
 
 
 def test_start_boards_hold_the_tiles_asked_for(engine):
-    boards, _ = gym.make_vec("Tiles2048-v0", num_envs=5000, engine=engine).reset(seed=0)
-    assert ((boards > 0).sum(axis=(1, 2)) == 2).all()
-    filled = (boards > 0).reshape(5000, -1).sum(axis=0)
-    assert chisquare(filled).pvalue > 1e-4
-    fixed, _ = gym.make_vec(
-        "Tiles2048-v0", num_envs=500, start_tiles=[2, 2, 64], engine=engine
-    ).reset(seed=0)
-    assert (np.sort(fixed.reshape(500, -1))[:, -4:] == [0, 1, 1, 6]).all()
-    full, _ = gym.make_vec("Tiles2584-v0", 9, shape=(2, 2), start_tiles=4, engine=engine).reset(
-        seed=0
-    )
-    assert (full > 0).all()
+    def start_boards(n, **options):
+        envs = gym.make_vec("Tiles2048-v0", n, engine=engine, **options)
+        return envs.reset(seed=0)[0].reshape(n, -1)
+
+    filled = start_boards(5000) > 0
+    assert (filled.sum(axis=1) == 2).all()
+    assert chisquare(filled.sum(axis=0)).pvalue > 1e-4
+    fixed = start_boards(500, start_tiles=[2, 2, 64])
+    assert (np.sort(fixed)[:, -4:] == [0, 1, 1, 6]).all()
+    assert (start_boards(9, shape=(2, 2), start_tiles=4) > 0).all()
 
 
 def test_random_play_has_the_known_statistics(engine):

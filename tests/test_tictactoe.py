@@ -114,9 +114,8 @@ def test_the_environment_plays_the_pairings(side, winner, opponent, engine):
 
 
 def test_a_random_side_is_a_fair_coin(engine):
-    _, infos = gym.make_vec("TicTacToe-v0", num_envs=10_000, side="random", engine=engine).reset(
-        seed=0
-    )
+    envs = gym.make_vec("TicTacToe-v0", num_envs=10_000, side="random", engine=engine)
+    _, infos = envs.reset(seed=0)
     assert chisquare(np.unique(infos["to_play"], return_counts=True)[1]).pvalue > 1e-4
 
 
@@ -143,7 +142,7 @@ def test_losing_to_the_answer_costs_one():
 
 def test_a_start_board_lets_the_opponent_move_when_it_is_its_turn():
     env = gym.make("TicTacToe-v0", opponent="minimax_first", side="O")
-    observation, info = env.reset(seed=0, options={"board": [[1, -1, 0], [0, 1, 0], [-1, 0, 0]]})
+    observation, _ = env.reset(seed=0, options={"board": [[1, -1, 0], [0, 1, 0], [-1, 0, 0]]})
     assert (observation == -1).sum() == 3
     observation, info = env.reset(seed=0, options={"board": [[1, 0, 0], [0, 0, 0], [0, 0, 0]]})
     assert observation.tolist() == [[-1, 0, 0], [0, 0, 0], [0, 0, 0]]
@@ -241,3 +240,8 @@ def test_transitions_are_what_the_environment_plays(opponent, side):
             assert outcomes[env._code, reward, terminated] > 0
             state = env._code
         assert table[state] == {}
+
+
+def test_transitions_know_named_opponents_only():
+    with pytest.raises(ValueError, match=r"opponent must be one of 'random', .*, got .*Stubborn"):
+        transitions(Stubborn([4]))

@@ -106,7 +106,6 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.game: AGame = single.game
         self.max_illegal = single.max_illegal
-        self._reset_options = single.reset_options
         self.single_observation_space = single.observation_space
         self.single_action_space = single.action_space
         try:
@@ -151,7 +150,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
             ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
                 opponent that a user brought fails; everything needs a reset then.
         """
-        check_options(options or {}, (*self._reset_options, "reset_mask"))
+        check_options(options or {}, (*self.single.reset_options, "reset_mask"))
         options = dict(options or {})
         mask = self._checked_reset_mask(options.pop("reset_mask", None))
         positions = self._games.checked_positions(options) if options else None

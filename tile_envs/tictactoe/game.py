@@ -1,4 +1,4 @@
-"""Tic-tac-toe as a value: who replies, and which side is played."""
+"""Tic-tac-toe as a value: who replies, which side is played, and all that can happen."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ NAMED: dict[str, Callable[[], Ints]] = {
     "minimax_first": lambda: solve().best & -solve().best,  # the lowest bit alone
 }
 """The named opponents: for each position a set of cells, of which one is played, uniformly."""
+
+Outcome = tuple[float, int, float, bool]
 
 
 @dataclass(frozen=True)
@@ -131,3 +133,58 @@ class TicTacToe:
             TypeError: If the opponent is an agent object.
         """
         return json.dumps(asdict(self))
+
+
+def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int, list[Outcome]]]:
+    """Return all that can happen, as `env.P` of Gymnasium's toy environments.
+
+    Value iteration, by the positions with the most marks first, finds what perfect play is worth:
+
+    >>> P, V = transitions("random", "X"), {}
+    >>> for state in sorted(P, key=lambda code: -sum(code // 3**cell % 3 > 0 for cell in range(9))):
+    ...     values = [
+    ...         sum(p * (reward + V[after]) for p, after, reward, terminated in outcomes)
+    ...         for outcomes in P[state].values()
+    ...     ]
+    ...     V[state] = max(values, default=0.0)
+    >>> f"{V[0]:.4f}"
+    '0.9948'
+
+    Args:
+        opponent: A named opponent: "random", "minimax" or "minimax_first".
+        side: What the agent plays: "X", "O", or "both"; "random" has the positions of both sides.
+
+    Returns:
+        By state, by legal action, the outcomes: `(probability, next state, reward, terminated)`.  A
+        state is the code of a position in which the agent is to move, the empty board 0; each cell
+        is a digit to the base 3, the first one lowest: 0 empty, 1 X, 2 O.  States in which the game
+        is over have no actions.  With side "both", the reward is that of the one who has moved.
+
+    Raises:
+        ValueError: If an argument is not as described.
+    """
+    policy = NAMED[checked_choice(opponent, "opponent", list(NAMED))]()
+    checked_choice(side, "side", PLAYED)
+    tables = solve()
+    over, winner = tables.over.tolist(), tables.winner.tolist()
+    agents = {"X": (X,), "O": (O,)}.get(side, (X, O))
+    states = np.flatnonzero(tables.reachable & np.isin(tables.to_move, agents)).tolist()
+    table: dict[int, dict[int, list[Outcome]]] = {state: {} for state in states}
+    for state in states:
+        mark = int(tables.to_move[state])
+        for action in _cells(tables.legal[state]):
+            after = state + DIGITS[mark] * 3**action
+            following = [after]
+            if side != "both" and not over[after]:
+                following = [after + DIGITS[-mark] * 3**cell for cell in _cells(policy[after])]
+            probability = 1 / len(following)
+            table[state][action] = [
+                (probability, code, float(winner[code] * mark), over[code]) for code in following
+            ]
+            table |= {code: {} for code in following if over[code]}
+    return table
+
+
+def _cells(cells: np.int64) -> list[int]:
+    """Return the cells of a set."""
+    return [cell for cell in range(CELLS) if cells >> cell & 1]
