@@ -7,9 +7,10 @@ Both are made of the committed rows and of published results.  A table stands be
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.figures import FOLDER, PICTURES
+from benchmarks.figures import speed, strength
 from benchmarks.rows import Committed
 from benchmarks.tables import TABLES
 from tile_envs.errors import UsageError
@@ -17,6 +18,15 @@ from tile_envs.files import write_file
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "benchmarks" / "README.md")
+FIGURES = Path(__file__).parent / "figures"
+PICTURES: dict[str, Callable[[Committed], bytes]] = {
+    "speed": speed.by_size,
+    "learning": strength.by_minutes,
+    "tiles": strength.by_tile,
+    "scores": strength.distributions,
+    "search": speed.by_milliseconds,
+}
+"""By the name of its file, what draws a picture, as SVG."""
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -24,7 +34,7 @@ def write_pages() -> None:
     """Write the tables of all pages anew, and the pictures."""
     committed = Committed()
     for name, draw in PICTURES.items():
-        write_file(FOLDER / f"{name}.svg", draw(committed))
+        write_file(FIGURES / f"{name}.svg", draw(committed))
     for page in PAGES:
         text = fill(page.read_text(encoding="utf-8"), committed)
         write_file(page, text.encode())

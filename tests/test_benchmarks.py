@@ -17,10 +17,8 @@ from baselines.tabular.value_table import ValueTable
 from baselines.training.lock import lock
 from baselines.training.run_folder import read_config, write_config
 from benchmarks import __main__ as command
-from benchmarks import figures as drawings
 from benchmarks import report
 from benchmarks.experiments import EXPERIMENTS, QUICK, select
-from benchmarks.figures import PICTURES
 from benchmarks.jobs import Job, Measure
 from benchmarks.kinds import (
     OWN_VALUES,
@@ -567,14 +565,14 @@ def test_every_table_stands_on_a_page():
     assert set(re.findall(r"<!-- table: ([\w-]+) -->", text)) == set(TABLES)
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", report.PICTURES)
 def test_pictures_show_the_committed_rows(name):
     """Another version of matplotlib may draw other bytes of the same data."""
-    drawn, there = PICTURES[name](Committed()), (drawings.FOLDER / f"{name}.svg").read_bytes()
+    drawn, there = report.PICTURES[name](Committed()), (report.FIGURES / f"{name}.svg").read_bytes()
     (data,) = set(re.findall(rb"data [0-9a-f]{64}", drawn))
     assert data in there
     assert len(there) < 200_000
-    assert drawn == PICTURES[name](Committed())
+    assert drawn == report.PICTURES[name](Committed())
     assert f"figures/{name}.svg" in report.PAGES[1].read_text(encoding="utf-8")
 
 

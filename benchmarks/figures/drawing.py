@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import Formatter, LogLocator, NullFormatter
 
 from baselines.viewing.figures import styled
 from benchmarks.results import Row
@@ -19,6 +19,8 @@ LEARNERS = {"deep": "deep network", "ntuple": "n-tuple network"}
 """The tables of learners, with what their agents are called."""
 SLIDING = {"Tiles2048-v0": "2048", "Tiles2584-v0": "2584"}
 """The sliding games by their environments."""
+SEPARATED = "{x:,g}"
+"""Writes the numbers of an axis with separators: 16,384."""
 
 
 @contextmanager
@@ -51,31 +53,8 @@ def mark(rows: Iterable[Row]) -> str:
     return MARK if any(row["is_stale"] for row in rows) else ""
 
 
-def write_numbers(
-    axis: Axis, written: Callable[[float, int | None], str], ticks: Sequence[float] = (1, 2, 5)
-) -> None:
+def write_numbers(axis: Axis, numbers: str | Formatter, ticks: Sequence[float] = (1, 2, 5)) -> None:
     """Let a logarithmic axis have ticks at these multiples of 1, 10, 100 …, with numbers at all."""
     axis.set_major_locator(LogLocator(subs=ticks))
-    axis.set_major_formatter(FuncFormatter(written))
+    axis.set_major_formatter(numbers)
     axis.set_minor_formatter(NullFormatter())
-
-
-def separated(value: float, place: int | None = None) -> str:
-    """Return a number with separators.
-
-    >>> separated(16384.0), separated(0.5)
-    ('16,384', '0.5')
-    """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
-
-
-def short(value: float, place: int | None = None) -> str:
-    """Return a large number by a letter.
-
-    >>> short(2e6), short(50_000), short(7)
-    ('2 M', '50 k', '7')
-    """
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:g} {letter}"
-    return f"{value:g}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import EngFormatter
 
 from baselines.viewing.figures import MARKERS, styled, svg
 from benchmarks.experiments import GAME_2048
-from benchmarks.figures.drawing import LEARNERS, mark, panels, separated, short, training
+from benchmarks.figures.drawing import LEARNERS, SEPARATED, mark, panels, training
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group, published
 from benchmarks.speed.environments import GAMES
@@ -36,9 +36,9 @@ def by_size(committed: Committed) -> bytes:
                 points = zip(*of_game.get(name, [(np.nan, np.nan)]), strict=True)
                 axis.loglog(*points, label=name, **style)
             axis.set(xlabel="games at once")
-            axis.xaxis.set_major_formatter(FuncFormatter(separated))
+            axis.xaxis.set_major_formatter(SEPARATED)
         axes[0].set_ylabel("steps per second of CPU time")
-        axes[0].yaxis.set_major_formatter(FuncFormatter(short))
+        axes[0].yaxis.set_major_formatter(EngFormatter())
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return svg(figure, lines)
 
@@ -64,8 +64,8 @@ def by_milliseconds(committed: Committed) -> bytes:
                     f"{depth}-ply", (time, mean), (5, -10), textcoords="offset points", fontsize=7
                 )
         axis.set(xlabel="milliseconds per move", ylabel="mean score of 2048")
-        axis.xaxis.set_major_formatter(FuncFormatter(separated))
-        axis.yaxis.set_major_formatter(FuncFormatter(short))
+        axis.xaxis.set_major_formatter(SEPARATED)
+        axis.yaxis.set_major_formatter(EngFormatter())
         axis.set_ylim(bottom=0)
         axis.legend(fontsize=8)
     return svg(figure, lines)

@@ -7,17 +7,16 @@ from collections.abc import Iterator
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import EngFormatter, PercentFormatter
 
 from baselines.evaluation.sampled import QUANTILES
 from baselines.viewing.figures import MARKERS, styled, svg
 from benchmarks.figures.drawing import (
     LEARNERS,
+    SEPARATED,
     SLIDING,
     mark,
     panels,
-    separated,
-    short,
     training,
     write_numbers,
 )
@@ -53,8 +52,8 @@ def by_minutes(committed: Committed) -> bytes:
                 axis.loglog(minutes, means, label=label, marker=marker, markersize=4)
                 axis.fill_between(minutes, lows, highs, alpha=0.2)
             axis.set(xlabel="minutes of learning")
-            write_numbers(axis.xaxis, separated)
-            write_numbers(axis.yaxis, short)
+            write_numbers(axis.xaxis, SEPARATED)
+            write_numbers(axis.yaxis, EngFormatter())
             axis.legend(fontsize=8)
         axes[0].set_ylabel("mean score, 1-ply")
     return svg(figure, lines)
@@ -152,7 +151,7 @@ def distributions(committed: Committed) -> bytes:
                 points = [max(1.0, score) for score in scores], [1 - share for share in QUANTILES]
                 axis.semilogx(*points, label=label, color=_color(label))
             axis.set(xlabel="score")
-            write_numbers(axis.xaxis, short, ticks=(1,))
+            write_numbers(axis.xaxis, EngFormatter(), ticks=(1,))
             axis.yaxis.set_major_formatter(PercentFormatter(1.0))
             axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=1)
         axes[0].set_ylabel("games with at least this score")

@@ -23,22 +23,18 @@ STEPS_PER_SECOND = "steps per second"
 
 
 def speed_plan(candidates: Sequence[Peer], turns: int, seconds: float) -> Plan:
-    """Return the plan to measure candidates; see `speed_rows`."""
-    names = [speed_key(candidate) for candidate in candidates]
-    return Plan(names, partial(speed_rows, candidates, turns, seconds))
-
-
-def speed_rows(candidates: Sequence[Peer], turns: int, seconds: float) -> list[Row]:
-    """Measure how many steps per second of CPU time candidates play.
+    """Return the plan to measure how many steps per second of CPU time candidates play.
 
     Args:
         candidates: What plays.  One that cannot be made gets a row that says why.
         turns: Turns of each candidate.
         seconds: CPU time of a turn, about.
-
-    Returns:
-        A row for each candidate.
     """
+    names = [speed_key(candidate) for candidate in candidates]
+    return Plan(names, partial(_speed_rows, candidates, turns, seconds))
+
+
+def _speed_rows(candidates: Sequence[Peer], turns: int, seconds: float) -> list[Row]:
     failed: list[Row] = []
     made: list[tuple[Peer, Play, int, list[float]]] = []
     for peer in candidates:
