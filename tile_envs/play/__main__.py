@@ -25,7 +25,6 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -37,13 +36,12 @@ from tile_envs.replay import Replay, begin, read
 from tile_envs.words import counted
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Run the command; return its exit status."""
-    words = sys.argv[1:] if arguments is None else arguments
     try:
-        _run(_parser().parse_args(words))
+        _run(_parser().parse_args())
     except Exception as error:
-        if "--traceback" in words or not is_mistake(error):
+        if "--traceback" in sys.argv or not is_mistake(error):
             raise
         print(message_of(error), file=sys.stderr)
         return MISTAKE

@@ -165,9 +165,13 @@ class Log2Reward(_Wrapper):
 
 
 class _CountIllegal(_Wrapper):
-    """Counts the illegal actions of each game in `info["illegal_actions"]`."""
+    """Counts the illegal actions of each game in `info["illegal_actions"]`.
+
+    It subtracts a penalty for each, and replaces them by legal ones where it has a generator.
+    """
 
     _penalty = 0.0
+    _rng: np.random.Generator | None = None
 
     def __init__(self, env: AnyEnv, **arguments: Any) -> None:
         super().__init__(env, **arguments)
@@ -184,17 +188,13 @@ class _CountIllegal(_Wrapper):
         masks = self.action_masks()
         action = checked_action(action, len(masks))
         is_illegal = not masks[action]
-        if is_illegal:
-            action = self._replace(action, masks)
+        if is_illegal and self._rng is not None:
+            action = int(legal_choices(self._rng, masks[None])[0])
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._count += is_illegal
         info[COUNT] = self._count
         reward = float(reward) - self._penalty * is_illegal
         return observation, reward, terminated, truncated, info
-
-    def _replace(self, action: int, masks: NDArray[np.bool_]) -> int:
-        """Return what is played for an illegal action."""
-        return action
 
 
 class PenalizeIllegal(_CountIllegal):
@@ -241,6 +241,3 @@ class ReplaceIllegal(_CountIllegal):
         if kwargs.get("seed") is not None:
             self._rng = np.random.default_rng(kwargs["seed"])
         return result
-
-    def _replace(self, action: int, masks: NDArray[np.bool_]) -> int:
-        return int(legal_choices(self._rng, masks[None])[0])

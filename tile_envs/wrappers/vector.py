@@ -146,9 +146,13 @@ class Log2Reward(_Wrapper):
 
 
 class _CountIllegal(_Wrapper):
-    """Counts the illegal actions of each game in `infos["illegal_actions"]`."""
+    """Counts the illegal actions of each game in `infos["illegal_actions"]`.
+
+    It subtracts a penalty for each, and replaces them by legal ones where it has a generator.
+    """
 
     _penalty = 0.0
+    _rng: np.random.Generator | None = None
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
@@ -171,8 +175,9 @@ class _CountIllegal(_Wrapper):
         actions = checked_actions(actions, *masks.shape)
         # The actions of games that this step resets are ignored.
         illegal = ~masks[self._indices, actions] & ~self._over
-        if illegal.any():
-            actions = self._replace(actions, illegal, masks)
+        if self._rng is not None and illegal.any():
+            actions = actions.copy()
+            actions[illegal] = legal_choices(self._rng, masks[illegal])
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         self._counts[self._over] = 0
         self._counts += illegal
@@ -187,12 +192,6 @@ class _CountIllegal(_Wrapper):
 
     def _report(self, infos: dict[str, Any]) -> None:
         infos[COUNT], infos[f"_{COUNT}"] = self._counts.copy(), infos["_illegal"].copy()
-
-    def _replace(
-        self, actions: NDArray[np.int64], illegal: Bools, masks: Bools
-    ) -> NDArray[np.int64]:
-        """Return what is played, where some actions are illegal."""
-        return actions
 
 
 class PenalizeIllegal(_CountIllegal):
@@ -222,10 +221,3 @@ class ReplaceIllegal(_CountIllegal):
         if seeds:
             self._rng = np.random.default_rng(seeds)
         return result
-
-    def _replace(
-        self, actions: NDArray[np.int64], illegal: Bools, masks: Bools
-    ) -> NDArray[np.int64]:
-        played = actions.copy()
-        played[illegal] = legal_choices(self._rng, masks[illegal])
-        return played
