@@ -12,18 +12,10 @@ from gymnasium.envs.registration import register
 
 __version__ = "0.1.0"
 
-register(
-    id="Tiles2048-v0",
-    entry_point="tile_envs.sliding:Tiles2048Env",
-    vector_entry_point="tile_envs.sliding:Tiles2048VectorEnv",
-)
-register(
-    id="Tiles2584-v0",
-    entry_point="tile_envs.sliding:Tiles2584Env",
-    vector_entry_point="tile_envs.sliding:Tiles2584VectorEnv",
-)
-register(
-    id="TicTacToe-v0",
-    entry_point="tile_envs.tictactoe:TicTacToeEnv",
-    vector_entry_point="tile_envs.tictactoe:TicTacToeVectorEnv",
-)
+_FOLDERS = {"Tiles2048": "sliding", "Tiles2584": "sliding", "TicTacToe": "tictactoe"}
+for _name, _folder in _FOLDERS.items():
+    register(
+        id=f"{_name}-v0",
+        entry_point=f"tile_envs.{_folder}:{_name}Env",
+        vector_entry_point=f"tile_envs.{_folder}:{_name}VectorEnv",
+    )
