@@ -29,3 +29,18 @@ def command(*arguments, module="baselines"):
     finally:
         games.IMPORTED[:] = named
     return CompletedProcess(words, status, out.getvalue(), err.getvalue())
+
+
+def typed(*arguments, module="baselines"):
+    """Return what a command prints that succeeds."""
+    done = command(*arguments, module=module)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(*arguments, module="baselines"):
+    """Return the line with which a command answers a mistake."""
+    done = command(*arguments, module=module)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr

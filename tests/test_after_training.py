@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from commands import command
+from commands import command, refused, typed
 
 import baselines
 from baselines.evaluation.sampled import play
@@ -15,12 +15,6 @@ from baselines.registry import LEARNERS, load_player, make_agent
 from baselines.task import Task
 
 SMALL = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}', "--games", "100")
-
-
-def typed(*arguments):
-    done = command(*arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_training_ends_with_the_best_board_and_what_is_next(tmp_path):
@@ -93,43 +87,62 @@ def test_help_shows_choices_defaults_and_presets():
 
 
 def test_a_choice_that_there_is_not_is_answered_with_the_choices():
-    done = command("train", "qtable", "--opponent", "god")
-    assert done.returncode == 2
-    assert all(word in done.stderr for word in ("random", "minimax", "minimax_first", "self"))
+    message = refused("train", "qtable", "--opponent", "god")
+    assert all(word in message for word in ("random", "minimax", "minimax_first", "self"))
 
 
 AGENT = """
 import numpy as np
 from tile_envs.errors import UsageError
 class Failing:
-    def __init__(self, game, seed=0): ...
-    def predict(self, boards, state=None, episode_start=None, deterministic=True):
-        {}
+    def __init__(self, game{seed}):
+        {made}
+    def predict(self, boards):
+        {predict}
 """
+GOOD = {"seed": ", seed", "made": "...", "predict": "..."}
 
 
 @pytest.fixture
 def failing(tmp_path, monkeypatch):
+    """Return what writes the module of an agent, with some of its words changed."""
     monkeypatch.syspath_prepend(tmp_path)
 
-    def write(line):
-        (tmp_path / "failing.py").write_text(AGENT.format(line))
-        sys.modules.pop("failing", None)
+    def write(changes):
+        (tmp_path / "failing.py").write_text(AGENT.format(**GOOD | changes))
 
     yield write
     sys.modules.pop("failing", None)
 
 
-def test_a_fault_of_an_agent_keeps_its_traceback_and_a_mistake_is_one_line(failing):
-    failing("return np.zeros(3).reshape(2, 2), state")
-    with pytest.raises(ValueError, match="cannot reshape"):
-        command("evaluate", "failing:Failing", "--episodes", 2)
-    failing("raise UsageError('this agent needs larger boards')")
-    done = command("evaluate", "failing:Failing", "--episodes", 2)
-    assert done.returncode == 2
-    assert done.stderr == "error: this agent needs larger boards\n"
+FAILING = ("evaluate", "failing:Failing", "--episodes", 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"predict": "return np.zeros(3).reshape(2, 2)"}, "cannot reshape"),
+        ({"made": "raise ValueError('oh')"}, "oh"),
+        ({"made": "import nonexistent_thing"}, "No module named 'nonexistent_thing'"),
+    ],
+)
+def test_a_fault_of_an_agent_keeps_its_traceback(changes, error, failing):
+    failing(changes)
+    with pytest.raises((ValueError, ImportError), match=error):
+        command(*FAILING)
+
+
+def test_a_mistake_of_an_agents_user_is_one_line(failing):
+    failing({"predict": "raise UsageError('this agent needs larger boards')"})
+    assert refused(*FAILING) == "error: this agent needs larger boards\n"
     with pytest.raises(ValueError, match="this agent needs larger boards"):
-        command("evaluate", "failing:Failing", "--episodes", 2, "--traceback")
+        command(*FAILING, "--traceback")
+
+
+def test_the_arguments_of_an_agent_are_told(failing):
+    failing({"seed": ""})
+    message = "Failing must be made as Failing(game, seed): too many positional arguments."
+    assert message in refused(*FAILING)
 
 
 def test_the_package_lists_what_it_has():

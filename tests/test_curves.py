@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from commands import command
+from commands import command, refused, typed
 from PIL import Image
 
 from baselines.evaluation.rows import read_rows, write_rows
@@ -73,7 +73,7 @@ def test_a_band_ends_where_its_shortest_curve_does(tmp_path):
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_pictures_are_drawn(suffix, tmp_path):
     path = tmp_path / f"x{suffix}"
-    assert command("plot", run(tmp_path / "a"), "--out", path).stdout == f"wrote {path}\n"
+    assert typed("plot", run(tmp_path / "a"), "--out", path) == f"wrote {path}\n"
     if suffix == ".png":
         with Image.open(path) as picture:
             assert picture.size[0] > 600
@@ -93,19 +93,17 @@ def test_the_same_runs_make_the_same_picture(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"against": "steps"}, r"has no 'timesteps': it has games, seconds, mean, greedy_mean"),
+        ({"against": "steps"}, "has no 'timesteps': it has games, seconds, mean, greedy_mean"),
         ({"metric": "loss"}, "has no 'loss'"),
-        ({"out": "x.pdf"}, r"a picture is written to .png or .svg files, got x.pdf"),
-        ({"out": "nowhere/x.png"}, "nothing can be written to .*nowhere .No such file"),
+        ({"out": "x.pdf"}, "a picture is written to .png or .svg files, got x.pdf"),
+        ({"out": "nowhere/x.png"}, "nowhere (No such file"),
     ],
 )
 def test_what_cannot_be_drawn_is_named(options, message, tmp_path, monkeypatch):
     words = {"out": "x.png"} | options
-    typed = [word for name, value in words.items() for word in (f"--{name}", value)]
+    arguments = [word for name, value in words.items() for word in (f"--{name}", value)]
     monkeypatch.chdir(tmp_path)
-    done = command("plot", run(tmp_path / "a"), *typed)
-    assert done.returncode == 2
-    assert re.search(message, done.stderr)
+    assert message in refused("plot", run(tmp_path / "a"), *arguments)
     assert not list(tmp_path.glob("x.*"))
 
 
@@ -120,8 +118,7 @@ def test_a_folder_without_a_run_is_named(tmp_path):
 
 def test_agents_are_compared_in_one_table(tmp_path):
     out = tmp_path / "rows.csv"
-    lines = command("compare", "random", "greedy", "--episodes", 30, "--out", out).stdout
-    lines = lines.splitlines()
+    lines = typed("compare", "random", "greedy", "--episodes", 30, "--out", out).splitlines()
     assert lines[0] == "Tiles2048-v0, 30 games, seed 0"
     assert [line.split()[0] for line in lines[1:]] == ["mean", "greedy", "random"]
     rows = read_rows(out)
@@ -131,7 +128,7 @@ def test_agents_are_compared_in_one_table(tmp_path):
 
 def test_named_agents_are_compared_in_what_the_runs_play(tmp_path):
     folder, options = tmp_path / "q", ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}')
-    command("train", "qtable", *options, "--games", 500, "--out", folder)
+    typed("train", "qtable", *options, "--games", 500, "--out", folder)
     done = command("compare", folder, "random", tmp_path, "--episodes", 20)
     assert f"{tmp_path} holds no run: left out" in done.stderr
     assert done.stdout.count("shape=[2, 2]") == 2

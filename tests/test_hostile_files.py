@@ -137,6 +137,12 @@ def of_an_unknown_compression(path):
     path.write_bytes(content)
 
 
+def with_another_bit(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
 def that_is_encrypted(path):
     content = bytearray(path.read_bytes())
     content[6] |= 1
@@ -167,6 +173,8 @@ HOSTILE_ARRAYS = [
     of_no_arrays,
     that_is_a_pickle,
     lambda path: path.write_bytes(b""),
+    lambda path: path.write_bytes(path.read_bytes()[:-1000]),
+    with_another_bit,
 ]
 
 

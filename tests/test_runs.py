@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from commands import command
+from commands import command, refused, typed
 from interrupting import interrupted
 
 from baselines import load
@@ -22,10 +22,6 @@ def in_a_process(*arguments):
     )
 
 
-def state(folder):
-    return runs.read_checkpoint(folder)
-
-
 def contents(folder):
     """Return what a run's files say, but for times."""
     times = {"seconds", "moves_per_second"}
@@ -34,22 +30,22 @@ def contents(folder):
         for row in runs.read_progress(folder)
     ]
     files = {path.name for path in folder.iterdir() if "tfevents" not in path.name}
-    arrays = {name: array.tobytes() for name, array in state(folder).items()}
+    arrays = {name: array.tobytes() for name, array in runs.read_checkpoint(folder).items()}
     config = runs.read_config(folder) | {"seconds": 0.0}
     return files, config, progress, arrays
 
 
 def assert_same_state(one, other):
-    assert state(one).keys() == state(other).keys()
-    for name, array in state(one).items():
-        assert np.array_equal(array, state(other)[name])
+    ours, theirs = runs.read_checkpoint(one), runs.read_checkpoint(other)
+    assert ours.keys() == theirs.keys()
+    for name, array in ours.items():
+        assert np.array_equal(array, theirs[name])
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "q"
-    done = command("train", "qtable", "--games", 30_000, "--seed", 3, "--out", folder)
-    assert done.returncode == 0, done.stderr
+    typed("train", "qtable", "--games", 30_000, "--seed", 3, "--out", folder)
     return folder
 
 
@@ -60,8 +56,6 @@ def test_an_id_without_a_version_is_its_latest_one(tmp_path):
     assert done.stderr.startswith("TicTacToe has no version: taken as TicTacToe-v0.\n")
     assert done.stderr.count("no version") == 1
     assert runs.read_config(folder)["env"] == "TicTacToe-v0"
-    unknown = command("evaluate", "random", "--env", "Chess")
-    assert "unknown environment 'Chess': expected 'Tiles2048-v0'" in unknown.stderr
 
 
 def test_a_run_needs_no_library_that_its_agent_does_not(tmp_path, monkeypatch):
@@ -94,14 +88,12 @@ def test_a_run_leaves_its_settings_its_progress_and_its_table(trained):
 
 def test_a_folder_is_evaluated_like_a_name(trained, tmp_path):
     out = tmp_path / "rows.json"
-    done = command("evaluate", trained, "--exact", "--out", out)
-    assert done.returncode == 0, done.stderr
+    typed("evaluate", trained, "--exact", "--out", out)
     x, o = json.loads(out.read_text())
     assert (x["side"], o["side"]) == ("X", "O")
     assert x["win"] > 0.95
     assert set(x) >= {"agent", "env", "side", "win", "draw", "loss", "worst"}
-    sampled = command("evaluate", trained, "--episodes", 300, "--out", out)
-    assert sampled.returncode == 0, sampled.stderr
+    typed("evaluate", trained, "--episodes", 300, "--out", out)
     assert [row["side"] for row in json.loads(out.read_text())] == ["X", "O"]
 
 
@@ -115,62 +107,50 @@ def test_the_same_command_learns_the_same_table_in_another_process(trained, tmp_
 def test_a_resumed_run_ends_where_a_longer_one_ends(trained, tmp_path):
     folder = tmp_path / "run"
     arguments = ("train", "qtable", "--seed", 3, "--out", folder)
-    assert command(*arguments, "--games", 10_000).returncode == 0
-    done = command(*arguments, "--games", 30_000, "--resume")
-    assert done.returncode == 0, done.stderr
+    typed(*arguments, "--games", 10_000)
+    typed(*arguments, "--games", 30_000, "--resume")
     assert_same_state(trained, folder)
     rows = runs.read_progress(folder)
     games = [int(row["games"]) for row in rows]
     assert games == sorted(set(games))
 
 
-INTERRUPTED = ("train", "value_table", "--games", "20000", "--n-envs", "500", "--out")
-SHORT = ("train", "value_table", "--games", "3000", "--n-envs", "500", "--out")
+VALUES = ("train", "value_table", "--n-envs", "500")
+GAMES = (20_000, 3_000)
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
-    found = {}
-    for name, options in (("long", INTERRUPTED), ("short", SHORT)):
-        assert command(*options, folder / name).returncode == 0
-        found[name] = contents(folder / name)
-    return found
+    for games in GAMES:
+        typed(*VALUES, "--games", games, "--out", folder / str(games))
+    return {games: contents(folder / str(games)) for games in GAMES}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize(("name", "status"), [("SIGKILL", -9), ("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize(("games", "iteration"), [(20_000, 12), (3_000, 6)])
 def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(
-    uninterrupted, tmp_path, name, status
+    uninterrupted, tmp_path, name, status, games, iteration
 ):
-    options, folder = INTERRUPTED, tmp_path / "run"
-    done = interrupted("baselines.tabular.value_table:ValueTable", 12, name, *options, folder)
+    """Interrupted in the middle, and in its last iteration."""
+    folder = tmp_path / "run"
+    options = (*VALUES, "--games", games, "--out", folder)
+    done = interrupted("baselines.tabular.value_table:ValueTable", iteration, name, *options)
     assert done.returncode == status, done.stderr
     # A signal that can be caught lets the iteration end and saves; a kill loses the last one.
-    assert int(state(folder)["iterations"]) == (11 if name == "SIGKILL" else 12)
+    learned = iteration - (name == "SIGKILL")
+    assert int(runs.read_checkpoint(folder)["iterations"]) == learned
     if name != "SIGKILL":
         stopping, stopped = done.stderr.splitlines()[-2:]
         assert "stopping: saves after this iteration" in stopping
-        assert "stopped after 6,000 games a side, --resume continues" in stopped
-    assert command(*options, folder, "--resume").returncode == 0
-    assert contents(folder) == uninterrupted["long"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize(("name", "status"), [("SIGKILL", -9), ("SIGINT", 130), ("SIGTERM", 143)])
-def test_a_signal_in_the_last_iteration_loses_nothing(uninterrupted, tmp_path, name, status):
-    options, folder = SHORT, tmp_path / "run"
-    learner = "baselines.tabular.value_table:ValueTable"
-    done = interrupted(learner, 6, name, *options, folder)
-    assert done.returncode == status, done.stderr
-    assert not runs.read_config(folder)["finished"]
-    refused = command("evaluate", folder, "--exact")
-    assert refused.returncode == 2
-    assert "is unfinished: continue it with train --resume, or add --unfinished" in refused.stderr
-    allowed = command("evaluate", folder, "--exact", "--unfinished")
-    assert "value_table, unfinished on TicTacToe-v0" in allowed.stdout
-    assert command(*options, folder, "--resume").returncode == 0
-    assert contents(folder) == uninterrupted["short"]
+        assert f"stopped after {500 * iteration:,} games a side, --resume continues" in stopped
+    words = "is unfinished: continue it with train --resume, or add --unfinished"
+    assert words in refused("evaluate", folder, "--exact")
+    allowed = typed("evaluate", folder, "--exact", "--unfinished")
+    assert "value_table, unfinished on TicTacToe-v0" in allowed
+    typed(*options, "--resume")
+    assert contents(folder) == uninterrupted[games]
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, monkeypatch):
@@ -182,24 +162,19 @@ def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setattr(np.lib.format, "write_array", full)
     with pytest.raises(OSError, match="No space left"):
         runs.write_checkpoint(tmp_path, {"a": np.arange(4)})
-    assert np.array_equal(state(tmp_path)["a"], np.arange(3))
+    assert np.array_equal(runs.read_checkpoint(tmp_path)["a"], np.arange(3))
 
 
 def test_a_run_is_not_begun_twice(trained):
-    done = command("train", "qtable", "--games", 10, "--out", trained)
-    assert done.returncode == 2
-    assert "holds a run already: give another --out; train --resume" in done.stderr
+    message = refused("train", "qtable", "--games", 10, "--out", trained)
+    assert "holds a run already: give another --out; train --resume" in message
 
 
 def test_a_run_does_not_go_on_with_other_settings(trained):
-    done = command(
-        *("train", "qtable", "--games", 40_000, "--seed", 4, "--epsilon", 0.5),
-        *("--out", trained, "--resume"),
-    )
-    assert done.returncode == 2
-    assert "epsilon was 1.0 and is now 0.5" in done.stderr
-    assert "seed was 3 and is now 4" in done.stderr
-    assert "Traceback" not in done.stderr
+    changed = ("--games", 40_000, "--seed", 4, "--epsilon", 0.5)
+    message = refused("train", "qtable", *changed, "--out", trained, "--resume")
+    assert "epsilon was 1.0 and is now 0.5" in message
+    assert "seed was 3 and is now 4" in message
 
 
 HOLDING = """
@@ -218,35 +193,31 @@ def test_one_process_at_a_time_learns_in_a_folder(trained, tmp_path):
     holding = [sys.executable, "-c", HOLDING, str(folder)]
     other = subprocess.Popen(holding, stdout=subprocess.PIPE, text=True)
     assert other.stdout.readline() == "held\n"
-    refused = command(*asked)
-    assert refused.returncode == 2
-    assert f"error: {folder} is in use by process {other.pid}: wait for it" in refused.stderr
-    assert refused.stderr.count("\n") == 1
+    assert f"error: {folder} is in use by process {other.pid}: wait for it" in refused(*asked)
     assert_same_state(folder, trained)
     other.kill()
     other.communicate()
     assert (folder / "lock").exists()
-    taken_over = command(*asked)
-    assert taken_over.returncode == 0, taken_over.stderr
+    typed(*asked)  # takes over the lock of a process that is gone
     assert not (folder / "lock").exists()
 
 
 def test_a_run_goes_on_up_to_a_larger_budget_and_no_further(trained, tmp_path):
     folder = copied(trained, tmp_path / "run")
     before = contents(folder)
-    assert command("train", "qtable", "--out", folder, "--resume").returncode == 0
+    again = ("train", "qtable", "--out", folder, "--resume")
+    typed(*again)
     assert contents(folder) == before
-    done = command("train", "qtable", "--out", folder, "--resume", "--games", 32_000)
-    assert "has played 32,000 games" in done.stdout
+    assert "has played 32,000 games" in typed(*again, "--games", 32_000)
     assert runs.read_config(folder)["games"] == 32_000
 
 
 def test_minutes_of_earlier_calls_count(tmp_path):
     learn = ("train", "qtable", "--games", "1000000", "--minutes", "0.02", "--out", tmp_path / "q")
-    assert command(*learn).returncode == 0
+    typed(*learn)
     before = contents(tmp_path / "q")
     assert 1.2 <= float(runs.read_progress(tmp_path / "q")[-1]["seconds"]) < 3
-    assert command(*learn, "--resume").returncode == 0
+    typed(*learn, "--resume")
     assert contents(tmp_path / "q") == before
 
 
@@ -255,18 +226,6 @@ def copied(folder, to):
     for name in ("config.json", "checkpoint.npz", "progress.csv"):
         (to / name).write_bytes((folder / name).read_bytes())
     return to
-
-
-def cut(folder):
-    path = folder / "checkpoint.npz"
-    path.write_bytes(path.read_bytes()[:-1000])
-
-
-def edited(folder):
-    path = folder / "checkpoint.npz"
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    path.write_bytes(content)
 
 
 def foreign(folder):
@@ -289,8 +248,6 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (cut, "checkpoint.npz is damaged"),
-        (edited, "checkpoint.npz is damaged"),
         (foreign, "the checkpoint holds"),
         (with_entries(**SMALL), "is it one of another game?"),
         (with_entries(agent="value_table", settings={}), "bytes of arrays, expected at most"),
@@ -302,15 +259,7 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
         (with_entries(trice=1), "is not that of a run: there is no setting 'trice'"),
         (with_entries(settings={"trice": 1}), "has been damaged: there is no setting 'trice'"),
         (with_entries(settings={"n_envs": 10**9}), "a batch of 1,000,000,000 games takes 931.3"),
-        (
-            with_entries(agent="antigravity:geohash"),
-            "names the agent 'antigravity:geohash', which is not known here",
-        ),
         (with_entries(agent="subprocess:Popen"), "subprocess:Popen is no agent"),
-        (
-            with_entries(env="antigravity:TicTacToe-v0"),
-            "unknown environment 'antigravity:TicTacToe-v0'",
-        ),
         (
             with_entries(sides=["X", "Z"]),
             "of TicTacToe-v0 are ('X', 'O'), got ('X', 'Z')",
@@ -330,23 +279,19 @@ def test_a_damaged_or_foreign_run_is_one_clear_error(trained, tmp_path, spoil, m
         load(folder)
     assert "\n" not in str(caught.value)
     assert str(folder) in str(caught.value)
-    assert "antigravity" not in sys.modules
 
 
 def test_a_side_that_was_not_trained_is_refused(tmp_path):
     folder = tmp_path / "x"
-    done = command("train", "qtable", "--side", "X", "--games", 3000, "--out", folder)
-    assert done.returncode == 0, done.stderr
-    exact = command("evaluate", folder, "--exact")
-    assert exact.returncode == 0, exact.stderr
-    assert exact.stdout.count("exactly") == 1
-    assert "side=X" in exact.stdout
+    typed("train", "qtable", "--side", "X", "--games", 3000, "--out", folder)
+    exact = typed("evaluate", folder, "--exact")
+    assert exact.count("exactly") == 1
+    assert "side=X" in exact
     for arguments in (("--exact", "--side", "O"), ("--side", "O"), ("--side", "random")):
-        refused = command("evaluate", folder, *arguments)
-        assert refused.returncode == 2
-        assert "qtable was not trained to play O, only X" in refused.stderr
-    refused = command("evaluate", folder, "--env", "Tiles2048-v0")
-    assert "was trained in TicTacToe-v0, not in Tiles2048-v0" in refused.stderr
+        message = refused("evaluate", folder, *arguments)
+        assert "qtable was not trained to play O, only X" in message
+    message = refused("evaluate", folder, "--env", "Tiles2048-v0")
+    assert "was trained in TicTacToe-v0, not in Tiles2048-v0" in message
 
 
 def test_a_mistake_ends_the_process_with_one_line(tmp_path):
@@ -364,13 +309,11 @@ def test_a_mistake_ends_the_process_with_one_line(tmp_path):
         (("baselines.agents:RandomAgent",), "RandomAgent does not learn: expected a subclass of"),
         (("ntuple", "--side", "X"), "Tiles2048-v0 has no side 'X': expected"),
         (("qtable", "--env", "Tiles2048-v0"), "a table for boards of 4×4"),
-        (("qtable", "--env", "CartPole-v1"), "unknown environment 'CartPole-v1': expected 'T"),
         (("qtable", "--games", "0"), "games must be greater than or equal to 1, got 0"),
         (("qtable", "--games", "many"), "Error parsing --games: invalid literal for int()"),
         (("qtable", "--gmaes", "5"), "Unrecognized options: --gmaes, 5 (perhaps --games)"),
         (("ntuple", "--method", "q"), "invalid choice 'q' for argument '--method'. Expected one"),
         (("qtable", "--env-kwargs", "{"), "--env-kwargs: expected a JSON object, got '{'"),
-        (("article", "--learning-starts", "50"), "learning_starts must be from newest + others"),
         (("qtable", "--preset", "none"), "there is no preset 'none'"),
         (("qtable", "--resume", "--out", "/nowhere/at/all"), "/nowhere/at/all holds no run"),
         (("qtable", "--n-envs", "100000000000"), "a batch of 100,000,000,000 games takes 93,132.3"),
@@ -381,10 +324,7 @@ def test_a_mistake_ends_the_process_with_one_line(tmp_path):
 )
 def test_the_train_command_answers_bad_input_with_one_line(arguments, message, tmp_path):
     out = () if "--out" in arguments else ("--out", tmp_path / "run")
-    done = command("train", *arguments, *out)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    assert message in refused("train", *arguments, *out)
     assert not (tmp_path / "run").exists()
 
 
@@ -433,9 +373,7 @@ def mine(tmp_path, monkeypatch):
 )
 def test_a_learner_that_cannot_be_trained_is_told_what_it_lacks(change, message, mine):
     mine.write_text(LEARNER.format(**GOOD | change))
-    done = command("train", "mine:Mine", "--games", "20", "--out", "run")
-    assert done.returncode == 2, done.stderr
-    assert message in done.stderr
+    assert message in refused("train", "mine:Mine", "--games", "20", "--out", "run")
     assert not mine.with_name("run").exists()
 
 
@@ -443,7 +381,6 @@ def test_a_learner_of_the_users_is_resumed_up_to_its_budget(mine):
     mine.write_text(LEARNER.format(**GOOD))
     done = in_a_process("train", "mine:Mine", "--games", "40", "--out", "run")
     assert done.returncode == 0, done.stderr
-    done = command("train", "mine:Mine", "--resume", "--out", "run")
-    assert done.returncode == 0, done.stderr
-    assert "Mine has played 40 games: run" in done.stdout
-    assert state(mine.with_name("run"))["iterations"] == 8
+    resumed = typed("train", "mine:Mine", "--resume", "--out", "run")
+    assert "Mine has played 40 games: run" in resumed
+    assert runs.read_checkpoint(mine.with_name("run"))["iterations"] == 8
