@@ -10,16 +10,14 @@ from oracle import merge_2048, merge_2584, move
 from powers3 import RULES as POWERS3
 
 from baselines.agents import GreedyAgent, RandomAgent
+from baselines.commands.solve import answers
 from baselines.evaluation.exact import expected
 from baselines.evaluation.sampled import play
 from baselines.search.expectimax import Expectimax
-from baselines.solver.keys import tile_ages
+from baselines.solver.boards import most_boards, start_boards, tile_ages
 from baselines.solver.optimal import OptimalAgent
-from baselines.solver.queries import answers
-from baselines.solver.size import most_boards
 from baselines.solver.solution import Solution
 from baselines.solver.solve import solution_of, solve
-from baselines.solver.start import start_boards
 from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame
 
 # Exact values of 2584 on 2×3 as a course published them in 2017, tile 1 with 0.9 and 2 with 0.1.

@@ -1,14 +1,32 @@
-"""`python -m baselines solve`."""
+"""`python -m baselines solve`: solves a small sliding game, and answers queries of its boards.
+
+A query is a line of text, such as `b 1 1 0 0 0 0`: `b`, a state (the board before a move), or `a`,
+an afterstate, and the tile indices row by row.  Its answer is its value, or -1 for a board that is
+unreachable as that kind.
+"""
 
 from __future__ import annotations
 
+import math
+import sys
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from baselines.commands.options import Env, EnvKwargs, given
-from baselines.solver.queries import answers, description, read_lines
-from baselines.solver.solve import solve_or_load
+from baselines.solver.boards import check_size
+from baselines.solver.solution import FILE, Solution
+from baselines.solver.solve import compile_steps
+from baselines.solver.solve import solve as solve_game
 from baselines.task import Task
+from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
+from tile_envs.game import Game
+from tile_envs.sliding.game import SlidingGame
+
+UNREACHABLE = "-1"
 
 
 def solve(
@@ -31,10 +49,89 @@ def solve(
     if shape is not None and "shape" in (env_kwargs or {}):
         raise UsageError("give the shape once: by --shape, or in --env-kwargs.")
     options = {**(env_kwargs or {}), **given(shape=shape)}
-    lines = None if query is None else read_lines(query)
-    solution, seconds = solve_or_load(Task.of(env or "Tiles2048-v0", options).game, out)
-    if lines is None:
-        print(description(solution, seconds))
-    else:
+    game = Task.of(env or "Tiles2048-v0", options).game
+    lines = None if query is None else _read(query).splitlines()
+    solution, seconds = _solve_or_load(game, out)
+    if lines is not None:
         for answer in answers(solution, lines):
             print(answer)
+        return
+    states, afterstates = solution.counts()
+    print(f"""{solution.game}, exactly
+  states       {states:,} ({len(solution.states):,} up to symmetry)
+  afterstates  {afterstates:,} ({len(solution.afterstates):,} up to symmetry)
+  start value  {solution.start_value:.9f}
+  seconds      {seconds:.2f}""")
+
+
+def _read(path: Path) -> str:
+    """Return the text of a file, `-` for standard input."""
+    content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+    return content.decode(errors="replace")
+
+
+def _solve_or_load(game: Game, folder: Path | None) -> tuple[Solution, float]:
+    """Load the solution of a game, or solve it, and say how large it is before that starts.
+
+    Args:
+        game: The game.
+        folder: A folder that keeps the solution; one that is there is read.
+
+    Returns:
+        The solution, and the seconds that it took, without compilation.
+    """
+    if not isinstance(game, SlidingGame):
+        raise UsageError(f"the sliding games are solved, not {game}: see the agent minimax.")
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file, and a solution is a folder: give another --out.")
+    if folder is not None and (folder / FILE).exists():
+        began = time.perf_counter()
+        return Solution.load(folder, game), time.perf_counter() - began
+    print(check_size(game), file=sys.stderr)
+    compile_steps(game)
+    began = time.perf_counter()
+    solution = solve_game(game)
+    seconds = time.perf_counter() - began
+    if folder is not None:
+        solution.save(folder)
+    return solution, seconds
+
+
+def answers(solution: Solution, lines: Sequence[str]) -> Iterator[str]:
+    """Yield each line that is not blank, followed by ` = ` and its value with 9 decimals.
+
+    Raises:
+        ValueError: If a line is no query, with its number; nothing has been yielded then.
+    """
+    game = solution.game
+    asked = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
+    queries = [_query(line, number, game.shape) for number, line in asked]
+    kinds = np.array([kind for kind, _ in queries])
+    boards = np.array([cells for _, cells in queries], np.int64).reshape(-1, *game.shape)
+    possible = (boards <= game.rules.largest).all(axis=(1, 2))
+    if not possible.all():
+        print(
+            f"note: some tiles are beyond {game.rules.largest}, the largest index of {game.name}: "
+            "queries hold tile indices, not faces.",
+            file=sys.stderr,
+        )
+    values = np.full(len(asked), np.nan)
+    for kind, look_up in (("b", solution.state_values), ("a", solution.afterstate_values)):
+        chosen = possible & (kinds == kind)
+        values[chosen] = look_up(boards[chosen].astype(np.uint8))
+    for (_, line), value in zip(asked, values.tolist(), strict=True):
+        yield f"{line} = {UNREACHABLE if math.isnan(value) else f'{value:.9f}'}"
+
+
+def _query(line: str, number: int, shape: tuple[int, int]) -> tuple[str, list[int]]:
+    kind, *cells = line.split()
+    expected = math.prod(shape)
+    are_tiles = all(cell.isascii() and cell.isdecimal() for cell in cells)
+    if kind not in ("b", "a") or len(cells) != expected or not are_tiles:
+        raise UsageError(
+            f"line {number} is no query, {brief(line)}: expected b (before a move) or a (after "
+            f"it) and {expected} tile indices from 0 on, row by row, such as "
+            f"b {' '.join(['1', '1', *['0'] * (expected - 2)])}."
+        )
+    # No game has tiles of three digits, and int() refuses thousands of them.
+    return kind, [int(cell.lstrip("0")[:3] or "0") for cell in cells]

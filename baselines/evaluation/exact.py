@@ -2,7 +2,7 @@
 
 On small boards of the sliding games it is a benchmark for learners, TilesExact: the fraction of
 optimal expected score that an agent reaches.  The probabilities of boards are carried forward
-through the game, age by age (see `keys`): from the start boards, by the agent's probabilities to
+through the game, age by age (see `boards`): from the start boards, by the agent's probabilities to
 the afterstates, by those of the new tiles to the next states.  The expected score is the sum of all
 rewards on the way, each times its probability.
 """
@@ -21,10 +21,8 @@ from baselines.evaluation.exact_tictactoe import against_random, policy_of, wors
 from baselines.evaluation.policy import Policy, probabilities_of
 from baselines.evaluation.rows import Row
 from baselines.progress import Progress
-from baselines.solver.keys import tile_ages
-from baselines.solver.size import check_size
+from baselines.solver.boards import Boards, Mass, check_size, merged, start_boards, tile_ages
 from baselines.solver.solve import solution_of
-from baselines.solver.start import Boards, Mass, merged, start_boards
 from baselines.task import Task
 from tile_envs.agents import Agent
 from tile_envs.sliding.game import SlidingGame

@@ -24,10 +24,9 @@ from tile_envs.sliding.kernels import (
     LOW_BLOCK,
     TWO_CELLS,
     GameTables,
-    Lines,
     Pushed,
-    is_vertical,
     pushed_to,
+    rows_after,
     transposed,
 )
 from tile_envs.sliding.tables import CELL_BITS, CELL_MASK
@@ -114,14 +113,6 @@ def _addends(values: int, cells: int) -> NDArray[np.int64]:
 def _prime_factors(n: int) -> tuple[int, ...]:
     smallest = next((factor for factor in range(2, n + 1) if n % factor == 0), None)
     return (smallest, *_prime_factors(n // smallest)) if smallest else ()
-
-
-@compiled
-def rows_after(game: GameTables, action: Word, after: Pushed) -> Lines:
-    """Return the rows of an afterstate; on a square board columns are as good."""
-    if not game.square and is_vertical(action):
-        return transposed(after.a, after.b, after.c, after.d)
-    return after.a, after.b, after.c, after.d
 
 
 @compiled

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.ntuple.ntuple import NTuple
-from baselines.ntuple.values import Indices, Net, best_move, room_for, rows_after, value_of
+from baselines.ntuple.values import Indices, Net, best_move, room_for, value_of
 from tile_envs.base.compiled import ONE, Word, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
@@ -26,6 +26,7 @@ from tile_envs.sliding.kernels import (
     placed,
     possible_cells,
     pushed_to,
+    rows_after,
     rows_of,
     transposed,
 )

@@ -1,31 +1,34 @@
-"""Boards of small sliding games as keys: one word a board, symmetric boards merged.
+"""Boards of small sliding games as keys, and the solver's steps from age to age, compiled.
 
-A key is a board's cells, 5 bits each, row by row, the first one lowest: up to 12 cells.  Of a board
-and its images under the symmetries, the lowest key stands for all of them.
+A key is a board's cells, 5 bits each, row by row, the first one lowest: up to 12 cells in one word.
+Of a board and its images under the symmetries, the lowest key stands for all of them.
 
-The *age* of a board is the sum of the ages of its tiles, with which merges add up: the age of a
-merged tile is the sum of those it is made of.  So a move keeps the age, and a new tile raises it,
-and boards can be listed age by age (Kaneko and Yamashita, "Strongly solving 2048 4x3", 2025, in
-which it is the sum of the faces).
+States and afterstates of one age are rising lists of keys.
 """
 
 from __future__ import annotations
 
-import math
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.compiled import Word, compiled, compiled_loop
+from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
-from tile_envs.errors import UsageError
-from tile_envs.sliding.kernels import CELL, CELL_IN_LINE, GameTables, Lines, transposed
-from tile_envs.sliding.rules import Rules
+from tile_envs.sliding.kernels import (
+    ACTIONS_END,
+    CELL,
+    CELL_IN_LINE,
+    GameTables,
+    Lines,
+    Pushed,
+    placed,
+    possible_cells,
+    pushed_to,
+    rows_after,
+    transposed,
+)
 from tile_envs.sliding.tables import CELL_BITS
 
-MOST_CELLS = 64 // CELL_BITS
-"""The most cells of a board that has a key."""
+Values = NDArray[np.float64]
 
 ABSENT = -1
 """The place of a key that is not in a list."""
@@ -33,42 +36,12 @@ ABSENT = -1
 _SECOND, _THIRD, _FOURTH = (Word(i * CELL_BITS) for i in (1, 2, 3))
 
 
-@cache
-def tile_ages(rules: Rules) -> NDArray[np.int64]:
-    """Return the age of each tile index, `(tiles + 1,)`.
-
-    A tile that no merge makes has age 1, unless the faces themselves add up in all merges.
-
-    Raises:
-        ValueError: If no such ages exist: merges make the same tile of different sums.
-    """
-    ages = dict.fromkeys(range(1, rules.largest + 1), 1)
-    made = {c for _, _, c in rules.merges}
-    for _ in made:  # an age is settled once those of its parts are
-        for a, b, c in rules.merges:
-            ages[c] = ages[a] + ages[b]
-    for candidate in (ages, dict(enumerate(rules.faces))):
-        if all(candidate[a] + candidate[b] == candidate[c] for a, b, c in rules.merges):
-            factor = math.gcd(*(candidate[tile] for tile in ages))
-            return np.array([0, *(candidate[tile] // factor for tile in ages)])
-    raise UsageError(
-        f"{rules.name} cannot be solved: its merges have no ages that add up, such as the faces of "
-        "2048 do, so that its boards cannot be listed in the order of play."
-    )
-
-
 @compiled
 def lines_of(game: GameTables, key: Word) -> Lines:
     """Return the rows of a key."""
     width = Word(game.columns) * CELL
     mask = (Word(1) << width) - Word(1)
-    a, b = key & mask, key >> width & mask
-    if game.rows == 2:
-        return a, b, Word(0), Word(0)
-    c = key >> Word(2) * width & mask
-    if game.rows == 3:
-        return a, b, c, Word(0)
-    return a, b, c, key >> Word(3) * width
+    return key & mask, key >> width & mask, key >> Word(2) * width & mask, key >> Word(3) * width
 
 
 @compiled
@@ -95,12 +68,7 @@ def _lowest(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
 def _downwards(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
     """Return rows in one word, the first one lowest."""
     width = Word(game.columns) * CELL
-    low = a | b << width
-    if game.rows > 2:
-        low |= c << Word(2) * width
-    if game.rows > 3:
-        low |= d << Word(3) * width
-    return low
+    return a | b << width | c << Word(2) * width | d << Word(3) * width
 
 
 @compiled
@@ -145,31 +113,26 @@ def keys_of(game: GameTables, rows: Words) -> Words:
 
 
 @compiled_loop
-def places_of(
-    keys: Words, begins: NDArray[np.int64], wanted: Words, ages: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the places of boards in a list by age, `ABSENT` for those that it lacks.
+def values_of(
+    keys: Words, values: Values, begins: NDArray[np.int64], wanted: Words, ages: NDArray[np.int64]
+) -> Values:
+    """Return the values of boards in a list by age, NaN for those that it lacks.
 
     Args:
         keys: The list, `(n,)`; the keys of one age are rising.
+        values: Their values, `(n,)`.
         begins: `(ages + 1,)`, where those of each age begin, and where the last end.
         wanted: The keys of the boards, `(m,)`.
         ages: Their ages, `(m,)`.
     """
-    places = np.full(len(wanted), ABSENT)
+    found = np.full(len(wanted), np.nan)
     for i in range(len(wanted)):
         age = ages[i]
         if age < len(begins) - 1:
-            places[i] = find(keys, begins[age], begins[age + 1], wanted[i])
-    return places
-
-
-def distinct(keys: Words) -> Words:
-    """Return the different keys, rising; `keys` are sorted in place."""
-    keys.sort()
-    if not len(keys):
-        return keys
-    return keys[np.concatenate(([True], keys[1:] != keys[:-1]))]
+            place = find(keys, begins[age], begins[age + 1], wanted[i])
+            if place != ABSENT:
+                found[i] = values[place]
+    return found
 
 
 @compiled_loop
@@ -189,3 +152,107 @@ def count_boards(game: GameTables, keys: Words) -> int:
             a, b, c, d = transposed(a, b, c, d)
         total += images // same
     return total
+
+
+@compiled
+def pushed_board(
+    game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word
+) -> tuple[Pushed, Word]:
+    """Push a board, given by its rows; return what that makes of it, and the afterstate's key."""
+    after = pushed_to(game, action, a, b, c, d, transposed(a, b, c, d))
+    a, b, c, d = rows_after(game, action, after)
+    return after, key_of(game, a, b, c, d)
+
+
+@compiled
+def with_tile(game: GameTables, cell: int, tile: Word, a: Word, b: Word, c: Word, d: Word) -> Lines:
+    """Return the rows of a board with a new tile on a cell, counted row by row."""
+    row, column = cell // game.columns, cell % game.columns
+    return placed(a, b, c, d, Word(row) << CELL | Word(column) * CELL, tile)
+
+
+@compiled_loop
+def afterstates_of(game: GameTables, states: Words) -> Words:
+    """Return the keys of all afterstates of states, in any order and with repetitions."""
+    keys = np.zeros(4 * len(states), np.uint64)
+    n = 0
+    for i in range(len(states)):
+        a, b, c, d = lines_of(game, states[i])
+        for direction in range(ACTIONS_END):
+            after, key = pushed_board(game, Word(direction), a, b, c, d)
+            if after.changed:
+                keys[n] = key
+                n += 1
+    return keys[:n]
+
+
+@compiled_loop
+def states_after(game: GameTables, afterstates: Words, tile: Word) -> Words:
+    """Return the keys of all states that follow afterstates with a new tile, with repetitions."""
+    cells = game.rows * game.columns
+    keys = np.zeros(cells * len(afterstates), np.uint64)
+    n = 0
+    for i in range(len(afterstates)):
+        a, b, c, d = lines_of(game, afterstates[i])
+        possible = possible_cells(game, a, b, c, d, tile)
+        for cell in range(cells):
+            if possible >> Word(cell) & ONE:
+                p, q, r, s = with_tile(game, cell, tile, a, b, c, d)
+                keys[n] = key_of(game, p, q, r, s)
+                n += 1
+    return keys[:n]
+
+
+@compiled_loop
+def add_expected(
+    game: GameTables,
+    afterstates: Words,
+    tile: Word,
+    probability: float,
+    states: Words,
+    values: Values,
+    out: Values,
+) -> None:
+    """Add to the values of afterstates what follows if one of the new tiles appears.
+
+    Args:
+        game: The game.
+        afterstates: Their keys, `(n,)`.
+        tile: The new tile's index.
+        probability: Its probability.
+        states: The keys of the states that follow, and maybe others, `(m,)`, rising.
+        values: Their values, `(m,)`.
+        out: The values of the afterstates, `(n,)`.
+    """
+    cells = game.rows * game.columns
+    for i in range(len(afterstates)):
+        a, b, c, d = lines_of(game, afterstates[i])
+        possible = possible_cells(game, a, b, c, d, tile)
+        total, n = 0.0, 0
+        for cell in range(cells):
+            if possible >> Word(cell) & ONE:
+                p, q, r, s = with_tile(game, cell, tile, a, b, c, d)
+                total += values[find(states, 0, len(states), key_of(game, p, q, r, s))]
+                n += 1
+        out[i] += probability * (total / n)
+
+
+@compiled_loop
+def best_values(game: GameTables, states: Words, afterstates: Words, values: Values) -> Values:
+    """Return the values of states, `max over a (r + V(s'))`, 0 where no action is legal.
+
+    Args:
+        game: The game.
+        states: Their keys, `(n,)`.
+        afterstates: The keys of all their afterstates, `(m,)`, rising.
+        values: The values of these, `(m,)`.
+    """
+    best = np.zeros(len(states))
+    for i in range(len(states)):
+        a, b, c, d = lines_of(game, states[i])
+        for direction in range(ACTIONS_END):
+            after, key = pushed_board(game, Word(direction), a, b, c, d)
+            if after.changed:
+                value = float(after.reward) + values[find(afterstates, 0, len(afterstates), key)]
+                best[i] = max(best[i], value)
+    return best

@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baselines.arrays import read_arrays, write_arrays
-from baselines.solver.keys import count_boards, keys_of, places_of, tile_ages
-from baselines.solver.layers import Values
-from baselines.solver.size import BYTES_PER_BOARD, most_boards
-from baselines.solver.start import start_boards
+from baselines.solver.boards import BYTES_PER_BOARD, most_boards, start_boards, tile_ages
+from baselines.solver.keys import Values, count_boards, keys_of, values_of
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
@@ -150,10 +148,7 @@ class Solution:
         checked = checked_boards(boards, self.game.rules)
         keys = keys_of(game_tables(self.game), rows_of(self.game, checked))
         ages = tile_ages(self.game.rules)[checked].sum(axis=(1, 2))
-        places = places_of(layers.keys, layers.begins, keys, ages)
-        if not len(layers):
-            return np.full(len(keys), np.nan)
-        return np.where(places >= 0, layers.values[places], np.nan)
+        return values_of(layers.keys, layers.values, layers.begins, keys, ages)
 
 
 _DTYPES = {"keys": np.uint64, "values": np.float64, "begins": np.int64}
@@ -165,15 +160,11 @@ def _check_game(text: NDArray[np.uint8], game: SlidingGame, path: Path) -> None:
     except (ValueError, TypeError) as error:
         raise UsageError(f"{path} is damaged: it names no game.") from error
     if other != game:
-        differing = [
-            f"{name} {getattr(other, name)} instead of {getattr(game, name)}"
-            for name in ("spawn", "start_tiles", "placer")
-            if getattr(other, name) != getattr(game, name)
-        ]
-        options = f" with {', '.join(differing)}" if differing else ""
-        raise UsageError(
-            f"{path} is the solution of {other}{options}, not of {game}: give another folder."
+        theirs, ours = (
+            f"{g} with spawn {g.spawn}, start_tiles {g.start_tiles}, placer {g.placer}"
+            for g in (other, game)
         )
+        raise UsageError(f"{path} is the solution of {theirs}, not of {ours}: give another folder.")
 
 
 def _check_layers(layers: Layers, path: Path) -> None:

@@ -162,6 +162,14 @@ def pushed_to(
 
 
 @compiled
+def rows_after(game: GameTables, action: Word, after: Pushed) -> Lines:
+    """Return the rows of an afterstate up to symmetry: on a square board maybe its columns."""
+    if not game.square and is_vertical(action):
+        return transposed(after.a, after.b, after.c, after.d)
+    return after.a, after.b, after.c, after.d
+
+
+@compiled
 def line_of(a: Word, b: Word, c: Word, d: Word, i: int) -> Word:
     """Return the i-th of four lines."""
     return a if i == 0 else b if i == 1 else c if i == 2 else d

@@ -1,0 +1,133 @@
+"""The boards of a small sliding game before it is solved: their ages, the first ones, their number.
+
+The *age* of a board is the sum of the ages of its tiles, with which merges add up: the age of a
+merged tile is the sum of those it is made of.  So a move keeps the age, and a new tile raises it,
+and boards can be listed age by age (Kaneko and Yamashita, "Strongly solving 2048 4x3", 2025, in
+which it is the sum of the faces).
+
+How many boards there are at most is known before they are listed.  A tile that does not appear by
+itself is made of two others, and while the second one is made, the first takes up a cell.  So a
+tile needs a number of free cells (`Rules.cells_needed`), and of the tiles on a board of n cells,
+the k-th largest was made on n - k + 1 cells at most: for every j, at most n - j tiles need more
+than j cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.memory import check_memory
+from tile_envs.errors import UsageError
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.placer import RANDOM
+from tile_envs.sliding.rules import MAX_SIDE, Rules
+from tile_envs.sliding.tables import CELL_BITS
+
+Boards = NDArray[np.uint8]
+Mass = NDArray[np.float64]
+
+MOST_CELLS = 64 // CELL_BITS
+"""The most cells of a board that has a key."""
+BYTES_PER_BOARD = 32
+"""What a board takes as a state and as an afterstate: a key and a value each."""
+
+
+@cache
+def tile_ages(rules: Rules) -> NDArray[np.int64]:
+    """Return the age of each tile index, `(tiles + 1,)`.
+
+    A tile that no merge makes has age 1, unless the faces themselves add up in all merges.
+
+    Raises:
+        ValueError: If no such ages exist: merges make the same tile of different sums.
+    """
+    ages = dict.fromkeys(range(1, rules.largest + 1), 1)
+    made = {c for _, _, c in rules.merges}
+    for _ in made:  # an age is settled once those of its parts are
+        for a, b, c in rules.merges:
+            ages[c] = ages[a] + ages[b]
+    for candidate in (ages, dict(enumerate(rules.faces))):
+        if all(candidate[a] + candidate[b] == candidate[c] for a, b, c in rules.merges):
+            factor = math.gcd(*(candidate[tile] for tile in ages))
+            return np.array([0, *(candidate[tile] // factor for tile in ages)])
+    raise UsageError(
+        f"{rules.name} cannot be solved: its merges have no ages that add up, such as the faces of "
+        "2048 do, so that its boards cannot be listed in the order of play."
+    )
+
+
+def start_boards(game: SlidingGame) -> tuple[Boards, Mass]:
+    """Return the different start boards `(n, R, C)` of a game, and their probabilities `(n,)`."""
+    boards, mass = np.zeros((1, *game.shape), np.uint8), np.ones(1)
+    for fixed in game.start.tiles:
+        spawn = ((game.rules.faces[fixed], 1.0),) if fixed else game.spawn
+        parents, boards, probabilities = replace(game, spawn=spawn, placer=RANDOM).replies(boards)
+        boards, mass = merged(boards, mass[parents] * probabilities)
+    return boards, mass
+
+
+def merged(boards: Boards, mass: Mass) -> tuple[Boards, Mass]:
+    """Return the different boards among boards `(n, R, C)`, and the sum of the mass of each."""
+    cells = boards.shape[1] * boards.shape[2]
+    weights = np.uint64(32) ** np.arange(cells, dtype=np.uint64)
+    numbers = boards.reshape(len(boards), cells) @ weights
+    _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
+    summed: Mass = np.bincount(which, mass, len(first)).astype(np.float64)
+    return boards[first], summed
+
+
+def most_boards(game: SlidingGame) -> int:
+    """Return an upper bound of the number of reachable boards, up to symmetry."""
+    cells = math.prod(game.shape)
+    tiles = Counter(game.cells_needed.values())  # by the number of cells that they need
+    ways = {0: 1}  # of filling so many cells with the tiles that need more cells than `needed`
+    for needed in range(cells, 0, -1):
+        filled: Counter[int] = Counter()
+        for taken, count in ways.items():
+            for more in range(cells - needed + 2 - taken):
+                chosen = math.comb(cells - taken, more) * tiles[needed] ** more
+                filled[taken + more] += count * chosen
+        ways = dict(filled)
+    return math.ceil(sum(ways.values()) / len(game.symmetries.cells))
+
+
+def check_size(game: SlidingGame) -> str:
+    """Check that the boards of a game can be listed, and fit into memory.
+
+    Returns:
+        How many they are at most, as text.
+
+    Raises:
+        ValueError: If they cannot, or do not fit.
+    """
+    boards = most_boards(game)
+    number = f"{boards:,}" if boards < 10**12 else f"{boards:.1e}"
+    what = f"solving {game} (at most {number} boards up to symmetry)"
+
+    def advice(available: int) -> str:
+        smaller = [
+            f"{shape[0]}×{shape[1]}"
+            for shape in combinations_with_replacement(range(2, MAX_SIDE + 1), 2)
+            if _bytes(game, shape) <= available
+        ]
+        fitting = f"of a smaller shape, {', '.join(smaller)} would fit"
+        return fitting if smaller else "no board of this game would fit"
+
+    check_memory(boards * BYTES_PER_BOARD, what, advice)
+    if math.prod(game.shape) > MOST_CELLS:
+        raise UsageError(f"{what} is for boards of at most {MOST_CELLS} cells.")
+    return what
+
+
+def _bytes(game: SlidingGame, shape: tuple[int, int]) -> float:
+    """Return what the same game takes on a board of another shape."""
+    if math.prod(shape) > MOST_CELLS or len(game.start.tiles) > math.prod(shape):
+        return math.inf
+    return most_boards(replace(game, shape=shape)) * BYTES_PER_BOARD
