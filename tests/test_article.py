@@ -2,12 +2,10 @@
 
 import gymnasium as gym
 import numpy as np
-import pytest
 import torch
 
 from baselines.deep.article import Article, ArticleSettings
 from tile_envs.sliding import RULES_2048, SlidingGame
-from tile_envs.tictactoe import TicTacToe
 
 GAME = SlidingGame(RULES_2048, (3, 3))
 
@@ -120,10 +118,3 @@ def test_exploration_is_as_described():
     assert 0.2 < other.mean() < 0.5
     learner.iterations = 1
     assert np.array_equal(learner.explore(boards, masks, np.random.default_rng(0)), greedy)
-
-
-def test_other_games_are_refused():
-    with pytest.raises(ValueError, match="plays the sliding games"):
-        Article(TicTacToe())
-    with pytest.raises(ValueError, match="2048 on 3×3 has no side 'X'"):
-        Article(GAME, 0, None, ("X",))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import powers3
 import pytest
+import torch
 
 from baselines.deep.article import Article
 from baselines.deep.dqn import DQNLearner
@@ -17,7 +18,7 @@ from baselines.training.run import default_options
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
-TICTACTOE = TicTacToe()
+TICTACTOE, SLIDING = TicTacToe(), SlidingGame(RULES_2048)
 GAMES = [TICTACTOE, *(SlidingGame(r, (2, 3)) for r in (RULES_2048, RULES_2584, powers3.RULES))]
 TUPLES = {"network": "0123 4567"}
 COHERENT = TUPLES | {"method": "tc", "direction": "backward", "restart": True, "learning_rate": 1.0}
@@ -43,7 +44,7 @@ CASES = [
     (Neural, TICTACTOE, {"n_envs": 200}),
     (Neural, TICTACTOE, tuned("neural", n_envs=200, hidden=16, n_epochs=5, buffer_size=2000)),
     *(
-        (NTuple, SlidingGame(RULES_2048), settings)
+        (NTuple, SLIDING, settings)
         for settings in (
             TUPLES,
             COHERENT,
@@ -78,8 +79,11 @@ def test_seed_and_iterations_decide_what_is_learned(kind, game, settings, sides)
     whole, again, same, other = (
         kind(game, seed, kind.Settings(**settings), sides) for seed in (0, 0, 0, 1)
     )
+    drawn = torch.random.get_rng_state(), np.random.get_state()[2]  # noqa: NPY002
     for _ in range(3):
         whole.learn()
+    assert torch.equal(torch.random.get_rng_state(), drawn[0])
+    assert np.random.get_state()[2] == drawn[1]  # noqa: NPY002
     again.restore({name: array.copy() for name, array in whole.state_dict().items()})
     assert equal(whole, again)
     for _ in range(3):
@@ -88,7 +92,31 @@ def test_seed_and_iterations_decide_what_is_learned(kind, game, settings, sides)
     assert whole.games == again.games > 0
     if hasattr(whole, "model"):
         assert whole.model._n_updates > 0
+    torch.rand(3), np.random.random(3)  # noqa: NPY002 # what others draw does not matter
     for _ in range(6):
         same.learn(), other.learn()
     assert equal(whole, same)
     assert not equal(whole, other)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ValueTable(SLIDING), "a value table plays TicTacToe-v0 only"),
+        (lambda: Neural(SLIDING), "plays tic-tac-toe only, not 2048 on 4×4: use qtable"),
+        (lambda: Article(TICTACTOE), "plays the sliding games"),
+        (
+            lambda: QTable(TICTACTOE, 0, QTable.Settings(sequential=True)),
+            "sequential is for the sliding games",
+        ),
+        (lambda: QTable(SLIDING), "4×4 with 18 values a cell takes .* GiB, and 1 GiB are"),
+        *(
+            (lambda kind=kind: kind(TICTACTOE, sides=("Z",)), "tic-tac-toe has no side 'Z', only X")
+            for kind in (QTable, ValueTable, Neural)
+        ),
+        (lambda: Article(SLIDING, sides=("X",)), "2048 on 4×4 has no side 'X'"),
+    ],
+)
+def test_unusable_games_and_sides_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,26 +1,27 @@
-"""The table learners: the published recipes, the exact optimum, and small sliding boards."""
+"""The learners of small games, tables and a small network: recipes, exact optimum, by hand."""
 
 from dataclasses import replace
 
-import gymnasium as gym
 import numpy as np
 import pytest
+import torch
 
+from baselines.deep.neural import Neural
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.exact_tictactoe import against_random, policy_of, worst_case
 from baselines.evaluation.sampled import play
 from baselines.tabular.boards import BoardCodes, move_entries
-from baselines.tabular.qtable import QTable, QTableSettings
+from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
 from baselines.training.episodes import Episodes
 from baselines.training.run import default_options
-from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame, afterstates
+from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import encode
 
 GAME, SIDES = TicTacToe(), ("X", "O")
-LEARNERS = [QTable, ValueTable]
-NAMES = {QTable: "qtable", ValueTable: "value_table"}
+NAMES = {QTable: "qtable", ValueTable: "value_table", Neural: "neural"}
+TABLES = [QTable, ValueTable]
 BEST = {"X": (99.479, 0.521, 0.0), "O": (91.640, 8.360, 0.0)}
 
 
@@ -36,16 +37,24 @@ def trained(learner, settings, iterations, seed=0, sides=SIDES, game=GAME):
     return made
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_a_second_of_learning_goes_far(learner):
-    made = trained(learner, tuned(learner), 40)
-    for side, wins in (("X", 0.95), ("O", 0.85)):
-        assert against_random(policy_of(made, side), side).win > wins
+@pytest.mark.parametrize(
+    ("learner", "settings", "iterations", "wins"),
+    [
+        *((table, tuned(table), 40, (0.95, 0.85)) for table in TABLES),
+        (QTable, tuned(QTable, backwards=False), 60, (0.9, 0.0)),  # one-step Q-learning
+        (Neural, tuned(Neural, n_envs=3000), 6, (0.93, 0.83)),
+        (Neural, Neural.Settings(epsilon=0.5), 40, (0.7, 0.4)),  # the published recipe
+    ],
+)
+def test_seconds_of_learning_go_far(learner, settings, iterations, wins):
+    made = trained(learner, settings, iterations)
+    for side, win in zip(SIDES, wins, strict=True):
+        assert against_random(policy_of(made, side), side).win > win
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", TABLES)
 def test_the_default_run_plays_the_best_that_never_loses(learner, seed):
     made = trained(learner, tuned(learner), 300, seed)
     for side, percent in BEST.items():
@@ -57,12 +66,22 @@ def test_the_default_run_plays_the_best_that_never_loses(learner, seed):
 
 
 @pytest.mark.slow
-def test_the_published_recipe_of_the_q_table_reaches_its_figures():
-    options = default_options("qtable", "TicTacToe-v0", "published")
-    made = trained(QTable, options.settings, options.games)
-    for side, wins in (("X", 0.931), ("O", 0.610)):
-        assert against_random(policy_of(made, side), side).win >= wins
-        assert worst_case(policy_of(made, side), side) == 0
+@pytest.mark.parametrize(
+    ("learner", "preset", "seed", "wins"),
+    [
+        (QTable, "published", 0, (0.931, 0.610)),
+        (Neural, "published", 0, (0.984 - 0.01, 0.754 - 0.01)),
+        (Neural, None, 0, (0.99, 0.9)),
+        (Neural, None, 1, (0.99, 0.9)),
+    ],
+)
+def test_a_whole_run_wins_often_and_never_loses(learner, preset, seed, wins):
+    options = default_options(NAMES[learner], "TicTacToe-v0", preset)
+    made = trained(learner, options.settings, options.games // options.settings.n_envs, seed)
+    for side, win in zip(SIDES, wins, strict=True):
+        policy = policy_of(made, side)
+        assert against_random(policy, side).win >= win
+        assert worst_case(policy, side) == 0
 
 
 @pytest.mark.slow
@@ -74,26 +93,24 @@ def test_merging_symmetric_boards_changes_nothing_in_strength(merge):
         assert 100 * win == pytest.approx(percent[0], abs=0.0005)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", TABLES)
 def test_self_play_learns_to_draw_with_perfect_play(learner):
     made = trained(learner, tuned(learner, opponent="self", loss_weight=1.0), 100)
     assert worst_case(policy_of(made, "X"), "X") == 0
     assert worst_case(policy_of(made, "O"), "O") == 0
 
 
-def test_one_step_q_learning_goes_forwards_and_learns():
-    made = trained(QTable, tuned(QTable, backwards=False), 60)
-    assert against_random(policy_of(made, "X"), "X").win > 0.9
-
-
-@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
-def test_a_q_table_learns_small_sliding_games(env_id):
-    game = gym.make(env_id, shape=(2, 2)).unwrapped.game
+@pytest.mark.parametrize(
+    ("env_id", "rules"), [("Tiles2048-v0", RULES_2048), ("Tiles2584-v0", RULES_2584)]
+)
+def test_a_q_table_learns_small_sliding_games(env_id, rules):
+    game = SlidingGame(rules, (2, 2))
     made = trained(QTable, tuned(QTable, epsilon=0.3, n_envs=500), 40, sides=(), game=game)
-    untrained = QTable(game)
-    ours = play(made, env_id, {"shape": (2, 2)}, episodes=500)
-    theirs = play(untrained, env_id, {"shape": (2, 2)}, episodes=500)
-    assert ours.returns.mean() > 1.5 * theirs.returns.mean()
+    ours, theirs = (
+        play(agent, env_id, {"shape": (2, 2)}, episodes=500).returns.mean()
+        for agent in (made, QTable(game))
+    )
+    assert ours > 1.5 * theirs
 
 
 def test_a_q_table_that_starts_high_tries_every_move():
@@ -144,39 +161,75 @@ def test_a_target_moves_its_entry_by_the_step_size():
     assert visits.tolist() == [2, 2]
 
 
+BOARD = np.array([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], np.int8)
+"""X to move can set its third mark."""
+BEFORE = np.array([[1, 0, 0], [-1, 0, 0], [0, 0, 0]], np.int8)
+
+
+def episode(boards, actions, result):
+    """Return one game that X has played on these boards."""
+    rewards = [*[0.0] * (len(boards) - 1), result]
+    columns = (np.array(values)[:, None] for values in (boards, actions, rewards))
+    return Episodes(*columns, np.ones((len(boards), 1), np.bool_))
+
+
 def test_q_learning_by_hand():
     """Two games that end at once: X sets its third mark, and X loses to the answer."""
     settings = tuned(QTable, n_envs=1, learning_rate=0.5, learning_rate_decay=0.0, epsilon=0.0)
     made = QTable(GAME, 0, settings, ("X",))
-    board = np.array([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], np.int8)
-    ones = np.ones((1, 1), np.bool_)
     for action, reward in ((2, 1.0), (8, -1.0)):
-        made.learn_from(Episodes(board[None, None], np.array([[action]]), reward * ones, ones))
-    values = made.action_values(board[None])[0]
+        made.learn_from(episode([BOARD], [action], reward))
+    values = made.action_values(BOARD)
     assert (values[2], values[8]) == (0.5, -5.0)
-    before = np.array([[1, 0, 0], [-1, 0, 0], [0, 0, 0]], np.int8)
-    episode = Episodes(
-        np.stack([before, board])[:, None],
-        np.array([[1], [2]]),
-        np.array([[0.0], [1.0]]),
-        np.ones((2, 1), np.bool_),
-    )
-    made.learn_from(episode)
-    assert made.action_values(board[None])[0, 2] == 0.75
-    assert made.action_values(before[None])[0, 1] == pytest.approx(0.375)
+    made.learn_from(episode([BEFORE, BOARD], [1, 2], 1.0))
+    assert made.action_values(BOARD)[2] == 0.75
+    assert made.action_values(BEFORE)[1] == pytest.approx(0.375)
+
+
+def test_a_network_is_fitted_to_the_mean_result_of_a_move():
+    """X wins at once, and after another move loses twice and draws once."""
+    settings = tuned(Neural, hidden=32, n_epochs=500, buffer_size=10, learning_rate=0.01)
+    made = Neural(GAME, 0, settings, ("X",))
+    for action, result in ((2, 1.0), (8, -1.0), (8, 0.0), (8, -1.0)):
+        made.learn_from(episode([BOARD], [action], result))
+    values = made.action_values(BOARD)
+    assert values[[2, 8]] == pytest.approx([1, -20 / 3], abs=0.05)
+    assert np.isneginf(values[[0, 1, 3, 4]]).all()
+    # The best value of the next board is the target of the move before.
+    made.learn_from(episode([BEFORE, BOARD], [1, 2], 1.0))
+    assert made.action_values(BEFORE)[1] == pytest.approx(1, abs=0.05)
+
+
+def test_a_network_is_taught_that_illegal_moves_lose():
+    settings = Neural.Settings(batch_size=1, n_epochs=1000, learning_rate=1.0)
+    made = Neural(GAME, 0, settings, ("X",))
+    made.learn_from(episode([BOARD], [2], 1.0))
+    network = made._players["X"]._network
+    taught = network(torch.from_numpy(BOARD.reshape(1, 9).astype(np.float32)))[0].detach().numpy()
+    assert taught[2] > 0.95
+    assert (taught[[0, 1, 3, 4]] < 0.1).all()
+
+
+def test_the_buffer_of_a_network_forgets_the_oldest():
+    settings = tuned(Neural, hidden=32, n_epochs=300, buffer_size=2, learning_rate=0.01)
+    made = Neural(GAME, 0, settings, ("X",))
+    for result in (-1.0, 1.0, 1.0):
+        made.learn_from(episode([BOARD], [2], result))
+    assert made.action_values(BOARD)[2] == pytest.approx(1, abs=0.05)
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (3, 3), (4, 4)])
 def test_symmetric_boards_do_symmetric_things(shape):
     rng = np.random.default_rng(0)
     boards = rng.integers(0, 4, (20, *shape))
-    cells, actions = SlidingGame(RULES_2048, shape).symmetries
+    game = SlidingGame(RULES_2048, shape)
+    cells, actions = game.symmetries
     assert len(cells) == (8 if shape[0] == shape[1] else 4)
     assert len(np.unique(cells, axis=0)) == len(cells)
-    after, rewards, _ = afterstates(boards, RULES_2048)
+    after, rewards, _ = game.afterstates(boards)
     for image, directions in zip(cells, actions, strict=True):
         images = boards.reshape(20, -1)[:, image].reshape(boards.shape)
-        image_after, image_rewards, _ = afterstates(images, RULES_2048)
+        image_after, image_rewards, _ = game.afterstates(images)
         for action, as_image in enumerate(directions):
             assert np.array_equal(rewards[:, action], image_rewards[:, as_image])
             moved = after[:, action].reshape(20, -1)[:, image].reshape(boards.shape)
@@ -193,18 +246,3 @@ def test_images_of_a_tictactoe_board_share_their_entry():
     number, actions = plain.of(board)
     assert number == encode(board)
     assert actions[0].tolist() == list(range(9))
-
-
-def test_tables_that_are_too_large_say_how_large():
-    with pytest.raises(ValueError, match=r"4×4 with 18 values a cell takes .* GiB, and 1 GiB are"):
-        QTable(SlidingGame(RULES_2048))
-    QTable(SlidingGame(RULES_2048, (2, 3)))
-
-
-def test_unusable_games_and_sides_are_named():
-    with pytest.raises(ValueError, match=r"a value table plays TicTacToe-v0 only"):
-        ValueTable(SlidingGame(RULES_2584, (2, 2)))
-    with pytest.raises(ValueError, match="sequential is for the sliding games"):
-        QTable(GAME, 0, QTableSettings(sequential=True))
-    with pytest.raises(ValueError, match=r"tic-tac-toe has no side 'Z', only X, O"):
-        QTable(GAME, sides=("Z",))
