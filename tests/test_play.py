@@ -150,15 +150,9 @@ def test_the_cursor_goes_round_the_board():
     assert ">1<" in script.texts[1]
 
 
-def test_a_new_game_takes_the_next_seed():
-    env = make("Tiles2048-v0", {})
-    game = play_games(env, Script("up", "n", "left", "r", "closed"), 7)
-    assert (game.seed, game.actions) == (9, [])
-
-
-def test_a_game_without_a_move_does_not_replace_one_with_moves(tmp_path):
+def test_a_new_game_takes_the_next_seed_and_replaces_none_before_its_first_move(tmp_path):
     path, env = tmp_path / "game.json", two_players()
-    play_games(env, Script("n", "4", "0", "n", "q"), 7, record=path)
+    play_games(env, Script("n", "4", "0", "r", "closed"), 7, record=path)
     assert (read(path).seed, read(path).actions) == (8, (4, 0))
     play_games(env, Script("q"), 7, record=path)
     assert (read(path).seed, read(path).actions) == (8, (4, 0))

@@ -48,17 +48,10 @@ def seen(env, agent):
 
 @unusual
 @pytest.mark.parametrize("make", [tictactoe.env, tictactoe.raw_env])
-def test_pettingzoo_finds_the_api_complete(make):
+def test_pettingzoo_finds_the_api_seeds_and_render_modes_complete(make):
     checks.api_test(make(), num_cycles=100)
-
-
-@pytest.mark.parametrize("make", [tictactoe.env, tictactoe.raw_env])
-def test_pettingzoo_finds_games_of_one_seed_alike(make):
     checks.seed_test(make)
-
-
-def test_pettingzoo_finds_all_render_modes():
-    checks.render_test(tictactoe.env)
+    checks.render_test(make)
 
 
 def test_games_are_those_of_pettingzoos_own():
@@ -127,21 +120,13 @@ def test_an_illegal_action_loses_in_pettingzoos_wrappers(monkeypatch):
         seen[agent] = env.last()[1]
         env.step(None)
     assert seen == {"player_1": 0, "player_2": -1}
-    with pytest.raises(AssertionError, match="action is not in action space"):
-        start(env).step(9)
-    with pytest.raises(AssertionError, match="reset"):
-        tictactoe.env().step(0)
 
 
-def test_illegal_actions_change_nothing_in_the_raw_game_and_truncate_it_at_last():
+def test_illegal_actions_in_a_row_truncate_the_raw_game():
     env = start(tictactoe.raw_env(max_illegal=3))
-    env.step(4)
-    before = seen(env, "player_2")
-    for _ in range(2):
+    for _ in range(3):
         env.step(4)
         assert env.agent_selection == "player_2"
-        assert seen(env, "player_2") == before
-        assert env.infos["player_2"]["illegal"]
         assert not any(env.truncations.values())
     env.step(4)
     assert env.truncations == {"player_1": True, "player_2": True}

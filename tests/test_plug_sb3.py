@@ -14,7 +14,6 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy as masked_eva
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
@@ -123,18 +122,6 @@ def test_masks_are_found():
     assert is_masking_supported(envs)
     assert np.array_equal(get_action_masks(envs), envs.envs.action_masks())
     assert len(envs.env_method("action_masks", indices=[0, 3])) == 2
-
-
-def test_sb3_evaluates_a_policy_on_the_same_games():
-    model = PPO("MlpPolicy", games(shape=(2, 2)), n_steps=16, batch_size=16, seed=0)
-    results = []
-    for envs in (games(shape=(2, 2)), single_games("Tiles2048-v0", shape=(2, 2))):
-        envs.seed(4)
-        results.append(evaluate_policy(model, envs, 7, return_episode_rewards=True))
-    assert results[0] == results[1]
-    returns, lengths = results[0]
-    assert len(returns) == len(lengths) == 7
-    assert len(set(lengths)) > 1
 
 
 def test_seeds_and_options_hold_for_one_reset():
@@ -301,7 +288,3 @@ def test_what_games_share_cannot_be_set_for_one():
         envs.get_attr("nothing")
     with pytest.raises(AttributeError, match="make games with another max_illegal"):
         envs.set_attr("max_illegal", 3)
-    with pytest.raises(
-        AttributeError, match="methods of each game are action_masks and render, got 'step'"
-    ):
-        envs.env_method("step", 0)

@@ -115,23 +115,19 @@ BAD = {
     "not JSON": ("2048!", "not JSON"),
     "not text": (b"\xff\xfe\x00", "not JSON"),
     "too deep": ("[" * 100_000, "not JSON"),
-    "another file": ([1, 2], r"not a replay.*got \[1, 2\]"),
     "another format": ({"format": "chess"}, "not a replay.*'chess'"),
     "unknown entry": ({"colour": 1}, "unknown: colour; expected format, "),
     "unknown id": ({"env": "Chess-v0"}, "'Chess-v0'.*Tiles2048-v0"),
     "module in the id": ({"env": "antigravity:Tiles2048-v0"}, "antigravity"),
-    "id no string": ({"env": 2048}, '"env" must be a string, got 2048'),
     "unknown option": ({"options": {"size": 4}}, "'size' of TicTacToe-v0.*'opponent'"),
     "render mode": ({"options": {"render_mode": "human"}}, "'render_mode'"),
     "newer version": ({"version": "99.1.0"}, r"written by version 99\.1\.0 .* update the package"),
     "no version": ({"version": "new"}, '"version" must be numbers .* got .new.'),
     "bad option": ({"options": {"side": "Z"}}, "side must be .*'Z'"),
-    "options no object": ({"options": 3}, '"options" must be an object, got 3'),
     "bad board": ({"reset": {"board": [[1]]}}, r"board must have shape .*got \(1, 1\)"),
     "unknown reset option": ({"reset": {"marks": 1}}, "'marks'"),
     "no seed": ({"seed": ...}, "missing or unknown: seed"),
     "bad seed": ({"seed": -1}, "seed .* -1"),
-    "seed no number": ({"seed": "7"}, '"seed" must be an integer'),
     "seed true": ({"seed": True}, "seed .* True"),
     "actions no list": ({"actions": 4}, '"actions" must be a list of integers, got 4'),
     "action too large": ({"actions": [4, 9]}, "action 2 of 2: .*0 to 8.* got 9"),
@@ -149,8 +145,6 @@ def test_a_bad_file_gives_one_line(content, complaint, tmp_path):
     if isinstance(content, dict):
         entries = {name: entry for name, entry in (GOOD | content).items() if entry is not ...}
         content = json.dumps(entries)
-    elif isinstance(content, list):
-        content = json.dumps(content)
     if isinstance(content, str):
         path.write_text(content)
     elif content is not None:
