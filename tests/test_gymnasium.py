@@ -138,18 +138,6 @@ def test_videos_of_chosen_episodes_can_be_opened(env_id, tmp_path):
     assert frames / seconds == pytest.approx(env.metadata["render_fps"], rel=0.05)
 
 
-@every_id
-def test_many_games_are_drawn_at_once(env_id):
-    envs = gym.make_vec(env_id, 3, render_mode="rgb_array")
-    envs.reset(seed=0)
-    pictures = envs.render()
-    assert isinstance(pictures, tuple)
-    env = gym.make(env_id, render_mode="rgb_array")
-    for game, picture in enumerate(pictures):
-        env.reset(seed=game)
-        assert np.array_equal(picture, env.render())
-
-
 # Specs and vectorizers.
 
 

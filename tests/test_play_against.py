@@ -58,8 +58,8 @@ def test_an_agent_learns_from_the_person():
 
 
 def test_values_stand_below_the_board():
-    found = player("minimax", "TicTacToe-v0")
-    lines = hints_of(found)(Playthrough(make("TicTacToe-v0", {}), seed=0).position)
+    opponent = player("minimax", "TicTacToe-v0")
+    lines = hints_of(opponent)(Playthrough(make("TicTacToe-v0", {}), seed=0).position)
     assert lines[0] == "minimax, probability:"
     assert "4 0.111" in lines[2]
 

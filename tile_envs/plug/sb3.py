@@ -116,7 +116,7 @@ class SB3VecEnv(VecEnv):
             )
         self.envs, self.games = envs, games
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
-        self._advance = envs.advance if envs is games else partial(_advanced, envs)
+        self._advance = envs.advance if envs is games else partial(_advance_wrapped, envs)
         self._actions = np.zeros(self.num_envs, np.int64)
         self._returns, self._lengths = np.zeros(self.num_envs), np.zeros(self.num_envs, np.int64)
         self._masks: list[NDArray[np.bool_]] = []
@@ -251,7 +251,7 @@ class SB3VecEnv(VecEnv):
         return pictures or [None] * self.num_envs
 
 
-def _advanced(envs: AnyVectorEnv, actions: NDArray[Any]) -> Outcome:
+def _advance_wrapped(envs: AnyVectorEnv, actions: NDArray[Any]) -> Outcome:
     """Play a step of wrapped environments, and return it as `GameVectorEnv.advance` does."""
     observations, rewards, terminations, truncations, infos = envs.step(actions)
     final = None
