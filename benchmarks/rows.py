@@ -70,7 +70,7 @@ class Source:
 
     author: str
     title: str
-    year: str
+    year: int | str
     link: str
     name: str = ""
 
@@ -88,10 +88,7 @@ class Source:
 
 def sources() -> dict[str, Source]:
     """Return all sources by the names that results use."""
-    return {
-        name: Source(**{key: str(value) for key, value in source.items()})
-        for name, source in _read()["sources"].items()
-    }
+    return {name: Source(**source) for name, source in _read()["sources"].items()}
 
 
 def published(name: str) -> list[Row]:

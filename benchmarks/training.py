@@ -79,14 +79,10 @@ class Training:
     def options(self) -> Options:
         """Return the options of its training, without recorded games."""
         options = default_options(self.agent, self.env, self.preset)
-        changes: dict[str, Any] = {
-            "settings": dataclasses.replace(options.settings, **self.settings)
-        }
-        if self.env_kwargs is not None:
-            changes["env_kwargs"] = dict(self.env_kwargs)
-        if self.games:
-            changes["games"] = self.games
-        return dataclasses.replace(options, **changes)
+        settings = dataclasses.replace(options.settings, **self.settings)
+        env_kwargs = options.env_kwargs if self.env_kwargs is None else dict(self.env_kwargs)
+        games = self.games or options.games
+        return dataclasses.replace(options, settings=settings, env_kwargs=env_kwargs, games=games)
 
     def folder(self, seed: int, runs: Path) -> Path:
         """Return the folder of a run; agents of another version have another one."""

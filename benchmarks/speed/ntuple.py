@@ -38,7 +38,7 @@ from baselines.search.expectimax import Expectimax
 from baselines.seeds import game_seeds
 from baselines.task import Task
 from benchmarks.results import Plan, Row
-from benchmarks.speed.turns import OURS, now, statistics_of
+from benchmarks.speed.turns import OURS, TDL2048, now, statistics_of
 from tile_envs.errors import UsageError
 
 ENV = "Tiles2048-v0"
@@ -48,7 +48,6 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
     "TC": FORWARD | {"method": "tc", "learning_rate": 1.0},
 }
 """The methods of the measures: those that TDL2048+ has under these names."""
-PEER = "TDL2048+"
 CACHES = ((), ("-c", "64M"))
 """The transposition tables that TDL2048+ is measured with; its larger ones are slower."""
 THREADS = "two threads against one, TC"
@@ -171,7 +170,7 @@ def _programs(network: str) -> list[Program]:
     if path := _tdl2048():
         for cache in CACHES:
             command = partial(_their_command, path, network, cache)
-            programs.append(Program(PEER, " ".join(cache), command, _their_moves))
+            programs.append(Program(TDL2048, " ".join(cache), command, _their_moves))
     return programs
 
 

@@ -62,8 +62,8 @@ def installed() -> list[Peer]:
     """
     return [
         Peer(package, game, kind, num_envs, make)
-        for package, modules, game, kind, sizes, make in PEERS
-        if all(map(importlib.util.find_spec, modules))
+        for package, game, kind, sizes, make in PEERS
+        if all(map(importlib.util.find_spec, MODULES[package]))
         for num_envs in sizes
     ]
 
@@ -283,27 +283,22 @@ def _pettingzoo_tic_tac_toe(num_envs: int) -> Play:
     return play
 
 
-_GYMNASIUM_2048_MODULES = ("gymnasium_2048", "pygame")
-PEERS: tuple[tuple[str, Sequence[str], str, str, Sequence[int], Callable[[int], Play]], ...] = (
-    ("pgx", ("jax", "pgx"), "2048", "vector", (64, 1024, 2048, 16384), partial(_pgx, "2048")),
-    ("jumanji", ("jax", "jumanji"), "2048", "vector", (64, 1024, 2048, 16384), _jumanji_2048),
-    (
-        *("gymnasium-2048", _GYMNASIUM_2048_MODULES, "2048", "vector", (8, 64, 256)),
-        _gymnasium_2048_vector,
-    ),
-    ("gymnasium-2048", _GYMNASIUM_2048_MODULES, "2048", "single", (1,), _gymnasium_2048),
-    ("open_spiel", ("pyspiel",), "2048", "single", (1,), partial(_open_spiel, "2048")),
-    (
-        *("pgx", ("jax", "pgx"), "tic-tac-toe", "vector", (64, 1024, 8192, 65536)),
-        partial(_pgx, "tic_tac_toe"),
-    ),
-    (
-        *("open_spiel", ("pyspiel",), "tic-tac-toe", "single", (1,)),
-        partial(_open_spiel, "tic_tac_toe"),
-    ),
-    (
-        *("pettingzoo", ("pettingzoo", "pygame"), "tic-tac-toe", "single", (1,)),
-        _pettingzoo_tic_tac_toe,
-    ),
+MODULES = {
+    "pgx": ("jax", "pgx"),
+    "jumanji": ("jax", "jumanji"),
+    "gymnasium-2048": ("gymnasium_2048", "pygame"),
+    "open_spiel": ("pyspiel",),
+    "pettingzoo": ("pettingzoo", "pygame"),
+}
+"""By package, the modules that it needs."""
+PEERS: tuple[tuple[str, str, str, Sequence[int], Callable[[int], Play]], ...] = (
+    ("pgx", "2048", "vector", (64, 1024, 2048, 16384), partial(_pgx, "2048")),
+    ("jumanji", "2048", "vector", (64, 1024, 2048, 16384), _jumanji_2048),
+    ("gymnasium-2048", "2048", "vector", (8, 64, 256), _gymnasium_2048_vector),
+    ("gymnasium-2048", "2048", "single", (1,), _gymnasium_2048),
+    ("open_spiel", "2048", "single", (1,), partial(_open_spiel, "2048")),
+    ("pgx", "tic-tac-toe", "vector", (64, 1024, 8192, 65536), partial(_pgx, "tic_tac_toe")),
+    ("open_spiel", "tic-tac-toe", "single", (1,), partial(_open_spiel, "tic_tac_toe")),
+    ("pettingzoo", "tic-tac-toe", "single", (1,), _pettingzoo_tic_tac_toe),
 )
-"""Each peer: package, the modules that it needs, game, kind, batch sizes, and what makes it."""
+"""Each peer: package, game, kind, batch sizes, and what makes it."""

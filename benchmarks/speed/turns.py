@@ -16,7 +16,7 @@ from importlib.metadata import version
 from benchmarks.results import Plan, Row, machine
 from benchmarks.speed.peers import Peer, Play
 
-OURS = "tile-envs"
+OURS, TDL2048 = "tile-envs", "TDL2048+"
 WARM_UP_STEPS = 100
 """Steps of each game that are not measured: something may be compiled in them."""
 STEPS_PER_SECOND = "steps per second"

@@ -40,7 +40,7 @@ def all_sources(committed: Committed) -> Table:
     """Return the sources of all results."""
     columns = ("author", "title", "year", "link")
     rows = [vars(source) for source in sources().values()]
-    rows.sort(key=lambda row: [row[column] for column in columns])
+    rows.sort(key=lambda row: (row["author"], row["title"]))
     return table([(column, column) for column in columns], rows)
 
 

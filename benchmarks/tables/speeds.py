@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group
 from benchmarks.speed.environments import GAMES
-from benchmarks.speed.turns import OURS, STEPS_PER_SECOND
+from benchmarks.speed.turns import OURS, STEPS_PER_SECOND, TDL2048
 from benchmarks.tables.table import (
     Columns,
     Table,
@@ -39,7 +39,7 @@ def environments(committed: Committed) -> Table:
         ("package", lambda row: f"**{OURS}**" if row["package"] == OURS else _versioned(row)),
         ("games at once", number_of("num_envs")),
         ("steps / s (lowest to highest turn)", measured),
-        ("ours at as many", lambda row: _ratio(ours.get((row["game"], row["num_envs"])), row)),
+        ("ours at as many", lambda row: _ratio(ours.get((row["game"], row["num_envs"]), {}), row)),
         (
             "our best to theirs",
             lambda row: _ratio(best_of_ours[row["game"]], row) if row in best else "",
@@ -63,14 +63,17 @@ def _order(row: Row) -> tuple[int, bool, bool, float]:
     return list(GAMES).index(row["game"]), row["num_envs"] == "1", is_other, size
 
 
-def _ratio(ours: Row | None, theirs: Row | None) -> str:
+def _ratio(ours: Row, theirs: Row) -> str:
     """Return how much faster ours is; nothing if the two were not measured in one run."""
-    if ours is None or theirs is None or ours is theirs:
-        return ""
-    if not ours.get("run") or ours["run"] != theirs.get("run"):
+    if ours is theirs or not ours.get("run") or ours["run"] != theirs.get("run"):
         return ""
     ratio = float(ours["value"]) / float(theirs["value"])
     return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:.2g} ×"
+
+
+def _find(rows: Sequence[Row], **columns: str) -> Row:
+    """Return the first row with these values in its columns; an empty one if there is none."""
+    return next((row for row in rows if columns.items() <= row.items()), {})
 
 
 def by_size(committed: Committed) -> Table:
@@ -111,20 +114,18 @@ def start_up(committed: Committed) -> Table:
 def ntuple(committed: Committed) -> Table:
     """Return how fast n-tuple networks are, beside TDL2048+."""
 
-    def of(package: str, rows: Sequence[Row]) -> Row | None:
-        return next((row for row in rows if row["package"] == package), None)
-
-    def speed(package: str, rows: Sequence[Row]) -> str:
-        row = of(package, rows)
-        if row is None:
-            return ""
+    def speed(rows: Sequence[Row], package: str) -> str:
+        row = _find(rows, package=package)
         return measured(row) + (f", `{row['options']}`" if row.get("options") else "")
+
+    def ratio(rows: Sequence[Row]) -> str:
+        return _ratio(_find(rows, package=OURS), _find(rows, package=TDL2048))
 
     columns: Columns = [
         ("measure", first_of("measure")),
-        ("ours", lambda rows: speed(OURS, rows)),
-        ("TDL2048+", lambda rows: speed("TDL2048+", rows)),
-        ("ours is", lambda rows: _ratio(of(OURS, rows), of("TDL2048+", rows))),
+        ("ours", lambda rows: speed(rows, OURS)),
+        (TDL2048, lambda rows: speed(rows, TDL2048)),
+        ("ours is", ratio),
     ]
     return table(columns, group(committed.rows("kernels"), "measure"))
 
@@ -132,31 +133,29 @@ def ntuple(committed: Committed) -> Table:
 def sb3(committed: Committed) -> Table:
     """Return how fast Stable-Baselines3 is given games, and what share of training that takes."""
     rows = committed.rows("bridge")
-    items = []
-    for game in GAMES:
-        (share,) = (r for r in rows if r["game"] == game and r["measure"] != STEPS_PER_SECOND)
-        of_game = [r for r in rows if r["game"] == game and r is not share]
-        of_game.sort(key=lambda row: int(row["num_envs"]))
-        items += [[*of_size, share] for of_size in group(of_game, "num_envs")]
+    shares = {row["game"]: row for row in rows if row["measure"] != STEPS_PER_SECOND}
+    speeds = [row for row in rows if row["measure"] == STEPS_PER_SECOND]
+    speeds.sort(key=lambda row: (list(GAMES).index(row["game"]), int(row["num_envs"])))
 
-    def of(rows: Sequence[Row], kind: str, package: str = OURS) -> Row | None:
-        return next((r for r in rows if (r["package"], r["kind"]) == (package, kind)), None)
+    def ours(rows: Sequence[Row], engine: str) -> Row:
+        return _find(rows, kind=f"SB3VecEnv, {engine}")
 
     def beside(rows: Sequence[Row], package: str) -> str:
-        row = of(rows, "DummyVecEnv", package)
-        ratio = _ratio(of(rows, "SB3VecEnv, numba"), row)
-        return number(row["value"]) + (f" ({ratio})" if ratio else "") if row else ""
+        row = _find(rows, kind="DummyVecEnv", package=package)
+        ratio = _ratio(ours(rows, "numba"), row)
+        return number(row.get("value")) + (f" ({ratio})" if ratio else "")
 
     columns: Columns = [
         ("game", first_of("game")),
         ("games at once", first_of("num_envs")),
-        ("`SB3VecEnv`, steps / s", lambda rows: measured(of(rows, "SB3VecEnv, numba") or {})),
-        ("with numpy", lambda rows: number((of(rows, "SB3VecEnv, numpy") or {})["value"])),
+        ("`SB3VecEnv`, steps / s", lambda rows: measured(ours(rows, "numba"))),
+        ("with numpy", lambda rows: number(ours(rows, "numpy").get("value"))),
         ("`DummyVecEnv` of ours", lambda rows: beside(rows, OURS)),
         ("of gymnasium-2048", lambda rows: beside(rows, "gymnasium-2048")),
         ("share of training", lambda rows: f"{float(rows[-1]['value']):.2%}"),
     ]
-    return table(columns, items)
+    items = group(speeds, "game", "num_envs")
+    return table(columns, [[*rows, shares[rows[0]["game"]]] for rows in items])
 
 
 def clients(committed: Committed) -> Table:

@@ -105,7 +105,9 @@ def mean_of_seeds(rows: Sequence[Row]) -> str:
 
 
 def measured(row: Row) -> str:
-    """Return a speed or another measure, with the range of its turns."""
+    """Return a speed or another measure, with the range of its turns; nothing of an empty row."""
+    if not row:
+        return ""
     values = (float(row[name]) for name in ("value", "low", "high"))
     value, low, high = (f"{v:,.0f}" if v >= 100 else f"{v:.3g}" for v in values)
     return f"{value} ({low} to {high})"
