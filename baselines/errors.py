@@ -27,15 +27,11 @@ class Interrupted(KeyboardInterrupt):
     Args:
         number: The number of the signal.
         message: The message for the user.
-
-    Attributes:
-        status: The exit status, as a shell gives it to a program that a signal has ended.
     """
 
     def __init__(self, number: int, message: str = "") -> None:
         super().__init__(message)
         self.number = number
-        self.status = 128 + number
 
 
 @contextmanager
@@ -60,7 +56,7 @@ def handle_errors(advice: str = "") -> Iterator[None]:
     except KeyboardInterrupt as interrupt:
         known = "" if advice else str(interrupt)
         print(known or f"stopped{advice}.", file=sys.stderr)
-        sys.exit(getattr(interrupt, "status", 128 + signal.SIGINT))
+        sys.exit(128 + getattr(interrupt, "number", signal.SIGINT))
     except Exception as error:
         from tile_envs.errors import MISTAKE, is_mistake, message_of  # late: it takes 0.3 s
 

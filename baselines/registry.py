@@ -9,7 +9,7 @@ import dataclasses
 import importlib
 import inspect
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -172,18 +172,28 @@ def make_learner(name: str, task: Task, seed: int, settings: Any) -> Learner:
     Raises:
         ValueError: If there is no such learner, or a setting is unusable.
     """
-    learner: Learner = _make(learner_class(name), name, task.game, seed, settings, task.sides)
+    values = {"game": task.game, "seed": seed, "settings": settings, "sides": task.sides}
+    learner: Learner = _make(learner_class(name), values, {})
     return learner
 
 
-def _make(kind: type[Any], name: str, *arguments: Any, **options: Any) -> Any:
-    """Return an instance of an agent's class, which may take other arguments than ours."""
-    expected = "game, seed, settings, sides" if issubclass(kind, Learner) else "game, seed"
+def _make(kind: type[Any], values: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
+    """Return an instance of a class, which may take other arguments than ours.
+
+    Args:
+        kind: The class.
+        values: Its first arguments, in their order: a class of the user's may name them otherwise.
+        options: Its arguments by name.
+    """
+    taken = inspect.signature(kind)
     try:
-        inspect.signature(kind).bind(*arguments, **options)
+        taken.bind(*values.values(), **options)
     except TypeError as error:
-        raise UsageError(f"{name} must be made as {kind.__name__}({expected}): {error}.") from error
-    return kind(*arguments, **options)
+        raise UsageError(
+            f"{kind.__name__} takes {', '.join(taken.parameters) or 'nothing'}, and is given "
+            f"{', '.join([*values, *options])}: {error}."
+        ) from error
+    return kind(*values.values(), **options)
 
 
 def usual_env(name: str) -> str:
@@ -205,18 +215,8 @@ def make_agent(name: str, game: Game, seed: int = 0, **options: Any) -> Agent:
     """
     if name in LEARNERS:
         raise UsageError(f"{name} must be trained first: give the folder of a trained run.")
-    kind = agent_class(name)
-    _check_options(name, list(inspect.signature(kind).parameters)[2:], options)
-    agent: Agent = _make(kind, name, game, seed, **options)
+    agent: Agent = _make(agent_class(name), {"game": game, "seed": seed}, options)
     return agent
-
-
-def _check_options(what: str, known: list[str], options: Iterable[str]) -> None:
-    for option in options:
-        if option not in known:
-            raise UsageError(
-                f"{what} has no option {option!r}, only {', '.join(known) or 'none at all'}."
-            )
 
 
 def player(
@@ -269,8 +269,8 @@ def with_search(player: Player, depth: int, options: Mapping[str, Any]) -> Playe
         raise UsageError(
             f"a search takes the values of a trained agent, and {player.name} has no action_values."
         )
-    _check_options("a search", list(inspect.signature(expectimax).parameters)[3:], options)
-    agent = expectimax(player.agent, player.task.game, depth, **options)
+    values = {"agent": player.agent, "game": player.task.game, "depth": depth}
+    agent = _make(expectimax, values, options)
     return player._replace(agent=agent, name=f"{player.name} {depth}-ply")
 
 

@@ -141,7 +141,7 @@ def test_a_mistake_of_an_agents_user_is_one_line(failing):
 
 def test_the_arguments_of_an_agent_are_told(failing):
     failing({"seed": ""})
-    message = "Failing must be made as Failing(game, seed): too many positional arguments."
+    message = "Failing takes game, and is given game, seed: too many positional arguments."
     assert message in refused(*FAILING)
 
 

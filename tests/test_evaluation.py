@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 
 import gymnasium as gym
 import numpy as np
@@ -13,7 +14,7 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from baselines.agents import GreedyAgent, RandomAgent
-from baselines.evaluation.rows import block, histogram, read_rows
+from baselines.evaluation.rows import block, read_rows
 from baselines.evaluation.sampled import Stopped, evaluate, play
 from baselines.seeds import (
     game_seeds,
@@ -154,7 +155,7 @@ def test_a_row_sums_its_record_up():
     assert (row["min"], row["max"]) == (record.returns.min(), record.returns.max())
     for face, share in row["reach"].items():
         assert share == (record.tiles >= face).mean()
-    assert row["bins"] == histogram(record.returns, 500)
+    assert row["bins"][500] == ((record.returns >= 500) & (record.returns < 1000)).sum()
     assert sum(row["bins"].values()) == 400
     alone = evaluate(agent, "Tiles2048-v0", episodes=1)
     assert alone["low"] is None
@@ -219,8 +220,14 @@ def test_the_bands_of_the_article_are_counted():
             "unknown option 'colour' of Tiles2048-v0: expected 'shape', 'spawn'",
         ),
         (("qtable",), "qtable must be trained first: give the folder of a trained run"),
-        (("random", "--agent-kwargs", '{"a": 1}'), "random has no option 'a', only none at all"),
-        (("mcts", "--env", "TicTacToe-v0", "--agent-kwargs", '{"a": 1}'), "only playouts, "),
+        (
+            ("random", "--agent-kwargs", '{"a": 1}'),
+            "RandomAgent takes game, seed, and is given game, seed, a:",
+        ),
+        (
+            ("mcts", "--env", "TicTacToe-v0", "--agent-kwargs", '{"a": 1}'),
+            "MCTSAgent takes game, seed, playouts, ",
+        ),
         (
             ("random", "--env", "Powers-v0"),
             "a module of yours registers, with --import",
@@ -312,7 +319,7 @@ def test_an_interrupted_evaluation_counts_the_first_games_that_have_all_ended():
     assert row["episodes"] == len(record.returns)
     assert np.array_equal(record.returns, whole.returns[: row["episodes"]])
     assert row["agent"] == "r, stopped"
-    assert stopped.value.status == 130
+    assert stopped.value.number == signal.SIGINT
     with pytest.raises(KeyboardInterrupt) as early:
         evaluate(Interrupting(game, 3), "Tiles2048-v0", episodes=40)
     assert not isinstance(early.value, Stopped)

@@ -109,7 +109,7 @@ def test_an_exported_run_plays_but_does_not_go_on(trained, tmp_path):
         (("export", "TRAINED", "--out", "TRAINED"), "holds a run already: give another --out"),
         (
             ("evaluate", "TRAINED", "--search", "2", "--agent-kwargs", '{"milis": 3}'),
-            "a search has no option 'milis', only deeper, milliseconds",
+            "Expectimax takes agent, game, depth, deeper, milliseconds",
         ),
         (("evaluate", "TRAINED", "--search", "0"), "depth must be a positive integer, got 0"),
         (("evaluate", "TRAINED", "--env", "Tiles2584-v0"), "trained in Tiles2048-v0, not in"),

@@ -15,10 +15,9 @@ from test_play import Script
 from baselines import evaluate
 from baselines.commands.watch import games_of, show
 from baselines.registry import player
-from baselines.viewing.film import write_gif, write_mp4
-from baselines.viewing.moves import Watched
+from baselines.viewing.film import write_film
+from baselines.viewing.moves import Thinker, Thought, Watched, exact_values, in_words
 from baselines.viewing.page import write_page
-from baselines.viewing.thoughts import Thinker, Thought, exact_values, in_words
 from tile_envs.games import make
 from tile_envs.replay import Playthrough, replay_of, write
 from tile_envs.sliding import RULES_2048, SlidingGame
@@ -153,10 +152,10 @@ def test_films_are_written_without_a_terminal(tmp_path):
 
 
 def test_long_games_are_shown_by_a_part_of_their_positions(tmp_path):
-    write_gif([game()], tmp_path / "x.gif", 10.0, frames=20)
+    write_film([game()], tmp_path / "x.gif", 10.0, frames=20)
     with Image.open(tmp_path / "x.gif") as film:
         assert film.n_frames == 20
-    write_mp4([game()], tmp_path / "x.mp4", 10.0, frames=5)
+    write_film([game()], tmp_path / "x.mp4", 10.0, frames=5)
     assert (tmp_path / "x.mp4").stat().st_size > 1000
 
 
@@ -183,7 +182,7 @@ def test_pages_of_several_kinds_of_games_are_refused(tmp_path):
     with pytest.raises(ValueError, match="games of one kind, got 2048 on 2×3, tic-tac-toe"):
         write_page(games, tmp_path / "x.html")
     with pytest.raises(ValueError, match="games of one kind"):
-        write_gif(games, tmp_path / "x.gif", 4.0)
+        write_film(games, tmp_path / "x.gif", 4.0)
 
 
 def test_games_of_agents_are_told_of_as_somebody_elses(monkeypatch):

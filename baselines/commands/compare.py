@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +21,7 @@ from baselines.evaluation.rows import checked_path, comparison, write_rows
 from baselines.evaluation.sampled import evaluate as evaluate_sampled
 from baselines.registry import player, with_search
 from baselines.settings import Count
-from baselines.training.run_folder import CONFIG
+from baselines.training.run_folder import holds_run
 from tile_envs.errors import UsageError
 
 
@@ -51,8 +50,7 @@ def compare(
         raise UsageError("compare needs agents: folders of runs, such as runs/*, or names.")
     players = []
     for name in agents:  # all of them before the first game
-        if Path(name).is_dir() and not (Path(name) / CONFIG).exists():
-            print(f"{name} holds no run: left out", file=sys.stderr)
+        if Path(name).is_dir() and not holds_run(Path(name)):
             continue
         competitor = check_finished(player(name, env, env_kwargs, seed), name, unfinished)
         if search is not None and competitor.trained:

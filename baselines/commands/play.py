@@ -16,7 +16,7 @@ from baselines.training import run_folder as runs
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.lock import lock_folder
 from baselines.training.run import default_options, presets_of
-from baselines.viewing.thoughts import Thinker, in_words
+from baselines.viewing.moves import Thinker, in_words
 from tile_envs.errors import UsageError
 from tile_envs.games import make
 from tile_envs.play.player import Hints, open_screen, play_games

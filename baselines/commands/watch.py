@@ -11,7 +11,7 @@ from baselines.commands.options import SEED, Agent, Env, EnvKwargs, Search, give
 from baselines.registry import AGENTS, player, with_search
 from baselines.settings import Count, Positive, Seed
 from baselines.training.run_folder import CONFIG
-from baselines.viewing.film import FRAMES, write_gif, write_mp4
+from baselines.viewing.film import FRAMES, write_film
 from baselines.viewing.moves import Watched, agent_game, recorded_games
 from baselines.viewing.page import write_page
 from tile_envs.errors import UsageError
@@ -55,13 +55,11 @@ def watch(
     if files and window:
         raise UsageError("give either --window or a file to write, not both.")
     games = games_of(agent, env, env_kwargs, search, seed)
-    if gif is not None:
-        write_gif(games, gif, speed, frames)
-    if mp4 is not None:
-        write_mp4(games, mp4, speed, frames)
-    if html is not None:
-        write_page(games, html)
-    for path in files.values():
+    for suffix, path in files.items():
+        if suffix == "html":
+            write_page(games, path)
+        else:
+            write_film(games, path, speed, frames)
         print(f"wrote {path}")
     if not files:
         show(games, speed, window)

@@ -9,9 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
 from tile_envs.words import number
@@ -99,12 +96,6 @@ def _reach_lines(reach: Mapping[int, float]) -> list[str]:
         if share > more:  # tiles that every game went beyond say nothing
             lines.append(f"  {face:>7}  {share:>9.2%}  {share - more:>9.2%}")
     return lines
-
-
-def histogram(returns: NDArray[np.float64], width: int) -> dict[int, int]:
-    """Count games by score: the count of each bin, by its lower end, a multiple of `width`."""
-    begins, counts = np.unique(returns // width * width, return_counts=True)
-    return {int(begin): int(count) for begin, count in zip(begins, counts, strict=True)}
 
 
 def checked_path(path: Path) -> Path:

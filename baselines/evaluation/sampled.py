@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 import tile_envs  # noqa: F401 # registers the games
 from baselines.errors import Interrupted
-from baselines.evaluation.rows import Row, histogram
+from baselines.evaluation.rows import Row
 from baselines.memory import check_batch
 from baselines.progress import Progress
 from baselines.seeds import Use, game_seeds
@@ -99,7 +100,7 @@ def evaluate(
         episodes: The number of games.
         seed: The seed of the list of games; two seeds share no game.
         name: The agent's name in the row; the name of its class if not given.
-        bins: If given, games are also counted by score, in bins of this width.
+        bins: If given, games are also counted by score, in bins of this width: by their lower ends.
         progress: Whether to show progress on standard error.
 
     Returns:
@@ -124,7 +125,10 @@ def evaluate(
             file=sys.stderr,
         )
     row = summary(record, name, env, env_kwargs or {}, seed)
-    return row if bins is None else row | {"bins": histogram(record.returns, bins)}
+    if bins is not None:
+        begins = record.returns // bins * bins
+        row["bins"] = dict(sorted(Counter(begins.astype(int).tolist()).items()))
+    return row
 
 
 def play(

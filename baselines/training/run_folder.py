@@ -87,6 +87,14 @@ def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> No
     write_config(folder, {**config, **written})
 
 
+def holds_run(folder: Path) -> bool:
+    """Tell whether a folder holds a run, and say on standard error if it does not."""
+    is_run = (folder / CONFIG).exists()
+    if not is_run:
+        print(f"{folder} holds no run: left out", file=sys.stderr)
+    return is_run
+
+
 def check_free(folder: Path) -> None:
     """Check that a folder, which may be missing, can take what is new.
 

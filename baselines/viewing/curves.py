@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,17 +63,10 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
     checked_file(out, SUFFIXES, "a picture is")
     if not folders:
         raise UsageError("plot needs the folder of a run, such as runs/*.")
-    folders = [folder for folder in folders if _is_run(folder)] or folders
+    folders = list(filter(runs.holds_run, folders)) or folders
     metric = metric or _usual_metric(folders[0])
     bands = bands_of([read_curve(folder, against, metric) for folder in folders])
     write_file(out, drawn(_figure(bands, against, metric), out.suffix[1:]))
-
-
-def _is_run(folder: Path) -> bool:
-    is_run = (folder / runs.CONFIG).exists()
-    if not is_run:
-        print(f"{folder} holds no run: left out", file=sys.stderr)
-    return is_run
 
 
 def read_curve(folder: Path, against: str, metric: str) -> Curve:
@@ -85,7 +77,7 @@ def read_curve(folder: Path, against: str, metric: str) -> Curve:
     """
     config, rows = runs.read_config(folder), runs.read_progress(folder)
     column, unit = AXES[against]
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    columns = list(rows[0] if rows else ())
     for name in (column, metric):
         if name not in columns:
             raise UsageError(
@@ -141,7 +133,8 @@ def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
 
 def _usual_metric(folder: Path) -> str:
     runs.read_config(folder)  # there is a run
-    columns = list(dict.fromkeys(name for row in runs.read_progress(folder) for name in row))
+    rows = runs.read_progress(folder)
+    columns = list(rows[0] if rows else ())
     tested = [name for name in columns if name.startswith(TESTED)]
     if not tested:
         raise UsageError(

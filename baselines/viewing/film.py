@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from baselines.viewing.moves import Watched, check_kind
-from baselines.viewing.thoughts import in_words
+from baselines.viewing.moves import Watched, check_kind, in_words
 from tile_envs.errors import UsageError
 from tile_envs.extras import extra
 from tile_envs.files import replacing
@@ -26,71 +25,65 @@ LAST = 2.0
 """Seconds for which the last position stays."""
 
 
-def write_gif(games: Sequence[Watched], path: Path, speed: float, frames: int = FRAMES) -> None:
-    """Write games as a GIF that repeats itself; each is played to its end.
+def write_film(games: Sequence[Watched], path: Path, speed: float, frames: int = FRAMES) -> None:
+    """Write games as a film, each played to its end; a GIF repeats itself.
 
     Args:
         games: The games.
-        path: The file.
+        path: The file, `.gif` or `.mp4`.
         speed: Positions a second.
         frames: The most positions.
 
     Raises:
         ValueError: If the games are of several kinds, or the speed is too high.
+        ExtraNotInstalled: If there is no encoder of MP4.
     """
-    _check_speed(speed)
-    pictures = [_small(picture) for picture in _pictures(games, frames)]
-    sample = Image.fromarray(np.concatenate(pictures[:: max(1, len(pictures) // 12)]))
+    if speed > FASTEST:
+        raise UsageError(f"a film shows at most {FASTEST} positions a second, got {speed:g}.")
+    write = _write_gif if path.suffix == ".gif" else _write_mp4
+    with replacing(path) as beside:
+        write(_pictures(games, frames), beside, speed)
+
+
+def _write_gif(pictures: Iterable[Picture], path: Path, speed: float) -> None:
+    small = [_small(picture) for picture in pictures]
+    sample = Image.fromarray(np.concatenate(small[:: max(1, len(small) // 12)]))
     palette = sample.quantize(COLOURS, dither=Image.Dither.NONE)  # one for all: nothing flickers
     images = [
         Image.fromarray(picture).quantize(palette=palette, dither=Image.Dither.NONE)
-        for picture in pictures
+        for picture in small
     ]
     times = [round(1000 / speed)] * (len(images) - 1) + [round(1000 * LAST)]
-    with replacing(path) as beside:
-        images[0].save(
-            beside,
-            format="GIF",
-            save_all=True,
-            append_images=images[1:],
-            duration=times,
-            loop=0,
-            optimize=True,
-        )
+    images[0].save(
+        path,
+        format="GIF",
+        save_all=True,
+        append_images=images[1:],
+        duration=times,
+        loop=0,
+        optimize=True,
+    )
 
 
-def write_mp4(games: Sequence[Watched], path: Path, speed: float, frames: int = FRAMES) -> None:
-    """Write games as an MP4; see `write_gif`.
-
-    Raises:
-        ValueError: As `write_gif`.
-        ExtraNotInstalled: If there is no encoder.
-    """
-    _check_speed(speed)
+def _write_mp4(pictures: Iterable[Picture], path: Path, speed: float) -> None:
     with extra("render"):
         import imageio_ffmpeg
-    pictures = list(_pictures(games, frames))
-    pictures += pictures[-1:] * round(LAST * speed)
-    height, width = (side // 2 * 2 for side in pictures[0].shape[:2])  # the format takes even ones
-    with replacing(path) as beside:
-        writer: Any = imageio_ffmpeg.write_frames(
-            str(beside),
-            (width, height),
-            fps=speed,
-            macro_block_size=2,
-            quality=8,
-            ffmpeg_log_level="error",
-            output_params=["-f", "mp4"],
-        )
-        writer.send(None)
-        for picture in pictures:
-            writer.send(np.ascontiguousarray(picture[:height, :width]))
-        writer.close()
-
-
-def _check_speed(speed: float) -> None:
-    if speed > FASTEST:
-        raise UsageError(f"a film shows at most {FASTEST} positions a second, got {speed:g}.")
+    shown = list(pictures)
+    shown += shown[-1:] * round(LAST * speed)
+    height, width = (side // 2 * 2 for side in shown[0].shape[:2])  # the format takes even ones
+    writer: Any = imageio_ffmpeg.write_frames(
+        str(path),
+        (width, height),
+        fps=speed,
+        macro_block_size=2,
+        quality=8,
+        ffmpeg_log_level="error",
+        output_params=["-f", "mp4"],
+    )
+    writer.send(None)
+    for picture in shown:
+        writer.send(np.ascontiguousarray(picture[:height, :width]))
+    writer.close()
 
 
 def _pictures(games: Sequence[Watched], frames: int) -> Iterator[Picture]:

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from baselines.viewing.moves import Watched, check_kind
-from baselines.viewing.thoughts import Thought, action_names
+from baselines.viewing.moves import Thought, Watched, action_names, check_kind
 from tile_envs.files import write_file
 from tile_envs.replay import Playthrough, Position
 from tile_envs.sliding import render as sliding
