@@ -7,6 +7,7 @@ none of them ever sees the random stream of an environment.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Boards = NDArray[Any]
 """Boards `(n, R, C)` as the environment's observations hold them."""
+Positions = tuple[NDArray[Any], ...]
+"""What a game adds to the state of n environments, `(n, ...)`: boards, and what goes with them."""
 
 
 class Replies(NamedTuple):
@@ -93,6 +96,15 @@ class Game(Protocol):
 
         Raises:
             ValueError: If these are not boards of the game, or the reply is not known to it.
+        """
+
+    def checked_positions(
+        self, values: Mapping[str, Any], num_envs: int | None = None
+    ) -> Positions:
+        """Return the positions that reset options or a state give, of one environment or of many.
+
+        Raises:
+            ValueError: If a value is not as described for the environment.
         """
 
     def draw(self, board: NDArray[Any], mode: str, score: int = 0) -> Any:

@@ -84,7 +84,7 @@ def _add_version(name: str) -> str:
     return f"{name}-v{latest}"
 
 
-def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
+def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any]:
     """Make one of the registered games, without wrappers: their moves could not be undone.
 
     Raises:

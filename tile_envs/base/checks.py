@@ -147,7 +147,7 @@ def checked_bool(value: object, name: str) -> bool:
 def broadcast_boards(
     board: ArrayLike, shape: tuple[int, ...], num_envs: int | None = None
 ) -> NDArray[Any]:
-    """Return one board for all games, or one for each, as `(n, ...)`; one game if n is None."""
+    """Return one board for all games, or one for each, as `(n, ...)`; None is a single game."""
     array, batched = np.asarray(board), (num_envs or 1, *shape)
     if array.shape != shape and (num_envs is None or array.shape != batched):
         wanted = f"{shape}" if num_envs is None else f"{shape} or {batched}"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_actions, shaped_actions
 from tile_envs.base.compiled import announced, compiled
-from tile_envs.base.engine import NUMBA, Engine, NumpyEngine, Outcome
+from tile_envs.base.engine import EVERY_GAME, NUMBA, Engine, NumpyEngine, Outcome
 
 Ints = NDArray[np.int64]
 World = Any
@@ -63,16 +63,11 @@ class CompiledEngine(Engine):
 
     def _bind(self) -> None:
         """Put together what all calls of the loops take."""
-        games, none = self._games, np.empty(0, np.intp)
+        games = self._games
         counted = games.streams, games.steps, games.illegal_run, games.illegal, games.ended
         limits = games.max_illegal, games.max_steps or NO_LIMIT
         self._arrays = *counted, *limits, *self._fixed()
-        self._observations = self._form(games.observations(none))
-        self._infos = {name: self._form(values) for name, values in games.infos(none).items()}
-
-    def _form(self, values: NDArray[Any]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """Return the shape and the dtype of an array of all games, given that of none."""
-        return (self._games.num_envs, *values.shape[1:]), values.dtype
+        self._like = games.observations(EVERY_GAME), games.infos(EVERY_GAME)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_games": self._games}
@@ -95,12 +90,10 @@ class CompiledEngine(Engine):
         begin(games, *outcome[1:4], *self._shown(outcome), *self._arrays)
 
     def _empty_outcome(self) -> Outcome:
-        n = self._games.num_envs
-        observations = np.empty(*self._observations)
+        n, (observations, infos) = self._games.num_envs, self._like
         ends = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_)
-        return Outcome(
-            observations, *ends, {name: np.empty(*form) for name, form in self._infos.items()}
-        )
+        fresh = {name: np.empty_like(values) for name, values in infos.items()}
+        return Outcome(np.empty_like(observations), *ends, fresh)
 
 
 @compiled

@@ -7,7 +7,6 @@ of a game.  A compiled engine holds a numpy engine, and steps its games one afte
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +14,13 @@ from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_actions
 from tile_envs.base.random_stream import Words
-from tile_envs.game import Game
+from tile_envs.game import Game, Positions
 
 Games = NDArray[np.intp] | slice
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Observations = NDArray[Any]
 Info = dict[str, NDArray[Any]]
-Positions = Any
-"""What a game adds to the state of all games: their boards, and what belongs to them."""
 
 EVERY_GAME = slice(None)
 NUMPY, NUMBA, AUTO = "numpy", "numba", "auto"
@@ -118,19 +115,11 @@ class NumpyEngine(Engine):
 
     @abstractmethod
     def _start(self, games: Games, positions: Positions | None) -> None:
-        """Begin games at given positions, or at some drawn from their streams."""
+        """Take games to given positions, or to some drawn from their streams."""
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the positions of all games as `checked_positions` reads them."""
-
-    @abstractmethod
-    def checked_positions(self, values: Mapping[str, Any]) -> Positions:
-        """Read the positions of all games from reset options or from a state."""
-
-    @abstractmethod
-    def restore(self, positions: Positions) -> None:
-        """Take all games to positions in the middle of a game."""
+        """Return the positions of all games as `Game.checked_positions` reads them."""
 
     @abstractmethod
     def observations(self, games: Games) -> Observations:

@@ -22,15 +22,14 @@ from tile_envs.base.checks import (
     checked_seed,
 )
 from tile_envs.base.random_stream import WORD_MASK, Stream, start
-from tile_envs.game import Game
+from tile_envs.game import Game, Positions
 
 Observation = NDArray[Any]
 Info = dict[str, Any]
-Position = TypeVar("Position")
 AGame = TypeVar("AGame", bound=Game)
 
 
-class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
+class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
     """The base of the single environments.
 
     Before the first `reset`, other methods raise `ResetNeeded`.
@@ -61,20 +60,12 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
     # What a game adds.
 
     @abstractmethod
-    def _start(self, position: Position | None) -> None:
-        """Begin a game at a given position, or at one drawn from the stream."""
-
-    @abstractmethod
-    def _checked_position(self, values: Mapping[str, Any]) -> Position:
-        """Read a position from reset options or from a state."""
+    def _start(self, position: Positions | None) -> None:
+        """Go to a given position, or to one drawn from the stream."""
 
     @abstractmethod
     def _position(self) -> dict[str, Any]:
-        """Return the position as `_checked_position` reads it."""
-
-    @abstractmethod
-    def _restore(self, position: Position) -> None:
-        """Go to a position in the middle of a game."""
+        """Return the position as `Game.checked_positions` reads it."""
 
     @abstractmethod
     def _observation(self) -> Observation:
@@ -107,7 +98,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
                 opponent that a user brought fails; the game has not started then.
         """
         check_options(options or {}, self.reset_options)
-        position = self._checked_position(options) if options else None
+        position = self.game.checked_positions(options) if options else None
         seed = None if seed is None else checked_seed(seed)
 
         super().reset(seed=seed)
@@ -144,10 +135,10 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
         )
         illegal = checked_bool(state["illegal"], "state['illegal']")
         ended = checked_bool(state["ended"], "state['ended']")
-        position = self._checked_position(state)
+        position = self.game.checked_positions(state)
         self._stream, self._illegal_run = Stream(stream), illegal_run
         self._illegal, self._ended = illegal, ended
-        self._restore(position)
+        self._start(position)
 
     def _shared_state(self) -> dict[str, Any]:
         return {
@@ -195,7 +186,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[Position, AGame]):
             self._window.close()
             self._window = None
 
-    def __copy__(self) -> GameEnv[Position, AGame]:
+    def __copy__(self) -> GameEnv[AGame]:
         """Return an environment of its own: a shallow copy would share the random stream."""
         return deepcopy(self)
 

@@ -78,7 +78,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
 
-    single: ClassVar[type[GameEnv[Any, Any]]]
+    single: ClassVar[type[GameEnv[Any]]]
     """The single environment, which checks the options and makes the spaces."""
     engine_class: ClassVar[type[NumpyEngine]]
     """What plays the games, by numpy."""
@@ -153,7 +153,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         check_options(options or {}, (*self.single.reset_options, "reset_mask"))
         options = dict(options or {})
         mask = self._checked_reset_mask(options.pop("reset_mask", None))
-        positions = self._games.checked_positions(options) if options else None
+        positions = self.game.checked_positions(options, self.num_envs) if options else None
         games, streams = self._games, self._seeded_streams(seed)
         games.streams[mask] = streams[mask]
         games.begin(EVERY_GAME if mask.all() else np.flatnonzero(mask), positions)
@@ -273,11 +273,10 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
             for count in (np.min(state[name]), np.max(state[name])):
                 checked_integer(int(count), f"state[{name!r}]", most=most or LARGEST)
-        positions = self._games.checked_positions(state)
+        positions = self.game.checked_positions(state, self.num_envs)
+        self._games.begin(EVERY_GAME, positions)
         for name, array in shared.items():
             array[...] = state[name]
-        self._games.restore(positions)
-        self._games.started = True
 
     def render(self) -> tuple[Any, ...] | None:
         """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""

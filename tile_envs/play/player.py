@@ -41,7 +41,7 @@ def open_screen(window: bool = False, title: str = "tile-envs") -> Screen:
 
 
 def play_games(
-    env: GameEnv[Any, Any],
+    env: GameEnv[Any],
     screen: Screen,
     seed: int,
     *,

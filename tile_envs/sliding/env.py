@@ -15,9 +15,10 @@ from tile_envs.base.env import GameEnv, Info
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
 from tile_envs.extras import extra
+from tile_envs.game import Positions
 from tile_envs.sliding import packed as batch
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.numpy_engine import SlidingEngine, SlidingPositions, checked_positions
+from tile_envs.sliding.numpy_engine import SlidingEngine
 from tile_envs.sliding.placer import RANDOM, Placer, place
 from tile_envs.sliding.rules import LEFT, MAX_SIDE, VERTICAL, Rules
 from tile_envs.sliding.tables import (
@@ -40,7 +41,7 @@ _TWO_CELLS = 2 * CELL_BITS
 _, _SECOND, _THIRD, _FOURTH = PATTERN_WEIGHTS
 
 
-class SlidingEnv(GameEnv[SlidingPositions, SlidingGame]):
+class SlidingEnv(GameEnv[SlidingGame]):
     """A sliding game, made of its rules (`tile_envs.sliding.Rules`).
 
     Two tiles that meet merge if the rules say so.  Observations are `Box(0, rules.largest, shape,
@@ -193,17 +194,14 @@ class SlidingEnv(GameEnv[SlidingPositions, SlidingGame]):
             | of_turned[e] | of_turned[f] | of_turned[g] | of_turned[h]
         )  # fmt: skip
 
-    def _start(self, position: SlidingPositions | None) -> None:
+    def _start(self, position: Positions | None) -> None:
         if position is None:
             self._set_cells(self.game.start.board(self._stream))
             self._score = 0
         else:
-            self._restore(position)
-
-    def _restore(self, position: SlidingPositions) -> None:
-        boards, scores = position
-        self._set_cells(boards.ravel().tolist())
-        self._score = int(scores[0])
+            boards, scores = position
+            self._set_cells(boards.ravel().tolist())
+            self._score = int(scores[0])
 
     def _set_cells(self, cells: Sequence[int]) -> None:
         """Take over a board, its tile indices in reading order."""
@@ -216,9 +214,6 @@ class SlidingEnv(GameEnv[SlidingPositions, SlidingGame]):
 
     def _position(self) -> dict[str, Any]:
         return {"board": self._observation(), "score": self._score}
-
-    def _checked_position(self, values: Mapping[str, Any]) -> SlidingPositions:
-        return checked_positions(self.game, values)
 
     def _observation(self) -> NDArray[np.uint8]:
         cells, stage = self._cells, self._stage

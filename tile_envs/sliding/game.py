@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,9 +12,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base.checks import as_integer, brief, check_named
+from tile_envs.base.checks import (
+    as_integer,
+    brief,
+    broadcast_boards,
+    check_named,
+    checked_score,
+)
 from tile_envs.errors import UsageError
-from tile_envs.game import Replies, Symmetries, board_symmetries
+from tile_envs.game import Positions, Replies, Symmetries, board_symmetries
 from tile_envs.sliding import packed as batch
 from tile_envs.sliding import render
 from tile_envs.sliding.placer import NAMED, RANDOM, Placer, possible_cells
@@ -142,6 +148,23 @@ class SlidingGame:
             shares = probability / cells.sum(axis=(1, 2))[parents]
             parts.append((parents, following, shares))
         return Replies(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def checked_positions(
+        self, values: Mapping[str, Any], num_envs: int | None = None
+    ) -> Positions:
+        """Return boards `(n, R, C)` and the scores so far `(n,)`; see `tile_envs.game.Game`."""
+        if "board" not in values:
+            raise UsageError("the reset option 'score' needs a 'board' to go with it.")
+        boards = broadcast_boards(values["board"], self.shape, num_envs)
+        scores = np.asarray(values.get("score", 0))
+        if scores.shape not in ((), (num_envs,)):
+            raise UsageError(
+                f"score must be one integer, or one for each game, got shape {scores.shape}."
+            )
+        for score in scores.reshape(-1).tolist():
+            checked_score(score, is_state="game" in values)
+        boards = batch.checked_boards(boards, self.rules)
+        return boards, np.broadcast_to(scores, len(boards)).astype(np.int64)
 
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
         """Return a board `(R, C)` as text (mode `ansi`) or as a picture `(H, W, 3) uint8`."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import broadcast_boards, checked_score
 from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
-from tile_envs.errors import UsageError
+from tile_envs.game import Positions
 from tile_envs.sliding import packed as batch
 from tile_envs.sliding import tables
 from tile_envs.sliding.game import SlidingGame
@@ -39,26 +37,6 @@ KTH_LEGAL = np.argsort(-batch.MASKS, axis=1, kind="stable").reshape(-1)
 """`(64,)`, by set of legal actions (as bits) times four, plus k: the k-th action of the set."""
 N_LEGAL = batch.MASKS.sum(axis=1).astype(np.uint64)
 """`(16,)`, by set of legal actions: how many there are."""
-
-
-SlidingPositions = tuple[NDArray[np.uint8], NDArray[np.int64]]
-"""Boards `(n, R, C)` and the scores so far `(n,)`."""
-
-
-def checked_positions(
-    game: SlidingGame, values: Mapping[str, Any], num_envs: int | None = None
-) -> SlidingPositions:
-    """Read positions from reset options or from a state, of a single game if n is None."""
-    if "board" not in values:
-        raise UsageError("the reset option 'score' needs a 'board' to go with it.")
-    boards = broadcast_boards(values["board"], game.shape, num_envs)
-    scores = np.asarray(values.get("score", 0))
-    if scores.shape not in ((), (num_envs,)):
-        raise UsageError(f"score must be an integer, or one a game, got shape {scores.shape}.")
-    for score in scores.reshape(-1).tolist():
-        checked_score(score, is_state="game" in values)
-    boards = batch.checked_boards(boards, game.rules)
-    return boards, np.broadcast_to(scores, len(boards)).astype(np.int64)
 
 
 class SlidingEngine(NumpyEngine):
@@ -129,7 +107,7 @@ class SlidingEngine(NumpyEngine):
         self.largest = np.maximum(np.maximum.reduce(pushed) >> _LARGEST_SHIFT, new_tiles)
         return rewards.astype(np.float64), self.legal == 0, legal
 
-    def _start(self, games: Games, positions: SlidingPositions | None) -> None:
+    def _start(self, games: Games, positions: Positions | None) -> None:
         if positions is not None:
             all_boards, scores = positions
             boards = all_boards[games]
@@ -142,22 +120,14 @@ class SlidingEngine(NumpyEngine):
         self._set_lines(lines.T, np.maximum.reduce(tiles), games)
         self.scores[games] = 0
 
-    def restore(self, positions: SlidingPositions) -> None:
-        """Take all games to positions in the middle of a game."""
-        self._start(EVERY_GAME, positions)
-
     def _set_lines(self, lines: Lines, largest: NDArray[Any], games: Games) -> None:
         self.lines[:, :, games] = lines
         self.legal[games] = batch.legal(self._tables, lines)
         self.largest[games] = largest
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the positions of all games as `checked_positions` reads them."""
+        """Return the positions of all games as `Game.checked_positions` reads them."""
         return {"board": self.observations(EVERY_GAME), "score": self.scores.copy()}
-
-    def checked_positions(self, values: Mapping[str, Any]) -> SlidingPositions:
-        """Read the positions of all games from reset options or from a state."""
-        return checked_positions(self.game, values, self.num_envs)
 
     def observations(self, games: Games) -> NDArray[np.uint8]:
         """Return fresh observations, `(k, R, C) uint8`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,14 @@ from tile_envs.base.engine import Engine
 from tile_envs.base.env import GameEnv, Info
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.extras import extra
+from tile_envs.game import Positions
 from tile_envs.tictactoe.game import TicTacToe
-from tile_envs.tictactoe.numpy_engine import MarksPositions, TicTacToeEngine, checked_positions
+from tile_envs.tictactoe.numpy_engine import TicTacToeEngine
 from tile_envs.tictactoe.positions import (
     CELLS,
     DIGITS,
     KTH_CELL,
+    PLAYED,
     POWERS,
     SET_SIZE,
     SIDE,
@@ -30,7 +31,7 @@ from tile_envs.tictactoe.positions import (
 )
 
 
-class TicTacToeEnv(GameEnv[MarksPositions, TicTacToe]):
+class TicTacToeEnv(GameEnv[TicTacToe]):
     r"""Tic-tac-toe, against an opponent or for both sides.
 
     ## Description
@@ -180,26 +181,21 @@ class TicTacToeEnv(GameEnv[MarksPositions, TicTacToe]):
         answered: int = code + DIGITS[mark] * self._powers[cell]
         return answered
 
-    def _start(self, position: MarksPositions | None) -> None:
-        code = int(position[0][0]) if position else 0
+    def _start(self, position: Positions | None) -> None:
+        code, *marks = (int(values[0]) for values in position or [[0]])
         to_move = int(self._positions.to_move[code])
-        if self._side == "both":
-            mark = to_move
-        elif self._side == "random":
+        if marks or self._side == "both":
+            self._code, self._mark = code, marks[0] if marks else to_move
+            return
+        if self._side == "random":
             mark = O if self._stream.word() >> 63 else X
         else:
-            mark = X if self._side == "X" else O
+            (mark,) = PLAYED[self._side]
         answers = mark != to_move and not self._over[code]
         self._code, self._mark = self._answered(code, -mark) if answers else code, mark
 
-    def _restore(self, position: MarksPositions) -> None:
-        self._code, self._mark = (int(values[0]) for values in position)
-
     def _position(self) -> dict[str, Any]:
         return {"board": self._positions.marks[self._code].copy(), "mark": self._mark}
-
-    def _checked_position(self, values: Mapping[str, Any]) -> MarksPositions:
-        return checked_positions(self.game, values)
 
     def _observation(self) -> NDArray[np.int8]:
         view: NDArray[np.int8] = self._positions.views[self._mark, self._code]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,13 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent, ask
-from tile_envs.base.checks import brief, check_named, checked_cells, checked_choice
+from tile_envs.base.checks import (
+    brief,
+    broadcast_boards,
+    check_named,
+    checked_cells,
+    checked_choice,
+)
 from tile_envs.errors import UsageError
-from tile_envs.game import Replies, Symmetries, board_symmetries
+from tile_envs.game import Positions, Replies, Symmetries, board_symmetries
 from tile_envs.tictactoe import positions, render
-from tile_envs.tictactoe.positions import CELLS, DIGITS, POWERS, SIDE, Ints, O, X, solve
+from tile_envs.tictactoe.positions import CELLS, DIGITS, PLAYED, POWERS, SIDE, Ints, O, X, solve
 
-PLAYED = ("X", "O", "random", "both")
 NAMED: dict[str, Callable[[], Ints]] = {
     "random": lambda: solve().legal,
     "minimax": lambda: solve().best,
@@ -52,7 +57,7 @@ class TicTacToe:
 
     def __post_init__(self) -> None:
         check_named(self.opponent, "opponent", NAMED, Agent, "an agent with predict()")
-        checked_choice(self.side, "side", PLAYED)
+        checked_choice(self.side, "side", list(PLAYED))
 
     def __str__(self) -> str:
         return self.name
@@ -122,6 +127,17 @@ class TicTacToe:
             parents, tables.views[movers[parents], replied], (1 / cells.sum(axis=1))[rows]
         )
 
+    def checked_positions(
+        self, values: Mapping[str, Any], num_envs: int | None = None
+    ) -> Positions:
+        """Return codes `(n,)` and, of a state, marks to play `(n,)`; see `tile_envs.game.Game`."""
+        codes = positions.checked_codes(broadcast_boards(values["board"], self.shape, num_envs))
+        if "mark" not in values:
+            return (codes,)
+        marks = np.asarray(values["mark"])
+        marks = marks if num_envs else marks[None]
+        return codes, positions.checked_turns(marks, codes, self.side)
+
     def draw(self, board: NDArray[np.int8], mode: str, score: int = 0) -> Any:
         """Return marks `(3, 3)`, 1 X and -1 O, as text (mode `ansi`) or a picture; no score."""
         return (render.text if mode == "ansi" else render.picture)(board)
@@ -164,11 +180,10 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
         ValueError: If an argument is not as described.
     """
     policy = NAMED[checked_choice(opponent, "opponent", list(NAMED))]()
-    checked_choice(side, "side", PLAYED)
+    checked_choice(side, "side", list(PLAYED))
     tables = solve()
     over, winner = tables.over.tolist(), tables.winner.tolist()
-    agents = {"X": (X,), "O": (O,)}.get(side, (X, O))
-    states = np.flatnonzero(tables.reachable & np.isin(tables.to_move, agents)).tolist()
+    states = np.flatnonzero(tables.reachable & np.isin(tables.to_move, PLAYED[side])).tolist()
     table: dict[int, dict[int, list[Outcome]]] = {state: {} for state in states}
     for state in states:
         mark = int(tables.to_move[state])

@@ -11,9 +11,18 @@ from tile_envs.base.compiled import HALF, NEXT, Word, compiled, compiled_loop, m
 from tile_envs.base.compiled_engine import CompiledEngine, Ints, all_inside, clear, finish
 from tile_envs.base.engine import Bools, Floats, Outcome
 from tile_envs.base.random_stream import Words
-from tile_envs.tictactoe.game import PLAYED
 from tile_envs.tictactoe.numpy_engine import TicTacToeEngine
-from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, POWERS, SET_SIZE, O, X, solve
+from tile_envs.tictactoe.positions import (
+    CELLS,
+    DIGITS,
+    KTH_CELL,
+    PLAYED,
+    POWERS,
+    SET_SIZE,
+    O,
+    X,
+    solve,
+)
 
 SIDE_X, SIDE_O, SIDE_RANDOM, SIDE_BOTH = range(len(PLAYED))
 TOP_BIT = Word(63)
@@ -159,7 +168,8 @@ class CompiledTicTacToeEngine(CompiledEngine):
         games, positions = self._games, solve()
         views = positions.views.reshape(*positions.views.shape[:2], CELLS)
         looked_up = views, positions.masks, positions.winner, positions.over, positions.legal
-        return games.codes, games.marks, *looked_up, games.policy, PLAYED.index(games.game.side)
+        side = list(PLAYED).index(games.game.side)
+        return games.codes, games.marks, *looked_up, games.policy, side
 
     def _shown(self, outcome: Outcome) -> tuple[NDArray[Any], ...]:
         return outcome.observations.reshape(-1, CELLS), *outcome.infos.values()

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import broadcast_boards
 from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
+from tile_envs.game import Positions
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import (
     CELLS,
     DIGITS,
     KTH_CELL,
+    PLAYED,
     POWERS,
     SET_SIZE,
     Ints,
     O,
     X,
-    checked_codes,
-    checked_turns,
     solve,
 )
 
@@ -30,21 +28,6 @@ _STRIDE = np.array(STRIDE, np.uint64)
 _CELLS = np.array(CELLS)
 _DIGITS = np.array([0, DIGITS[X], DIGITS[O]])
 """The digit of each mark in a code, by mark (-1 is the last)."""
-
-
-MarksPositions = tuple[Ints, ...]
-"""Codes `(n,)`, and, in the middle of games, the marks to play `(n,)`."""
-
-
-def checked_positions(
-    game: TicTacToe, values: Mapping[str, Any], num_envs: int | None = None
-) -> MarksPositions:
-    """Read positions from reset options or from a state, of a single game if n is None."""
-    codes = checked_codes(broadcast_boards(values["board"], game.shape, num_envs))
-    if "mark" not in values:  # in a state, not in reset options
-        return (codes,)
-    marks = np.asarray(values["mark"])
-    return codes, checked_turns(marks if num_envs else marks[None], codes, game.side)
 
 
 class TicTacToeEngine(NumpyEngine):
@@ -97,33 +80,25 @@ class TicTacToeEngine(NumpyEngine):
         answered: Ints = codes + POWERS.take(cell) * _DIGITS.take(marks) * asked
         return answered
 
-    def _start(self, games: Games, positions: MarksPositions | None) -> None:
-        codes = np.zeros_like(self.codes[games]) if positions is None else positions[0][games]
+    def _start(self, games: Games, positions: Positions | None) -> None:
+        codes, *marks = positions or (np.zeros_like(self.codes),)
+        codes, side = codes[games], self.game.side
         to_move = self._tables.to_move.take(codes)
-        side = self.game.side
-        if side == "both":
-            self.marks[games], self.codes[games] = to_move, codes
+        if marks or side == "both":
+            self.codes[games], self.marks[games] = codes, marks[0][games] if marks else to_move
             return
         if side == "random":
             self.streams[games] += _STRIDE
             words = mix(self.streams[games])
             self.marks[games] = np.where(words >> np.uint64(63), O, X)
         else:
-            self.marks[games] = X if side == "X" else O
+            (self.marks[games],) = PLAYED[side]
         asked = (self.marks[games] != to_move) & ~self._tables.over.take(codes)
         self.codes[games] = self._answered(codes, asked, games) if asked.any() else codes
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the positions of all games as `checked_positions` reads them."""
+        """Return the positions of all games as `Game.checked_positions` reads them."""
         return {"board": self._tables.marks[self.codes], "mark": self.marks.copy()}
-
-    def checked_positions(self, values: Mapping[str, Any]) -> MarksPositions:
-        """Read the positions of all games from reset options or from a state."""
-        return checked_positions(self.game, values, self.num_envs)
-
-    def restore(self, positions: MarksPositions) -> None:
-        """Take all games to positions in the middle of a game."""
-        self.codes[:], self.marks[:] = positions
 
     def observations(self, games: Games) -> NDArray[np.int8]:
         """Return fresh observations, `(k, 3, 3) int8`."""

@@ -35,6 +35,8 @@ WINNING_LINES = (
 )
 POWERS = 3 ** np.arange(CELLS)
 DIGITS = {X: 1, O: 2}
+PLAYED = {"X": (X,), "O": (O,), "random": (X, O), "both": (X, O)}
+"""The sides that an agent can play, each with its marks."""
 
 _SETS = np.arange(1 << CELLS)
 _MEMBERS = (_SETS[:, None] >> np.arange(CELLS) & 1).astype(np.int8)
@@ -216,8 +218,7 @@ def checked_codes(boards: NDArray[Any]) -> Ints:
 
 def checked_turns(marks: NDArray[Any], codes: Ints, side: str) -> Ints:
     """Return the marks to play, `(n,)`, of positions in the middle of games: theirs is the turn."""
-    tables = solve()
-    sides = {"X": (X,), "O": (O,)}.get(side, (X, O))
+    tables, sides = solve(), PLAYED[side]
     usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
     if not usable or not np.all(
         np.isin(marks, sides) & (tables.over[codes] | (marks == tables.to_move[codes]))
