@@ -141,8 +141,6 @@ def vector_env(
     Raises:
         ValueError: If an argument is not as described.
     """
-    if type(game) not in VECTOR_ENVS:
-        raise UsageError(f"a vector environment plays the games of tile_envs, got {brief(game)}.")
     assert is_dataclass(game)
     options = {field.name: getattr(game, field.name) for field in fields(game)}
     env = VECTOR_ENVS[type(game)]

@@ -86,7 +86,7 @@ def play_games(
                 leave()
                 game = Playthrough(env, game.seed + 1)
             elif key is not None:
-                action = controls.action(WASD.get(key, key) if isinstance(key, str) else key)
+                action = controls.action(WASD.get(key, key))
                 if action is not None and position.info["action_mask"][action]:
                     game.play(action)
     except KeyboardInterrupt:

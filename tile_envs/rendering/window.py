@@ -30,7 +30,7 @@ NAMED_KEYS = {name: name for name in ("up", "right", "down", "left", "enter", "s
 NAMED_KEYS["return"] = "enter"
 """Keys that are told by name, not by their character; by pygame's names for them."""
 
-WASD = {"w": "up", "a": "left", "s": "down", "d": "right"}
+WASD: dict[Key, Key] = {"w": "up", "a": "left", "s": "down", "d": "right"}
 """The letters that stand for arrows."""
 
 
