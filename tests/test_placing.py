@@ -3,8 +3,8 @@
 import gymnasium as gym
 import numpy as np
 import pytest
+from commands import refused, typed
 
-from baselines.__main__ import main
 from baselines.agents import GreedyAgent, RandomAgent, ValueAgent
 from baselines.evaluation.exact import expected
 from baselines.evaluation.rows import read_rows
@@ -135,15 +135,13 @@ def test_what_cannot_be_minimised_is_refused(make, message):
         make()
 
 
-def test_the_command_evaluates_against_an_agents_values(monkeypatch, capsys, tmp_path):
-    folder = tmp_path / "n"
-    options = ("--env-kwargs", '{"shape": [2, 3]}', "--out", str(folder))
-    run(monkeypatch, "train", "ntuple", "--games", "300", *options)
-    out = tmp_path / "rows.csv"
-    for placed in ((), ("--placer-agent", str(folder)), ("--placer-agent", "optimal")):
-        asked = ("evaluate", str(folder), "--episodes", "50", "--out", str(out), *placed)
-        run(monkeypatch, *asked)
-    assert "placer=ntuple 1-ply" in capsys.readouterr().out
+def test_the_command_evaluates_against_an_agents_values(tmp_path):
+    folder, out = tmp_path / "n", tmp_path / "rows.csv"
+    shape = ("--env-kwargs", '{"shape": [2, 3]}')
+    typed("train", "ntuple", "--games", 300, *shape, "--out", folder)
+    asked = ("evaluate", folder, "--episodes", 50, "--out", out, "--placer-agent")
+    assert "placer=ntuple 1-ply" in typed(*asked, folder)
+    assert "placer=optimal 1-ply" in typed(*asked, "optimal")
     assert '"placer": "optimal 1-ply"' in read_rows(out)[0]["env_kwargs"]
 
 
@@ -158,13 +156,5 @@ def test_the_command_evaluates_against_an_agents_values(monkeypatch, capsys, tmp
         (("--placer-agent", "optimal", "--env-kwargs", '{"placer": "random"}'), "not both"),
     ],
 )
-def test_placers_that_cannot_be_are_one_line(monkeypatch, capsys, options, message):
-    with pytest.raises(SystemExit) as error:
-        run(monkeypatch, "evaluate", "random", *options)
-    assert error.value.code == 2
-    assert message in capsys.readouterr().err.splitlines()[-1]
-
-
-def run(monkeypatch, *arguments):
-    monkeypatch.setattr("sys.argv", ["baselines", *arguments])
-    main()
+def test_placers_that_cannot_be_are_one_line(options, message):
+    assert message in refused("evaluate", "random", *options)

@@ -134,14 +134,11 @@ class MCTSAgent(ValueAgent):
         solution, (nodes, moves) = solve(), _nodes()
         children = moves[codes]
         visits, totals = np.zeros((2, *children.shape), np.int64)
-        if self._kept:
-            self._tree = self._tree or self._grow(0)  # the empty board
-            visits[:], totals[:] = (table[children] for table in self._tree)
-        else:
-            roots = np.where(solution.over[codes], -1, nodes[codes])
-            for root in np.unique(roots[roots >= 0]):
-                tree, at = self._grow(int(root)), roots == root
-                visits[at], totals[at] = (table[children[at]] for table in tree)
+        roots = np.zeros_like(codes) if self._kept else nodes[codes]  # 0: the empty board
+        for root in np.unique(roots):
+            tree, at = self._tree or self._grow(int(root)), roots == root
+            visits[at], totals[at] = (table[children[at]] for table in tree)
+            self._tree = tree if self._kept else None
         visits *= solution.masks[codes]
         means = solution.to_move[codes, None] * totals / np.maximum(visits, 1)
         return visits, np.where(visits, means, 0.0)
