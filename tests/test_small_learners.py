@@ -210,14 +210,6 @@ def test_a_network_is_taught_that_illegal_moves_lose():
     assert (taught[[0, 1, 3, 4]] < 0.1).all()
 
 
-def test_the_buffer_of_a_network_forgets_the_oldest():
-    settings = tuned(Neural, hidden=32, n_epochs=300, buffer_size=2, learning_rate=0.01)
-    made = Neural(GAME, 0, settings, ("X",))
-    for result in (-1.0, 1.0, 1.0):
-        made.learn_from(episode([BOARD], [2], result))
-    assert made.action_values(BOARD)[2] == pytest.approx(1, abs=0.05)
-
-
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (3, 3), (4, 4)])
 def test_symmetric_boards_do_symmetric_things(shape):
     rng = np.random.default_rng(0)

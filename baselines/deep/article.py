@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,10 +197,9 @@ class Article(EpisodicLearner):
         (self._score_envs,) = training_envs(game, (), "", settings.score_games)
         set_up_torch(settings.threads)
         with seed_generators(seed):
-            choices = settings.one_hot, uses_bfloat16(settings.precision, "cpu")
-            self._network = ArticleNetwork(game, *choices)
-            self._best = ArticleNetwork(game, *choices)
-        self._best.load_state_dict(self._network.state_dict())
+            bfloat16 = uses_bfloat16(settings.precision, "cpu")
+            self._network = ArticleNetwork(game, settings.one_hot, bfloat16)
+        self._best = deepcopy(self._network)
         self.score, self.best_score = np.zeros(()), np.zeros(())
         self._optimizer = torch.optim.RMSprop(
             self._network.parameters(), lr=settings.learning_rate, alpha=0.9, eps=1e-7

@@ -33,7 +33,7 @@ from stable_baselines3.common.type_aliases import TrainFreq
 from baselines.agents import Observations, ValueAgent
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.torch_setup import Parts
+from baselines.deep.torch_setup import Parts, uses_bfloat16
 from baselines.memory import check_memory
 from baselines.settings import Count, Fraction, Positive, Rate
 from baselines.training.learner import State
@@ -133,7 +133,7 @@ class DQNLearner(ValueAgent, SB3Learner):
                 "width": settings.width,
                 "hidden": list(settings.hidden),
                 "reward_scale": settings.reward_scale,
-                "bfloat16": settings.uses_bfloat16,
+                "bfloat16": uses_bfloat16(settings.precision, settings.device),
             },
             **self._shared_settings(DQN),
         )

@@ -64,9 +64,8 @@ class MaskedDQN(DQN):
         # A copy: the dictionary is the caller's.
         self.policy_kwargs = self.policy_kwargs | {"gamma": self.gamma}
         if self.env is not None:
-            text = rules_of(game_of(self.env))
-            game = game_from_json(text)
-            saved = game_from_json(self.policy_kwargs.setdefault("game", text))
+            game = game_of(self.env)
+            saved = game_from_json(self.policy_kwargs.setdefault("game", game.to_json()))
             if saved != game:
                 raise UsageError(
                     f"the model plays {saved}, and the environment is one of {game} with other "
@@ -167,7 +166,10 @@ class MaskedDQN(DQN):
 
 
 def game_of(envs: VecEnv) -> Game:
-    """Return the game that environments play.
+    """Return the game that environments play, as far as moves depend on it: rules and board.
+
+    Models are saved with it.  The spawn distribution and the opponent are left out, so a model can
+    be trained on against others, such as opponents without a name.
 
     Args:
         envs: An `SB3VecEnv`, or a vector environment of SB3 around single ones.
@@ -177,20 +179,11 @@ def game_of(envs: VecEnv) -> Game:
     """
     env = envs.get_attr("unwrapped")[0]
     game = getattr(env, "game", None)
-    if not isinstance(game, SlidingGame | TicTacToe):
-        raise UsageError(
-            f"MaskedDQN plays the environments of tile_envs, whose legal actions it knows, "
-            f"got {type(env).__name__}."
-        )
-    return game
-
-
-def rules_of(game: Game) -> str:
-    """Return what moves depend on, the rules and the board, as JSON text of a game.
-
-    Models are saved with this text.  The spawn distribution and the opponent are not part of it, so
-    a model can be trained on against others, such as opponents without a name.
-    """
     if isinstance(game, SlidingGame):
-        return SlidingGame(game.rules, game.shape).to_json()
-    return TicTacToe().to_json()
+        return SlidingGame(game.rules, game.shape)
+    if isinstance(game, TicTacToe):
+        return TicTacToe()
+    raise UsageError(
+        "MaskedDQN plays the environments of tile_envs, whose legal actions it knows, "
+        f"got {type(env).__name__}."
+    )

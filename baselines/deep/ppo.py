@@ -25,6 +25,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from baselines.agents import BOARD_AXES, Observations
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
+from baselines.deep.torch_setup import uses_bfloat16
 from baselines.settings import Count, Fraction, Positive
 from tile_envs.plug.features import BoardFeatures
 
@@ -124,7 +125,7 @@ class PPOLearner(SB3Learner):
                 "features_extractor_class": PreciseFeatures,
                 "features_extractor_kwargs": {
                     "width": settings.width,
-                    "bfloat16": settings.uses_bfloat16,
+                    "bfloat16": uses_bfloat16(settings.precision, settings.device),
                 },
                 "net_arch": list(settings.hidden),
             },

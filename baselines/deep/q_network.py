@@ -78,7 +78,7 @@ class BoardQNetwork(QNetwork):
     Args:
         observation_space: Boards.
         action_space: Actions.
-        game: The game as JSON text (see `rules_of`).
+        game: The game as JSON text (see `game_of`).
         gamma: The discount γ.
         afterstates: Whether Q is made from the value of afterstates.
         symmetric: Whether to train on random symmetric images of afterstates.

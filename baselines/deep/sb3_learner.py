@@ -32,7 +32,6 @@ from baselines.deep.torch_setup import (
     part_of,
     seed_generators,
     set_up_torch,
-    uses_bfloat16,
 )
 from baselines.seeds import training_stream
 from baselines.settings import (
@@ -91,11 +90,6 @@ class SB3Settings:
     threads: Threads = 1
     device: Device = "auto"
     precision: Precision = "auto"
-
-    @property
-    def uses_bfloat16(self) -> bool:
-        """Whether networks compute in bfloat16."""
-        return uses_bfloat16(self.precision, self.device)
 
 
 class SB3Learner(Learner):

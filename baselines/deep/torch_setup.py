@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +15,6 @@ from torch import Tensor
 from baselines.training.learner import State
 from tile_envs.errors import UsageError
 
-T = TypeVar("T")
 Parts = Mapping[str, Mapping[str, Any]]
 """Tensors and arrays of a learner by their names in its parts, such as a network's weights."""
 
@@ -121,7 +120,7 @@ def load_parts(parts: Parts, state: Mapping[str, NDArray[Any]]) -> None:
             torch.as_tensor(value).copy_(torch.as_tensor(state[f"{label} {name}"]))
 
 
-def part_of(state: Mapping[str, T], label: str) -> dict[str, T]:
+def part_of(state: Mapping[str, Any], label: str) -> dict[str, Any]:
     """Return one part of a state, by the names in that part."""
     start = f"{label} "
     return {
