@@ -6,7 +6,7 @@ import importlib
 import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -23,12 +23,6 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding import SlidingGame, SlidingVectorEnv
 from tile_envs.tictactoe import TicTacToe, TicTacToeVectorEnv
-
-VECTOR_ENVS: dict[type, Callable[..., GameVectorEnv[Any]]] = {
-    SlidingGame: SlidingVectorEnv,
-    TicTacToe: TicTacToeVectorEnv,
-}
-"""The vector environment of each kind of game, whose attributes are its options."""
 
 IMPORTED: list[str] = []
 """The modules that `import_named` has imported in this process."""
@@ -142,6 +136,8 @@ def vector_env(
         ValueError: If an argument is not as described.
     """
     assert is_dataclass(game)
-    options = {field.name: getattr(game, field.name) for field in fields(game)}
-    env = VECTOR_ENVS[type(game)]
-    return env(num_envs, **options, autoreset_mode=autoreset_mode, engine=engine)
+    options: dict[str, Any] = {field.name: getattr(game, field.name) for field in fields(game)}
+    options |= {"autoreset_mode": autoreset_mode, "engine": engine}
+    if isinstance(game, SlidingGame):
+        return SlidingVectorEnv(num_envs, **options)
+    return TicTacToeVectorEnv(num_envs, **options)
