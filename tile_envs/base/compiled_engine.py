@@ -67,7 +67,9 @@ class CompiledEngine(Engine):
         counted = games.streams, games.steps, games.illegal_run, games.illegal, games.ended
         limits = games.max_illegal, games.max_steps or NO_LIMIT
         self._arrays = *counted, *limits, *self._fixed()
-        self._like = games.observations(EVERY_GAME), games.infos(EVERY_GAME)
+        observations, infos = games.observations(EVERY_GAME), games.infos(EVERY_GAME)
+        self._observations = observations.shape, observations.dtype
+        self._infos = {name: (values.shape, values.dtype) for name, values in infos.items()}
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_games": self._games}
@@ -90,10 +92,10 @@ class CompiledEngine(Engine):
         begin(games, *outcome[1:4], *self._shown(outcome), *self._arrays)
 
     def _empty_outcome(self) -> Outcome:
-        n, (observations, infos) = self._games.num_envs, self._like
+        n = self._games.num_envs
+        infos = {name: np.empty(*form) for name, form in self._infos.items()}
         ends = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_)
-        fresh = {name: np.empty_like(values) for name, values in infos.items()}
-        return Outcome(np.empty_like(observations), *ends, fresh)
+        return Outcome(np.empty(*self._observations), *ends, infos)
 
 
 @compiled

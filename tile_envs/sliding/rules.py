@@ -133,30 +133,28 @@ def checked_spawn(rules: Rules, spawn: object) -> Spawn:
     It is given as pairs, or as a mapping of face to probability, such as `{2: 0.9, 4: 0.1}`; faces
     may be strings, as JSON has them.
     """
-    pairs = spawn
-    if isinstance(spawn, (tuple, list)) and all(
-        isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in spawn
-    ):
-        pairs = dict(spawn)
-    if not isinstance(pairs, Mapping) or not pairs:
-        example = {rules.faces[1]: 0.9, rules.faces[2]: 0.1}
+    try:
+        given = dict(spawn)  # type: ignore[call-overload] # whatever is no pairs is refused
+    except (TypeError, ValueError):
+        given = {}
+    if not given:
         raise UsageError(
-            f"spawn must map faces to probabilities, such as {example}, got {spawn!r}."
+            f"spawn must map faces to probabilities, such as {{2: 0.9, 4: 0.1}}, got {spawn!r}."
         )
     probabilities: dict[int, float] = {}
-    for given, probability in pairs.items():
-        face = rules.faces[rules.index_of(given)]
+    for name, probability in given.items():
+        face = rules.faces[rules.index_of(name)]
         is_number = isinstance(probability, Real) and not isinstance(probability, bool)
         if not is_number or not 0 <= probability <= 1:
             raise UsageError(
-                f"spawn[{given!r}] must be a probability between 0 and 1, got {probability!r}."
+                f"spawn[{name!r}] must be a probability between 0 and 1, got {probability!r}."
             )
         if face in probabilities:
-            raise UsageError(f"spawn names the face {face} twice: {dict(pairs)!r}.")
+            raise UsageError(f"spawn names the face {face} twice: {given!r}.")
         probabilities[face] = float(probability)
     total = sum(probabilities.values())
     if not math.isclose(total, 1, abs_tol=1e-6):
-        raise UsageError(f"spawn must add up to 1, got {dict(pairs)!r}, which makes {total}.")
+        raise UsageError(f"spawn must add up to 1, got {given!r}, which makes {total}.")
     return tuple((face, p) for face, p in sorted(probabilities.items()) if p > 0)
 
 
