@@ -171,19 +171,6 @@ def test_steps_need_a_reset_first(env_id):
             call()
 
 
-@pytest.mark.parametrize("env_id", IDS)
-def test_steps_after_the_end_are_refused(env_id):
-    env = gym.make(env_id)
-    _, info = env.reset(seed=0)
-    terminated = False
-    while not terminated:
-        *_, terminated, _, info = env.step(int(info["action_mask"].argmax()))
-    state = env.unwrapped.get_state()
-    with pytest.raises(ResetNeeded, match="the game is over"):
-        env.step(0)
-    assert same_state(env.unwrapped, state)
-
-
 FULL = np.full((4, 4), 1)
 BAD_SLIDING_RESETS = [
     ({"board": np.zeros((3, 4), int)}, r"board.* must have shape"),

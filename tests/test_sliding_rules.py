@@ -28,9 +28,8 @@ def slide_left(rules: Rules, faces: list[int]) -> tuple[list[int], int]:
     return [rules.faces[t] for t in after[0, LEFT, 0]], int(rewards[0, LEFT])
 
 
-@pytest.mark.parametrize(
-    ("row", "after", "reward"),
-    [
+BY_HAND = {
+    RULES_2048: [
         ([0, 0, 0, 0], [0, 0, 0, 0], 0),
         ([0, 0, 0, 2], [2, 0, 0, 0], 0),
         ([2, 0, 0, 2], [4, 0, 0, 0], 4),
@@ -43,14 +42,7 @@ def slide_left(rules: Rules, faces: list[int]) -> tuple[list[int], int]:
         ([65536, 65536, 0, 0], [131072, 0, 0, 0], 131072),
         ([131072, 131072, 0, 0], [131072, 131072, 0, 0], 0),
     ],
-)
-def test_rows_of_2048_by_hand(row, after, reward):
-    assert slide_left(RULES_2048, row) == (after, reward)
-
-
-@pytest.mark.parametrize(
-    ("row", "after", "reward"),
-    [
+    RULES_2584: [
         ([1, 1, 0, 0], [2, 0, 0, 0], 2),
         ([2, 2, 0, 0], [2, 2, 0, 0], 0),
         ([1, 2, 3, 0], [3, 3, 0, 0], 3),
@@ -63,9 +55,13 @@ def test_rows_of_2048_by_hand(row, after, reward):
         ([1346269, 2178309, 0, 0], [1346269, 2178309, 0, 0], 0),
         ([2178309, 2178309, 0, 0], [2178309, 2178309, 0, 0], 0),
     ],
-)
-def test_rows_of_2584_by_hand(row, after, reward):
-    assert slide_left(RULES_2584, row) == (after, reward)
+}
+
+
+@pytest.mark.parametrize("rules", BY_HAND, ids=lambda rules: rules.name)
+def test_rows_by_hand(rules):
+    for row, after, reward in BY_HAND[rules]:
+        assert slide_left(rules, row) == (after, reward)
 
 
 @GAMES

@@ -68,16 +68,18 @@ def test_a_masked_reset_sets_only_its_own_boards(engine):
     assert np.array_equal(infos["_score"], mask)
 
 
-def test_a_state_is_taken_as_it_is_even_when_the_game_is_over():
-    env = gym.make("Tiles2048-v0", shape=(2, 2)).unwrapped
+@every_variant
+def test_a_state_is_taken_as_it_is_even_when_the_game_is_over(env_id, options):
+    env = gym.make(env_id, **options).unwrapped
     _, info = env.reset(seed=0)
     while info["action_mask"].any():
         *_, info = env.step(int(info["action_mask"].argmax()))
     state = env.get_state()
     env.reset()
     env.set_state(state)
-    with pytest.raises(gym.error.ResetNeeded):
+    with pytest.raises(gym.error.ResetNeeded, match="the game is over"):
         env.step(0)
+    assert data_equivalence(env.get_state(), state, exact=True)
 
 
 def pickled(env):
