@@ -17,7 +17,7 @@ import numpy as np
 
 import tile_envs  # noqa: F401
 from benchmarks.results import Plan
-from benchmarks.speed.peers import Peer, Play, installed
+from benchmarks.speed.peers import Peer, Play, installed, repeat
 from benchmarks.speed.turns import OURS, speed_plan
 
 GAMES = {"2048": "Tiles2048-v0", "2584": "Tiles2584-v0", "tic-tac-toe": "TicTacToe-v0"}
@@ -61,18 +61,16 @@ def _vector(game: str, engine: str, num_envs: int) -> Play:
     answered = bool(envs.game.sides)
     due = 0  # games that the next step resets; no ply is played there
 
-    def play(steps: int) -> int:
+    def play_step() -> int:
         nonlocal due
-        played = 0
-        while played < steps:
-            _, rewards, terminations, _, _ = envs.step(envs.sample_legal_actions())
-            played += num_envs - due
-            if answered:  # by the opponent, unless our own mark was the last
-                played += num_envs - due - int(np.count_nonzero(terminations & (rewards >= 0)))
-            due = int(np.count_nonzero(terminations))
+        _, rewards, terminations, _, _ = envs.step(envs.sample_legal_actions())
+        played = num_envs - due
+        if answered:  # by the opponent, unless our own mark was the last
+            played += num_envs - due - int(np.count_nonzero(terminations & (rewards >= 0)))
+        due = int(np.count_nonzero(terminations))
         return played
 
-    return play
+    return repeat(play_step)
 
 
 def _single(game: str, num_envs: int) -> Play:
@@ -86,19 +84,17 @@ def _single(game: str, num_envs: int) -> Play:
         for bits in range(1 << n_actions)
     }
     random = Random(0).random
-    _, info = env.reset(seed=0)
+    env.reset(seed=0)
 
-    def play(steps: int) -> int:
-        nonlocal info
-        played = 0
-        while played < steps:
+    def play_game() -> int:
+        played, terminated = 0, False
+        _, info = env.reset()
+        while not terminated:
             actions = legal[info["action_mask"].tobytes()]
             _, reward, terminated, _, info = env.step(actions[int(random() * len(actions))])
             played += 1
             if answered and not (terminated and float(reward) >= 0):
                 played += 1
-            if terminated:
-                _, info = env.reset()
         return played
 
-    return play
+    return repeat(play_game)

@@ -68,6 +68,22 @@ def installed() -> list[Peer]:
     ]
 
 
+def repeat(play_some: Callable[[], int]) -> Play:
+    """Return what plays a game, or a step of many, until there are enough steps.
+
+    Args:
+        play_some: Plays it, and returns how many steps it took.
+    """
+
+    def play(steps: int) -> int:
+        played = 0
+        while played < steps:
+            played += play_some()
+        return played
+
+    return play
+
+
 def _limit_jax() -> None:
     """Hold JAX to the CPU and to one thread; without effect once JAX has computed something."""
     # XLA sizes its thread pool by this variable.  `--xla_cpu_multi_thread_eigen=false` in XLA_FLAGS
@@ -169,24 +185,23 @@ def _open_spiel(name: str, num_envs: int) -> Play:
     game, has_chance = pyspiel.load_game(name), name == "2048"
     random = Random(_SEED).random
 
-    def play(steps: int) -> int:
+    def play_game() -> int:
         played = 0
-        while played < steps:
-            state = game.new_initial_state()
+        state = game.new_initial_state()
+        legal = state.legal_actions()
+        while legal:
+            if has_chance and state.is_chance_node():
+                # The outcomes are a 2 and a 4 for each empty cell in turn.  This draws one a
+                # quarter faster than `pyspiel.sample_action` does from `chance_outcomes`.
+                index = 2 * int(random() * (len(legal) // 2)) + (random() < 0.1)
+            else:
+                index = int(random() * len(legal))
+                played += 1
+            state.apply_action(legal[index])
             legal = state.legal_actions()
-            while legal:
-                if has_chance and state.is_chance_node():
-                    # The outcomes are a 2 and a 4 for each empty cell in turn.  This draws one a
-                    # quarter faster than `pyspiel.sample_action` does from `chance_outcomes`.
-                    index = 2 * int(random() * (len(legal) // 2)) + (random() < 0.1)
-                else:
-                    index = int(random() * len(legal))
-                    played += 1
-                state.apply_action(legal[index])
-                legal = state.legal_actions()
         return played
 
-    return play
+    return repeat(play_game)
 
 
 # gymnasium-2048 has no mask, but an illegal move leaves its board as it is and is told in
@@ -214,40 +229,34 @@ def play_untried(num_envs: int, step: Callable[[Any], Any]) -> Play:
     rng, games = np.random.default_rng(_SEED), np.arange(num_envs)
     tried = np.zeros((num_envs, 4), dtype=np.bool_)
 
-    def play(steps: int) -> int:
-        played = 0
-        while played < steps:
-            preference = rng.random((num_envs, 4))
-            preference[tried] = -1.0
-            actions = preference.argmax(axis=1)
-            is_legal = step(actions)
-            played += int(np.count_nonzero(is_legal))
-            tried[games, actions] = True
-            tried[is_legal] = False
-        return played
+    def play_step() -> int:
+        preference = rng.random((num_envs, 4))
+        preference[tried] = -1.0
+        actions = preference.argmax(axis=1)
+        is_legal = step(actions)
+        tried[games, actions] = True
+        tried[is_legal] = False
+        return int(np.count_nonzero(is_legal))
 
-    return play
+    return repeat(play_step)
 
 
 def _gymnasium_2048(num_envs: int) -> Play:
     env, random = make_gymnasium_2048(), Random(_SEED).random
     env.reset(seed=_SEED)
-    untried = [0, 1, 2, 3]
 
-    def play(steps: int) -> int:
-        nonlocal untried
-        played = 0
-        while played < steps:
+    def play_game() -> int:
+        played, terminated, untried = 0, False, [0, 1, 2, 3]
+        env.reset()
+        while not terminated:
             action = untried.pop(int(random() * len(untried)))
             _, _, terminated, _, info = env.step(action)
             if info["is_legal"]:
                 played += 1
                 untried = [0, 1, 2, 3]
-                if terminated:
-                    env.reset()
         return played
 
-    return play
+    return repeat(play_game)
 
 
 def _gymnasium_2048_vector(num_envs: int) -> Play:
@@ -269,18 +278,17 @@ def _pettingzoo_tic_tac_toe(num_envs: int) -> Play:
     env = tictactoe_v3.raw_env()
     random = Random(_SEED).random
 
-    def play(steps: int) -> int:
+    def play_game() -> int:
         played = 0
-        while played < steps:
-            env.reset()
-            while not env.terminations[env.agent_selection]:
-                mask = env.observe(env.agent_selection)["action_mask"]
-                legal = mask.nonzero()[0]
-                env.step(int(legal[int(random() * len(legal))]))
-                played += 1
+        env.reset()
+        while not env.terminations[env.agent_selection]:
+            mask = env.observe(env.agent_selection)["action_mask"]
+            legal = mask.nonzero()[0]
+            env.step(int(legal[int(random() * len(legal))]))
+            played += 1
         return played
 
-    return play
+    return repeat(play_game)
 
 
 MODULES = {

@@ -23,7 +23,7 @@ from baselines.task import Task
 from baselines.training.run import default_options
 from benchmarks.results import Plan, Row
 from benchmarks.speed.environments import ENGINES, GAMES, SECONDS
-from benchmarks.speed.peers import Peer, Play, installed, make_gymnasium_2048, play_untried
+from benchmarks.speed.peers import Peer, Play, installed, make_gymnasium_2048, play_untried, repeat
 from benchmarks.speed.turns import OURS, now, speed_plan, summary_row
 from tile_envs.plug.sb3 import make_sb3
 
@@ -89,15 +89,12 @@ def _play_by_mask(make: Callable[[str, int], VecEnv], env_id: str, num_envs: int
     envs, rng = make(env_id, num_envs), np.random.default_rng(0)
     envs.reset()
 
-    def play(steps: int) -> int:
-        played = 0
-        while played < steps:
-            masks = np.stack(envs.env_method("action_masks"))
-            envs.step((rng.random(masks.shape) * masks).argmax(axis=1))
-            played += num_envs
-        return played
+    def play_step() -> int:
+        masks = np.stack(envs.env_method("action_masks"))
+        envs.step((rng.random(masks.shape) * masks).argmax(axis=1))
+        return num_envs
 
-    return play
+    return repeat(play_step)
 
 
 def _play_gymnasium_2048(num_envs: int) -> Play:

@@ -49,7 +49,8 @@ def _speed_rows(candidates: Sequence[Peer], turns: int, seconds: float) -> list[
         made.append((peer, play, steps, []))
     for _ in range(turns):
         for _, play, steps, speeds in made:
-            speeds.append(_speed(play, steps))
+            played, taken = _time(play, steps)
+            speeds.append(played / taken)
     run = now()
     return [summary_row(speed_key(peer), speeds, run) for peer, _, _, speeds in made] + failed
 
@@ -84,19 +85,17 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def _speed(play: Play, steps: int) -> float:
+def _time(play: Play, steps: int) -> tuple[int, float]:
+    """Return how many steps were played, and the seconds of CPU time that they took."""
     began = time.process_time()
-    played = play(steps)
-    return played / (time.process_time() - began)
+    return play(steps), time.process_time() - began
 
 
 def _steps_for(play: Play, seconds: float) -> int:
     """Return how many steps take about `seconds`."""
     steps = 1000
     while True:
-        began = time.process_time()
-        played = play(steps)
-        taken = time.process_time() - began
+        played, taken = _time(play, steps)
         if taken > seconds / 10:
             return round(played * seconds / taken)
         steps = 4 * played
