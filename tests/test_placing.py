@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 from commands import refused, typed
 
-from baselines.agents import GreedyAgent, RandomAgent, ValueAgent
+from baselines.agents import GreedyAgent, ValueAgent
 from baselines.evaluation.exact import expected
 from baselines.evaluation.rows import read_rows
-from baselines.evaluation.sampled import evaluate
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.placing import ValuePlacer
 from baselines.solver.optimal import OptimalAgent
@@ -111,14 +110,6 @@ def test_it_is_worse_for_the_player_than_chance():
     agent = OptimalAgent(game)
     against = SlidingGame(RULES_2048, (2, 3), placer=ValuePlacer(agent, game))
     assert expected(agent, against).score < 0.8 * expected(agent, game).score
-
-
-def test_vector_environments_play_against_it():
-    game, network = GAMES[0]
-    placer = ValuePlacer(trained(game, network), game)
-    row = evaluate(RandomAgent(game), "Tiles2048-v0", {"placer": placer}, episodes=20)
-    free = evaluate(RandomAgent(game), "Tiles2048-v0", episodes=20)
-    assert row["mean"] < free["mean"]
 
 
 @pytest.mark.parametrize(

@@ -82,9 +82,7 @@ class Expectimax(ValueAgent):
         samples: int = 0,
     ) -> None:
         if milliseconds is not None and not (
-            isinstance(milliseconds, Real)
-            and not isinstance(milliseconds, bool)
-            and 0 < milliseconds < math.inf
+            isinstance(milliseconds, Real) and 0 < milliseconds < math.inf
         ):
             raise UsageError(f"milliseconds must be above 0 and finite, got {milliseconds!r}.")
         checked_integer(table_bits, "table_bits", least=1, most=30)
