@@ -229,12 +229,12 @@ def test_symmetric_boards_do_symmetric_things(shape):
 
 
 def test_images_of_a_tictactoe_board_share_their_entry():
-    codes = BoardCodes(GAME, merge_symmetric=True, bytes_per_entry=1)
+    codes = BoardCodes(GAME, merge_symmetric=True)
     board = np.array([[[1, -1, 0], [0, 1, 0], [0, 0, -1]]])
     images = [np.rot90(b, k, (1, 2)) for b in (board, board[:, ::-1]) for k in range(4)]
     numbers = [codes.of(image)[0][0] for image in images]
     assert len(set(numbers)) == 1
-    plain = BoardCodes(GAME, merge_symmetric=False, bytes_per_entry=1)
+    plain = BoardCodes(GAME, merge_symmetric=False)
     number, actions = plain.of(board)
     assert number == encode(board)
     assert actions[0].tolist() == list(range(9))

@@ -110,7 +110,7 @@ class Neural(EpisodicLearner):
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
         self._settings = settings
         recipe = RECIPES[settings.recipe]
-        self._codes = BoardCodes(game, recipe.merges_symmetric, bytes_per_entry=0)
+        self._codes = BoardCodes(game, recipe.merges_symmetric)
         set_up_torch(settings.threads)
         self._players = {
             side: recipe(settings, seed, game.sides.index(side)) for side in self._sides

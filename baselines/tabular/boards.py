@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 from tile_envs.errors import UsageError
 from tile_envs.game import Boards, Game
 
-LARGEST_TABLE = 1 << 30
-"""Maximum size of a table in bytes."""
-
 
 class BoardCodes:
     """Numbers the boards of a game, and renames actions for the image that is stored.
@@ -22,7 +19,6 @@ class BoardCodes:
     Args:
         game: The game.
         merge_symmetric: Whether boards that are images of each other share a number.
-        bytes_per_entry: The bytes of a table's entry for one board and action.
 
     Attributes:
         size: The number of boards.
@@ -30,23 +26,12 @@ class BoardCodes:
         weights: `(cells, images) float64`, the weight of each cell in the number of an image.
             Numbers are below 2^53: floats hold them exactly, and multiply faster.
         actions: `(images, n_actions) int64`, what each action is called on an image.
-
-    Raises:
-        ValueError: If a table with an entry for each board and action would be too large.
     """
 
-    def __init__(self, game: Game, merge_symmetric: bool, bytes_per_entry: int) -> None:
-        shape, self.n_values = game.shape, game.n_values
-        self._shape = shape
-        n_cells = math.prod(shape)
+    def __init__(self, game: Game, merge_symmetric: bool) -> None:
+        self._shape, self.n_values = game.shape, game.n_values
+        n_cells = math.prod(game.shape)
         self.size = self.n_values**n_cells
-        needed = self.size * game.n_actions * bytes_per_entry
-        if needed > LARGEST_TABLE:
-            raise UsageError(
-                f"a table for boards of {shape[0]}×{shape[1]} with {self.n_values} values a cell "
-                f"takes {needed / 2**30:,.0f} GiB, and {LARGEST_TABLE >> 30} GiB are allowed: "
-                "use a smaller shape, such as (2, 3)."
-            )
         n = len(game.symmetries.cells) if merge_symmetric else 1
         self.actions = game.symmetries.actions[:n]
         self.weights = np.zeros((n_cells, n))

@@ -44,6 +44,9 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding import SlidingGame
 
+LARGEST_TABLE = 1 << 30
+"""Maximum size of a table in bytes."""
+
 
 @dataclass(frozen=True)
 class QTableSettings:
@@ -111,10 +114,16 @@ class QTable(EpisodicLearner):
             raise UsageError("sequential is for the sliding games, not for tic-tac-toe.")
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
         self._settings = settings
-        # An entry is a value and the number of its visits.
-        self._codes = BoardCodes(game, settings.merge_symmetric, bytes_per_entry=16)
+        self._codes = BoardCodes(game, settings.merge_symmetric)
+        needed = self._codes.size * game.n_actions * 16  # a value and the number of its visits
+        if needed > LARGEST_TABLE:
+            raise UsageError(
+                f"a table for boards of {game.shape[0]}×{game.shape[1]} with {game.n_values} "
+                f"values a cell takes {needed / 2**30:,.0f} GiB, and {LARGEST_TABLE >> 30} GiB are "
+                "allowed: use a smaller shape, such as (2, 3)."
+            )
         self.q = np.full((self._codes.size, game.n_actions), settings.initial, np.float64)
-        self.visits = np.zeros((self._codes.size, game.n_actions), np.int64)
+        self.visits = np.zeros(self.q.shape, np.int64)
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return Q of each action, `(n, actions)`; minus infinity for illegal ones."""

@@ -158,14 +158,11 @@ def training_envs(
         ValueError: If the games do not fit into memory.
     """
     check_batch(n_envs, "n_envs", BYTES_PER_GAME)
-    variants: list[Any] = [game]
-    if sides:
-        with_sides: Any = game
-        variants = (
-            [replace(with_sides, side="both")]
-            if opponent == SELF
-            else [replace(with_sides, side=side, opponent=opponent) for side in sides]
-        )
+    options = [{"side": side, "opponent": opponent} for side in sides]
+    if sides and opponent == SELF:
+        options = [{"side": "both"}]
+    value: Any = game  # a dataclass
+    variants = [replace(value, **changes) for changes in options] or [value]
     return [vector_env(variant, n_envs, autoreset_mode) for variant in variants]
 
 
