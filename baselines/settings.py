@@ -32,7 +32,7 @@ Fraction = Annotated[float, Interval(ge=0, le=1)]
 Rate = Annotated[float, Interval(gt=0, le=1)]
 Weight = Annotated[Finite, Ge(0)]
 Opponent = Literal["random", "minimax", "minimax_first"]
-OpponentOrSelf = Literal["random", "minimax", "minimax_first", "self"]
+OpponentOrSelf = Literal[Opponent, "self"]
 Device = Annotated[str, StringConstraints(pattern=r"^(auto|cpu|cuda(:\d{1,3})?)$")]
 Precision = Literal["auto", "float32", "bfloat16"]
 

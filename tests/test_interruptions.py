@@ -6,6 +6,7 @@ Slow: `pytest -m slow tests/test_interruptions.py`.
 import csv
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -40,51 +41,42 @@ LEARNERS = {
 }
 
 
-def baselines(*arguments):
-    return [sys.executable, "-m", "baselines", *map(str, arguments)]
-
-
-def benchmarks(*arguments):
-    return [sys.executable, "-m", "benchmarks", *map(str, arguments)]
-
-
-def training(name):
-    def made(folder, resumed):
-        begun = (folder / "run" / "config.json").exists()
-        resume = ["--resume"] if resumed and begun else []
-        return baselines("train", *LEARNERS[name], "--out", folder / "run", *resume)
-
-    return made
+def python_m(*words):
+    return [sys.executable, "-m", *map(str, words)]
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained") / "run"
-    subprocess.run(
-        baselines("train", *LEARNERS["ntuple"], "--out", folder), check=True, capture_output=True
-    )
+    training = python_m("baselines", "train", *LEARNERS["ntuple"], "--out", folder)
+    subprocess.run(training, check=True, capture_output=True)
     return folder
 
 
-def commands(trained):
-    """Return how each command is made, for a folder and whether it was ended before."""
-    return {
-        **{f"train {name}": training(name) for name in LEARNERS},
-        "evaluate": lambda folder, _: baselines(
-            "evaluate", trained, "--episodes", 50, "--out", folder / "rows.csv"
-        ),
-        "record": lambda folder, _: baselines(
-            "record", trained, "--episodes", 5, "--out", folder / "games"
-        ),
-        "export": lambda folder, _: baselines("export", trained, "--out", folder / "small"),
-        "benchmarks": lambda folder, _: benchmarks(
-            *("run", "--quick", "--only", "exact", "agents/greedy"),
-            *("--results", folder / "results", "--runs", folder / "runs"),
-        ),
-    }
+COMMANDS = {
+    **{
+        f"train {name}": ("baselines", "train", *options, "--out", "FOLDER/run")
+        for name, options in LEARNERS.items()
+    },
+    "evaluate": (
+        *("baselines", "evaluate", "TRAINED", "--episodes", "50"),
+        *("--out", "FOLDER/rows.csv"),
+    ),
+    "record": ("baselines", "record", "TRAINED", "--episodes", "5", "--out", "FOLDER/games"),
+    "export": ("baselines", "export", "TRAINED", "--out", "FOLDER/small"),
+    "benchmarks": (
+        *("benchmarks", "run", "--quick", "--only", "exact", "agents/greedy"),
+        *("--results", "FOLDER/results", "--runs", "FOLDER/runs"),
+    ),
+}
 
 
-NAMES = [*(f"train {name}" for name in LEARNERS), "evaluate", "record", "export", "benchmarks"]
+def made(name, trained, folder):
+    """Return a command that writes to a folder, or goes on with the run that is begun there."""
+    places = {"TRAINED": trained, "FOLDER": folder}
+    words = [re.sub("^(TRAINED|FOLDER)", lambda m: str(places[m[0]]), w) for w in COMMANDS[name]]
+    begun = (folder / "run" / "config.json").exists()
+    return python_m(*words, *["--resume"] * begun)
 
 
 def content_of(path):
@@ -121,13 +113,12 @@ def ended_at(command, moment, number):
     return process.returncode, messages.decode()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_that_is_ended_at_any_moment_ends_with_the_same_files(name, trained, tmp_path):
-    made = commands(trained)[name]
     whole = tmp_path / "whole"
     whole.mkdir()
     began = time.monotonic()
-    subprocess.run(made(whole, False), check=True, capture_output=True)
+    subprocess.run(made(name, trained, whole), check=True, capture_output=True)
     seconds = time.monotonic() - began
     expected = contents(whole)
     rng = random.Random(name)
@@ -135,14 +126,14 @@ def test_a_command_that_is_ended_at_any_moment_ends_with_the_same_files(name, tr
         folder = tmp_path / str(moment)
         folder.mkdir()
         number = rng.choice(SIGNALS)
-        status, messages = ended_at(made(folder, False), rng.random() * seconds, number)
+        status, messages = ended_at(made(name, trained, folder), rng.random() * seconds, number)
         if "Traceback" in messages:  # of Python, before the command line answers
             assert status in (1, -signal.SIGINT)
             assert "run_typed" not in messages
         else:
             assert status in (0, -number, 128 + number)
         for _ in range(2):  # a command that has come to its end may be given again, too
-            again = subprocess.run(made(folder, True), capture_output=True, text=True)
+            again = subprocess.run(made(name, trained, folder), capture_output=True, text=True)
             holds_one = name == "export" and "holds a run already" in again.stderr
             assert again.returncode == (2 if holds_one else 0), again.stderr
         assert contents(folder) == expected
@@ -151,9 +142,9 @@ def test_a_command_that_is_ended_at_any_moment_ends_with_the_same_files(name, tr
 @pytest.mark.parametrize("pair", range(20))
 def test_of_two_processes_in_one_folder_one_is_refused(pair, tmp_path):
     folder = tmp_path / "run"
-    whole = baselines("train", *TABLE, "--out", tmp_path / "whole")
+    whole = python_m("baselines", "train", *TABLE, "--out", tmp_path / "whole")
     subprocess.run(whole, check=True, capture_output=True)
-    begin = baselines("train", *TABLE, "--out", folder)
+    begin = python_m("baselines", "train", *TABLE, "--out", folder)
     if pair % 2:  # both resume
         subprocess.run([*begin, "--games", "500"], check=True, capture_output=True)
         begin.append("--resume")

@@ -44,32 +44,30 @@ def write_page(games: Sequence[Watched], path: Path) -> None:
 
 def _look(game: Any) -> dict[str, Any]:
     """Return how the boards of a game look, as the pictures draw them."""
-    common = {"shape": game.shape, "actions": action_names(game)}
     if isinstance(game, SlidingGame):
         palette, sizes = game.rules.palette, sliding.FACE_SIZES
-        tiles = [{"label": "", "ground": palette.tiles[0], "ink": palette.dark, "size": 1}]
-        for tile, face in enumerate(map(str, game.rules.faces[1:]), 1):
-            size = sizes[min(len(face), len(sizes)) - 1]
-            look = {"label": face, "ground": palette.tiles[tile], "ink": palette.ink(tile)}
-            tiles.append(look | {"size": size})
-        return common | {
-            "kind": "sliding",
-            "ground": palette.board,
-            "tile": sliding.TILE,
-            "gap": sliding.GAP,
-            "tiles": tiles,
-        }
-    looks = [("", tictactoe.PALE_INK)]
-    looks += [(tictactoe.LETTERS[mark], tictactoe.INKS[mark]) for mark in (X, O)]
-    return common | {
-        "kind": "marks",
-        "ground": tictactoe.PAGE,
-        "tile": tictactoe.SQUARE,
-        "gap": tictactoe.GAP,
-        "tiles": [
-            {"label": label, "ground": tictactoe.GROUND, "ink": ink, "size": MARK_SIZE}
-            for label, ink in looks
-        ],
+        labels = ["", *map(str, game.rules.faces[1:])]
+        kind, ground, side, gap = "sliding", palette.board, sliding.TILE, sliding.GAP
+        tiles = [
+            (label, palette.tiles[tile], palette.ink(tile), sizes[min(len(label), len(sizes)) - 1])
+            for tile, label in enumerate(labels)
+        ]
+    else:
+        kind, ground, side, gap = "marks", tictactoe.PAGE, tictactoe.SQUARE, tictactoe.GAP
+        tiles = [("", tictactoe.GROUND, tictactoe.PALE_INK, MARK_SIZE)]
+        tiles += [
+            (tictactoe.LETTERS[mark], tictactoe.GROUND, tictactoe.INKS[mark], MARK_SIZE)
+            for mark in (X, O)
+        ]
+    names = ("label", "ground", "ink", "size")
+    return {
+        "shape": game.shape,
+        "actions": action_names(game),
+        "kind": kind,
+        "ground": ground,
+        "tile": side,
+        "gap": gap,
+        "tiles": [dict(zip(names, tile, strict=True)) for tile in tiles],
     }
 
 
