@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 from baselines.agents import Observations, ValueAgent
 from baselines.memory import check_batch
 from baselines.ntuple.learning import Played, Rule, play
-from baselines.ntuple.network import Network, Weights, new_weights
+from baselines.ntuple.network import Network, new_weights
 from baselines.ntuple.values import Net, action_values, net_of
 from baselines.seeds import game_seeds, training_generator, training_seeds
 from baselines.settings import (
@@ -171,11 +171,6 @@ class NTuple(ValueAgent, Learner):
         if self.games >= self._settings.stage_games:
             return self._staged
         return self._staged._replace(stages=np.zeros_like(self._staged.stages))
-
-    @property
-    def weights(self) -> Weights:
-        """The weights of the entries, `(entries,)`, without what else an entry holds."""
-        return self.net.weights[:: self._settings.width]
 
     def check_plays(self, game: SlidingGame) -> None:
         """Check that the network is for a game, whatever appears in that and where.
@@ -300,7 +295,7 @@ class NTuple(ValueAgent, Learner):
         Raises:
             ValueError: If a weight is too large for half precision.
         """
-        weights = self.weights
+        weights = self.net.weights[:: self._settings.width]  # without E and A of the method tc
         if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
             raise UsageError("a weight is too large for half precision: the network cannot shrink.")
         plain = {"method": "td", "learning_rate": 0.1, "initial": 0.0}

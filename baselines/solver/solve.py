@@ -26,10 +26,8 @@ from baselines.solver.keys import (
     states_after,
 )
 from baselines.solver.solution import Layers, Solution
-from tile_envs.base.checks import brief
 from tile_envs.base.compiled import Word
 from tile_envs.base.random_stream import Words
-from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import GameTables, game_tables, rows_of
 from tile_envs.words import counted
@@ -45,8 +43,6 @@ def solve(game: SlidingGame) -> Solution:
         ValueError: If its boards do not fit into memory or cannot be listed, or its placer is an
             object.
     """
-    if not isinstance(game.placer, str):
-        raise UsageError(f"a game is solved with a named placer, got {brief(game.placer)}.")
     check_size(game)
     compile_steps(game)
     tables = game_tables(game)
