@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import compress, product
 from random import Random
 from typing import Any
 
@@ -77,12 +78,8 @@ def _single(game: str, num_envs: int) -> Play:
     env = gym.make(GAMES[game])
     answered = bool(env.unwrapped.game.sides)  # type: ignore[attr-defined]
     n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
-    legal = {
-        bytes(bits >> action & 1 for action in range(n_actions)): [
-            action for action in range(n_actions) if bits >> action & 1
-        ]
-        for bits in range(1 << n_actions)
-    }
+    masks = product((0, 1), repeat=n_actions)
+    legal = {bytes(mask): [*compress(range(n_actions), mask)] for mask in masks}
     random = Random(0).random
     env.reset(seed=0)
 
