@@ -190,6 +190,8 @@ def test_a_state_of_other_games_is_refused():
 def test_other_environments_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         SB3VecEnv(make())
+    with pytest.raises(ValueError, match="wrappers must be a list of wrappers, got"):
+        make_sb3("Tiles2048-v0", wrappers=OneHotPlanes)
 
 
 @pytest.mark.parametrize("algorithm", [A2C, DQN, PPO, QRDQN])

@@ -235,7 +235,7 @@ def test_wrappers_in_the_wrong_order_are_refused(make, kinds):
             message = f"{name} cannot go around {type(inner).__name__}: use each wrapper once"
             with pytest.raises(ValueError, match=message):
                 wrap(kinds.OneHotPlanes(inner), *arguments)
-    for penalty in (-1, np.nan, np.inf):
+    for penalty in (-1, np.nan, np.inf, "1"):
         with pytest.raises(ValueError, match="penalty must be a finite number of at least 0"):
             kinds.PenalizeIllegal(make(), penalty)
 
@@ -252,6 +252,12 @@ def test_wrappers_refuse_what_they_cannot_wrap():
     for dtype in ("float64", int, None):
         with pytest.raises(ValueError, match="mask_dtype must be one of 'int8', 'bool', 'float32'"):
             wrappers.MaskInObservation(env, mask_dtype=dtype)
+    with pytest.raises(ValueError, match="observation_key and mask_key must differ, got 'a'"):
+        wrappers.MaskInObservation(env, "a", "a")
+    with pytest.raises(ValueError, match="MultiBinary holds int8, got float32"):
+        wrappers.MaskInObservation(env, mask_dtype=np.float32, mask_space="MultiBinary")
+    with pytest.raises(ValueError, match="belong to a Discrete action space, got Box"):
+        wrappers.MaskInObservation(gym.make("Pendulum-v1"))
     with pytest.raises(ValueError, match="log2 rewards are for the sliding games"):
         wrappers.Log2Reward(gym.make("TicTacToe-v0"))
     with pytest.raises(ValueError, match="log2 rewards are for the sliding games"):

@@ -68,6 +68,8 @@ def make_sb3(
     """
     if (name := env_id.rpartition(":")[2]) in gym.registry and name not in ids():
         raise UsageError(f"{name} is no environment of tile_envs: expected {', '.join(ids())}.")
+    if callable(wrappers):
+        raise UsageError(f"wrappers must be a list of wrappers, got {wrappers!r}.")
     options = {"engine": AUTO} | options
     envs: Any = gym.make_vec(env_id, n_envs, autoreset_mode="SameStep", **options)
     for wrap in wrappers:

@@ -80,9 +80,15 @@ class MaskBeside:
         mask_dtype: DTypeLike,
         mask_space: str,
     ) -> None:
+        if not isinstance(action_space, spaces.Discrete):
+            raise UsageError(f"action masks belong to a Discrete action space, got {action_space}.")
+        if observation_key == mask_key:
+            raise UsageError(f"observation_key and mask_key must differ, got {mask_key!r} twice.")
         name = checked_choice(np.dtype(mask_dtype).name, "mask_dtype", MASK_DTYPES)
         self._dtype, n = np.dtype(name), int(action_space.n)
         is_box = checked_choice(mask_space, "mask_space", MASK_SPACES) == "Box"
+        if not is_box and name != "int8":
+            raise UsageError(f'MultiBinary holds int8, got {name}: pass mask_space="Box".')
         mask = spaces.Box(0, 1, (n,), self._dtype.type) if is_box else spaces.MultiBinary(n)
         self.space = spaces.Dict({observation_key: space, mask_key: mask})
         self._keys = observation_key, mask_key
@@ -101,7 +107,7 @@ MakeTransform = Callable[[spaces.Space[Any]], Transform]
 
 def checked_penalty(penalty: float) -> float:
     """Return what an illegal action costs; a `ValueError` says what it may be."""
-    if not 0 <= penalty < math.inf:
+    if not (isinstance(penalty, int | float) and 0 <= penalty < math.inf):
         raise UsageError(f"penalty must be a finite number of at least 0, got {penalty!r}.")
     return float(penalty)
 
