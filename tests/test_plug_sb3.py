@@ -191,7 +191,7 @@ def test_other_environments_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         SB3VecEnv(make())
     with pytest.raises(ValueError, match="wrappers must be a list of wrappers, got"):
-        make_sb3("Tiles2048-v0", wrappers=OneHotPlanes)
+        make_sb3("Tiles2048-v0", wrappers=vector.OneHotPlanes)
 
 
 @pytest.mark.parametrize("algorithm", [A2C, DQN, PPO, QRDQN])
