@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -62,40 +63,73 @@ class Client:
 SB3 = partial(Client, "Stable-Baselines3", "stable-baselines3", "sb3", "SB3VecEnv", "SameStep")
 RL_ZOO = partial(Client, "rl-zoo3", "rl_zoo3", "rl_zoo", "single", "", "PPO")
 RLLIB = partial(Client, "RLlib", "ray", "rllib")
-TORCHRL = partial(Client, "TorchRL", "torchrl", "torchrl_ppo_dqn")
-TIANSHOU = partial(Client, "Tianshou", "tianshou", "tianshou_ppo_dqn", "DummyVectorEnv", "")
+TORCHRL = partial(Client, "TorchRL", "torchrl")
+TIANSHOU = partial(Client, "Tianshou", "tianshou")
 CLEANRL = partial(Client, "CleanRL style", "torch", "cleanrl_ppo", "make_vec", "NextStep", "PPO")
 PETTINGZOO = partial(Client, "PettingZoo", "pettingzoo", "pettingzoo_selfplay", "AEC", "")
 OPENSPIEL = partial(Client, "OpenSpiel", "open_spiel", "openspiel", "its own", "")
-NATIVE, SINGLE = ("GymWrapper, native vector", "Disabled"), ("GymWrapper, single", "")
+NATIVE, SINGLE = ("2 × 8 native", "NextStep", "PPO"), ("2 × 8 single", "NextStep", "PPO")
+TORCHRL_GAMES = "GymWrapper, native vector", "Disabled"
+TIANSHOU_GAMES = "DummyVectorEnv", ""
+
+DQN = {
+    "buffer_size": 100_000,
+    "learning_starts": 2_000,
+    "train_freq": 1,
+    "gradient_steps": 2,
+    "batch_size": 256,
+    "learning_rate": 5e-4,
+    "exploration_fraction": 0.5,
+    "target_update_interval": 10_000,
+}
+NEAR = {"gamma": 0.95, "gae_lambda": 0.9, "learning_rate": 3e-4}
+PPO = NEAR | {"n_steps": 32, "batch_size": 128, "n_epochs": 10, "ent_coef": 0.005}
+SYNC = {"gym_env_vectorize_mode": "sync"}
+RLLIB_TICTACTOE = SYNC | {
+    "train_batch_size_per_learner": 4000,
+    "minibatch_size": 500,
+    "gamma": 1.0,
+    "lambda_": 0.95,
+    "vf_clip_param": 10.0,
+}
 
 CLIENTS = (
     *(
-        SB3(algorithm, env, {"algorithm": algorithm, "total_timesteps": steps})
-        for algorithm, *budgets in (
-            ("MaskablePPO", 400_000, 400_000),
-            ("PPO", 200_000, 400_000),
-            ("A2C", 600_000, 400_000),
-            ("DQN", 200_000, 200_000),
-            ("QRDQN", 50_000, 50_000),
+        SB3(name, env, {"kind": f"{library}.{name}", "total_timesteps": steps, **settings})
+        for library, name, env, steps, settings in (
+            ("sb3_contrib", "MaskablePPO", SLIDING, 400_000, {}),
+            ("sb3_contrib", "MaskablePPO", TICTACTOE, 400_000, {}),
+            ("stable_baselines3", "PPO", SLIDING, 200_000, PPO),
+            ("stable_baselines3", "PPO", TICTACTOE, 400_000, {}),
+            (
+                "stable_baselines3",
+                "A2C",
+                SLIDING,
+                600_000,
+                NEAR | {"n_steps": 16, "ent_coef": 0.02},
+            ),
+            (
+                "stable_baselines3",
+                "A2C",
+                TICTACTOE,
+                400_000,
+                {"n_steps": 16, "learning_rate": 1e-3},
+            ),
+            ("stable_baselines3", "DQN", SLIDING, 200_000, DQN),
+            ("stable_baselines3", "DQN", TICTACTOE, 200_000, DQN),
+            ("sb3_contrib", "QRDQN", SLIDING, 50_000, DQN),
+            ("sb3_contrib", "QRDQN", TICTACTOE, 50_000, DQN),
         )
-        for env, steps in zip((SLIDING, TICTACTOE), budgets, strict=True)
     ),
     RL_ZOO(SLIDING, {"total_timesteps": 300_000}),
     RL_ZOO(TICTACTOE, {"total_timesteps": 100_000}),
-    *(
-        RLLIB(f"2 × 8 {kind}", "NextStep", "PPO", env, {"total_timesteps": steps, "kind": kind})
-        for kind, env, steps in (
-            ("single", SLIDING, 400_000),
-            ("native", SLIDING, 400_000),
-            ("single", TICTACTOE, 60_000),
-        )
-    ),
-    TORCHRL(*NATIVE, "PPO", SLIDING, {"algorithm": "PPO", "total_timesteps": 300_000}),
-    TORCHRL(*SINGLE, "PPO", SLIDING, {"kind": "single", "total_timesteps": 60_000}),
-    TORCHRL(*NATIVE, "DQN", SLIDING, {"algorithm": "DQN", "total_timesteps": 300_000}),
-    TIANSHOU("PPO", SLIDING, {"algorithm": "PPO", "total_timesteps": 120_000}),
-    TIANSHOU("DQN", SLIDING, {"algorithm": "DQN", "total_timesteps": 60_000}),
+    RLLIB(*SINGLE, SLIDING, {"total_timesteps": 400_000, **SYNC}),
+    RLLIB(*NATIVE, SLIDING, {"total_timesteps": 400_000}),
+    RLLIB(*SINGLE, TICTACTOE, {"total_timesteps": 60_000, **RLLIB_TICTACTOE}),
+    TORCHRL("torchrl_ppo", *TORCHRL_GAMES, "PPO", SLIDING, {"total_timesteps": 300_000}),
+    TORCHRL("torchrl_dqn", *TORCHRL_GAMES, "DQN", SLIDING, {"total_timesteps": 300_000}),
+    TIANSHOU("tianshou_ppo", *TIANSHOU_GAMES, "PPO", SLIDING, {"total_timesteps": 120_000}),
+    TIANSHOU("tianshou_dqn", *TIANSHOU_GAMES, "DQN", SLIDING, {"total_timesteps": 60_000}),
     CLEANRL(SLIDING, {"minutes": 5.0}),
     CLEANRL("Tiles2584-v0", {"minutes": 5.0}),
     CLEANRL(TICTACTOE, {"minutes": 0.5}),
@@ -186,14 +220,25 @@ def train(client: Client, **changes: Any) -> tuple[Agent, Count]:
     """
     program, arguments = _program(client), {"env_id": client.env, "seed": SEED}
     arguments |= client.arguments | changes
+    if "kind" in arguments:
+        arguments["kind"] = resolve_name(arguments["kind"])
+    if client.library == "RLlib":
+        arguments["callbacks_on_episode_step"] = _count_illegal
     with counted() as count:
         if hasattr(program, "Args"):
             policy, _ = program.train(program.Args(**arguments))
         else:
             policy = program.train(**arguments)
-    if hasattr(policy, "illegal"):  # other processes have played
-        count.steps, count.illegal = policy.steps, policy.illegal
+    if hasattr(policy, "result"):  # of RLlib, whose games are in other processes
+        count.steps = int(policy.result["num_env_steps_sampled_lifetime"])
+        count.illegal = int(policy.result["env_runners"]["illegal"])
     return policy, count
+
+
+def _count_illegal(*, episode: Any, metrics_logger: Any, **_: Any) -> None:
+    """Add up the illegal actions that reached a game, in RLlib's metrics."""
+    illegal = float(episode.get_infos(-1)["illegal"])
+    metrics_logger.log_value("illegal", illegal, reduce="lifetime_sum")
 
 
 def _rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:
