@@ -14,6 +14,7 @@ import pettingzoo
 from pettingzoo.utils.env_logger import EnvLogger
 
 from benchmarks.libraries import pettingzoo_selfplay
+from benchmarks.libraries.clients import pettingzoo_results
 from tile_envs.plug import pettingzoo as tictactoe
 from tile_envs.plug.pettingzoo import MARKS
 from tile_envs.tictactoe.positions import solve
@@ -185,7 +186,7 @@ def test_pictures_are_those_of_the_game():
 def test_the_program_learns_by_self_play():
     tables = pettingzoo_selfplay.train(2_000)
     for seat, table in tables.items():
-        results = [pettingzoo_selfplay.results(a, seat, 200).mean() for a in ({seat: table}, {})]
+        results = [pettingzoo_results(agents, seat, 200).mean() for agents in ({seat: table}, {})]
         assert results[0] > results[1] + 0.2
 
 

@@ -1,4 +1,4 @@
-"""One program for each RL library, and `clients`, which trains and evaluates them for a table.
+"""Short programs for each RL library, and `clients`, which trains and evaluates them for a table.
 
 A program has another name than its library's module, which it would hide when run as a script.
 """

@@ -19,7 +19,7 @@ from baselines.evaluation.sampled import interval, play
 from baselines.registry import make_agent
 from baselines.task import Task
 from benchmarks.results import Plan, Row, machine
-from tile_envs.agents import Agent
+from tile_envs.agents import Agent, ask
 from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.tictactoe import TicTacToe
@@ -84,48 +84,31 @@ DQN = {
 }
 NEAR = {"gamma": 0.95, "gae_lambda": 0.9, "learning_rate": 3e-4}
 PPO = NEAR | {"n_steps": 32, "batch_size": 128, "n_epochs": 10, "ent_coef": 0.005}
+A2C = NEAR | {"n_steps": 16, "ent_coef": 0.02}
+A2C_TICTACTOE = {"n_steps": 16, "learning_rate": 1e-3}
 SYNC = {"gym_env_vectorize_mode": "sync"}
-RLLIB_TICTACTOE = SYNC | {
+RLLIB_TICTACTOE = {"gamma": 1.0, "lambda_": 0.95, "vf_clip_param": 10.0} | {
     "train_batch_size_per_learner": 4000,
     "minibatch_size": 500,
-    "gamma": 1.0,
-    "lambda_": 0.95,
-    "vf_clip_param": 10.0,
 }
 
 CLIENTS = (
     *(
-        SB3(name, env, {"kind": f"{library}.{name}", "total_timesteps": steps, **settings})
-        for library, name, env, steps, settings in (
-            ("sb3_contrib", "MaskablePPO", SLIDING, 400_000, {}),
-            ("sb3_contrib", "MaskablePPO", TICTACTOE, 400_000, {}),
-            ("stable_baselines3", "PPO", SLIDING, 200_000, PPO),
-            ("stable_baselines3", "PPO", TICTACTOE, 400_000, {}),
-            (
-                "stable_baselines3",
-                "A2C",
-                SLIDING,
-                600_000,
-                NEAR | {"n_steps": 16, "ent_coef": 0.02},
-            ),
-            (
-                "stable_baselines3",
-                "A2C",
-                TICTACTOE,
-                400_000,
-                {"n_steps": 16, "learning_rate": 1e-3},
-            ),
-            ("stable_baselines3", "DQN", SLIDING, 200_000, DQN),
-            ("stable_baselines3", "DQN", TICTACTOE, 200_000, DQN),
-            ("sb3_contrib", "QRDQN", SLIDING, 50_000, DQN),
-            ("sb3_contrib", "QRDQN", TICTACTOE, 50_000, DQN),
+        SB3(kind.split(".")[1], env, {"kind": kind, "total_timesteps": steps, **settings})
+        for kind, *trainings in (
+            ("sb3_contrib.MaskablePPO", (400_000, {}), (400_000, {})),
+            ("stable_baselines3.PPO", (200_000, PPO), (400_000, {})),
+            ("stable_baselines3.A2C", (600_000, A2C), (400_000, A2C_TICTACTOE)),
+            ("stable_baselines3.DQN", (200_000, DQN), (200_000, DQN)),
+            ("sb3_contrib.QRDQN", (50_000, DQN), (50_000, DQN)),
         )
+        for env, (steps, settings) in zip((SLIDING, TICTACTOE), trainings, strict=True)
     ),
     RL_ZOO(SLIDING, {"total_timesteps": 300_000}),
     RL_ZOO(TICTACTOE, {"total_timesteps": 100_000}),
     RLLIB(*SINGLE, SLIDING, {"total_timesteps": 400_000, **SYNC}),
     RLLIB(*NATIVE, SLIDING, {"total_timesteps": 400_000}),
-    RLLIB(*SINGLE, TICTACTOE, {"total_timesteps": 60_000, **RLLIB_TICTACTOE}),
+    RLLIB(*SINGLE, TICTACTOE, {"total_timesteps": 60_000, **SYNC, **RLLIB_TICTACTOE}),
     TORCHRL("torchrl_ppo", *TORCHRL_GAMES, "PPO", SLIDING, {"total_timesteps": 300_000}),
     TORCHRL("torchrl_dqn", *TORCHRL_GAMES, "DQN", SLIDING, {"total_timesteps": 300_000}),
     TIANSHOU("tianshou_ppo", *TIANSHOU_GAMES, "PPO", SLIDING, {"total_timesteps": 120_000}),
@@ -262,9 +245,32 @@ def _pettingzoo_rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:
         seat, has_learned = client.arguments["seat"], client.arguments["learns"]
         agents = {seat: tables[seat] if has_learned else minimax}
         with counted() as playing:
-            results = program.results(agents, seat, episodes)
-        at_random = program.results({}, seat, episodes)
+            results = pettingzoo_results(agents, seat, episodes)
+        at_random = pettingzoo_results({}, seat, episodes)
         yield _row(client, results, at_random, training if has_learned else Count(), playing)
+
+
+def pettingzoo_results(
+    agents: Mapping[str, Agent], seat: str, episodes: int
+) -> NDArray[np.float64]:
+    """Return the results of a seat, `(episodes,)`; seats without an agent play at random."""
+    from tile_envs.plug import pettingzoo as tictactoe
+
+    env, rng, returns = tictactoe.env(), np.random.default_rng(1), np.zeros(episodes)
+    for episode in range(episodes):
+        env.reset()
+        for name in env.agent_iter():
+            observation, reward, terminated, truncated, _ = env.last()
+            board, mask = observation["observation"], observation["action_mask"]
+            returns[episode] += reward * (name == seat)
+            if terminated or truncated:
+                action = None
+            elif name in agents:
+                action = int(ask(agents[name], board[None], mask[None])[0][0])
+            else:
+                action = int(rng.choice(np.flatnonzero(mask)))
+            env.step(action)
+    return returns
 
 
 def _openspiel_rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:

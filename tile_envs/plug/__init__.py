@@ -1,14 +1,14 @@
 """How to plug the environments into reinforcement learning libraries.
 
-Each library has one program in `benchmarks/libraries/`, which runs as it is:
+Each library has a program in `benchmarks/libraries/`, which runs as it is:
 
 | library | program | what it uses |
 |---|---|---|
 | Stable-Baselines3, sb3-contrib | `sb3.py` | `tile_envs.plug.sb3` |
 | rl-zoo3 | `rl_zoo.py` | `tile_envs.plug.rl_zoo3` |
 | RLlib | `rllib.py` | `tile_envs.plug.rllib` |
-| TorchRL | `torchrl_ppo_dqn.py` | wrappers |
-| Tianshou | `tianshou_ppo_dqn.py` | wrappers |
+| TorchRL | `torchrl_ppo.py`, `torchrl_dqn.py` | wrappers |
+| Tianshou | `tianshou_ppo.py`, `tianshou_dqn.py` | wrappers |
 | plain torch, as CleanRL | `cleanrl_ppo.py` | `gym.make_vec` |
 | PettingZoo | `pettingzoo_selfplay.py` | `tile_envs.plug.pettingzoo` |
 | OpenSpiel | `openspiel.py` | `tile_envs.plug.openspiel` |

@@ -2,7 +2,7 @@
 
 SB3 takes single environments or its own kind of vector environment, but none of Gymnasium's.  With
 this adapter its algorithms, and those of sb3-contrib, train on hundreds of games at once; the
-program `benchmarks/libraries/sb3.py` trains five of them:
+program is `benchmarks/libraries/sb3.py`:
 
     envs = make_sb3("Tiles2048-v0", 64, seed=0, wrappers=[Log2Reward])
     MaskablePPO("MlpPolicy", envs).learn(100_000)
