@@ -261,7 +261,7 @@ PLUGS = tuple(
         ("Stable-Baselines3", "sb3", 50),
         ("rl-zoo3", "rl-zoo3", 4),
         ("RLlib", "rllib", 15),
-        ("TorchRL", "torchrl", 10),
+        ("TorchRL", "torchrl", 4),
         ("Tianshou", "tianshou", 5),
         ("CleanRL style", "baselines", 11),
         ("PettingZoo", "pettingzoo", 3),
