@@ -20,21 +20,52 @@ from numpy.typing import NDArray
 from tile_envs.game import Game
 
 Observations = NDArray[Any]
+Actions = NDArray[np.int64]
 
 BOARD_AXES = 2
 """Rows and columns: one board, not a batch."""
 
 
-class StochasticAgent(ABC):
+class BoardAgent(ABC):
+    """Plays boards, one or many at once, in the form that Stable-Baselines3 asks for."""
+
+    version: ClassVar[int] = 1
+    """Raised when the agent's results change; each row of results names it."""
+
+    @abstractmethod
+    def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
+        """Return an action for each board, `(n,)`: 0 where none is legal."""
+
+    def predict(
+        self,
+        observation: Observations,
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[Actions, Any]:
+        """Return an action for each observation, and `state`.
+
+        Args:
+            observation: `(n, ...)`, as the vector environments give them, or a single one.
+            state: Returned as it is.
+            episode_start: Not used.
+            deterministic: Whether to play the best action; agents that always draw do not ask.
+
+        Returns:
+            Actions `(n,) int64`, 0 where none is legal, or a single action; and `state`.
+        """
+        if np.ndim(observation) > BOARD_AXES:
+            return self.choose_actions(observation, deterministic), state
+        return self.choose_actions(np.asarray(observation)[None], deterministic)[0], state
+
+
+class StochasticAgent(BoardAgent):
     """Draws actions from the probabilities that a subclass gives them.
 
     Args:
         game: The game that is played.
         seed: The seed of the agent's own random numbers.
     """
-
-    version: ClassVar[int] = 1
-    """Raised when the agent's results change; each row of results names it."""
 
     def __init__(self, game: Game, seed: int = 0) -> None:
         self._game = game
@@ -44,36 +75,16 @@ class StochasticAgent(ABC):
     def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
         """Return the probability of each action, `(n, actions)`, all zero where none is legal."""
 
-    def predict(
-        self,
-        observation: Observations,
-        state: Any = None,
-        episode_start: NDArray[np.bool_] | None = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.int64], Any]:
-        """Draw an action for each observation.
-
-        Args:
-            observation: `(n, ...)`, as the vector environments give them, or a single one.
-            state: Returned as it is.
-            episode_start: Not used.
-            deterministic: Not used: these agents always draw.
-
-        Returns:
-            Actions `(n,) int64`, 0 where none is legal; and `state`.
-        """
-        if np.ndim(observation) == BOARD_AXES:
-            return self.predict(np.asarray(observation)[None], state)[0][0], state
-        cumulative = self.action_probabilities(observation).cumsum(axis=1)
+    def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
+        """Draw an action for each board, `(n,)`."""
+        cumulative = self.action_probabilities(boards).cumsum(axis=1)
         drawn = self._rng.random(len(cumulative)) * cumulative[:, -1]
-        return (cumulative > drawn[:, None]).argmax(axis=1), state
+        actions: Actions = (cumulative > drawn[:, None]).argmax(axis=1)
+        return actions
 
 
-class ValueAgent(ABC):
+class ValueAgent(BoardAgent):
     """Plays the action with the highest value that a subclass gives."""
-
-    version: ClassVar[int] = 1
-    """Raised when the agent's results change; each row of results names it."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Let `action_values` take a single board as well; a subclass writes it for batches."""
@@ -95,18 +106,10 @@ class ValueAgent(ABC):
         Those of a single board are `(actions,)`.
         """
 
-    def predict(
-        self,
-        observation: Observations,
-        state: Any = None,
-        episode_start: NDArray[np.bool_] | None = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.int64], Any]:
-        """Return the first best action for each observation `(n, ...)`, and `state`.
-
-        As with SB3's models, a single observation gets a single action.
-        """
-        return self.action_values(observation).argmax(axis=-1), state
+    def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
+        """Return the first best action of each board, `(n,)`."""
+        actions: Actions = self.action_values(boards).argmax(axis=1)
+        return actions
 
 
 class RandomAgent(StochasticAgent):

@@ -156,4 +156,10 @@ def test_another_game_and_other_boards_are_refused():
     with pytest.raises(ValueError, match="plays TicTacToe-v0 only, not 2048 on 4×4"):
         MCTSAgent(SlidingGame(RULES_2048))
     with pytest.raises(ValueError, match=r"must have shape \(n, 3, 3\)"):
-        MCTSAgent(GAME).predict(np.zeros((3, 3), np.int8))
+        MCTSAgent(GAME).predict(np.zeros((2, 3, 4), np.int8))
+
+
+def test_a_single_board_gets_a_single_action():
+    board = np.array([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], np.int8)
+    action, _ = MCTSAgent(GAME).predict(board)
+    assert action == 2

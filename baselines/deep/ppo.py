@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
-from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
-from baselines.agents import BOARD_AXES, Observations
+from baselines.agents import Actions, BoardAgent, Observations
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import uses_bfloat16
 from baselines.settings import Count, Fraction, Positive
@@ -99,7 +98,7 @@ class ScaledRewards(VecEnvWrapper):
         return observations, rewards * self._scale, ends, infos
 
 
-class PPOLearner(SB3Learner):
+class PPOLearner(BoardAgent, SB3Learner):
     """MaskablePPO of sb3-contrib.
 
     Arguments are those of `SB3Learner`.
@@ -139,25 +138,12 @@ class PPOLearner(SB3Learner):
         model._update_current_progress_remaining(model.num_timesteps, model._total_timesteps)
         model.train()
 
-    def predict(
-        self,
-        observation: Observations,
-        state: Any = None,
-        episode_start: NDArray[np.bool_] | None = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.int64], Any]:
-        """Return an action for each observation `(n, ...)`, or for a single one, and `state`.
-
-        It is the most likely one if `deterministic`, else drawn; see `Agent.predict`.
+    def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
+        """Return the most likely action of each board, `(n,)`, or a drawn one.
 
         Raises:
             ValueError: If these are not boards of the game.
         """
-        if np.ndim(observation) == BOARD_AXES:
-            actions, _ = self.predict(np.asarray(observation)[None], deterministic=deterministic)
-            return actions[0], state
-        masks = self._game.legal_actions(observation) > 0  # checks the cells as well
-        actions, _ = self.model.predict(
-            observation, deterministic=deterministic, action_masks=masks
-        )
-        return np.where(masks.any(axis=1), actions, 0), state
+        masks = self._game.legal_actions(boards) > 0  # checks the cells as well
+        actions, _ = self.model.predict(boards, deterministic=deterministic, action_masks=masks)
+        return np.where(masks.any(axis=1), actions, 0)

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agents import Observations, ValueAgent
+from baselines.agents import Actions, Observations, ValueAgent
 from tile_envs.base import random_stream
 from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.errors import UsageError
@@ -89,32 +89,23 @@ class MCTSAgent(ValueAgent):
         self._kept = kept
         self._tree: tuple[Ints, Ints] | None = None
 
-    def predict(
-        self,
-        observation: Observations,
-        state: Any = None,
-        episode_start: NDArray[np.bool_] | None = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.int64], Any]:
+    def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
         """Choose the best mean; ties: moves that end the game, then the lowest index.
 
-        Returns:
-            Actions `(n,) int64` for observations `(n, 3, 3)`, 0 where none is legal; and `state`.
-
         Raises:
-            ValueError: If the observations are not such boards.
+            ValueError: If the observations are not boards `(n, 3, 3)`.
         """
-        codes = encode_seen(observation)
+        codes = encode_seen(boards)
         visits, means = self._moves(codes)
         means = np.where(visits, means, -2.0)
         ends = solve().over[_nodes()[1][codes]]
-        actions = ((means == means.max(axis=1, keepdims=True)) * (1 + ends)).argmax(axis=1)
+        actions: Actions = ((means == means.max(axis=1, keepdims=True)) * (1 + ends)).argmax(axis=1)
         untried = (visits == 0).all(axis=1)
         legal = solve().legal[codes[untried]]
         words = random_stream.mix(self._streams(codes[untried]))
         drawn = random_stream.choose(words, SET_SIZE[legal]).astype(np.int64)
         actions[untried] = KTH_CELL[legal * CELLS + drawn]
-        return actions, state
+        return actions
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the mean result of each move for the player who moves, whose marks are 1.
