@@ -21,7 +21,7 @@ from benchmarks.training import Training, agent_version, version_of
 from tile_envs.agents import Agent
 
 OWN_VALUES = "own values"
-"""A placer of tiles that minimises the values of the agent that it plays against."""
+"""A placer of tiles that minimizes the values of the agent that it plays against."""
 SEED = 0
 """Seed of the games that are evaluated, and of agents that are not trained."""
 SIDES = ("X", "O")

@@ -216,8 +216,8 @@ def test_the_bands_of_the_article_are_counted():
         ),
         (("random", "--env-kwargs", '{"shape": [9, 9]}'), "shape must be two integers"),
         (
-            ("random", "--env-kwargs", '{"colour": 1}'),
-            "unknown option 'colour' of Tiles2048-v0: expected 'shape', 'spawn'",
+            ("random", "--env-kwargs", '{"color": 1}'),
+            "unknown option 'color' of Tiles2048-v0: expected 'shape', 'spawn'",
         ),
         (("qtable",), "qtable must be trained first: give the folder of a trained run"),
         (

@@ -174,7 +174,7 @@ def test_the_bound_of_the_largest_tile_is_reached_on_small_boards(rules):
     assert SlidingGame(RULES_2584).largest_tile == 31
 
 
-@pytest.mark.parametrize("text", ["[]", '{"side": "Z"}', '{"rules": 3}', "{", '{"colour": 1}'])
+@pytest.mark.parametrize("text", ["[]", '{"side": "Z"}', '{"rules": 3}', "{", '{"color": 1}'])
 def test_texts_that_are_no_games_are_refused(text):
     with pytest.raises(ValueError, match=r"game|side|rules|Expecting"):
         game_from_json(text)

@@ -1,4 +1,4 @@
-"""The placer that minimises an agent's values: against its definition, and as an opponent."""
+"""The placer that minimizes an agent's values: against its definition, and as an opponent."""
 
 import gymnasium as gym
 import numpy as np
@@ -121,7 +121,7 @@ def test_it_is_worse_for_the_player_than_chance():
         (lambda: ValuePlacer(trained(*GAMES[0], 0), GAMES[0][0], 0), "depth must be a positive"),
     ],
 )
-def test_what_cannot_be_minimised_is_refused(make, message):
+def test_what_cannot_be_minimized_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 

@@ -116,7 +116,7 @@ BAD = {
     "not text": (b"\xff\xfe\x00", "not JSON"),
     "too deep": ("[" * 100_000, "not JSON"),
     "another format": ({"format": "chess"}, "not a replay.*'chess'"),
-    "unknown entry": ({"colour": 1}, "unknown: colour; expected format, "),
+    "unknown entry": ({"color": 1}, "unknown: color; expected format, "),
     "unknown id": ({"env": "Chess-v0"}, "'Chess-v0'.*Tiles2048-v0"),
     "module in the id": ({"env": "antigravity:Tiles2048-v0"}, "antigravity"),
     "unknown option": ({"options": {"size": 4}}, "'size' of TicTacToe-v0.*'opponent'"),

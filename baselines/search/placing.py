@@ -1,4 +1,4 @@
-"""A placer of new tiles that minimises the values of an agent.
+"""A placer of new tiles that minimizes the values of an agent.
 
 The tile has been drawn; the placer chooses its cell.  With V(s') the value of an afterstate, and p
 moves of the player to look at, the value of a state s is
@@ -38,7 +38,7 @@ class ValuePlacer:
         envs = gym.make_vec("Tiles2048-v0", 64, placer=placer)
 
     Args:
-        agent: The agent whose values are minimised.
+        agent: The agent whose values are minimized.
         game: The game; its own placer does not matter.
         depth: The search depth p, in moves of the player, at least 1.
         name: What it is called in results.
@@ -53,7 +53,7 @@ class ValuePlacer:
             raise UsageError(f"tiles are placed in the sliding games, not in {game}.")
         if not hasattr(agent, "action_values"):
             raise UsageError(
-                f"a placer minimises the values of an agent, and {type(agent).__name__} has no "
+                f"a placer minimizes the values of an agent, and {type(agent).__name__} has no "
                 "action_values."
             )
         if isinstance(agent, NTuple):

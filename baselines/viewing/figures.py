@@ -17,9 +17,9 @@ COLOURS = (
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
     *("#56b4e9", "#e69f00", "#000000", "#f0e442"),
 )
-"""Okabe and Ito's, which colour-blind people tell apart."""
+"""Okabe and Ito's, which color-blind people tell apart."""
 MARKERS = "os*^DvPX"
-"""For lines that share a colour, or are printed in black."""
+"""For lines that share a color, or are printed in black."""
 
 STYLE: Any = {
     "axes.axisbelow": True,
