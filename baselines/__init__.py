@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
     # On first use: every module of the package would wait for scipy otherwise.
     if name not in _HOMES:
         raise AttributeError(f"module 'baselines' has no attribute {name!r}")
-    from tile_envs.extras import extra  # late: it takes a third of a second
+    from tile_envs.errors import extra  # late: it takes a third of a second
 
     with extra("baselines"):
         return getattr(import_module(_HOMES[name]), name)

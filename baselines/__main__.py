@@ -7,7 +7,7 @@ def main() -> None:
     """Run the command that was typed."""
     with handle_errors():
         # Late: a signal may come while modules are imported.
-        from tile_envs.extras import extra
+        from tile_envs.errors import extra
 
         with extra("baselines"):
             from baselines.commands import run_typed

@@ -24,8 +24,7 @@ from baselines.training.run_folder import (
     settings_of,
 )
 from tile_envs.agents import Agent
-from tile_envs.errors import UsageError
-from tile_envs.extras import extra
+from tile_envs.errors import UsageError, extra
 from tile_envs.game import Game
 from tile_envs.games import import_named
 

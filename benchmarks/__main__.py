@@ -16,7 +16,7 @@ def main() -> None:
     """Run the command that was typed."""
     with handle_errors("; the same command continues"):
         # A signal may come while these are imported.
-        from tile_envs.extras import extra
+        from tile_envs.errors import extra
 
         with extra("baselines"):
             from baselines.commands import parse

@@ -15,8 +15,7 @@ from typing import Any
 
 from benchmarks.jobs import Executor, Job, JobResult
 from benchmarks.kinds import AgentExperiment
-from tile_envs.errors import UsageError
-from tile_envs.extras import extra
+from tile_envs.errors import UsageError, extra
 
 LOCAL = "local"
 """The address of a cluster that is started on this machine, and ends with the command."""

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from placers import LastCell
 from test_envs import IDS
 
-from tile_envs.extras import ExtraNotInstalled
+from tile_envs.errors import ExtraNotInstalled
 
 MODES = ["NextStep", "SameStep", "Disabled"]
 equal = partial(data_equivalence, exact=True)
@@ -110,7 +110,7 @@ def test_the_engine_is_an_attribute_and_survives_json(env_id):
 def test_without_numba_auto_is_numpy_and_numba_names_its_extra():
     program = """
 import sys
-import gymnasium as gym, tile_envs, tile_envs.extras
+import gymnasium as gym, tile_envs, tile_envs.errors
 sys.modules["numba"] = None  # as if it were not installed
 for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
     envs = gym.make_vec(env_id, 2, engine="auto")
@@ -118,7 +118,7 @@ for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
     envs.reset(seed=0), envs.step(envs.sample_legal_actions())
     try:
         gym.make_vec(env_id, 2, engine="numba")
-    except tile_envs.extras.ExtraNotInstalled as error:
+    except tile_envs.errors.ExtraNotInstalled as error:
         print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)

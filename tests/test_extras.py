@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from gymnasium.error import DependencyNotInstalled
 
-from tile_envs.extras import extra
+from tile_envs.errors import extra
 
 ROOT = Path(__file__).parent.parent
 

@@ -1,8 +1,11 @@
-"""Mistakes of the user: one class of exception, which command lines answer with one line."""
+"""Mistakes of the user, missing libraries, and how command lines answer both: with one line."""
 
 from __future__ import annotations
 
-from gymnasium.error import Error
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gymnasium.error import DependencyNotInstalled, Error
 
 MISTAKE = 2
 """The exit status of a command that a user's mistake has ended."""
@@ -10,6 +13,10 @@ MISTAKE = 2
 
 class UsageError(ValueError):
     """A value, a file or a request that cannot be used; its message says what to do instead."""
+
+
+class ExtraNotInstalled(DependencyNotInstalled, ModuleNotFoundError):
+    """A library that an extra of the package installs is missing."""
 
 
 def is_mistake(error: BaseException) -> bool:
@@ -25,3 +32,26 @@ def message_of(error: BaseException) -> str:
     """Return the line that a command answers a mistake with."""
     reason = "not enough memory: " if isinstance(error, MemoryError) else ""
     return f"error: {reason}{' '.join(str(error).split())}"
+
+
+@contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Import libraries of an extra in the body of a `with` statement.
+
+    >>> with extra("render"):
+    ...     import no_such_library
+    Traceback (most recent call last):
+    tile_envs.errors.ExtraNotInstalled: no_such_library is not installed: pip install \
+'tile-envs[render]'
+
+    Args:
+        name: The extra, a key of `optional-dependencies` in `pyproject.toml`.
+
+    Raises:
+        ExtraNotInstalled: If a module is missing; it is a `ModuleNotFoundError`, too.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        message = f"{error.name} is not installed: pip install 'tile-envs[{name}]'"
+        raise ExtraNotInstalled(message, name=error.name, path=error.path) from error

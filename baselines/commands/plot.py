@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from tile_envs.extras import extra
+from tile_envs.errors import extra
 
 
 def plot(

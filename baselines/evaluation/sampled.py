@@ -26,7 +26,7 @@ from baselines.progress import Progress
 from baselines.seeds import Use, game_seeds
 from tile_envs.agents import Agent, ask
 from tile_envs.base.checks import checked_actions, checked_count
-from tile_envs.extras import extra
+from tile_envs.errors import extra
 from tile_envs.words import counted
 
 N_ENVS = 512

@@ -10,8 +10,7 @@ import numpy as np
 from PIL import Image
 
 from baselines.viewing.moves import Watched, check_kind, in_words
-from tile_envs.errors import UsageError
-from tile_envs.extras import extra
+from tile_envs.errors import UsageError, extra
 from tile_envs.files import replacing
 from tile_envs.rendering.canvas import CAPTION_HEIGHT, Picture, caption
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tile_envs.extras import extra
+from tile_envs.errors import extra
 from tile_envs.wrappers.transforms import Planes
 
 with extra("sb3"):

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from tile_envs.agents import Agent, ask
 from tile_envs.base.checks import brief, checked_actions, checked_choice
-from tile_envs.errors import UsageError
-from tile_envs.extras import extra
+from tile_envs.errors import UsageError, extra
 from tile_envs.game import Game
 from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.tictactoe import TicTacToe

@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 
 from tile_envs.base.engine import AUTO, Bools, Final, Outcome
 from tile_envs.base.vector_env import SINGLE, GameVectorEnv
-from tile_envs.errors import UsageError
-from tile_envs.extras import extra
+from tile_envs.errors import UsageError, extra
 from tile_envs.games import ids
 from tile_envs.wrappers.transforms import COUNT
 

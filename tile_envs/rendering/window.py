@@ -7,8 +7,7 @@ import os
 import time
 from typing import NamedTuple, Protocol
 
-from tile_envs.errors import UsageError
-from tile_envs.extras import extra
+from tile_envs.errors import UsageError, extra
 from tile_envs.rendering.canvas import Picture
 
 POLL = 0.05

@@ -1,17 +1,17 @@
 """The sliding games: rules, tables, games as values, environments, pictures."""
 
-from tile_envs.sliding.env import SlidingEnv, SlidingVectorEnv
-from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed import afterstates, legal_actions
-from tile_envs.sliding.palette import Palette
-from tile_envs.sliding.registration import (
+from tile_envs.sliding.env import (
+    SlidingEnv,
+    SlidingVectorEnv,
     Tiles2048Env,
     Tiles2048VectorEnv,
     Tiles2584Env,
     Tiles2584VectorEnv,
     register_game,
 )
-from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, Rules
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.packed import afterstates, legal_actions
+from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, Palette, Rules
 
 __all__ = [
     "DOWN",

@@ -13,7 +13,7 @@ from tile_envs.base.checks import checked_action
 from tile_envs.base.engine import Engine
 from tile_envs.base.env import GameEnv, Info
 from tile_envs.base.vector_env import GameVectorEnv
-from tile_envs.extras import extra
+from tile_envs.errors import extra
 from tile_envs.game import Positions
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.numpy_engine import TicTacToeEngine
