@@ -15,7 +15,7 @@ import gymnasium as gym
 from gymnasium.envs.registration import find_highest_version, load_env_creator, parse_env_id
 from gymnasium.vector import AutoresetMode
 
-from tile_envs.base.checks import brief
+from tile_envs.base.checks import brief, listed
 from tile_envs.base.engine import NUMPY
 from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
@@ -86,21 +86,17 @@ def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any]:
     """
     if env_id not in ids():
         raise UsageError(
-            f"unknown environment {brief(env_id)}: expected {_listed(ids())}, "
+            f"unknown environment {brief(env_id)}: expected {listed(ids())}, "
             "or one that a module of yours registers, with --import MODULE."
         )
     parameters = inspect.signature(load_env_creator(str(gym.spec(env_id).entry_point))).parameters
     allowed = [name for name in parameters if name not in ("render_mode", "rules")]
     for name in options:
         if name not in allowed:
-            raise UsageError(f"unknown option {name!r} of {env_id}: expected {_listed(allowed)}.")
+            raise UsageError(f"unknown option {name!r} of {env_id}: expected {listed(allowed)}.")
     env = gym.make(env_id, disable_env_checker=True, **options).unwrapped
     assert isinstance(env, GameEnv)
     return env
-
-
-def _listed(words: list[str]) -> str:
-    return ", ".join(map(repr, words))
 
 
 def game_from_json(text: str) -> Game:

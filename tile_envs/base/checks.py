@@ -19,12 +19,6 @@ from tile_envs.errors import UsageError
 Choice = TypeVar("Choice", bound=str | None)
 
 LARGEST = (1 << 63) - 1
-LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
-"""The largest scores that a game starts with and that a state has.
-
-Floats hold the first exactly, and no game leads from it beyond the second: a move brings less than
-2**33 points.
-"""
 
 
 def as_integer(value: object) -> int | None:
@@ -56,11 +50,6 @@ def checked_count(value: object, name: str) -> int:
 def checked_seed(seed: object) -> int:
     """Return a non-negative integer of any size."""
     return checked_integer(seed, "seed", most=math.inf)
-
-
-def checked_score(value: object, is_state: bool = False) -> int:
-    """Return the score that a game starts with, or that of a state, which may have grown since."""
-    return checked_integer(value, "score", most=LARGEST_SCORE if is_state else LARGEST_START_SCORE)
 
 
 def checked_action(action: object, n: int) -> int:
@@ -101,7 +90,7 @@ def shaped_actions(actions: ArrayLike, num_envs: int) -> NDArray[np.int64]:
 def checked_choice(value: object, name: str, choices: Sequence[Choice]) -> Choice:
     """Return one of a few words."""
     if not isinstance(value, str | None) or value not in choices:
-        raise UsageError(f"{name} must be one of {_listed(choices)}, got {value!r}.")
+        raise UsageError(f"{name} must be one of {listed(choices)}, got {value!r}.")
     return value  # type: ignore[return-value]
 
 
@@ -109,7 +98,7 @@ def check_named(value: object, name: str, names: Iterable[str], kind: Any, wante
     """Check one of a few names, or an object of a user's that has the methods of a protocol."""
     is_object = isinstance(value, kind) and not isinstance(value, type)
     if value not in names if isinstance(value, str) else not is_object:
-        raise UsageError(f"{name} must be {_listed(names)} or {wanted}, got {brief(value)}.")
+        raise UsageError(f"{name} must be {listed(names)} or {wanted}, got {brief(value)}.")
 
 
 def checked_cells(
@@ -161,7 +150,7 @@ def check_options(options: Mapping[str, object], allowed: Sequence[str]) -> None
         raise UsageError(f"reset options must be a dictionary, got {brief(options)}.")
     for name in options:
         if name not in allowed:
-            raise UsageError(f"unknown reset option {name!r}: expected {_listed(allowed)}.")
+            raise UsageError(f"unknown reset option {name!r}: expected {listed(allowed)}.")
 
 
 def check_state(state: object, game: str, entries: set[str]) -> None:
@@ -172,8 +161,8 @@ def check_state(state: object, game: str, entries: set[str]) -> None:
         )
     if state.keys() != entries:
         raise UsageError(
-            f"a state of {game} has the entries {_listed(sorted(entries))}, "
-            f"got {_listed(map(str, state))}."
+            f"a state of {game} has the entries {listed(sorted(entries))}, "
+            f"got {listed(map(str, state))}."
         )
 
 
@@ -183,5 +172,6 @@ def brief(value: object) -> str:
     return text if len(text) <= 100 else text[:97] + "..."
 
 
-def _listed(words: Iterable[object]) -> str:
+def listed(words: Iterable[object]) -> str:
+    """Return the words that an error message offers."""
     return ", ".join(map(repr, words))

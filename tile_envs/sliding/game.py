@@ -17,7 +17,7 @@ from tile_envs.base.checks import (
     brief,
     broadcast_boards,
     check_named,
-    checked_score,
+    checked_integer,
 )
 from tile_envs.errors import UsageError
 from tile_envs.game import Positions, Replies, Symmetries, board_symmetries
@@ -27,6 +27,13 @@ from tile_envs.sliding.placer import NAMED, RANDOM, Placer, possible_cells
 from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, Rules, Spawn, checked_spawn
 from tile_envs.sliding.spawn import SpawnDistribution, Start
 from tile_envs.sliding.tables import Tables, compile_tables
+
+LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
+"""The largest scores that a game starts with and that a state has.
+
+Floats hold the first exactly, and no game leads from it beyond the second: a move brings less than
+2**33 points.
+"""
 
 
 @dataclass(frozen=True)
@@ -161,8 +168,9 @@ class SlidingGame:
             raise UsageError(
                 f"score must be one integer, or one for each game, got shape {scores.shape}."
             )
+        most = LARGEST_SCORE if "game" in values else LARGEST_START_SCORE
         for score in scores.reshape(-1).tolist():
-            checked_score(score, is_state="game" in values)
+            checked_integer(score, "score", most=most)
         boards = batch.checked_boards(boards, self.rules)
         return boards, np.broadcast_to(scores, len(boards)).astype(np.int64)
 
