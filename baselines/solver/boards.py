@@ -7,9 +7,9 @@ which it is the sum of the faces).
 
 How many boards there are at most is known before they are listed.  A tile that does not appear by
 itself is made of two others, and while the second one is made, the first takes up a cell.  So a
-tile needs a number of free cells (`Rules.cells_needed`), and of the tiles on a board of n cells,
-the k-th largest was made on n - k + 1 cells at most: for every j, at most n - j tiles need more
-than j cells.
+tile needs a number of free cells (`SlidingGame.cells_needed`), and of the tiles on a board of n
+cells, the k-th largest was made on n - k + 1 cells at most: for every j, at most n - j tiles need
+more than j cells.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tile_envs.errors import MISTAKE, UsageError, is_mistake, message_of
-from tile_envs.games import ids, import_named, make, resolve_id
+from tile_envs.games import ids, import_named, resolve_id
 from tile_envs.play.controls import controls_of
 from tile_envs.play.player import open_screen, play_games, watch_game
 from tile_envs.replay import Replay, begin, read
@@ -54,15 +54,15 @@ def _run(asked: argparse.Namespace) -> None:
     for module in asked.imports:
         import_named(module)
     replay = _replay_asked_for(asked)
+    game = begin(replay)
     with open_screen(asked.window, replay.env) as screen:
         if asked.replay:
             end = len(replay.actions)
             with contextlib.suppress(KeyboardInterrupt):
-                watch_game(begin(replay), replay.action, screen, asked.speed, end=end)
+                watch_game(game, replay.action, screen, asked.speed, end=end)
             return
-        env = make(replay.env, replay.options)
-        game = play_games(env, screen, replay.seed, record=asked.record)
-    controls = controls_of(env.game)
+        game = play_games(game.env, screen, replay.seed, record=asked.record)
+    controls = controls_of(game.env.game)
     print(controls.text(game.position, colors=False))
     moves = counted(len(game.actions), "move")
     print(f"{controls.words(game.position)} · {moves} · seed {game.seed}")
@@ -85,9 +85,7 @@ def _replay_asked_for(asked: argparse.Namespace) -> Replay:
     if record and (record.is_dir() or not os.access(record.parent, os.W_OK)):
         raise UsageError(f"{record}: no file can be written there.")
     seed = secrets.randbelow(2**32) if asked.seed is None else asked.seed
-    replay = Replay(resolve_id(asked.env), seed, options=dict(asked.option))
-    begin(replay)
-    return replay
+    return Replay(resolve_id(asked.env), seed, options=dict(asked.option))
 
 
 class _Parser(argparse.ArgumentParser):

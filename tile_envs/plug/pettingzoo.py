@@ -119,8 +119,10 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         self.action_spaces = {agent: spaces.Discrete(CELLS) for agent in MARKS}
         self.observation_spaces = {
             agent: spaces.Dict(
-                observation=spaces.Box(-1, 1, (SIDE, SIDE), np.int8),
-                action_mask=spaces.Box(0, 1, (CELLS,), np.int8),
+                {
+                    "observation": spaces.Box(-1, 1, (SIDE, SIDE), np.int8),
+                    "action_mask": spaces.Box(0, 1, (CELLS,), np.int8),
+                }
             )
             for agent in MARKS
         }

@@ -27,7 +27,7 @@ from tile_envs.wrappers import vector
 AnyEnv = gym.Env[Any, Any]
 AnyVectorEnv = VectorEnv[Any, Any, Any]
 Games = TypeVar("Games", AnyEnv, AnyVectorEnv)
-Creator = Callable[[Mapping[str, Any]], AnyEnv | AnyVectorEnv]
+Creator = Callable[[Mapping[str, Any]], Any]
 
 WRAPPERS = ("Log2Reward", "OneHotPlanes")
 
@@ -60,7 +60,7 @@ def games(
     """
     names = tuple(checked_choice(name, "a wrapper", WRAPPERS) for name in wrappers)
 
-    def create(config: Mapping[str, Any]) -> AnyEnv | AnyVectorEnv:
+    def create(config: Mapping[str, Any]) -> Any:
         kinds: Any
         env: Any
         arguments = options | {**config}
@@ -71,8 +71,7 @@ def games(
             kinds, env = single, gym.make(env_id, **arguments)
         for name in names:
             env = getattr(kinds, name)(env)
-        masked_env: AnyEnv | AnyVectorEnv = masked(env)
-        return masked_env
+        return masked(env)
 
     create({"num_envs": 1}).close()
     return create

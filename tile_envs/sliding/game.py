@@ -104,10 +104,22 @@ class SlidingGame:
 
     @cached_property
     def cells_needed(self) -> dict[int, int]:
-        """The number of cells that each tile index needs, for those that fit on this board."""
-        appearing = {*self.distribution.tiles, *self.start.tiles} - {0}
-        needed, cells = self.rules.cells_needed(appearing), math.prod(self.shape)
-        return {tile: number for tile, number in needed.items() if number <= cells}
+        """The number of cells that each tile index needs, for those that fit on this board.
+
+        A tile that does not appear by itself is made of two others.  While the second of them is
+        made, the first one takes up a cell, so the number of cells that a tile needs is the pebble
+        number of its tree of merges: `need(c) = min over merges of max(need(a), 1 + need(b))`.
+        """
+        need = dict.fromkeys({*self.distribution.tiles, *self.start.tiles} - {0}, 1)
+        changed = True
+        while changed:
+            changed = False
+            for a, b, c in self.rules.merges:
+                if a in need and b in need:
+                    cells = min(max(need[a], 1 + need[b]), max(need[b], 1 + need[a]))
+                    if cells < need.get(c, math.prod(self.shape) + 1):
+                        need[c], changed = cells, True
+        return need
 
     @cached_property
     def largest_tile(self) -> int:

@@ -178,24 +178,6 @@ class Rules:
             )
         return self.faces.index(value)
 
-    def cells_needed(self, appearing: Iterable[int]) -> dict[int, int]:
-        """Return the number of cells that each tile index needs, if play can reach it at all.
-
-        A tile that is not `appearing` by itself is made of two others.  While the second of them is
-        made, the first one takes up a cell, so the number of cells that a tile needs is the pebble
-        number of its tree of merges: `need(c) = min over merges of max(need(a), 1 + need(b))`.
-        """
-        need = dict.fromkeys(appearing, 1)
-        changed = True
-        while changed:
-            changed = False
-            for a, b, c in self.merges:
-                if a in need and b in need:
-                    cells = min(max(need[a], 1 + need[b]), max(need[b], 1 + need[a]))
-                    if cells < need.get(c, cells + 1):
-                        need[c], changed = cells, True
-        return need
-
 
 def checked_spawn(rules: Rules, spawn: object) -> Spawn:
     """Return a spawn distribution as `(face, probability)` pairs, the smallest face first.

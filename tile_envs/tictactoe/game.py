@@ -131,12 +131,27 @@ class TicTacToe:
         self, values: Mapping[str, Any], num_envs: int | None = None
     ) -> Positions:
         """Return codes `(n,)` and, of a state, marks to play `(n,)`; see `tile_envs.game.Game`."""
-        codes = positions.checked_codes(broadcast_boards(values["board"], self.shape, num_envs))
+        boards = broadcast_boards(values["board"], self.shape, num_envs)
+        tables, codes = solve(), positions.encode(positions.checked_marks(boards))
+        lost = np.flatnonzero(~tables.reachable[codes])
+        if lost.size:
+            raise UsageError(
+                "board must be one that play can lead to (1 for X, who moves first, and -1 for O), "
+                f"got {boards[lost[0]].tolist()}."
+            )
         if "mark" not in values:
             return (codes,)
-        marks = np.asarray(values["mark"])
+        marks, sides = np.asarray(values["mark"]), PLAYED[self.side]
         marks = marks if num_envs else marks[None]
-        return codes, positions.checked_turns(marks, codes, self.side)
+        usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
+        if not usable or not np.all(
+            np.isin(marks, sides) & (tables.over[codes] | (marks == tables.to_move[codes]))
+        ):
+            raise UsageError(
+                f"a state's mark must be the one to play, for side {self.side!r} one of {sides}, "
+                f"got {brief(marks.tolist())}."
+            )
+        return codes, marks.astype(np.int64)
 
     def draw(self, board: NDArray[np.int8], mode: str, score: int = 0) -> Any:
         """Return marks `(3, 3)`, 1 X and -1 O, as text (mode `ansi`) or a picture; no score."""

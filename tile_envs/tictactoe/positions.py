@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 
 Ints = NDArray[np.int64]
@@ -91,10 +90,9 @@ def solve() -> Positions:
     to_move = np.where(marks.sum(axis=1) == 0, X, O)
     playable = (digits == 0) & ~over[:, None]
     reachable, value, best = _solve_backwards(digits, winner, to_move, playable)
-    views = np.stack([marks * 0, marks, -marks]).reshape(3, -1, SIDE, SIDE)
     positions = Positions(
         marks=marks.reshape(-1, SIDE, SIDE),
-        views=views,
+        views=np.stack([marks * 0, marks, -marks]).reshape(3, -1, SIDE, SIDE),
         winner=winner,
         over=over,
         to_move=to_move,
@@ -202,29 +200,3 @@ def checked_marks(boards: ArrayLike) -> NDArray[np.int8]:
             f"with values {np.unique(array)[:6].tolist()}."
         )
     return array.astype(np.int8)
-
-
-def checked_codes(boards: NDArray[Any]) -> Ints:
-    """Return the codes of boards `(n, 3, 3)` that play can lead to: 1 X, -1 O, 0 empty."""
-    codes = encode(checked_marks(boards))
-    lost = np.flatnonzero(~solve().reachable[codes])
-    if lost.size:
-        raise UsageError(
-            "board must be one that play can lead to (1 for X, who moves first, and -1 for O), "
-            f"got {boards[lost[0]].tolist()}."
-        )
-    return codes
-
-
-def checked_turns(marks: NDArray[Any], codes: Ints, side: str) -> Ints:
-    """Return the marks to play, `(n,)`, of positions in the middle of games: theirs is the turn."""
-    tables, sides = solve(), PLAYED[side]
-    usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
-    if not usable or not np.all(
-        np.isin(marks, sides) & (tables.over[codes] | (marks == tables.to_move[codes]))
-    ):
-        raise UsageError(
-            f"a state's mark must be the one to play, for side {side!r} one of {sides}, "
-            f"got {brief(marks.tolist())}."
-        )
-    return marks.astype(np.int64)
