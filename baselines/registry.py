@@ -126,8 +126,6 @@ def agent_class(name: str) -> type[Any]:
             "(there is none of this name), or a class of your own, my_module:MyAgent."
         )
     agent = getattr(sys.modules[module], qualified, None)
-    if agent is None:
-        raise UsageError(f"{name}: the module {module} has no class {qualified!r}.")
     if not isinstance(agent, type) or not hasattr(agent, "predict"):
         raise UsageError(
             f"{name} is no agent: expected a class with a method predict(observation)."

@@ -260,10 +260,7 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
         (with_entries(settings={"trice": 1}), "has been damaged: there is no setting 'trice'"),
         (with_entries(settings={"n_envs": 10**9}), "a batch of 1,000,000,000 games takes 931.3"),
         (with_entries(agent="subprocess:Popen"), "subprocess:Popen is no agent"),
-        (
-            with_entries(sides=["X", "Z"]),
-            "of TicTacToe-v0 are ('X', 'O'), got ('X', 'Z')",
-        ),
+        (with_entries(sides=["X", "Z"]), "tic-tac-toe has no side 'Z', only X, O"),
         (
             lambda folder: (folder / "config.json").write_text('{"agent": "qtable"}'),
             "config.json is of format None",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from baselines.commands.options import Env, EnvKwargs, GamesSeed
 from baselines.registry import LEARNERS, Player, make_learner, player
-from baselines.task import Task
+from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.lock import lock_folder
@@ -24,7 +24,6 @@ from tile_envs.replay import Playthrough
 from tile_envs.tictactoe.positions import SIDE, O, X
 
 ENV, PUBLISHED = "TicTacToe-v0", "published"
-SIDES = ("X", "O")
 
 
 def play(
@@ -57,15 +56,18 @@ def play(
             raise UsageError("--env, --env-kwargs and --window go with --hints: see play --help.")
         _play_against(against, side, show_values, learn, seed)
     elif hints is not None:
-        _play_with_hints(hints, env, env_kwargs, seed, window)
+        adviser = player(hints, env, env_kwargs, seed)
+        game, advice = make(adviser.task.env, adviser.task.env_kwargs), hints_of(adviser)
+        with open_screen(window, adviser.task.env) as screen:
+            play_games(game, screen, seed, hints=advice)
 
 
 def _play_against(against: str, side: str, show_values: bool, learn: bool, seed: int) -> None:
     folder = _untrained(against, seed) if against in LEARNERS else Path(against)
     opponent = player(str(folder), ENV, {}, seed)
     agent = opponent.agent
-    for needed in SIDES if show_values else set(SIDES) - {side}:
-        opponent.sides_to_evaluate(needed, exact=False)
+    other = "O" if side == "X" else "X"
+    opponent.sides_to_evaluate(BOTH if show_values else other, exact=False)
     if learn and not isinstance(agent, EpisodicLearner):
         raise UsageError(f"{against} does not learn from a person: expected qtable or value_table.")
     env = make(ENV, {"opponent": agent, "side": side})
@@ -74,21 +76,11 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
     def learn_from(game: Playthrough) -> None:
         if learn and game.position.over and game.actions:
             assert isinstance(agent, EpisodicLearner)
-            agent.learn_from(episode_of(game, O if side == "X" else X))
+            agent.learn_from(episode_of(game, O if other == "O" else X))
             runs.write_checkpoint(folder, agent.state_dict())
 
     with lock_folder(folder) if learn else nullcontext(), open_screen() as screen:
         play_games(env, screen, seed, hints=hints, on_leave=learn_from)
-
-
-def _play_with_hints(
-    hints: str, env: str | None, env_kwargs: dict[str, Any] | None, seed: int, window: bool
-) -> None:
-    adviser = player(hints, env, env_kwargs, seed)
-    game = make(adviser.task.env, adviser.task.env_kwargs)
-    advice = hints_of(adviser)
-    with open_screen(window, adviser.task.env) as screen:
-        play_games(game, screen, seed, hints=advice)
 
 
 def hints_of(player: Player) -> Hints:

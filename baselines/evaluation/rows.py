@@ -50,8 +50,6 @@ def block(row: Row, with_speed: bool = True) -> str:
         lines.append(_fractions(row))
     if row["reach"]:
         lines += _reach_lines(row["reach"])
-    if row.get("bins"):
-        lines += ["  games by score", *(f"  {n:>7,}+  {k:>9,}" for n, k in row["bins"].items())]
     return "\n".join(lines)
 
 

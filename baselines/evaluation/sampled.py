@@ -9,7 +9,6 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -85,7 +84,6 @@ def evaluate(
     seed: int = 0,
     *,
     name: str | None = None,
-    bins: int | None = None,
     progress: bool = False,
 ) -> Row:
     """Let an agent play a fixed list of games, and return one row of results.
@@ -100,7 +98,6 @@ def evaluate(
         episodes: The number of games.
         seed: The seed of the list of games; two seeds share no game.
         name: The agent's name in the row; the name of its class if not given.
-        bins: If given, games are also counted by score, in bins of this width: by their lower ends.
         progress: Whether to show progress on standard error.
 
     Returns:
@@ -124,11 +121,7 @@ def evaluate(
             "nothing, and too many of them end a game",
             file=sys.stderr,
         )
-    row = summary(record, name, env, env_kwargs or {}, seed)
-    if bins is not None:
-        begins = record.returns // bins * bins
-        row["bins"] = dict(sorted(Counter(begins.astype(int).tolist()).items()))
-    return row
+    return summary(record, name, env, env_kwargs or {}, seed)
 
 
 def play(
@@ -137,7 +130,6 @@ def play(
     env_kwargs: Mapping[str, Any] | None = None,
     episodes: int = 1000,
     seed: int = 0,
-    deterministic: bool = True,
     progress: Progress | None = None,
     use: Use = "evaluation",
 ) -> Record:
@@ -149,7 +141,6 @@ def play(
         env_kwargs: The environment's options.
         episodes: The number of games.
         seed: The seed of the list of games.
-        deterministic: Passed on to `predict`.
         progress: Where progress is shown.
         use: What the games are for; two uses share no game.
 
@@ -184,9 +175,7 @@ def play(
             asked = playing if state is None else np.arange(n)
             actions = envs.sample_legal_actions()
             masks = infos["action_mask"][asked]
-            chosen, state = ask(
-                agent, observations[asked], masks, state, starts[asked], deterministic
-            )
+            chosen, state = ask(agent, observations[asked], masks, state, starts[asked])
             actions[asked] = checked_actions(chosen, len(asked), envs.game.n_actions)
             moves += len(playing)
             observations, _, terminations, truncations, infos = envs.step(actions)

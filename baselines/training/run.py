@@ -94,17 +94,10 @@ def as_begun(name: str, folder: Path, options: Options) -> Options:
     config = runs.read_config(folder)
     if config["agent"] != name:
         raise UsageError(f"{folder} is a run of {config['agent']}, not of {name}.")
-    sides = config["sides"]
-    return dataclasses.replace(
-        options,
-        settings=runs.settings_of(folder, config, learner_class(name)),
-        env=config["env"],
-        env_kwargs=config["env_kwargs"],
-        side=sides[0] if len(sides) == 1 else BOTH,  # type: ignore[arg-type]
-        seed=config["seed"],
-        games=config["games"],
-        minutes=config["minutes"],
-    )
+    settings = runs.settings_of(folder, config, learner_class(name))
+    side: Any = config["sides"][0] if len(config["sides"]) == 1 else BOTH
+    begun = {key: config[key] for key in ("env", "env_kwargs", "seed", *runs.BUDGET)}
+    return dataclasses.replace(options, settings=settings, side=side, **begun)
 
 
 def run(name: str, options: Options) -> Path:
