@@ -102,9 +102,9 @@ def test_seed_and_iterations_decide_what_is_learned(kind, game, settings, sides)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ValueTable(SLIDING), "a value table plays TicTacToe-v0 only"),
-        (lambda: Neural(SLIDING), "plays tic-tac-toe only, not 2048 on 4×4: use qtable"),
-        (lambda: Article(TICTACTOE), "plays the sliding games"),
+        (lambda: ValueTable(SLIDING), "ValueTable does not play 2048 on 4×4"),
+        (lambda: Neural(SLIDING), "Neural does not play 2048 on 4×4: use qtable"),
+        (lambda: Article(TICTACTOE), "Article does not play tic-tac-toe"),
         (
             lambda: QTable(TICTACTOE, 0, QTable.Settings(sequential=True)),
             "sequential is for the sliding games",

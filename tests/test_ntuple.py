@@ -382,7 +382,7 @@ def test_games_with_many_tiles_have_smaller_tuples_and_more_values(rules, values
         (TILES_2048, {"stages": (3,)}, "3 is not a tile of 2048"),
         (SMALL_BOARD, {"network": "4x6"}, "4x6 is one for 4×4, not for 2×3"),
         (SMALL_BOARD, {"network": "016"}, "different cells from 0 to 5 on 2×3"),
-        (TicTacToe(), {}, "plays the sliding games, not tic-tac-toe"),
+        (TicTacToe(), {}, "NTuple does not play tic-tac-toe"),
     ],
 )
 def test_unusable_settings_and_games_are_named(game, settings, message):

@@ -88,7 +88,7 @@ def test_an_exported_run_plays_but_does_not_go_on(trained, tmp_path):
     [
         (("train", "ntuple", "--trace-decay", "2"), "trace_decay must be less than or equal to 1"),
         (("train", "ntuple", "--network", "00"), "the tuple '00' must have different cells"),
-        (("train", "ntuple", "--env", "TicTacToe-v0"), "plays the sliding games"),
+        (("train", "ntuple", "--env", "TicTacToe-v0"), "NTuple does not play tic-tac-toe"),
         (("evaluate", "random", "--search", "2"), "the values of a trained agent"),
         (("train", "ntuple", "--minutes", "0"), "minutes must be greater than 0, got 0.0"),
         (("train", "qtable", "--resume", "--out", "TRAINED"), "is a run of ntuple, not of qtable"),

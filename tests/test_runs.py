@@ -316,7 +316,7 @@ def test_a_mistake_ends_the_process_with_one_line(tmp_path):
         (("qtable", "--n-envs", "100000000000"), "a batch of 100,000,000,000 games takes 93,132.3"),
         (("ppo", "--n-envs", "999999999999"), "a batch of 999,999,999,999 games takes 931,322.6"),
         (("ntuple", "--iteration-games", "999999999999"), "games takes 93,132.3 GiB, and"),
-        (("value_table", "--env", "Tiles2048-v0"), "a value table plays TicTacToe-v0 only"),
+        (("value_table", "--env", "Tiles2048-v0"), "ValueTable does not play 2048 on 4×4"),
     ],
 )
 def test_the_train_command_answers_bad_input_with_one_line(arguments, message, tmp_path):

@@ -44,18 +44,10 @@ from baselines.deep.torch_setup import (
     uses_bfloat16,
 )
 from baselines.seeds import training_generator, training_seeds
-from baselines.settings import (
-    Count,
-    Fraction,
-    NonNegative,
-    Positive,
-    Precision,
-    Threads,
-    check_settings,
-)
+from baselines.settings import Count, Fraction, NonNegative, Positive, Precision, Threads
 from baselines.training.episodes import (
     Episodes,
-    EpisodicLearner,
+    EpsilonGreedyLearner,
     RingBuffer,
     collect,
     epsilon_greedy,
@@ -63,7 +55,6 @@ from baselines.training.episodes import (
 )
 from baselines.training.learner import Metrics, State
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
 from tile_envs.sliding import SlidingGame
 
 MOST_PAIRS = 4096
@@ -111,6 +102,13 @@ class ArticleSettings:
     confirmations: Count = 6
     threads: Threads = 2
     precision: Precision = "auto"
+
+    opponent = ""  # no setting: the games have no sides
+
+    @property
+    def n_envs(self) -> int:
+        """The games of an iteration are played side by side."""
+        return self.iteration_games
 
     def __post_init__(self) -> None:
         if not self.newest + self.others <= self.learning_starts <= self.buffer_size:
@@ -163,7 +161,7 @@ def _initialize_as_keras(layer: nn.Module) -> None:
         nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
 
 
-class Article(EpisodicLearner):
+class Article(EpsilonGreedyLearner):
     """Learns as the article did; plays with the best network of all iterations.
 
     Arguments are those of `Learner`.
@@ -177,26 +175,18 @@ class Article(EpisodicLearner):
     """
 
     Settings = ArticleSettings
+    plays = SlidingGame
     learning_only = ("buffer", "rmsprop")
     saved = ("score", "best_score")
     test_games = 100
+    _game: SlidingGame
+    _settings: ArticleSettings
 
-    def __init__(
-        self,
-        game: Game,
-        seed: int = 0,
-        settings: ArticleSettings | None = None,
-        sides: tuple[str, ...] = (),
-    ) -> None:
-        settings = settings or ArticleSettings()
-        check_settings(settings)
-        if not isinstance(game, SlidingGame):
-            raise UsageError(f"the article's network plays the sliding games, not {game}.")
-        super().__init__(game, seed, settings.iteration_games, sides=sides)
-        self._settings = settings
+    def _build(self) -> None:
+        game, settings = self._game, self._settings
         (self._score_envs,) = training_envs(game, (), "", settings.score_games)
         set_up_torch(settings.threads)
-        with seed_generators(seed):
+        with seed_generators(self._seed):
             bfloat16 = uses_bfloat16(settings.precision, "cpu")
             self._network = ArticleNetwork(game, settings.one_hot, bfloat16)
         self._best = deepcopy(self._network)

@@ -32,20 +32,10 @@ from stable_baselines3.common.torch_layers import create_mlp
 from baselines.agents import Observations
 from baselines.deep.torch_setup import Parts, load_parts, pack_parts, set_up_torch
 from baselines.seeds import training_generator
-from baselines.settings import (
-    Count,
-    Fraction,
-    Opponent,
-    Positive,
-    Threads,
-    Units,
-    check_settings,
-)
+from baselines.settings import Count, Fraction, Opponent, Positive, Threads, Units
 from baselines.tabular.boards import BoardCodes
-from baselines.training.episodes import Episodes, EpisodicLearner, RingBuffer, epsilon_greedy
+from baselines.training.episodes import Episodes, EpsilonGreedyLearner, RingBuffer
 from baselines.training.learner import State
-from tile_envs.errors import UsageError
-from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, solve
 
@@ -83,7 +73,7 @@ class NeuralSettings:
     threads: Threads = 1
 
 
-class Neural(EpisodicLearner):
+class Neural(EpsilonGreedyLearner):
     """A neural network of action values, and the agent that plays the best action.
 
     Arguments are those of `Learner`; each side has its own network.
@@ -93,27 +83,18 @@ class Neural(EpisodicLearner):
     """
 
     Settings = NeuralSettings
+    plays = TicTacToe
     learning_only = ("buffer",)
     saved = ()
+    _settings: NeuralSettings
 
-    def __init__(
-        self,
-        game: Game,
-        seed: int = 0,
-        settings: NeuralSettings | None = None,
-        sides: tuple[str, ...] = (),
-    ) -> None:
-        settings = settings or NeuralSettings()
-        check_settings(settings)
-        if not isinstance(game, TicTacToe):
-            raise UsageError(f"this network plays tic-tac-toe only, not {game}: use qtable or dqn.")
-        super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
-        self._settings = settings
+    def _build(self) -> None:
+        game, settings = self._game, self._settings
         recipe = RECIPES[settings.recipe]
         self._codes = BoardCodes(game, recipe.merges_symmetric)
         set_up_torch(settings.threads)
         self._players = {
-            side: recipe(settings, seed, game.sides.index(side)) for side in self._sides
+            side: recipe(settings, self._seed, game.sides.index(side)) for side in self._sides
         }
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
@@ -126,15 +107,6 @@ class Neural(EpisodicLearner):
             values[own] = player.values(codes[own])
         values = values[np.arange(len(codes))[:, None], actions]
         return np.where(self._game.legal_actions(observations) > 0, values, -np.inf)
-
-    def explore(
-        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """Return ε-greedy actions."""
-        settings = self._settings
-        steps = self.games // settings.epsilon_every
-        epsilon = max(0.0, settings.epsilon - settings.epsilon_decrease * steps)
-        return epsilon_greedy(self.action_values(observations), masks, epsilon, rng)
 
     def update(self, episodes: Episodes) -> None:
         """Fit the network of the side that has played, all games being on one side."""

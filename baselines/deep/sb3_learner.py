@@ -44,10 +44,9 @@ from baselines.settings import (
     Threads,
     Units,
     Widths,
-    check_settings,
 )
 from baselines.training.episodes import training_envs
-from baselines.training.learner import Learner, Metrics, State, checked_sides, size_of
+from baselines.training.learner import Learner, Metrics, State, size_of
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.plug.sb3 import SB3VecEnv
@@ -123,21 +122,17 @@ class SB3Learner(Learner):
     def __init__(
         self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
     ) -> None:
-        self._settings = self.Settings() if settings is None else settings
-        check_settings(self._settings)
+        super().__init__(game, seed, settings, sides)
         check_device(self._settings.device)
-        self._game, self._seed = game, seed
-        played = checked_sides(game, sides)
         (envs,) = training_envs(
             game,
-            played if len(played) < 2 else ("random",),
+            self._sides if len(self._sides) < 2 else ("random",),
             self._settings.opponent,
             self._settings.n_envs,
             "SameStep",
         )
         set_up_torch(self._settings.threads)
         self.envs = SB3VecEnv(envs)
-        self.iterations = 0
         with seed_generators(seed):
             self.model = self._new_model()
             self.envs.seed(training_stream(seed))

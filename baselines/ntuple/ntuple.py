@@ -52,19 +52,10 @@ from baselines.ntuple.learning import Played, Rule, play
 from baselines.ntuple.network import Network, new_weights
 from baselines.ntuple.values import Net, action_values, net_of
 from baselines.seeds import game_seeds, training_generator, training_seeds
-from baselines.settings import (
-    Count,
-    Finite,
-    Fraction,
-    NonNegative,
-    Positive,
-    Threads,
-    check_settings,
-)
-from baselines.training.learner import Learner, Metrics, State, checked_sides
+from baselines.settings import Count, Finite, Fraction, NonNegative, Positive, Threads
+from baselines.training.learner import Learner, Metrics, State
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import game_tables, rows_of
 
@@ -135,29 +126,21 @@ class NTuple(ValueAgent, Learner):
     """
 
     Settings = NTupleSettings
+    plays = SlidingGame
     version = 2
     test_games = 1000
+    _settings: NTupleSettings
 
     def __init__(
-        self,
-        game: Game,
-        seed: int = 0,
-        settings: NTupleSettings | None = None,
-        sides: tuple[str, ...] = (),
+        self, game: SlidingGame, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
     ) -> None:
-        settings = settings or NTupleSettings()
-        check_settings(settings)
-        if not isinstance(game, SlidingGame):
-            raise UsageError("an n-tuple network plays the sliding games, not tic-tac-toe.")
-        checked_sides(game, sides)
-        self._settings, self._seed = settings, seed
-        self.game = game
+        super().__init__(game, seed, settings, sides)
+        self.game, settings = game, self._settings
         check_batch(settings.iteration_games, "iteration_games", BYTES_PER_GAME)
         self.network = Network.of(game, settings.network, settings.values, settings.stages)
         self._tables = game_tables(game)
         weights = new_weights(self.network, settings.width, settings.initial)
         self._staged = net_of(self.network, weights)
-        self.iterations = 0
         self.moves = 0
 
     @property

@@ -27,21 +27,12 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.seeds import training_generator, training_seeds
-from baselines.settings import (
-    Count,
-    Finite,
-    Fraction,
-    OpponentOrSelf,
-    Rate,
-    Weight,
-    check_settings,
-)
+from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight
 from baselines.tabular.boards import BoardCodes, move_entries
-from baselines.training.episodes import Episodes, EpisodicLearner, epsilon_greedy
+from baselines.training.episodes import Episodes, EpsilonGreedyLearner
 from baselines.training.learner import Metrics
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
 from tile_envs.sliding import SlidingGame
 
 LARGEST_TABLE = 1 << 30
@@ -84,7 +75,7 @@ class QTableSettings:
     merge_symmetric: bool = True
 
 
-class QTable(EpisodicLearner):
+class QTable(EpsilonGreedyLearner):
     """A table of Q(s, a), and the agent that plays the action with the highest value.
 
     Arguments are those of `Learner`.
@@ -100,20 +91,12 @@ class QTable(EpisodicLearner):
     Settings = QTableSettings
     sided = frozenset({"opponent", "loss_weight"})
     saved = ("q", "visits")
+    _settings: QTableSettings
 
-    def __init__(
-        self,
-        game: Game,
-        seed: int = 0,
-        settings: QTableSettings | None = None,
-        sides: tuple[str, ...] = (),
-    ) -> None:
-        settings = settings or QTableSettings()
-        check_settings(settings)
+    def _build(self) -> None:
+        game, settings = self._game, self._settings
         if settings.sequential and not isinstance(game, SlidingGame):
             raise UsageError("sequential is for the sliding games, not for tic-tac-toe.")
-        super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
-        self._settings = settings
         self._codes = BoardCodes(game, settings.merge_symmetric)
         needed = self._codes.size * game.n_actions * 16  # a value and the number of its visits
         if needed > LARGEST_TABLE:
@@ -129,19 +112,6 @@ class QTable(EpisodicLearner):
         """Return Q of each action, `(n, actions)`; minus infinity for illegal ones."""
         legal = self._game.legal_actions(observations) > 0
         return self._values(self._entries(observations), legal)
-
-    def explore(
-        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """Return ε-greedy actions."""
-        values = self._values(self._entries(observations), masks)
-        return epsilon_greedy(values, masks, self._epsilon, rng)
-
-    @property
-    def _epsilon(self) -> float:
-        settings = self._settings
-        steps = self.games // settings.epsilon_every
-        return max(0.0, settings.epsilon - settings.epsilon_decrease * steps)
 
     def learn(self) -> Metrics:
         """Play the games of an iteration, and learn from them; see `EpisodicLearner.learn`."""

@@ -22,11 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations
-from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight, check_settings
+from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight
 from baselines.tabular.boards import move_entries
-from baselines.training.episodes import Episodes, EpisodicLearner, epsilon_greedy
+from baselines.training.episodes import Episodes, EpsilonGreedyLearner
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, O, X, afterstates, encode, solve
 
@@ -64,7 +63,7 @@ class ValueTableSettings:
             raise UsageError(f"draw must be from -loss_weight to 1, got {self.draw!r}.")
 
 
-class ValueTable(EpisodicLearner):
+class ValueTable(EpsilonGreedyLearner):
     """A table of V(s), and the agent that plays the move with the best afterstate.
 
     Arguments are those of `Learner`.
@@ -78,26 +77,16 @@ class ValueTable(EpisodicLearner):
     """
 
     Settings = ValueTableSettings
+    plays = TicTacToe
     saved = ("v", "visits")
+    _settings: ValueTableSettings
 
-    def __init__(
-        self,
-        game: Game,
-        seed: int = 0,
-        settings: ValueTableSettings | None = None,
-        sides: tuple[str, ...] = (),
-    ) -> None:
-        if not isinstance(game, TicTacToe):
-            raise UsageError("a value table plays TicTacToe-v0 only: use qtable for other games.")
-        settings = settings or ValueTableSettings()
-        check_settings(settings)
-        super().__init__(game, seed, settings.n_envs, settings.opponent, sides)
-        self._settings = settings
+    def _build(self) -> None:
         # By code, as the player sees it who has just moved: its own marks count as X.
         winner = solve().winner
-        self.v = np.full(3**CELLS, settings.start)
+        self.v = np.full(3**CELLS, self._settings.start)
         self.v[winner == X] = 1.0
-        self.v[winner == O] = -settings.loss_weight
+        self.v[winner == O] = -self._settings.loss_weight
         self.visits = np.zeros(3**CELLS, np.int64)
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
@@ -105,11 +94,9 @@ class ValueTable(EpisodicLearner):
         after, _, masks = afterstates(observations)
         return np.where(masks, self.v[encode(after)], -np.inf)
 
-    def explore(
-        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """Return ε-greedy actions."""
-        return epsilon_greedy(self.action_values(observations), masks, self._settings.epsilon, rng)
+    @property
+    def _epsilon(self) -> float:
+        return self._settings.epsilon
 
     def update(self, episodes: Episodes) -> None:
         """Move V(s) of every afterstate towards its target, from the last to the first."""

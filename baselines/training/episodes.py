@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from baselines.agents import Observations, ValueAgent
 from baselines.memory import check_batch
 from baselines.seeds import training_generator, training_seeds
-from baselines.training.learner import Learner, Metrics, State, checked_sides
+from baselines.training.learner import Learner, Metrics, State
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Game
 from tile_envs.games import vector_env
@@ -177,6 +177,7 @@ class EpisodicLearner(ValueAgent, Learner):
         n_envs: Games played side by side.
         opponent: In a game with sides, a named opponent, or "self" for self-play.
         sides: The sides that are learned; all if none is given.
+        settings: An instance of its `Settings`; their defaults if it is None.
 
     Attributes:
         self_play: Whether every other observation is the other player's.
@@ -189,13 +190,18 @@ class EpisodicLearner(ValueAgent, Learner):
     """The attributes, all arrays, that a checkpoint holds besides the number of iterations."""
 
     def __init__(
-        self, game: Game, seed: int, n_envs: int, opponent: str = "", sides: tuple[str, ...] = ()
+        self,
+        game: Game,
+        seed: int,
+        n_envs: int,
+        opponent: str = "",
+        sides: tuple[str, ...] = (),
+        settings: Any = None,
     ) -> None:
-        self._game, self._seed, self._n_envs = game, seed, n_envs
-        self._sides = checked_sides(game, sides)
+        super().__init__(game, seed, settings, sides)
+        self._n_envs = n_envs
         self.self_play = bool(self._sides) and opponent == SELF
         self._envs = training_envs(game, self._sides, opponent, n_envs)
-        self.iterations = 0
 
     @property
     def games(self) -> int:
@@ -250,3 +256,35 @@ class EpisodicLearner(ValueAgent, Learner):
         for name in self.saved:
             getattr(self, name)[...] = state[name]
         self.iterations = int(state["iterations"])
+
+
+class EpsilonGreedyLearner(EpisodicLearner):
+    """The base of this package's episodic learners, made as every learner is, with `Settings`.
+
+    These have `n_envs` and `opponent`; and `epsilon`, `epsilon_decrease` and `epsilon_every`,
+    unless a subclass explores in its own way.
+    """
+
+    def __init__(
+        self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
+    ) -> None:
+        settings = settings or self.Settings()
+        super().__init__(game, seed, settings.n_envs, settings.opponent, sides, settings)
+        self._build()
+
+    @abstractmethod
+    def _build(self) -> None:
+        """Make what is learned."""
+
+    @property
+    def _epsilon(self) -> float:
+        settings = self._settings
+        steps = self.games // settings.epsilon_every
+        epsilon: float = settings.epsilon - settings.epsilon_decrease * steps
+        return max(0.0, epsilon)
+
+    def explore(
+        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return ε-greedy actions."""
+        return epsilon_greedy(self.action_values(observations), masks, self._epsilon, rng)

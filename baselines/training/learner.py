@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations
+from baselines.settings import check_settings
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 
@@ -32,13 +33,23 @@ class NoSettings:
 class Learner(ABC):
     """An agent that learns by itself, one iteration after the other.
 
-    A subclass is made as `MyLearner(game, seed, settings, sides)`: the game to learn; the seed of
-    everything that is drawn; an instance of its `Settings`; and, in a game with sides, those to
-    learn (all of them if none is given).
+    A subclass is made as `MyLearner(game, seed, settings, sides)`.
+
+    Args:
+        game: The game to learn.
+        seed: The seed of everything that is drawn.
+        settings: An instance of its `Settings`; their defaults if it is None.
+        sides: In a game with sides, those to learn; all of them if none is given.
 
     Attributes:
         iterations: The number of iterations it has learned.
+
+    Raises:
+        ValueError: If it does not play the game, or a setting or side is unusable.
     """
+
+    plays: ClassVar[type[Any]] = object
+    """The kind of game that it plays; any, unless a subclass names one."""
 
     Settings: ClassVar[type[Any]] = NoSettings
     """A frozen dataclass.  Its fields are options of `train`, with their descriptions as help."""
@@ -54,7 +65,20 @@ class Learner(ABC):
     learning_only: ClassVar[tuple[str, ...]] = ()
     """Words in the names of a state's arrays that playing does not need: exports hold zeros."""
 
-    iterations: int
+    def __init__(
+        self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
+    ) -> None:
+        if not isinstance(game, self.plays):
+            raise UsageError(
+                f"{type(self).__name__} does not play {game}: use qtable or dqn, which play all."
+            )
+        if unknown := [side for side in sides if side not in game.sides]:
+            raise UsageError(f"{game} has no side {unknown[0]!r}, only {', '.join(game.sides)}.")
+        self._settings: Any = self.Settings() if settings is None else settings
+        check_settings(self._settings)
+        self._game: Game = game
+        self._seed, self._sides = seed, sides or game.sides
+        self.iterations = 0
 
     @property
     @abstractmethod
@@ -158,14 +182,3 @@ def check_state(learner: Learner) -> None:
                 f"the state {name!r} of {type(learner).__name__} cannot be saved: expected a numpy "
                 f"array of numbers, got {type(array).__name__}."
             )
-
-
-def checked_sides(game: Game, sides: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the sides that are learned: those given, or all that the game has.
-
-    Raises:
-        ValueError: If the game has no such side.
-    """
-    if unknown := [side for side in sides if side not in game.sides]:
-        raise UsageError(f"{game} has no side {unknown[0]!r}, only {', '.join(game.sides)}.")
-    return sides or game.sides
