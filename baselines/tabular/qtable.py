@@ -29,7 +29,7 @@ from baselines.agents import Observations
 from baselines.seeds import training_generator, training_seeds
 from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight
 from baselines.tabular.boards import BoardCodes, move_entries
-from baselines.training.episodes import Episodes, EpsilonGreedyLearner
+from baselines.training.episodes import Episodes, EpsilonGreedyLearner, epsilon_greedy
 from baselines.training.learner import Metrics
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
@@ -112,6 +112,13 @@ class QTable(EpsilonGreedyLearner):
         """Return Q of each action, `(n, actions)`; minus infinity for illegal ones."""
         legal = self._game.legal_actions(observations) > 0
         return self._values(self._entries(observations), legal)
+
+    def explore(
+        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return ε-greedy actions, as others do, without finding the masks again."""
+        values = self._values(self._entries(observations), masks)
+        return epsilon_greedy(values, masks, self._epsilon, rng)
 
     def learn(self) -> Metrics:
         """Play the games of an iteration, and learn from them; see `EpisodicLearner.learn`."""
