@@ -76,7 +76,7 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
     def learn_from(game: Playthrough) -> None:
         if learn and game.position.over and game.actions:
             assert isinstance(agent, EpisodicLearner)
-            agent.learn_from(episode_of(game, O if other == "O" else X))
+            agent.learn_from(episode_of(game, O if side == "X" else X))
             runs.write_checkpoint(folder, agent.state_dict())
 
     with lock_folder(folder) if learn else nullcontext(), open_screen() as screen:
