@@ -89,7 +89,24 @@ def solve() -> Positions:
     over = (winner != 0) | (digits > 0).all(axis=1)
     to_move = np.where(marks.sum(axis=1) == 0, X, O)
     playable = (digits == 0) & ~over[:, None]
-    reachable, value, best = _solve_backwards(digits, winner, to_move, playable)
+
+    digit = np.where(to_move == X, DIGITS[X], DIGITS[O])
+    children = np.where(playable, codes[:, None] + POWERS * digit[:, None], 0)
+    n_marks = (digits > 0).sum(axis=1)
+    layers = [np.flatnonzero((n_marks == n) & ~over) for n in range(CELLS)]
+    reachable = codes == 0
+    for layer in layers:
+        layer = layer[reachable[layer]]
+        reachable[children[layer][playable[layer]]] = True
+    value, best = winner.copy(), np.zeros_like(codes)
+    for layer in reversed(layers):
+        mover = to_move[layer, None]
+        # From the mover's point of view; a cell that cannot be played is worse than any loss.
+        outcomes = np.where(playable[layer], value[children[layer]] * mover, -2)
+        optimum = outcomes.max(axis=1, keepdims=True)
+        value[layer] = (optimum * mover)[:, 0]
+        best[layer] = (outcomes == optimum) @ (1 << np.arange(CELLS))
+
     positions = Positions(
         marks=marks.reshape(-1, SIDE, SIDE),
         views=np.stack([marks * 0, marks, -marks]).reshape(3, -1, SIDE, SIDE),
@@ -105,34 +122,6 @@ def solve() -> Positions:
     for table in vars(positions).values():
         table.flags.writeable = False  # shared by every environment of the process
     return positions
-
-
-def _solve_backwards(
-    digits: Ints, winner: Ints, to_move: Ints, playable: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], Ints, Ints]:
-    """Return which positions can be reached, their values for X, and the best cells."""
-    reachable = np.zeros(len(digits), np.bool_)
-    reachable[0] = True
-    value, best = winner.copy(), np.zeros(len(digits), np.int64)
-    n_marks = (digits > 0).sum(axis=1)
-    layers = [np.flatnonzero(n_marks == n) for n in range(CELLS + 1)]
-
-    def children(layer: Ints) -> Ints:
-        digit = np.where(to_move[layer] == X, DIGITS[X], DIGITS[O])
-        return np.where(playable[layer], layer[:, None] + POWERS * digit[:, None], 0)
-
-    for layer in layers[:-1]:
-        layer = layer[reachable[layer]]
-        reachable[children(layer)[playable[layer]]] = True
-    for layer in reversed(layers[:-1]):
-        layer = layer[playable[layer].any(axis=1)]
-        mover = to_move[layer, None]
-        # From the mover's point of view; a cell that cannot be played is worse than any loss.
-        outcomes = np.where(playable[layer], value[children(layer)] * mover, -2)
-        optimum = outcomes.max(axis=1, keepdims=True)
-        value[layer] = (optimum * mover)[:, 0]
-        best[layer] = (outcomes == optimum) @ (1 << np.arange(CELLS))
-    return reachable, value, best
 
 
 def encode(marks: ArrayLike) -> Ints:
