@@ -126,13 +126,6 @@ def checked_cells(
     return chosen
 
 
-def checked_bool(value: object, name: str) -> bool:
-    """Return True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise UsageError(f"{name} must be True or False, got {value!r}.")
-    return bool(value)
-
-
 def broadcast_boards(
     board: ArrayLike, shape: tuple[int, ...], num_envs: int | None = None
 ) -> NDArray[Any]:

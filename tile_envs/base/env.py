@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from tile_envs.base.checks import (
     check_options,
     check_state,
-    checked_bool,
     checked_choice,
     checked_count,
     checked_integer,
     checked_seed,
 )
 from tile_envs.base.random_stream import WORD_MASK, Stream, start
+from tile_envs.errors import UsageError
 from tile_envs.game import Game, Positions
 
 Observation = NDArray[Any]
@@ -47,6 +47,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
 
     def __init__(self, game: AGame, max_illegal: int, render_mode: str | None) -> None:
         self.game = game
+        self.action_space = gym.spaces.Discrete(game.n_actions)
         self.max_illegal = checked_count(max_illegal, "max_illegal")
         self.render_mode = checked_choice(
             render_mode, "render_mode", (None, *self.metadata["render_modes"])
@@ -133,11 +134,12 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
         illegal_run = checked_integer(
             state["illegal_run"], "state['illegal_run']", most=self.max_illegal
         )
-        illegal = checked_bool(state["illegal"], "state['illegal']")
-        ended = checked_bool(state["ended"], "state['ended']")
+        for name in ("illegal", "ended"):
+            if not isinstance(state[name], (bool, np.bool_)):
+                raise UsageError(f"state[{name!r}] must be True or False, got {state[name]!r}.")
         position = self.game.checked_positions(state)
         self._stream, self._illegal_run = Stream(stream), illegal_run
-        self._illegal, self._ended = illegal, ended
+        self._illegal, self._ended = bool(state["illegal"]), bool(state["ended"])
         self._start(position)
 
     def _shared_state(self) -> dict[str, Any]:

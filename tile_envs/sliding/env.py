@@ -76,7 +76,6 @@ class SlidingEnv(GameEnv[SlidingGame]):
         game = SlidingGame(rules, shape, spawn, start_tiles, placer)  # type: ignore[arg-type]
         super().__init__(game, max_illegal, render_mode)
         self.observation_space = spaces.Box(0, game.rules.largest, game.shape, np.uint8)
-        self.action_space = spaces.Discrete(game.n_actions)
         self._faces = game.rules.faces
         self._distribution = game.distribution
         self._places_uniformly = game.placer == RANDOM

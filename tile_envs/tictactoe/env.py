@@ -119,7 +119,6 @@ class TicTacToeEnv(GameEnv[TicTacToe]):
     ) -> None:
         super().__init__(TicTacToe(opponent, side), max_illegal, render_mode)
         self.observation_space = spaces.Box(-1, 1, (SIDE, SIDE), np.int8)
-        self.action_space = spaces.Discrete(self.game.n_actions)
         self._positions = solve()
         self._side = self.game.side
         self._powers = POWERS.tolist()
