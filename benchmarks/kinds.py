@@ -17,7 +17,7 @@ from baselines.search.placing import ValuePlacer
 from baselines.task import Task
 from benchmarks.jobs import Experiment, Job, PlannedRow
 from benchmarks.results import Row, machine
-from benchmarks.training import Training, agent_version, version_of
+from benchmarks.training import Training, version_of
 from tile_envs.agents import Agent
 
 OWN_VALUES = "own values"
@@ -195,7 +195,9 @@ class Pairings(AgentExperiment):
         agents = [e for e in experiments if isinstance(e, Pairings) and e.table == self.table]
         pairs = [(self, other) for other in agents]
         pairs += [(other, self) for other in agents if other is not self]
-        yield Job(self, tuple(_pairing(x, o) for x, o in pairs))
+        names = [{"x": x.label, "o": o.label} for x, o in pairs]
+        versions = [version_of(x.version, o.version) for x, o in pairs]
+        yield Job(self, tuple(map(PlannedRow, names, versions, pairs)))
 
     def rows(self, job: Job, runs: Path) -> list[Row]:
         """Return how the games of each pair end."""
@@ -215,8 +217,3 @@ class Pairings(AgentExperiment):
     def trainings(self, job: Job) -> Iterable[Training]:
         """Return the agents of a job's pairs."""
         return (agent for row in job.rows for agent in row.how)
-
-
-def _pairing(x: Pairings, o: Pairings) -> PlannedRow:
-    version = version_of(agent_version(x.agent), agent_version(o.agent))
-    return PlannedRow({"x": x.label, "o": o.label}, version, (x, o))

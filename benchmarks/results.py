@@ -25,16 +25,16 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "agents": ("env", "env_kwargs", "agent", "preset"),
     "crosstable": ("x", "o"),
     "seeds": ("label", "seed", "side"),
-    "exact": ("env", "env_kwargs", "label", "seed"),
-    "solved": ("game", "shape"),
-    "adversary": (*_LEARNING, "placer"),
     "ntuple": _LEARNING,
     "deep": _LEARNING,
     "recipe": _LEARNING,
+    "exact": ("env", "env_kwargs", "label", "seed"),
+    "adversary": (*_LEARNING, "placer"),
+    "solved": ("game", "shape"),
     "kernels": ("measure", "package"),
     "bridge": _SPEED,
-    "plug": ("measure", "algorithm", "env", "games"),
     "speed": _SPEED,
+    "plug": ("measure", "algorithm", "env", "games"),
 }
 """By table, the columns that name a row."""
 
@@ -80,7 +80,7 @@ def add(folder: Path, table: str, rows: Iterable[Row]) -> None:
         if not (row.get("error") and key in table_rows and not table_rows[key].get("error")):
             table_rows[key] = row
     columns = dict.fromkeys(column for row in table_rows.values() for column in row)
-    ordered = [table_rows[key] for key in sorted(table_rows, key=_order)]
+    ordered = [table_rows[key] for key in sorted(table_rows, key=lambda key: [*map(_order, key)])]
     rows = [{column: row.get(column) for column in columns} for row in ordered]
     write_rows(rows, folder / f"{table}.csv")
 
@@ -112,12 +112,8 @@ def _text(value: Any) -> str:
         return str(value)
 
 
-def _order(key: Key) -> list[tuple[int, float, str]]:
+def _order(text: str) -> tuple[int, float, str]:
     """Return what sorts numbers as numbers, before texts."""
-    return [_part(text) for text in key]
-
-
-def _part(text: str) -> tuple[int, float, str]:
     try:
         return 0, float(text), ""
     except ValueError:

@@ -34,10 +34,11 @@ class Committed:
     folder: Path = FOLDER
     experiments: Sequence[Experiment] = EXPERIMENTS
 
-    def rows(self, table: str) -> list[Row]:
+    def rows(self, table: str, env: str = "") -> list[Row]:
         """Return the rows of a table that hold a result, in the order of the experiments.
 
-        Each says whether it `is_stale`: its version is not the present one of the agent or measure.
+        With `env`, only those of this environment with its usual options.  Each says whether it
+        `is_stale`: its version is not the present one of the agent or measure.
         """
         versions: dict[Any, int] = {}
         for experiment in self.experiments:
@@ -49,6 +50,8 @@ class Committed:
                 versions |= experiment.wanted(self.experiments)
         places = {key: place for place, key in enumerate(versions)}
         rows = [row for row in read(self.folder, table).values() if not row.get("error")]
+        if env:
+            rows = [row for row in rows if (row["env"], row["env_kwargs"]) == (env, "{}")]
         for row in rows:
             names = (row.get("measure"), key_of(table, row), "")
             version = next((versions[name] for name in names if name in versions), 0)

@@ -25,6 +25,8 @@ RUNS = Path("runs", "benchmarks")
 QUICK_RUNS = Path("runs", "quick")
 FEW_ROWS = 4
 """Up to so many rows of a job are reported one by one."""
+RESULTS = ("error", "value", "x_wins", "win", "mean")
+"""The columns of results: the first that a row has is reported."""
 
 
 def run(
@@ -183,11 +185,6 @@ def _report(job: Job, rows: Sequence[Row]) -> Iterator[str]:
         return
     for row in rows:
         key = key_of(job.experiment.table, row)
-        yield f"{job}, {', '.join(filter(None, key))}: {_result(row)}"
-
-
-def _result(row: Row) -> str:
-    """Return the result of a row that comes first."""
-    columns = ("error", "value", "x_wins", "win", "mean")
-    column = next(column for column in columns if row.get(column) is not None)
-    return f"{column} {row[column] if column == 'error' else number(row[column])}"
+        column = next(column for column in RESULTS if row.get(column) is not None)
+        result = row[column] if column == "error" else number(row[column])
+        yield f"{job}, {', '.join(filter(None, key))}: {column} {result}"

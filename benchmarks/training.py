@@ -13,7 +13,7 @@ from typing import Any
 from baselines.registry import AGENTS, Player, agent_class, load_player
 from baselines.training import recording
 from baselines.training.run import Options, default_options, run
-from baselines.training.run_folder import BUDGET, CONFIG, read_config, read_progress
+from baselines.training.run_folder import CONFIG, read_config, read_progress
 from tile_envs.errors import UsageError
 
 ENOUGH = 10**9  # games, where minutes end the training
@@ -71,10 +71,9 @@ class Training:
     @property
     def version(self) -> int:
         """The version of what trains it."""
-        version = agent_version(self.agent)
-        if self.replays is None:
-            return version
-        return version_of(version, agent_version(self.replays.player.agent), recording.VERSION)
+        replays = self.replays
+        recorded = (agent_version(replays.player.agent), recording.VERSION) if replays else ()
+        return version_of(agent_version(self.agent), *recorded)
 
     def options(self) -> Options:
         """Return the options of its training, without recorded games."""
@@ -112,22 +111,21 @@ class Training:
             ValueError: If the run has passed the budget, so that its agent at this budget is lost.
         """
         folder, options = self.folder(seed, runs), self.options()
-        games = options.games if minutes is None else ENOUGH
         begun = (folder / CONFIG).exists()
         config = read_config(folder) if begun else {}
-        if begun and (config["minutes"] or 0) > (minutes or math.inf):
+        if (config.get("minutes") or 0) > (minutes or math.inf):
             raise UsageError(
                 f"{folder} has learned for more than {minutes:g} minutes: delete it to train again."
             )
+        games = options.games if minutes is None else ENOUGH
         budget: dict[str, Any] = {"games": games, "minutes": minutes}
-        if not (begun and config["finished"] and budget == {name: config[name] for name in BUDGET}):
+        if not (budget | {"finished": True}).items() <= config.items():
             settings = options.settings
             if self.replays:
                 recorded = str(self.replays.play(runs))
                 settings = dataclasses.replace(settings, replays=recorded)
-            where: dict[str, Any] = {"seed": seed, "out": folder, "resume": begun}
-            options = dataclasses.replace(options, settings=settings, **budget, **where)
-            run(self.agent, options)
+            budget |= {"seed": seed, "out": folder, "resume": begun}
+            run(self.agent, dataclasses.replace(options, settings=settings, **budget))
         player = load_player(folder)
         if not player.finished:
             raise RuntimeError(f"{folder} is not finished: another process may have resumed it.")

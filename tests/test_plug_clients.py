@@ -68,7 +68,7 @@ def train_one_step(env_id, seed, elsewhere):
 def test_a_row_tells_the_training_and_the_play(monkeypatch, elsewhere, steps, illegal):
     monkeypatch.setattr(clients, "_program", lambda client: SimpleNamespace(train=train_one_step))
     arguments = {"elsewhere": elsewhere}
-    names = "Ours", "numpy", "ours", "native", "SameStep", "greedy", "Tiles2048-v0"
+    names = "Ours", "numpy", "native", "SameStep", "ours", "greedy", "Tiles2048-v0"
     client = Client(*names, arguments)
     monkeypatch.setattr(clients, "CLIENTS", (client,))
     (row,) = clients.plan("Ours", episodes=20).make()

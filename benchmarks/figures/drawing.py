@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import Formatter, LogLocator, NullFormatter
 
 from baselines.viewing.figures import styled
 from benchmarks.results import Row
@@ -17,8 +15,6 @@ from benchmarks.rows import MARK, minutes
 
 LEARNERS = {"deep": "deep network", "ntuple": "n-tuple network"}
 """The tables of learners, with what their agents are called."""
-SLIDING = {"Tiles2048-v0": "2048", "Tiles2584-v0": "2584"}
-"""The sliding games by their environments."""
 SEPARATED = "{x:,g}"
 """Writes the numbers of an axis with separators: 16,384."""
 
@@ -51,10 +47,3 @@ def training(row: Row) -> str:
 def mark(rows: Iterable[Row]) -> str:
     """Return a mark if an earlier version made one of the rows."""
     return MARK if any(row["is_stale"] for row in rows) else ""
-
-
-def write_numbers(axis: Axis, numbers: str | Formatter, ticks: Sequence[float] = (1, 2, 5)) -> None:
-    """Let a logarithmic axis have ticks at these multiples of 1, 10, 100 …, with numbers at all."""
-    axis.set_major_locator(LogLocator(subs=ticks))
-    axis.set_major_formatter(numbers)
-    axis.set_minor_formatter(NullFormatter())

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from baselines.viewing.figures import MARKERS, styled, svg
+from baselines.viewing.figures import MARKERS, svg
 from benchmarks.experiments import GAME_2048
 from benchmarks.figures.drawing import LEARNERS, SEPARATED, mark, panels, training
 from benchmarks.results import Row
@@ -27,7 +26,6 @@ def by_size(committed: Committed) -> bytes:
         if row["measure"] == STEPS_PER_SECOND:
             point = int(row["num_envs"]), float(row["value"])
             lines[row["game"]].setdefault(_name(row), []).append(point)
-            lines[row["game"]][_name(row)].sort()
     names = {name for of_game in lines.values() for name in of_game}
     with panels(list(lines), 4.2, 4.2, sharey=True) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
@@ -52,9 +50,7 @@ def _name(row: Row) -> str:
 def by_milliseconds(committed: Committed) -> bytes:
     """Draw mean scores of 2048 against the milliseconds of a move, with search depths as labels."""
     lines = _searches(committed) | _published()
-    with styled():
-        figure = Figure(figsize=(7.4, 4.2), layout="constrained")
-        axis = figure.subplots()
+    with panels([""], 7.4, 4.2) as (figure, (axis,)):
         for (label, points), marker in zip(lines.items(), MARKERS, strict=False):
             style = "--" if label.endswith(ELSEWHERE) else "-"
             times, means, depths = zip(*points, strict=True)
@@ -75,9 +71,8 @@ def _searches(committed: Committed) -> dict[str, list[Point]]:
     """Return the points of each agent that has been evaluated with search and without."""
     lines = {}
     for table, name in LEARNERS.items():
-        rows = [row for row in committed.rows(table) if row["minutes"] and row["train_seed"] == "0"]
-        rows = [row for row in rows if row["env"] == GAME_2048]
-        for agent in group(rows, "label", "minutes"):
+        rows = [row for row in committed.rows(table, GAME_2048) if row["train_seed"] == "0"]
+        for agent in group((row for row in rows if row["minutes"]), "label", "minutes"):
             if len(agent) > 1:
                 points = [
                     (1000 / float(row["moves_per_second"]), float(row["mean"]), int(row["depth"]))

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, PercentFormatter
+from matplotlib.ticker import EngFormatter, Formatter, LogLocator, NullFormatter, PercentFormatter
 
 from baselines.evaluation.sampled import QUANTILES
 from baselines.viewing.figures import MARKERS, styled, svg
-from benchmarks.figures.drawing import (
-    LEARNERS,
-    SEPARATED,
-    SLIDING,
-    mark,
-    panels,
-    training,
-    write_numbers,
-)
+from benchmarks.experiments import GAME_2048, GAME_2584
+from benchmarks.figures.drawing import LEARNERS, SEPARATED, mark, panels, training
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group, reached
 from tile_envs.words import counted
 
+SLIDING = {"2048": GAME_2048, "2584": GAME_2584}
+"""The sliding games, with their environments."""
 KINDS = (
     *("random", "greedy", "deep network, 1-ply", "deep network, 2-ply"),
     *(f"n-tuple network, {depth}-ply" for depth in (1, 2, 3)),
@@ -39,12 +35,19 @@ Point = tuple[float, float, float, float]
 """Minutes, mean, and the lower and upper end of the band."""
 
 
+def _write_numbers(axis: Axis, numbers: str | Formatter, subs: Sequence[float] = (1, 2, 5)) -> None:
+    """Let a logarithmic axis have ticks at these multiples of 1, 10, 100 …, with numbers at all."""
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(numbers)
+    axis.set_minor_formatter(NullFormatter())
+
+
 def by_minutes(committed: Committed) -> bytes:
     """Draw mean scores without search against minutes of learning, a panel for each game.
 
     A band covers the training seeds; with one seed, the 95 % interval over the games.
     """
-    lines = {name: _learning(committed, env) for env, name in SLIDING.items()}
+    lines = {name: _learning(committed, env) for name, env in SLIDING.items()}
     with panels(list(lines), 4.9, 4.4) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
             for (label, points), marker in zip(of_game.items(), MARKERS, strict=False):
@@ -52,8 +55,8 @@ def by_minutes(committed: Committed) -> bytes:
                 axis.loglog(minutes, means, label=label, marker=marker, markersize=4)
                 axis.fill_between(minutes, lows, highs, alpha=0.2)
             axis.set(xlabel="minutes of learning")
-            write_numbers(axis.xaxis, SEPARATED)
-            write_numbers(axis.yaxis, EngFormatter())
+            _write_numbers(axis.xaxis, SEPARATED)
+            _write_numbers(axis.yaxis, EngFormatter())
             axis.legend(fontsize=8)
         axes[0].set_ylabel("mean score, 1-ply")
     return svg(figure, lines)
@@ -64,8 +67,8 @@ def _learning(committed: Committed, env: str) -> dict[str, list[Point]]:
     lines = {}
     for table in LEARNERS:
         prefix = "n-tuple, " if table == "ntuple" else ""
-        rows = (row for row in _standard(committed, table, env) if row["depth"] == "1")
-        for runs in group((row for row in rows if row["minutes"]), "label"):
+        rows = [row for row in committed.rows(table, env) if row["depth"] == "1" and row["minutes"]]
+        for runs in group(rows, "label"):
             budgets = group(runs, "minutes")
             budgets.sort(key=lambda seeds: float(seeds[0]["minutes"]))
             if len(budgets) > 1:
@@ -82,17 +85,10 @@ def _point(seeds: list[Row]) -> Point:
     return float(seeds[0]["minutes"]), sum(means) / len(means), low, high
 
 
-def _standard(committed: Committed, table: str, env: str) -> Iterator[Row]:
-    """Yield the rows of an environment with its usual options."""
-    for row in committed.rows(table):
-        if (row["env"], row["env_kwargs"]) == (env, "{}"):
-            yield row
-
-
 def _players(committed: Committed, env: str) -> Iterator[tuple[str, Row]]:
     """Yield the rows of agents without training, and of learners, with what they are called."""
     for table in ("agents", *LEARNERS):
-        for row in _standard(committed, table, env):
+        for row in committed.rows(table, env):
             learns = table in LEARNERS
             yield f"{LEARNERS[table]}, {row['depth']}-ply" if learns else row["agent"], row
 
@@ -104,7 +100,7 @@ def _color(label: str) -> str:
 
 def by_tile(committed: Committed) -> bytes:
     """Draw the fraction of games in which players reach each of the largest tiles."""
-    shares = {name: _tiles(committed, env) for env, name in SLIDING.items()}
+    shares = {name: _tiles(committed, env) for name, env in SLIDING.items()}
     with styled():
         figure = Figure(figsize=(9.8, 3.2 * len(shares)), layout="constrained")
         axes = figure.subplots(len(shares), 1, squeeze=False)[:, 0]
@@ -144,14 +140,14 @@ def distributions(committed: Committed) -> bytes:
 
     Rows made before quantiles were kept are left out.
     """
-    lines = {name: _scores(committed, env) for env, name in SLIDING.items()}
+    lines = {name: _scores(committed, env) for name, env in SLIDING.items()}
     with panels(list(lines), 4.9, 4.0, sharey=True) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
             for label, scores in of_game.items():
                 points = [max(1.0, score) for score in scores], [1 - share for share in QUANTILES]
                 axis.semilogx(*points, label=label, color=_color(label))
             axis.set(xlabel="score")
-            write_numbers(axis.xaxis, EngFormatter(), ticks=(1,))
+            _write_numbers(axis.xaxis, EngFormatter(), subs=(1,))
             axis.yaxis.set_major_formatter(PercentFormatter(1.0))
             axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=1)
         axes[0].set_ylabel("games with at least this score")

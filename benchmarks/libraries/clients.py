@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from baselines.evaluation.sampled import interval, play
 from baselines.registry import make_agent
 from baselines.task import Task
+from benchmarks.experiments import GAME_2048, GAME_2584, TICTACTOE
+from benchmarks.kinds import SEED
 from benchmarks.results import Plan, Row, machine
 from tile_envs.agents import Agent, ask
 from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.tictactoe import TicTacToe
 
-SLIDING, TICTACTOE = "Tiles2048-v0", "TicTacToe-v0"
-SEED = 0
-"""Seed of the games that are evaluated, of untrained agents, and of the bootstrap."""
+Results = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Client:
     Attributes:
         library: The library's name.
         package: The distribution whose version is reported.
-        program: The module beside this one.
         games: How the library takes the games.
         autoreset: When ended games are reset; empty where the library does it.
+        program: The module beside this one.
         algorithm: The algorithm.
         env: The id of the environment.
         arguments: The arguments of the program.
@@ -46,9 +46,9 @@ class Client:
 
     library: str
     package: str
-    program: str
     games: str
     autoreset: str
+    program: str
     algorithm: str
     env: str
     arguments: Mapping[str, Any]
@@ -60,17 +60,14 @@ class Client:
         return names | {"env": self.env, "games": self.games}
 
 
-SB3 = partial(Client, "Stable-Baselines3", "stable-baselines3", "sb3", "SB3VecEnv", "SameStep")
-RL_ZOO = partial(Client, "rl-zoo3", "rl_zoo3", "rl_zoo", "single", "", "PPO")
-RLLIB = partial(Client, "RLlib", "ray", "rllib")
-TORCHRL = partial(Client, "TorchRL", "torchrl")
-TIANSHOU = partial(Client, "Tianshou", "tianshou")
-CLEANRL = partial(Client, "CleanRL style", "torch", "cleanrl_ppo", "make_vec", "NextStep", "PPO")
-PETTINGZOO = partial(Client, "PettingZoo", "pettingzoo", "pettingzoo_selfplay", "AEC", "")
-OPENSPIEL = partial(Client, "OpenSpiel", "open_spiel", "openspiel", "its own", "")
-NATIVE, SINGLE = ("2 × 8 native", "NextStep", "PPO"), ("2 × 8 single", "NextStep", "PPO")
-TORCHRL_GAMES = "GymWrapper, native vector", "Disabled"
-TIANSHOU_GAMES = "DummyVectorEnv", ""
+SB3 = partial(Client, "Stable-Baselines3", "stable-baselines3", "SB3VecEnv", "SameStep", "sb3")
+RL_ZOO = partial(Client, "rl-zoo3", "rl_zoo3", "single", "", "rl_zoo", "PPO")
+RLLIB, RLLIB_PPO = partial(Client, "RLlib", "ray"), ("NextStep", "rllib", "PPO")
+TORCHRL = partial(Client, "TorchRL", "torchrl", "GymWrapper, native vector", "Disabled")
+TIANSHOU = partial(Client, "Tianshou", "tianshou", "DummyVectorEnv", "")
+CLEANRL = partial(Client, "CleanRL style", "torch", "make_vec", "NextStep", "cleanrl_ppo", "PPO")
+PETTINGZOO = partial(Client, "PettingZoo", "pettingzoo", "AEC", "", "pettingzoo_selfplay")
+OPENSPIEL = partial(Client, "OpenSpiel", "open_spiel", "its own", "", "openspiel")
 
 DQN = {
     "buffer_size": 100_000,
@@ -87,10 +84,8 @@ PPO = NEAR | {"n_steps": 32, "batch_size": 128, "n_epochs": 10, "ent_coef": 0.00
 A2C = NEAR | {"n_steps": 16, "ent_coef": 0.02}
 A2C_TICTACTOE = {"n_steps": 16, "learning_rate": 1e-3}
 SYNC = {"gym_env_vectorize_mode": "sync"}
-RLLIB_TICTACTOE = {"gamma": 1.0, "lambda_": 0.95, "vf_clip_param": 10.0} | {
-    "train_batch_size_per_learner": 4000,
-    "minibatch_size": 500,
-}
+RLLIB_TICTACTOE = SYNC | {"gamma": 1.0, "lambda_": 0.95, "vf_clip_param": 10.0}
+RLLIB_TICTACTOE |= {"train_batch_size_per_learner": 4000, "minibatch_size": 500}
 
 CLIENTS = (
     *(
@@ -102,19 +97,19 @@ CLIENTS = (
             ("stable_baselines3.DQN", (200_000, DQN), (200_000, DQN)),
             ("sb3_contrib.QRDQN", (50_000, DQN), (50_000, DQN)),
         )
-        for env, (steps, settings) in zip((SLIDING, TICTACTOE), trainings, strict=True)
+        for env, (steps, settings) in zip((GAME_2048, TICTACTOE), trainings, strict=True)
     ),
-    RL_ZOO(SLIDING, {"total_timesteps": 300_000}),
+    RL_ZOO(GAME_2048, {"total_timesteps": 300_000}),
     RL_ZOO(TICTACTOE, {"total_timesteps": 100_000}),
-    RLLIB(*SINGLE, SLIDING, {"total_timesteps": 400_000, **SYNC}),
-    RLLIB(*NATIVE, SLIDING, {"total_timesteps": 400_000}),
-    RLLIB(*SINGLE, TICTACTOE, {"total_timesteps": 60_000, **SYNC, **RLLIB_TICTACTOE}),
-    TORCHRL("torchrl_ppo", *TORCHRL_GAMES, "PPO", SLIDING, {"total_timesteps": 300_000}),
-    TORCHRL("torchrl_dqn", *TORCHRL_GAMES, "DQN", SLIDING, {"total_timesteps": 300_000}),
-    TIANSHOU("tianshou_ppo", *TIANSHOU_GAMES, "PPO", SLIDING, {"total_timesteps": 120_000}),
-    TIANSHOU("tianshou_dqn", *TIANSHOU_GAMES, "DQN", SLIDING, {"total_timesteps": 60_000}),
-    CLEANRL(SLIDING, {"minutes": 5.0}),
-    CLEANRL("Tiles2584-v0", {"minutes": 5.0}),
+    RLLIB("2 × 8 single", *RLLIB_PPO, GAME_2048, {"total_timesteps": 400_000, **SYNC}),
+    RLLIB("2 × 8 native", *RLLIB_PPO, GAME_2048, {"total_timesteps": 400_000}),
+    RLLIB("2 × 8 single", *RLLIB_PPO, TICTACTOE, {"total_timesteps": 60_000, **RLLIB_TICTACTOE}),
+    TORCHRL("torchrl_ppo", "PPO", GAME_2048, {"total_timesteps": 300_000}),
+    TORCHRL("torchrl_dqn", "DQN", GAME_2048, {"total_timesteps": 300_000}),
+    TIANSHOU("tianshou_ppo", "PPO", GAME_2048, {"total_timesteps": 120_000}),
+    TIANSHOU("tianshou_dqn", "DQN", GAME_2048, {"total_timesteps": 60_000}),
+    CLEANRL(GAME_2048, {"minutes": 5.0}),
+    CLEANRL(GAME_2584, {"minutes": 5.0}),
     CLEANRL(TICTACTOE, {"minutes": 0.5}),
     *(
         PETTINGZOO(f"{algorithm}, {seat}", TICTACTOE, {"seat": seat, "learns": learns})
@@ -125,7 +120,7 @@ CLIENTS = (
         OPENSPIEL(f"minimax against its MCTS, player {seat}", TICTACTOE, {"seat": seat})
         for seat in (0, 1)
     ),
-    OPENSPIEL("greedy", SLIDING, {"agent": "greedy", "name": "2048"}),
+    OPENSPIEL("greedy", GAME_2048, {"agent": "greedy", "name": "2048"}),
 )
 
 
@@ -178,17 +173,12 @@ def plan(library: str, episodes: int) -> Plan:
 
     It has no rows if the library is not installed.
     """
-    clients = _clients(library)
+    clients = []
+    with suppress(PackageNotFoundError):
+        clients = [c for c in CLIENTS if c.library == library and version(c.package)]
     own_games = {"PettingZoo": _pettingzoo_rows, "OpenSpiel": _openspiel_rows}
     rows = own_games.get(library, _rows)
     return Plan([client.key for client in clients], lambda: list(rows(clients, episodes)))
-
-
-def _clients(library: str) -> list[Client]:
-    clients = [client for client in CLIENTS if client.library == library]
-    with suppress(PackageNotFoundError):
-        return [client for client in clients if version(client.package)]
-    return []
 
 
 def _program(client: Client) -> Any:
@@ -250,9 +240,7 @@ def _pettingzoo_rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:
         yield _row(client, results, at_random, training if has_learned else Count(), playing)
 
 
-def pettingzoo_results(
-    agents: Mapping[str, Agent], seat: str, episodes: int
-) -> NDArray[np.float64]:
+def pettingzoo_results(agents: Mapping[str, Agent], seat: str, episodes: int) -> Results:
     """Return the results of a seat, `(episodes,)`; seats without an agent play at random."""
     from tile_envs.plug import pettingzoo as tictactoe
 
@@ -283,11 +271,7 @@ def _openspiel_rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:
 
 
 def _row(
-    client: Client,
-    results: NDArray[np.float64],
-    at_random: NDArray[np.float64],
-    training: Count,
-    playing: Count,
+    client: Client, results: Results, at_random: Results, training: Count, playing: Count
 ) -> Row:
     low, high = interval(results, SEED)
     return client.key | {

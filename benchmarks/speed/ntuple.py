@@ -38,6 +38,7 @@ from baselines.search.expectimax import Expectimax
 from baselines.seeds import game_seeds
 from baselines.task import Task
 from benchmarks.results import Plan, Row
+from benchmarks.rows import group
 from benchmarks.speed.turns import OURS, TDL2048, now, statistics_of
 from tile_envs.errors import UsageError
 
@@ -119,7 +120,8 @@ def plan(
     """
     programs = _programs(network)
     packages = dict.fromkeys(program.package for program in programs)
-    names = [(f"{network} {work.name}", package) for work in works for package in packages]
+    measures = [(f"{network} {work.name}", package) for work in works for package in packages]
+    measures.append((THREADS, OURS))
 
     def make() -> list[Row]:
         began = now()
@@ -144,16 +146,15 @@ def plan(
                     values[name, program.package, program.options].append(speed)
                 one, two = (_by_wall_clock(network, iteration_games, iterations, n) for n in (1, 2))
                 values[THREADS, OURS, ""].append(two / one)
-        best: dict[tuple[str, str], Row] = {}
-        for (name, package, options), speeds in values.items():
-            row = {"measure": name, "package": package, "options": options, "run": began}
-            row |= statistics_of(speeds)
-            if row["value"] > best.get((name, package), {"value": 0.0})["value"]:
-                best[name, package] = row
-        return list(best.values())
+        rows = [
+            {"measure": name, "package": package, "options": options, "run": began}
+            | statistics_of(speeds)
+            for (name, package, options), speeds in values.items()
+        ]
+        groups = group(rows, "measure", "package")
+        return [max(of_package, key=lambda row: float(row["value"])) for of_package in groups]
 
-    columns = ("measure", "package")
-    return Plan([dict(zip(columns, name, strict=True)) for name in [*names, (THREADS, OURS)]], make)
+    return Plan([{"measure": name, "package": package} for name, package in measures], make)
 
 
 def _file(folder: str, program: Program, method: str) -> str:
@@ -167,23 +168,18 @@ def _command(work: Work, program: Program, folder: str, games: int) -> Command:
 
 def _programs(network: str) -> list[Program]:
     programs = [Program(OURS, "", partial(_our_command, network), int)]
-    if path := _tdl2048():
-        for cache in CACHES:
-            command = partial(_their_command, path, network, cache)
-            programs.append(Program(TDL2048, " ".join(cache), command, _their_moves))
+    path = os.environ.get("TDL2048") or shutil.which("tdl2048")
+    if path and not os.access(path, os.X_OK):
+        raise UsageError(f"TDL2048 names {path}, which is no program.")
+    for cache in CACHES if path else ():
+        command = partial(_their_command, path, network, cache)
+        programs.append(Program(TDL2048, " ".join(cache), command, _their_moves))
     return programs
 
 
 def _our_command(network: str, file: str, method: str, games: int, depth: int) -> Command:
     program = [sys.executable, "-m", "benchmarks.speed.ntuple"]
     return [*program, file, network, method, str(games), str(depth)]
-
-
-def _tdl2048() -> str | None:
-    named = os.environ.get("TDL2048")
-    if named and not os.access(named, os.X_OK):
-        raise UsageError(f"TDL2048 names {named}, which is no program.")
-    return named or shutil.which("tdl2048")
 
 
 def _their_command(

@@ -15,25 +15,23 @@ from benchmarks.results import Plan, Row
 from benchmarks.speed.turns import OURS, now, summary_row
 
 ANEW, KEPT = "first compiled engine, s", "first compiled engine, code kept, s"
-_COMPILED = (
-    "import time, gymnasium, numba, tile_envs; t = time.process_time();"
-    "e = gymnasium.make_vec('Tiles2048-v0', 64, engine='numba'); e.reset(seed=0);"
-    "e.step(e.sample_legal_actions()); print(time.process_time() - t)"
-)
 
+
+def _timed(imports: str, statements: str, unit: int = 1) -> str:
+    """Return a program that prints the CPU time of statements, in seconds or parts of one."""
+    print_time = f"print({unit} * (time.process_time() - t))"
+    return f"import time, {imports}; t = time.process_time(); {statements}; {print_time}"
+
+
+_COMPILED = _timed(
+    "gymnasium, numba, tile_envs",
+    "e = gymnasium.make_vec('Tiles2048-v0', 64, engine='numba'); e.reset(seed=0);"
+    "e.step(e.sample_legal_actions())",
+)
 PROGRAMS = {
-    "import tile_envs, ms": (
-        "import time; t = time.process_time(); import tile_envs;"
-        "print(1000 * (time.process_time() - t))"
-    ),
-    "import tile_envs after gymnasium, ms": (
-        "import time, gymnasium; t = time.process_time(); import tile_envs;"
-        "print(1000 * (time.process_time() - t))"
-    ),
-    "first gym.make, s": (
-        "import time, gymnasium, tile_envs; t = time.process_time();"
-        "gymnasium.make('Tiles2048-v0'); print(time.process_time() - t)"
-    ),
+    "import tile_envs, ms": _timed("sys", "import tile_envs", 1000),
+    "import tile_envs after gymnasium, ms": _timed("gymnasium", "import tile_envs", 1000),
+    "first gym.make, s": _timed("gymnasium, tile_envs", "gymnasium.make('Tiles2048-v0')"),
     "memory of the engine, MiB": (
         "import tracemalloc, gymnasium, numpy, tile_envs.sliding as s; tracemalloc.start();"
         "e = gymnasium.make_vec('Tiles2048-v0', num_envs=1); e.reset(seed=0);"

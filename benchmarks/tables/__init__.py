@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks.experiments import EXPERIMENTS, select
+from benchmarks.experiments import select
+from benchmarks.results import KEYS
 from benchmarks.rows import Committed
 from benchmarks.tables import exact, published, speeds, strength
 from benchmarks.tables.table import Table
@@ -18,8 +19,7 @@ def command(committed: Committed, label: str) -> str:
 
 def commands(committed: Committed) -> Table:
     """Return all tables with their commands and minutes."""
-    names = dict.fromkeys(experiment.table for experiment in EXPERIMENTS)
-    lines = [(name, f"`{_command(name)}`", _cost(name)) for name in names]
+    lines = [(name, f"`{_command(name)}`", _cost(name)) for name in KEYS]
     return Table(("rows", "command", "cost"), [*lines, ("all", f"`{_command()}`", _cost())])
 
 
@@ -58,10 +58,7 @@ TABLES: dict[str, Callable[[Committed], Table | str]] = {
     "published-deep": partial(published.results, name="deep"),
     "published-2584": partial(published.results, name="fibonacci"),
     "sources": published.all_sources,
-    **{
-        f"command-{name}": partial(command, label=name)
-        for name in dict.fromkeys(experiment.table for experiment in EXPERIMENTS)
-    },
+    **{f"command-{name}": partial(command, label=name) for name in KEYS},
 }
 
 IN_TERMINAL = (

@@ -8,19 +8,19 @@ from benchmarks.results import Row
 from benchmarks.rows import Committed, group
 from benchmarks.speed.environments import GAMES
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND, TDL2048
-from benchmarks.tables.table import (
-    Columns,
-    Table,
-    first_of,
-    measured,
-    millions,
-    number,
-    number_of,
-    table,
-)
+from benchmarks.tables.table import Columns, Table, first_of, number, number_of, table
 
 FASTEST = ("single", "numba")
 """The fastest kinds of ours: of one game, and of many."""
+
+
+def _measured(row: Row) -> str:
+    """Return a speed or another measure, with the range of its turns; nothing of an empty row."""
+    if not row:
+        return ""
+    values = (float(row[name]) for name in ("value", "low", "high"))
+    value, low, high = (f"{v:,.0f}" if v >= 100 else f"{v:.3g}" for v in values)
+    return f"{value} ({low} to {high})"
 
 
 def environments(committed: Committed) -> Table:
@@ -38,7 +38,7 @@ def environments(committed: Committed) -> Table:
         ("game", "game"),
         ("package", lambda row: f"**{OURS}**" if row["package"] == OURS else _versioned(row)),
         ("games at once", number_of("num_envs")),
-        ("steps / s (lowest to highest turn)", measured),
+        ("steps / s (lowest to highest turn)", _measured),
         ("ours at as many", lambda row: _ratio(ours.get((row["game"], row["num_envs"]), {}), row)),
         (
             "our best to theirs",
@@ -79,24 +79,23 @@ def _find(rows: Sequence[Row], **columns: str) -> Row:
 def by_size(committed: Committed) -> Table:
     """Return the speeds by the number of games at once, ours with each engine."""
     rows = [row for row in _steps(committed) if row["num_envs"] != "1"]
+    rows.sort(key=lambda row: (list(GAMES).index(row["game"]), row["package"] != OURS))
     sizes = sorted({row["num_envs"] for row in rows}, key=int)
 
     def name(rows: Sequence[Row]) -> str:
         package, kind = rows[0]["package"], rows[0]["kind"]
         return f"**{package}**, {kind}" if package == OURS else str(package)
 
-    def order(rows: Sequence[Row]) -> tuple[int, bool, str]:
-        return list(GAMES).index(rows[0]["game"]), rows[0]["package"] != OURS, name(rows)
-
     def speed(rows: Sequence[Row], size: str) -> str:
-        return "".join(millions(row["value"]) for row in rows if row["num_envs"] == size)
+        values = (float(row["value"]) / 1e6 for row in rows if row["num_envs"] == size)
+        return "".join(f"{value:.3g} M" for value in values)
 
     columns: Columns = [
         ("game", first_of("game")),
         ("games at once", name),
         *((number(size), lambda rows, size=size: speed(rows, size)) for size in sizes),
     ]
-    return table(columns, sorted(group(rows, "game", "package", "kind"), key=order))
+    return table(columns, group(rows, "game", "package", "kind"))
 
 
 def machine(committed: Committed) -> str:
@@ -108,7 +107,7 @@ def machine(committed: Committed) -> str:
 def start_up(committed: Committed) -> Table:
     """Return what the first use costs."""
     rows = [row for row in committed.rows("speed") if row["measure"] != STEPS_PER_SECOND]
-    return table([("measure", "measure"), ("value (lowest to highest)", measured)], rows)
+    return table([("measure", "measure"), ("value (lowest to highest)", _measured)], rows)
 
 
 def ntuple(committed: Committed) -> Table:
@@ -116,7 +115,7 @@ def ntuple(committed: Committed) -> Table:
 
     def speed(rows: Sequence[Row], package: str) -> str:
         row = _find(rows, package=package)
-        return measured(row) + (f", `{row['options']}`" if row.get("options") else "")
+        return _measured(row) + (f", `{row['options']}`" if row.get("options") else "")
 
     def ratio(rows: Sequence[Row]) -> str:
         return _ratio(_find(rows, package=OURS), _find(rows, package=TDL2048))
@@ -148,7 +147,7 @@ def sb3(committed: Committed) -> Table:
     columns: Columns = [
         ("game", first_of("game")),
         ("games at once", first_of("num_envs")),
-        ("`SB3VecEnv`, steps / s", lambda rows: measured(ours(rows, "numba"))),
+        ("`SB3VecEnv`, steps / s", lambda rows: _measured(ours(rows, "numba"))),
         ("with numpy", lambda rows: number(ours(rows, "numpy").get("value"))),
         ("`DummyVecEnv` of ours", lambda rows: beside(rows, OURS)),
         ("of gymnasium-2048", lambda rows: beside(rows, "gymnasium-2048")),

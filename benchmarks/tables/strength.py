@@ -11,18 +11,7 @@ from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.kinds import OWN_VALUES, SIDES
 from benchmarks.results import Row
 from benchmarks.rows import Committed, best_published, group, minutes, published, reached
-from benchmarks.tables.table import (
-    Columns,
-    Table,
-    first_of,
-    mean,
-    mean_of_seeds,
-    number,
-    number_of,
-    ply,
-    table,
-    top,
-)
+from benchmarks.tables.table import Columns, Table, first_of, number, number_of, table
 from tile_envs.words import counted
 
 HEADLINES = (
@@ -41,13 +30,40 @@ PLACERS = {
 }
 
 
+def _mean(row: Row) -> str:
+    """Return a mean with its interval, if it has one."""
+    if not row.get("low"):
+        return number(row.get("mean"))
+    return f"{number(row['mean'])} ({number(row['low'])} to {number(row['high'])})"
+
+
+def _mean_of_seeds(rows: Sequence[Row]) -> str:
+    """Return the mean of several training seeds with their range; of one, with its interval."""
+    if len(rows) == 1:
+        return _mean(rows[0])
+    means = sorted(float(row["mean"]) for row in rows)
+    average = sum(means) / len(means)
+    return f"{number(average)} (seeds: {number(means[0])} to {number(means[-1])})"
+
+
+def _ply(row: Row) -> str:
+    """Return how many moves are looked ahead, and how many tiles are drawn if not all count."""
+    samples = str(row.get("samples") or 0)
+    depth = str(row.get("depth") or "")
+    return f"{depth}, {samples} drawn" if samples != "0" else depth
+
+
+def _top(row: Row) -> str:
+    """Return the largest tile that a tenth of the games reached, and how many did."""
+    tile, fraction = [(tile, f) for tile, f in reached(row).items() if f >= 0.1][-1]
+    return f"{tile} in {fraction:.0%}"
+
+
 def headline(committed: Committed) -> Table:
     """Return the best row of each game and kind of agent, alone and with search."""
     lines = []
     for env, kind, name, others in HEADLINES:
-        rows = [
-            row for row in committed.rows(name) if (row["env"], row["env_kwargs"]) == (env, "{}")
-        ]
+        rows = committed.rows(name, env)
         for searches in (False, True):
             ours = [row for row in rows if (row["depth"] != "1") == searches]
             if ours:
@@ -71,7 +87,7 @@ def _best_of_sliding(kind: str, rows: Sequence[Row], theirs: Row | None) -> Row:
         "game": Task.of(row["env"]).game.name,
         "agent": f"{kind}, {row['depth']}-ply",
         "training": f"{took}, {cores}, {counted(len(runs), 'seed')}",
-        "result": f"mean {mean_of_seeds(runs)}",
+        "result": f"mean {_mean_of_seeds(runs)}",
         "is_stale": any(run["is_stale"] for run in runs),
     }
     if theirs:
@@ -112,10 +128,10 @@ def named(committed: Committed) -> Table:
         ("environment", "env"),
         ("agent", "agent"),
         ("games", number_of("episodes")),
-        ("mean (95 % interval)", mean),
+        ("mean (95 % interval)", _mean),
         ("median", number_of("median")),
         ("max", number_of("max")),
-        ("tile", top),
+        ("tile", _top),
     ]
     rows = committed.rows("agents")
     return table(columns, [row for row in rows if row["reach"] and not row["preset"]])
@@ -133,7 +149,7 @@ def article(committed: Committed) -> Table:
     columns: Columns = [
         ("who", "who"),
         ("games", number_of("episodes")),
-        ("mean", mean),
+        ("mean", _mean),
         ("min", number_of("min")),
         ("max", number_of("max")),
         *(
@@ -150,12 +166,12 @@ def learners(committed: Committed, name: str) -> Table:
         ("environment", first_of("env")),
         ("training", first_of("label")),
         ("minutes", first_of(lambda row: minutes(row["minutes"]))),
-        ("ply", first_of(ply)),
+        ("ply", first_of(_ply)),
         ("seeds", lambda rows: str(len(rows))),
         ("games", first_of(number_of("episodes"))),
-        ("mean (interval or range)", mean_of_seeds),
+        ("mean (interval or range)", _mean_of_seeds),
         ("won", lambda rows: " · ".join(map(_won, rows))),
-        ("tile", lambda rows: " · ".join(map(top, rows))),
+        ("tile", lambda rows: " · ".join(map(_top, rows))),
         ("moves / s", first_of(number_of("moves_per_second"))),
     ]
     how = ("env", "label", "minutes", "depth", "samples")
@@ -178,9 +194,9 @@ def recipe(committed: Committed) -> Table:
         ("seed", "train_seed"),
         ("minutes", lambda row: minutes(row.get("minutes"))),
         ("iterations", number_of("iterations")),
-        ("ply", ply),
+        ("ply", _ply),
         ("games", number_of("episodes")),
-        ("mean (95 % interval)", mean),
+        ("mean (95 % interval)", _mean),
         ("max", number_of("max")),
     ]
     return table(columns, rows)
@@ -194,7 +210,7 @@ def adversary(committed: Committed) -> Table:
         ("minutes", lambda row: minutes(row["minutes"])),
         ("tiles placed", lambda row: PLACERS[row["placer"]]),
         ("games", number_of("episodes")),
-        ("mean (95 % interval)", mean),
+        ("mean (95 % interval)", _mean),
         ("won", _won),
     ]
     return table(columns, committed.rows("adversary"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.results import Row
-from benchmarks.rows import MARK, reached
+from benchmarks.rows import MARK
 
 Cell = str | Callable[[Any], str]
 """A column of a row, or a function of what a line shows."""
@@ -81,46 +81,3 @@ def number_of(column: str) -> Callable[[Row], str]:
 def first_of(cell: Cell) -> Callable[[Sequence[Row]], str]:
     """Return what writes a cell of the first of several rows."""
     return lambda rows: cell(rows[0]) if callable(cell) else str(rows[0][cell])
-
-
-def millions(value: Any) -> str:
-    """Return a number in millions, of three digits."""
-    return f"{float(value) / 1e6:.3g} M"
-
-
-def mean(row: Row) -> str:
-    """Return a mean with its interval, if it has one."""
-    if not row.get("low"):
-        return number(row.get("mean"))
-    return f"{number(row['mean'])} ({number(row['low'])} to {number(row['high'])})"
-
-
-def mean_of_seeds(rows: Sequence[Row]) -> str:
-    """Return the mean of several training seeds with their range; of one, with its interval."""
-    if len(rows) == 1:
-        return mean(rows[0])
-    means = sorted(float(row["mean"]) for row in rows)
-    average = sum(means) / len(means)
-    return f"{number(average)} (seeds: {number(means[0])} to {number(means[-1])})"
-
-
-def measured(row: Row) -> str:
-    """Return a speed or another measure, with the range of its turns; nothing of an empty row."""
-    if not row:
-        return ""
-    values = (float(row[name]) for name in ("value", "low", "high"))
-    value, low, high = (f"{v:,.0f}" if v >= 100 else f"{v:.3g}" for v in values)
-    return f"{value} ({low} to {high})"
-
-
-def ply(row: Row) -> str:
-    """Return how many moves are looked ahead, and how many tiles are drawn if not all count."""
-    samples = str(row.get("samples") or 0)
-    depth = str(row.get("depth") or "")
-    return f"{depth}, {samples} drawn" if samples != "0" else depth
-
-
-def top(row: Row) -> str:
-    """Return the largest tile that a tenth of the games reached, and how many did."""
-    tile, fraction = [(tile, f) for tile, f in reached(row).items() if f >= 0.1][-1]
-    return f"{tile} in {fraction:.0%}"
