@@ -7,10 +7,12 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.exact_tictactoe import outcome, policy_of
 from baselines.evaluation.policy import Policy
-from baselines.evaluation.sampled import evaluate
+from baselines.evaluation.sampled import evaluate, play, summary
 from baselines.registry import make_agent
 from baselines.search.expectimax import Expectimax
 from baselines.search.placing import ValuePlacer
@@ -79,8 +81,12 @@ class Sampled(AgentExperiment):
     def rows(self, job: Job, runs: Path) -> list[Row]:
         """Play the games."""
         agent = self.make(SEED, runs)
-        how = (self.env, self.env_kwargs, self.episodes, SEED)
-        return [evaluate(agent, *how, name=self.agent, bins=self.bins) | {"preset": self.preset}]
+        record = play(agent, self.env, self.env_kwargs, self.episodes, SEED)
+        row = summary(record, self.agent, self.env, self.env_kwargs or {}, SEED)
+        if self.bins:
+            begins, counts = np.unique(record.returns // self.bins * self.bins, return_counts=True)
+            row["bins"] = dict(zip(begins.astype(int).tolist(), counts.tolist(), strict=True))
+        return [row | {"preset": self.preset}]
 
 
 class Games(NamedTuple):
