@@ -29,8 +29,7 @@ def version_of(*versions: int) -> int:
 
 def agent_version(name: str) -> int:
     """Return the version of an agent's results."""
-    version: int = getattr(agent_class(name), "version", 1)
-    return version
+    return int(getattr(agent_class(name), "version", 1))
 
 
 def file_name(text: str) -> str:

@@ -9,7 +9,7 @@ from baselines.task import Task
 from benchmarks.experiments import CROSSTABLE
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group, published
-from benchmarks.tables.table import Columns, Table, first_of, number, number_of, table
+from benchmarks.tables.table import Columns, Table, number, number_of, table
 
 RESULTS = {"won": "win", "drawn": "draw", "lost": "loss"}
 """The columns of results by their headings."""
@@ -29,8 +29,8 @@ def sampled(committed: Committed) -> Table:
 def seeds(committed: Committed) -> Table:
     """Return the range over seeds of exact results against random play, and the worst case."""
     columns: Columns = [
-        ("agent", first_of("label")),
-        ("side", first_of("side")),
+        ("agent", "label"),
+        ("side", "side"),
         ("seeds", lambda rows: str(len(rows))),
         *((f"{head}, %", lambda rows, k=key: _range(rows, k)) for head, key in RESULTS.items()),
         ("worst case", _worst),
@@ -113,7 +113,7 @@ def exact(committed: Committed) -> Table:
     optimum = {row["board"]: float(row["mean"]) / float(row["share"]) for row in rows}
     scores = {row["board"]: float(row["mean"]) for row in rows if row["label"] == "random"}
     columns: Columns = [
-        ("agent", first_of("label")),
+        ("agent", "label"),
         *((board, lambda rows, b=board: _fractions(rows, b)) for board in boards),
     ]
     made = table(columns, group(rows, "label"))

@@ -8,7 +8,7 @@ from benchmarks.results import Row
 from benchmarks.rows import Committed, group
 from benchmarks.speed.environments import GAMES
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND, TDL2048
-from benchmarks.tables.table import Columns, Table, first_of, number, number_of, table
+from benchmarks.tables.table import Columns, Table, number, number_of, table
 
 FASTEST = ("single", "numba")
 """The fastest kinds of ours: of one game, and of many."""
@@ -91,7 +91,7 @@ def by_size(committed: Committed) -> Table:
         return "".join(f"{value:.3g} M" for value in values)
 
     columns: Columns = [
-        ("game", first_of("game")),
+        ("game", "game"),
         ("games at once", name),
         *((number(size), lambda rows, size=size: speed(rows, size)) for size in sizes),
     ]
@@ -121,7 +121,7 @@ def ntuple(committed: Committed) -> Table:
         return _ratio(_find(rows, package=OURS), _find(rows, package=TDL2048))
 
     columns: Columns = [
-        ("measure", first_of("measure")),
+        ("measure", "measure"),
         ("ours", lambda rows: speed(rows, OURS)),
         (TDL2048, lambda rows: speed(rows, TDL2048)),
         ("ours is", ratio),
@@ -145,8 +145,8 @@ def sb3(committed: Committed) -> Table:
         return number(row.get("value")) + (f" ({ratio})" if ratio else "")
 
     columns: Columns = [
-        ("game", first_of("game")),
-        ("games at once", first_of("num_envs")),
+        ("game", "game"),
+        ("games at once", "num_envs"),
         ("`SB3VecEnv`, steps / s", lambda rows: _measured(ours(rows, "numba"))),
         ("with numpy", lambda rows: number(ours(rows, "numpy").get("value"))),
         ("`DummyVecEnv` of ours", lambda rows: beside(rows, OURS)),

@@ -11,7 +11,7 @@ from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.kinds import OWN_VALUES, SIDES
 from benchmarks.results import Row
 from benchmarks.rows import Committed, best_published, group, minutes, published, reached
-from benchmarks.tables.table import Columns, Table, first_of, number, number_of, table
+from benchmarks.tables.table import Columns, Table, number, number_of, table
 from tile_envs.words import counted
 
 HEADLINES = (
@@ -163,16 +163,16 @@ def article(committed: Committed) -> Table:
 def learners(committed: Committed, name: str) -> Table:
     """Return what learners reach, by minutes of learning and depth of search."""
     columns: Columns = [
-        ("environment", first_of("env")),
-        ("training", first_of("label")),
-        ("minutes", first_of(lambda row: minutes(row["minutes"]))),
-        ("ply", first_of(_ply)),
+        ("environment", "env"),
+        ("training", "label"),
+        ("minutes", lambda rows: minutes(rows[0]["minutes"])),
+        ("ply", lambda rows: _ply(rows[0])),
         ("seeds", lambda rows: str(len(rows))),
-        ("games", first_of(number_of("episodes"))),
+        ("games", lambda rows: number(rows[0]["episodes"])),
         ("mean (interval or range)", _mean_of_seeds),
         ("won", lambda rows: " · ".join(map(_won, rows))),
         ("tile", lambda rows: " · ".join(map(_top, rows))),
-        ("moves / s", first_of(number_of("moves_per_second"))),
+        ("moves / s", lambda rows: number(rows[0]["moves_per_second"])),
     ]
     how = ("env", "label", "minutes", "depth", "samples")
     return table(columns, group(committed.rows(name), *how))

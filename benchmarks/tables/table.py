@@ -11,7 +11,7 @@ from benchmarks.results import Row
 from benchmarks.rows import MARK
 
 Cell = str | Callable[[Any], str]
-"""A column of a row, or a function of what a line shows."""
+"""A column of a row, or of the first of several; or a function of what a line shows."""
 Columns = Sequence[tuple[str, Cell]]
 """The headings of a table, each with the cells below it."""
 
@@ -57,10 +57,10 @@ def table(columns: Columns, items: Iterable[Any]) -> Table:
     """
     lines = []
     for item in items:
-        first, *others = (
-            cell(item) if callable(cell) else str(item.get(cell, "")) for _, cell in columns
-        )
         rows = item if isinstance(item, list) else [item]
+        first, *others = (
+            cell(item) if callable(cell) else str(rows[0].get(cell, "")) for _, cell in columns
+        )
         lines.append((first + MARK * any(row.get("is_stale") for row in rows), *others))
     return Table([heading for heading, _ in columns], lines)
 
@@ -76,8 +76,3 @@ def number(value: Any) -> str:
 def number_of(column: str) -> Callable[[Row], str]:
     """Return what writes the number in a column."""
     return lambda row: number(row.get(column))
-
-
-def first_of(cell: Cell) -> Callable[[Sequence[Row]], str]:
-    """Return what writes a cell of the first of several rows."""
-    return lambda rows: cell(rows[0]) if callable(cell) else str(rows[0][cell])
