@@ -1,16 +1,18 @@
 """Settings are dataclasses whose types say which values are allowed.
 
 The command line (tyro) and files (pydantic) read the same types; below are short names for some.
-Rules between fields are checked in a dataclass's `__post_init__`.
+Rules between fields are checked in a dataclass's `__post_init__`; what settings ask for is checked
+against the memory that is free before it is made.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
+import psutil
 from annotated_types import Ge, Interval, Len
 from pydantic import AllowInfNan, StringConstraints, TypeAdapter, ValidationError
 
@@ -67,7 +69,6 @@ def check_settings(settings: Any) -> None:
 
 
 def _in_words(error: ValidationError) -> str:
-    """Return what is wrong with the first unusable value."""
     first = error.errors()[0]
     if first["type"] == "value_error":  # of `__post_init__`
         return str(first["ctx"]["error"])
@@ -76,3 +77,40 @@ def _in_words(error: ValidationError) -> str:
     if not should:  # such as "Field required"
         return f"{name}: {first['msg']}."
     return f"{name} must {expected}, got {brief(first['input'])}."
+
+
+def check_batch(games: int, name: str, bytes_per_game: int) -> None:
+    """Check that games that are played side by side, or listed, fit into memory.
+
+    Args:
+        games: Number of games.
+        name: The setting that says so.
+        bytes_per_game: What each takes.
+
+    Raises:
+        ValueError: If they do not fit.
+    """
+    check_memory(
+        games * bytes_per_game,
+        f"a batch of {games:,} games",
+        lambda available: f"give {name} of at most {available // bytes_per_game:,}",
+    )
+
+
+def check_memory(needed: int, what: str, advice: Callable[[int], str]) -> None:
+    """Check that something fits into memory before it is made.
+
+    Args:
+        needed: Bytes.
+        what: What is made.
+        advice: Returns what to do, given the number of free bytes.
+
+    Raises:
+        ValueError: If it does not fit.
+    """
+    available = psutil.virtual_memory().available
+    if needed > available:
+        raise UsageError(
+            f"{what} takes {needed / 2**30:,.1f} GiB, "
+            f"and {available / 2**30:,.1f} GiB are free: {advice(available)}."
+        )

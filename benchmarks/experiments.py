@@ -94,7 +94,6 @@ def _learning(
 
 
 def _briefly(games: int, *evaluations: Games, **how: Any) -> Mapping[str, Any]:
-    """Return the short form of a learner."""
     return {"games": games, "minutes": (), "seeds": 1, "evaluations": evaluations, **how}
 
 

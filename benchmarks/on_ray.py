@@ -109,7 +109,6 @@ def _make(job: Job, runs: Path, *before: JobResult) -> JobResult:
 
 
 def _folders(job: Job, runs: Path) -> set[Path]:
-    """Return the folders of the training runs that a job begins or resumes."""
     experiment = job.experiment
     trainings = experiment.trainings(job) if isinstance(experiment, AgentExperiment) else ()
     return {folder for training in trainings for folder in training.folders(job.seed, runs)}

@@ -11,7 +11,7 @@ from typing import Annotated
 import tyro
 
 from baselines.progress import Progress
-from baselines.training.lock import lock
+from baselines.training.run_folder import lock
 from benchmarks.experiments import EXPERIMENTS, QUICK, select
 from benchmarks.jobs import Executor, Experiment, Job, JobResult, Wanted
 from benchmarks.results import FOLDER, VERSION, Row, add, is_current, key_of, read
@@ -144,7 +144,6 @@ def make_missing(
 
 
 def _missing(chosen: Experiments, experiments: Experiments, results: Path) -> list[Job]:
-    """Return the jobs of the rows that are not there, or that another version made."""
     jobs = []
     planned: Wanted = {}  # a pairing is a row of both experiments
     for experiment in chosen:
@@ -178,7 +177,6 @@ def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iter
 
 
 def _report(job: Job, rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines that report a job's rows: one for each if they are few."""
     errors = [row for row in rows if row.get("error")]
     if len(rows) > FEW_ROWS:
         yield f"{job}: {len(rows)} rows" + (f", {len(errors)} failed" if errors else "")

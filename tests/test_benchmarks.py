@@ -15,8 +15,7 @@ from baselines.evaluation.rows import read_rows, write_rows
 from baselines.registry import AGENTS, agent_class
 from baselines.settings import check_settings
 from baselines.tabular.value_table import ValueTable
-from baselines.training.lock import lock
-from baselines.training.run_folder import read_config, write_config
+from baselines.training.run_folder import lock, read_config, write_config
 from benchmarks import report
 from benchmarks.experiments import EXPERIMENTS, QUICK, select
 from benchmarks.jobs import Job, Measure

@@ -116,7 +116,7 @@ def test_the_evaluation_knows_no_agents():
     assert sorted(ours) == [
         "baselines.errors",
         "baselines.evaluation.rows",
-        "baselines.memory",
+        "baselines.settings",
         "baselines.progress",
         "baselines.seeds",
     ]

@@ -180,7 +180,7 @@ def test_a_run_does_not_go_on_with_other_settings(trained):
 HOLDING = """
 import sys, time
 from pathlib import Path
-from baselines.training.lock import lock_folder
+from baselines.training.run_folder import lock_folder
 with lock_folder(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

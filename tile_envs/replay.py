@@ -244,7 +244,6 @@ def _checked(entries: Any) -> Replay:
 
 
 def _order(version: str) -> list[int]:
-    """Return what orders versions."""
     parts = version.split(".")
     if not all(part.isdecimal() for part in parts):
         raise UsageError(f'"version" must be numbers with dots between, got {brief(version)}.')
@@ -252,7 +251,6 @@ def _order(version: str) -> list[int]:
 
 
 def _plain(value: object) -> object:
-    """Return numpy's numbers and arrays as Python's, for JSON."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise UsageError(f"a replay holds numbers and names only, got {brief(value)}.")

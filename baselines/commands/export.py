@@ -21,7 +21,6 @@ from baselines.registry import load_player
 from baselines.settings import Count
 from baselines.training import run_folder as runs
 from baselines.training.learner import Learner
-from baselines.training.lock import LOCK, lock_folder
 from tile_envs.errors import UsageError
 from tile_envs.files import PART, write_file
 
@@ -31,7 +30,7 @@ HEAD = """---
 library_name: tile-envs
 """
 """How a model card begins."""
-UNFINISHED = {runs.CHECKPOINT, MODEL, LOCK}
+UNFINISHED = {runs.CHECKPOINT, MODEL, runs.LOCK}
 """What an export that was killed leaves behind."""
 
 
@@ -64,7 +63,7 @@ def export(
     assert isinstance(learner, Learner)
     state, settings = learner.export_state()
     changed = {"settings": config["settings"] | settings, "exported": True}
-    with lock_folder(out), tempfile.TemporaryDirectory(suffix=PART, dir=out) as made:
+    with runs.lock_folder(out), tempfile.TemporaryDirectory(suffix=PART, dir=out) as made:
         whole = Path(made)
         runs.write_checkpoint(whole, state, compressed=True)
         learner.save_model(whole / MODEL)
@@ -79,7 +78,6 @@ def export(
 
 
 def _card(copied: Any, config: dict[str, Any], episodes: int, has_model: bool) -> str:
-    """Return the model card of a copy, which is evaluated first."""
     agent, name, task = copied.agent, copied.name, copied.task
     version = config.get("versions", {}).get("tile-envs", "")
     options = dict(task.env_kwargs)

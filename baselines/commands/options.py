@@ -55,7 +55,6 @@ TYPES = ConstructorRegistry()
 
 @TYPES.primitive_rule
 def _json(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-    """Read a dictionary as a JSON object."""
     if info.type_origin is not dict:
         return None
 

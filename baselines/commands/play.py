@@ -14,7 +14,6 @@ from baselines.registry import LEARNERS, Player, make_learner, player
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
 from baselines.training.episodes import Episodes, EpisodicLearner
-from baselines.training.lock import lock_folder
 from baselines.training.run import default_options, presets_of
 from baselines.viewing.moves import Thinker, in_words
 from tile_envs.errors import UsageError
@@ -79,7 +78,7 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
             agent.learn_from(episode_of(game, O if side == "X" else X))
             runs.write_checkpoint(folder, agent.state_dict())
 
-    with lock_folder(folder) if learn else nullcontext(), open_screen() as screen:
+    with runs.lock_folder(folder) if learn else nullcontext(), open_screen() as screen:
         play_games(env, screen, seed, hints=hints, on_leave=learn_from)
 
 
@@ -138,7 +137,7 @@ def _untrained(name: str, seed: int) -> Path:
         learner = make_learner(name, task, seed, settings)
         entries = {"agent": name, **task.to_dict(), "settings": dataclasses.asdict(settings)}
         entries |= {"seed": seed, "modules": [], "games": 0, "minutes": None}
-        with lock_folder(folder):
+        with runs.lock_folder(folder):
             runs.write_checkpoint(folder, learner.state_dict())
             runs.begin(folder, entries, finished=True)  # whenever the person stops
     return folder

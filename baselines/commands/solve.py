@@ -65,7 +65,6 @@ def solve(
 
 
 def _read(path: Path) -> str:
-    """Return the text of a file, `-` for standard input."""
     content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
     return content.decode(errors="replace")
 

@@ -87,7 +87,6 @@ def train_agent(name: str, words: Sequence[str]) -> None:
 
 
 def _without(kind: type[Any], names: Collection[str]) -> type[Any]:
-    """Return a dataclass some of whose fields are no options of the command line."""
     hidden: Any = tyro.conf.Suppress
     fields = [
         (field.name, hidden[Any], dataclasses.field(default=field.default))
@@ -123,7 +122,6 @@ def closing_text(folder: Path) -> str:
 
 
 def _best_board(player: Player) -> list[str]:
-    """Return the last board of the best of some games, in a game of one player."""
     task = player.task
     if task.sides:
         return []

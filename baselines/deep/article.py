@@ -292,7 +292,6 @@ class Article(EpsilonGreedyLearner):
                 self._optimizer.step()
 
     def _values(self, network: ArticleNetwork, observations: Observations) -> NDArray[np.float64]:
-        """Return a network's value of each legal action; minus infinity for illegal ones."""
         masks = self._game.legal_actions(observations) > 0
         boards, actions = np.nonzero(masks)
         values = np.full(masks.shape, -np.inf)

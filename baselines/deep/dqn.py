@@ -34,8 +34,7 @@ from baselines.agents import Observations, ValueAgent
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import Parts, uses_bfloat16
-from baselines.memory import check_memory
-from baselines.settings import Count, Fraction, Positive, Rate
+from baselines.settings import Count, Fraction, Positive, Rate, check_memory
 from baselines.training.learner import State
 from baselines.training.recording import Transitions, read_transitions
 from tile_envs.errors import UsageError

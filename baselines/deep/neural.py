@@ -125,7 +125,6 @@ class Neural(EpsilonGreedyLearner):
         player.learn(experience, training_generator(self._seed, self.iterations, number, 1))
 
     def _to_move(self, observations: Observations) -> NDArray[np.str_]:
-        """Return the side to move, `(n,)`: X where neither side has set more marks."""
         return np.where(observations.sum(axis=(1, 2)) == 0, *self._game.sides)
 
     def state_dict(self) -> State:

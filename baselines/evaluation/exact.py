@@ -151,7 +151,6 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
 
 
 def _policy(agent: Agent, boards: Boards, masks: NDArray[np.int8]) -> Policy:
-    """Ask an agent for its probabilities of actions, a batch of boards at a time."""
     parts = range(0, len(boards), BATCH)
     asked = (probabilities_of(agent, boards[i : i + BATCH], masks[i : i + BATCH]) for i in parts)
     return np.concatenate(list(asked))

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 import tile_envs  # noqa: F401 # registers the games
 from baselines.errors import Interrupted
 from baselines.evaluation.rows import Row
-from baselines.memory import check_batch
 from baselines.progress import Progress
 from baselines.seeds import Use, game_seeds
+from baselines.settings import check_batch
 from tile_envs.agents import Agent, ask
 from tile_envs.base.checks import checked_actions, checked_count
 from tile_envs.errors import extra

@@ -47,12 +47,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
-from baselines.memory import check_batch
 from baselines.ntuple.learning import Played, Rule, play
 from baselines.ntuple.network import Network, new_weights
 from baselines.ntuple.values import Net, action_values, net_of
 from baselines.seeds import game_seeds, training_generator, training_seeds
-from baselines.settings import Count, Finite, Fraction, NonNegative, Positive, Threads
+from baselines.settings import Count, Finite, Fraction, NonNegative, Positive, Threads, check_batch
 from baselines.training.learner import Learner, Metrics, State
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError

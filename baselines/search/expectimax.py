@@ -159,7 +159,6 @@ class BatchedSearch:
         return values
 
     def _action_values(self, boards: Observations, depth: int) -> NDArray[np.float64]:
-        """Return the action values of boards, `(n, 4)`, searched to one depth."""
         if depth == 1:
             return self._agent.action_values(boards)
         after, rewards, masks = self._game.afterstates(boards)
@@ -189,7 +188,6 @@ class BatchedSearch:
             yield from map(Replies, *split)
 
     def _draw(self, after: Observations) -> Replies:
-        """Return one state that may follow each afterstate, its new tile drawn."""
         distribution, everyone = self._game.distribution, np.arange(len(after))
         _, rows, columns = np.nonzero(after == 0)
         empty = (after == 0).sum(axis=(1, 2))

@@ -121,7 +121,6 @@ class MCTSAgent(ValueAgent):
         return np.where(solve().masks[codes], self._moves(codes)[1], -np.inf)
 
     def _moves(self, codes: Ints) -> tuple[Ints, NDArray[np.float64]]:
-        """Return the visits of each move and its mean result for the mover, `(n, 9)` each."""
         solution, (nodes, moves) = solve(), _nodes()
         children = moves[codes]
         visits, totals = np.zeros((2, *children.shape), np.int64)

@@ -23,7 +23,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.memory import check_memory
+from baselines.settings import check_memory
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM
@@ -127,7 +127,6 @@ def check_size(game: SlidingGame) -> str:
 
 
 def _bytes(game: SlidingGame, shape: tuple[int, int]) -> float:
-    """Return what the same game takes on a board of another shape."""
     if math.prod(shape) > MOST_CELLS or len(game.start.tiles) > math.prod(shape):
         return math.inf
     return most_boards(replace(game, shape=shape)) * BYTES_PER_BOARD

@@ -76,7 +76,6 @@ def _new_tiles(game: SlidingGame) -> list[tuple[Word, float, int]]:
 
 
 def _boards(game: SlidingGame, tables: GameTables) -> tuple[list[Words], list[Words]]:
-    """List the keys of all reachable states and afterstates, by age."""
     boards, _ = start_boards(game)
     start_ages = tile_ages(game.rules)[boards].sum(axis=(1, 2))
     start_keys = keys_of(tables, rows_of(game, boards))
@@ -112,7 +111,6 @@ def _distinct(keys: Words) -> Words:
 def _values(
     game: SlidingGame, tables: GameTables, states: list[Words], afterstates: list[Words]
 ) -> tuple[list[Values], list[Values]]:
-    """Return the values of all states and afterstates, by age."""
     state_values = [np.zeros(0)] * len(states)
     afterstate_values = [np.zeros(0)] * len(states)
     new_tiles = _new_tiles(game)

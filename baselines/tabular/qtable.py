@@ -184,5 +184,4 @@ class QTable(EpsilonGreedyLearner):
         return codes[:, None] * self._game.n_actions + actions
 
     def _values(self, entries: NDArray[np.int64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return Q of actions by their entries; minus infinity for illegal ones."""
         return np.where(legal, self.q.reshape(-1)[entries], -np.inf)

@@ -13,8 +13,8 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import DTypeLike, NDArray
 
 from baselines.agents import Observations, ValueAgent
-from baselines.memory import check_batch
 from baselines.seeds import training_generator, training_seeds
+from baselines.settings import check_batch
 from baselines.training.learner import Learner, Metrics, State
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Game

@@ -166,8 +166,6 @@ def _save_model(folder: Path, learner: Learner, name: str) -> None:
 
 
 class _Log:
-    """Lines of progress, in a CSV file and for TensorBoard."""
-
     def __init__(self, folder: Path, games: int) -> None:
         # Lines after the checkpoint that the run is resumed from will be written again.
         rows = [row for row in read_progress(folder) if int(row["games"]) <= games]

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.memory import check_batch
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
+from baselines.settings import check_batch
 from baselines.task import Task
-from baselines.training.lock import lock_folder
-from baselines.training.run_folder import check_free
+from baselines.training.run_folder import check_free, lock_folder
 from tile_envs.agents import Agent, ask
 from tile_envs.errors import UsageError
 from tile_envs.game import Game

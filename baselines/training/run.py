@@ -16,7 +16,6 @@ from baselines.settings import Count, Positive, Seed, check_settings, read_setti
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
 from baselines.training.learner import check_state
-from baselines.training.lock import lock_folder
 from baselines.training.loop import games_played, train
 from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED
@@ -130,7 +129,7 @@ def run(name: str, options: Options) -> Path:
     else:
         runs.check_free(folder)
         learner.prepare()
-    with lock_folder(folder):
+    with runs.lock_folder(folder):
         if options.resume:
             runs.resume(folder, config, learner)
         else:

@@ -17,13 +17,14 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from filelock import SoftFileLock, Timeout
 from typing_extensions import NotRequired, TypedDict
 
 from baselines.arrays import read_arrays, write_arrays
@@ -31,8 +32,9 @@ from baselines.evaluation.rows import Row, read_rows
 from baselines.settings import NonNegative, Positive, Seed, Weight, read_settings
 from baselines.training.learner import Learner, State, size_of
 from tile_envs.errors import UsageError
-from tile_envs.files import write_file
+from tile_envs.files import sweep, write_file
 
+LOCK = "lock"
 CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
 LAST, BEST = "last.zip", "best.zip"
 MODEL_SUFFIX = ".zip"
@@ -71,7 +73,7 @@ def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> No
     """Write the configuration of a new run.
 
     Args:
-        folder: Its folder, which exists and is locked (`baselines.training.lock`).
+        folder: Its folder, which exists and is locked (`baselines.training.run_folder`).
         config: The `TASK`, the settings, the `BUDGET` and the imported modules, as JSON has them.
         finished: Whether the run is complete.
 
@@ -250,3 +252,43 @@ def _check_progress(row: Row, line: int) -> None:
             usable = not (cell or is_counted)
         if not usable or (column == "games" and not cell.isdecimal()):
             raise UsageError(f"line {line} has {cell!r} for {column}")
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Hold a folder, which is made if it is missing, until the `with` block ends.
+
+    A lock that a dead process has left is taken over.
+
+    Raises:
+        ValueError: If another process holds it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with lock(folder / LOCK, str(folder)):
+        sweep(folder)
+        yield
+
+
+@contextmanager
+def lock(path: Path, what: str) -> Iterator[None]:
+    """Hold a lock until the `with` block ends.
+
+    Args:
+        path: The lock's file, which names the process.
+        what: What it locks, for the error.
+
+    Raises:
+        ValueError: If another process holds it.
+    """
+    holder = SoftFileLock(path, is_singleton=False)
+    try:
+        holder.acquire(blocking=False)
+    except Timeout as error:
+        process = f"process {holder.pid}" if holder.pid else "another process"
+        raise UsageError(
+            f"{what} is in use by {process}: wait for it, or delete {path} if it is gone."
+        ) from error
+    try:
+        yield
+    finally:
+        holder.release()

@@ -86,7 +86,6 @@ def _write_mp4(pictures: Iterable[Picture], path: Path, speed: float) -> None:
 
 
 def _pictures(games: Sequence[Watched], frames: int) -> Iterator[Picture]:
-    """Yield the pictures of games, with the thoughts below them."""
     check_kind(games)
     share = max(2, frames // len(games))
     for watched in games:

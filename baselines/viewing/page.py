@@ -43,7 +43,6 @@ def write_page(games: Sequence[Watched], path: Path) -> None:
 
 
 def _look(game: Any) -> dict[str, Any]:
-    """Return how the boards of a game look, as the pictures draw them."""
     if isinstance(game, SlidingGame):
         palette, sizes = game.rules.palette, sliding.FACE_SIZES
         labels = ["", *map(str, game.rules.faces[1:])]
@@ -72,7 +71,6 @@ def _look(game: Any) -> dict[str, Any]:
 
 
 def _game(watched: Watched) -> dict[str, Any]:
-    """Return one game as the page reads it."""
     played = watched.play_on()
     positions, is_sliding = played.positions, isinstance(played.env.game, SlidingGame)
     thoughts = [watched.thinker.of(position) for position in positions]
@@ -98,7 +96,6 @@ def _game(watched: Watched) -> dict[str, Any]:
 
 
 def _words(position: Position) -> str:
-    """Return how a game of tic-tac-toe stands."""
     winner, to_play = position.info["winner"], position.info["to_play"]
     if winner:
         return f"{tictactoe.LETTERS[winner]} wins"

@@ -215,7 +215,6 @@ def _count_illegal(*, episode: Any, metrics_logger: Any, **_: Any) -> None:
 
 
 def _rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:
-    """Yield the rows of policies that play our environments."""
     for client in clients:
         policy, training = train(client)
         with counted() as playing:

@@ -249,7 +249,6 @@ def _by_wall_clock(network: str, iteration_games: int, iterations: int, threads:
 
 
 def _play(file: str, network: str, method: str, games: int, depth: int) -> int:
-    """Learn or play, and return the number of moves."""
     learner = _learner(network, method, min(games, 500))
     if depth == 0:
         while learner.games < games:

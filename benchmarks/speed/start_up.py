@@ -56,7 +56,6 @@ def plan(turns: int) -> Plan:
 
 
 def _printed(measure: str, turns: int) -> list[float]:
-    """Return what the program of a measure prints, so many times."""
     with TemporaryDirectory() as folder:
         if measure == KEPT:
             _run(measure, folder)

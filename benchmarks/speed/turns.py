@@ -86,13 +86,11 @@ def now() -> str:
 
 
 def _time(play: Play, steps: int) -> tuple[int, float]:
-    """Return how many steps were played, and the seconds of CPU time that they took."""
     began = time.process_time()
     return play(steps), time.process_time() - began
 
 
 def _steps_for(play: Play, seconds: float) -> int:
-    """Return how many steps take about `seconds`."""
     steps = 1000
     while True:
         played, taken = _time(play, steps)

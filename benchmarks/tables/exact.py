@@ -125,7 +125,6 @@ def exact(committed: Committed) -> Table:
 
 
 def _board(row: Row) -> str:
-    """Return the game of a row, with the shape of its board."""
     return str(Task.of(row["env"], json.loads(row["env_kwargs"])).game)
 
 

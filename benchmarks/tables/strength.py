@@ -31,7 +31,6 @@ PLACERS = {
 
 
 def _mean(row: Row) -> str:
-    """Return a mean with its interval, if it has one."""
     if not row.get("low"):
         return number(row.get("mean"))
     return f"{number(row['mean'])} ({number(row['low'])} to {number(row['high'])})"
@@ -179,7 +178,6 @@ def learners(committed: Committed, name: str) -> Table:
 
 
 def _won(row: Row) -> str:
-    """Return the fraction of games that reached the winning tile."""
     game: Any = Task.of(row["env"]).game
     return f"{reached(row).get(game.rules.goal, 0.0):.1%}"
 

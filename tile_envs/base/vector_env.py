@@ -319,7 +319,6 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         }
 
     def _seeded_streams(self, seed: Any) -> Words:
-        """Return the stream positions that `reset` was asked for."""
         unsigned = isinstance(seed, np.ndarray) and seed.dtype.kind == "u"
         if unsigned and seed.shape == (self.num_envs,):
             return starts(seed.astype(np.uint64))

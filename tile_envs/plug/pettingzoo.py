@@ -193,7 +193,6 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         self._env.close()
 
     def _look(self, observation: NDArray[np.int8], info: Mapping[str, Any]) -> None:
-        """Take over the position, as the mark to play observes it."""
         self._marks = observation * np.int8(info["to_play"])
         self._mask = info["action_mask"]
         self.agent_selection = next(a for a, mark in MARKS.items() if mark == info["to_play"])

@@ -170,7 +170,6 @@ class SB3VecEnv(VecEnv):
         return outcome.observations, outcome.rewards.astype(np.float32), ends, infos
 
     def _finish(self, final: Final, terminations: Bools, infos: list[dict[str, Any]]) -> None:
-        """Replace the infos of games that have ended."""
         games, since = final.games, round(time.time() - self._built, 6)
         truncated = (~terminations[games]).tolist()
         returns, lengths = self._returns[games].tolist(), self._lengths[games].tolist()
@@ -253,7 +252,6 @@ class SB3VecEnv(VecEnv):
 
 
 def _advance_wrapped(envs: AnyVectorEnv, actions: NDArray[Any]) -> Outcome:
-    """Play a step of wrapped environments, and return it as `GameVectorEnv.advance` does."""
     observations, rewards, terminations, truncations, infos = envs.step(actions)
     final = None
     if "final_info" in infos:

@@ -128,7 +128,6 @@ class SlidingEnv(GameEnv[SlidingGame]):
         return self._observation(), float(reward), terminated, truncated, self._info()
 
     def _move(self, action: int) -> int:
-        """Push the lines and let a tile appear; return the reward."""
         table, offset = self._pushed, self._offsets[action]
         vertical = action in VERTICAL
         a, b, c, d = self._columns if vertical else self._rows
@@ -203,7 +202,6 @@ class SlidingEnv(GameEnv[SlidingGame]):
             self._score = int(scores[0])
 
     def _set_cells(self, cells: Sequence[int]) -> None:
-        """Take over a board, its tile indices in reading order."""
         rows = [0] * MAX_SIDE
         for i, tile in enumerate(cells):
             row, column = divmod(i, self.game.shape[1])

@@ -47,7 +47,6 @@ def picture(board: Boards, rules: Rules, score: int) -> Picture:
 
 
 def _cell(i: int, j: int) -> tuple[int, int, int, int]:
-    """Return the box of the cell in row i and column j."""
     left = MARGIN + GAP + j * (TILE + GAP)
     top = MARGIN + HEADER + GAP + i * (TILE + GAP)
     return left, top, left + TILE, top + TILE

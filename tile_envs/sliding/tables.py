@@ -175,13 +175,11 @@ def _push_to_low_end(
 
 
 def _unpack(lines: NDArray[np.uint32], length: int) -> NDArray[np.uint8]:
-    """Return the cells of lines, `(length, n)`."""
     shifts = CELL_BITS * np.arange(length, dtype=np.uint32)[:, None]
     return (lines >> shifts & CELL_MASK).astype(np.uint8)
 
 
 def _pack(cells: NDArray[np.uint8], bits: int) -> NDArray[np.uint32]:
-    """Return the lines, `(n,)`, of cells `(length, n)`."""
     shifts = bits * np.arange(len(cells), dtype=np.uint32)[:, None]
     lines: NDArray[np.uint32] = np.bitwise_or.reduce(cells.astype(np.uint32) << shifts)
     return lines

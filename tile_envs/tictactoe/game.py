@@ -216,5 +216,4 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
 
 
 def _cells(cells: np.int64) -> list[int]:
-    """Return the cells of a set."""
     return [cell for cell in range(CELLS) if cells >> cell & 1]

@@ -78,7 +78,6 @@ def cell_at(x: int, y: int) -> int | None:
 
 
 def _corner(cell: int) -> tuple[int, int]:
-    """Return the left and top of a cell."""
     row, column = divmod(cell, SIDE)
     return MARGIN + column * (SQUARE + GAP), MARGIN + row * (SQUARE + GAP)
 

@@ -40,8 +40,6 @@ else:
 
 
 class _Wrapper(Base):
-    """The base of all wrappers: passes on what the environments offer beyond Gymnasium's API."""
-
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
         self._games = cast("GameVectorEnv[Game]", env.unwrapped)
