@@ -175,13 +175,7 @@ def make_learner(name: str, task: Task, seed: int, settings: Any) -> Learner:
 
 
 def _make(kind: type[Any], values: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
-    """Return an instance of a class, which may take other arguments than ours.
-
-    Args:
-        kind: The class.
-        values: Its first arguments, in their order: a class of the user's may name them otherwise.
-        options: Its arguments by name.
-    """
+    """Return an instance of a class; a user's may have other names for its first arguments."""
     taken = inspect.signature(kind)
     try:
         taken.bind(*values.values(), **options)

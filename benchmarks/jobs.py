@@ -133,11 +133,7 @@ class Job:
         return self if missing and self.whole else replace(self, rows=missing)
 
     def make(self, runs: Path) -> JobResult:
-        """Make the rows, quietly; if one fails, what was printed goes to a log in `runs`.
-
-        Raises:
-            KeyboardInterrupt: If it is interrupted.
-        """
+        """Make the rows, quietly; if one fails, what was printed goes to a log in `runs`."""
         output = io.StringIO()
         try:
             with redirect_stdout(output), redirect_stderr(output):

@@ -63,11 +63,7 @@ def on_ray(address: str = LOCAL) -> Executor:
 
 
 def _knock(address: str) -> None:
-    """Check that something answers at `host:port`: Ray tries for minutes.
-
-    Raises:
-        OSError: If nothing does.
-    """
+    """Raise an `OSError` if nothing answers at `host:port`: Ray tries for minutes."""
     host, _, port = address.removeprefix(CLIENT).rpartition(":")
     if port.isdecimal():
         socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()

@@ -41,11 +41,7 @@ def write_pages() -> None:
 
 
 def fill(text: str, committed: Committed) -> str:
-    """Return a page with all its marked tables made anew.
-
-    Raises:
-        ValueError: If the page names a table that does not exist.
-    """
+    """Return a page with all its marked tables made anew."""
 
     def made(marked: re.Match[str]) -> str:
         begin, name, end = marked.groups()

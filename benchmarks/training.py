@@ -106,7 +106,6 @@ class Training:
             runs: The folder of the runs' folders.
 
         Raises:
-            KeyboardInterrupt: If the training is interrupted.
             ValueError: If the run has passed the budget, so that its agent at this budget is lost.
         """
         folder, options = self.folder(seed, runs), self.options()

@@ -70,14 +70,9 @@ def _read(path: Path) -> str:
 
 
 def _solve_or_load(game: Game, folder: Path | None) -> tuple[Solution, float]:
-    """Load the solution of a game, or solve it, and say how large it is before that starts.
+    """Load a solution from a folder, or solve the game and say first how large the solution is.
 
-    Args:
-        game: The game.
-        folder: A folder that keeps the solution; one that is there is read.
-
-    Returns:
-        The solution, and the seconds that it took, without compilation.
+    The seconds that are returned with it are without compilation.
     """
     if not isinstance(game, SlidingGame):
         raise UsageError(f"the sliding games are solved, not {game}: see the agent minimax.")

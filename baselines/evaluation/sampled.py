@@ -133,20 +133,9 @@ def play(
     progress: Progress | None = None,
     use: Use = "evaluation",
 ) -> Record:
-    """Let an agent play a fixed list of games.
+    """Let an agent play a fixed list of games, as `evaluate` does, for a use.
 
-    Args:
-        agent: Anything with `predict`.
-        env: The id of an environment of this package.
-        env_kwargs: The environment's options.
-        episodes: The number of games.
-        seed: The seed of the list of games.
-        progress: Where progress is shown.
-        use: What the games are for; two uses share no game.
-
-    Raises:
-        ValueError: See `evaluate`.
-        Stopped: See `evaluate`.
+    Two uses share no game.  Progress is shown by `progress`, if it is given.
     """
     checked_count(episodes, "episodes")
     check_batch(episodes, "episodes", BYTES_PER_GAME)

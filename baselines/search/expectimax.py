@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +67,6 @@ class Expectimax(ValueAgent):
         ValueError: If a number is outside its range, the game is not a sliding game, or tiles
             cannot be drawn because a placer chooses their cells.
     """
-
-    version: ClassVar[int] = 1
 
     def __init__(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +30,6 @@ class OptimalAgent(ValueAgent):
     Raises:
         ValueError: If the game cannot be solved, or the folder holds no solution of it.
     """
-
-    version: ClassVar[int] = 1
 
     def __init__(self, game: Game, seed: int = 0, solution: str | None = None) -> None:
         if not isinstance(game, SlidingGame):

@@ -70,7 +70,7 @@ class Learner(ABC):
     ) -> None:
         if not isinstance(game, self.plays):
             raise UsageError(
-                f"{type(self).__name__} does not play {game}: use qtable or dqn, which play all."
+                f"{type(self).__name__} does not play {game}: dqn and ppo play every game."
             )
         if unknown := [side for side in sides if side not in game.sides]:
             raise UsageError(f"{game} has no side {unknown[0]!r}, only {', '.join(game.sides)}.")

@@ -13,7 +13,7 @@ import matplotlib as mpl
 from cycler import cycler
 from matplotlib.figure import Figure
 
-COLOURS = (
+COLORS = (
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
     *("#56b4e9", "#e69f00", "#000000", "#f0e442"),
 )
@@ -24,7 +24,7 @@ MARKERS = "os*^DvPX"
 STYLE: Any = {
     "axes.axisbelow": True,
     "axes.grid": True,
-    "axes.prop_cycle": cycler(color=COLOURS),
+    "axes.prop_cycle": cycler(color=COLORS),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "figure.facecolor": "white",  # readable on a dark page, too

@@ -17,7 +17,7 @@ from tile_envs.rendering.canvas import CAPTION_HEIGHT, Picture, caption
 FRAMES = 300
 """The most positions that a film shows if nothing else is said, spread over the game."""
 GIF_WIDTH = 280
-COLOURS = 128
+COLORS = 128
 FASTEST = 50
 """Positions a second: what shows GIFs takes shorter times for mistakes."""
 LAST = 2.0
@@ -47,7 +47,7 @@ def write_film(games: Sequence[Watched], path: Path, speed: float, frames: int =
 def _write_gif(pictures: Iterable[Picture], path: Path, speed: float) -> None:
     small = [_small(picture) for picture in pictures]
     sample = Image.fromarray(np.concatenate(small[:: max(1, len(small) // 12)]))
-    palette = sample.quantize(COLOURS, dither=Image.Dither.NONE)  # one for all: nothing flickers
+    palette = sample.quantize(COLORS, dither=Image.Dither.NONE)  # one for all: nothing flickers
     images = [
         Image.fromarray(picture).quantize(palette=palette, dither=Image.Dither.NONE)
         for picture in small

@@ -25,11 +25,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuv"
 
 
 def write_page(games: Sequence[Watched], path: Path) -> None:
-    """Write games as a page; each is played to its end.
-
-    Args:
-        games: The games, all of the same rules and shape.
-        path: The file.
+    """Write games of the same rules and shape as a page; each is played to its end.
 
     Raises:
         ValueError: If the games are of several kinds.
