@@ -116,9 +116,9 @@ def test_the_evaluation_knows_no_agents():
     assert sorted(ours) == [
         "baselines.errors",
         "baselines.evaluation.rows",
-        "baselines.settings",
         "baselines.progress",
         "baselines.seeds",
+        "baselines.settings",
     ]
 
 
