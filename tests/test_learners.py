@@ -103,7 +103,7 @@ def test_seed_and_iterations_decide_what_is_learned(kind, game, settings, sides)
     ("make", "message"),
     [
         (lambda: ValueTable(SLIDING), "ValueTable does not play 2048 on 4×4"),
-        (lambda: Neural(SLIDING), "Neural does not play 2048 on 4×4: use qtable"),
+        (lambda: Neural(SLIDING), "Neural does not play 2048 on 4×4: dqn and ppo play every game"),
         (lambda: Article(TICTACTOE), "Article does not play tic-tac-toe"),
         (
             lambda: QTable(TICTACTOE, 0, QTable.Settings(sequential=True)),

@@ -1,7 +1,7 @@
 """Settings: one line for what is unusable, from Python, JSON, YAML and the command line alike."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import pytest
 
@@ -56,7 +56,8 @@ def test_unusable_settings_are_told_in_one_line(kind, values, message):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_learner_checks_settings_that_were_made_in_python(name):
     learner, task = agent_class(name), Task.of(AGENTS[name].env)
-    size = "n_envs" if hasattr(learner.Settings, "n_envs") else "iteration_games"
+    names = [field.name for field in fields(learner.Settings)]
+    size = "n_envs" if "n_envs" in names else "iteration_games"
     with pytest.raises(ValueError, match=f"{size} must be greater than or equal to 1, got -1"):
         make_learner(name, task, 0, learner.Settings(**{size: -1}))
 
