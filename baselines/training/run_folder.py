@@ -73,7 +73,7 @@ def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> No
     """Write the configuration of a new run.
 
     Args:
-        folder: Its folder, which exists and is locked (`baselines.training.run_folder`).
+        folder: Its folder, which exists and is locked (`lock_folder`).
         config: The `TASK`, the settings, the `BUDGET` and the imported modules, as JSON has them.
         finished: Whether the run is complete.
 
