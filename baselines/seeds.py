@@ -1,13 +1,18 @@
-"""Who draws which seeds, so that no game serves two purposes.
+"""Who draws what from a seed, so that no game and no random number serves two purposes.
 
-| use | the seeds of its games |
+| use | what it draws |
 |---|---|
-| training | words of a generator for each iteration (`training_generator`, `training_stream`) |
-| tests during training | words of a random stream (`game_seeds`), the same in every run |
-| recording | words of a random stream for each seed |
-| evaluation | words of another random stream for each seed |
+| training | games, exploration and samples, from a generator for each iteration |
+| test | the games of tests during training, the same in every run |
+| recording | the games of recordings |
+| evaluation | the games of evaluations |
+| weights | the initial weights of networks, by torch |
+| updates | what torch and Stable-Baselines3 draw in an iteration: exploration and minibatches |
+| bootstrap | the resamples of intervals |
 
-A game's seed is a word of 64 bits, and no two of these draw from the same generator or stream.
+A game's seed is a word of 64 bits.  No two uses draw from the same generator or stream.  Training
+goes by `training_generator`, or by `training_stream` where games go on.  An agent that draws its
+actions without learning has `numpy.random.default_rng(seed)`; it trains nothing.
 """
 
 from __future__ import annotations
@@ -18,14 +23,17 @@ import numpy as np
 
 from tile_envs.base.random_stream import WORD_MASK, Words, ahead, mix, start
 
-Use = Literal["evaluation", "test", "recording"]
+Use = Literal["evaluation", "test", "recording", "weights", "updates", "bootstrap"]
 
 KEYS: dict[Use, int] = {
     "evaluation": 0,
     "test": 0x6A09E667F3BCC908,
     "recording": 0xBB67AE8584CAA73B,
+    "weights": 0,  # only torch draws weights, and it draws nothing else from this sequence
+    "updates": 0x3C6EF372FE94F82B,
+    "bootstrap": 0xA54FF53A5F1D36F1,
 }
-"""What is added to the start of a stream: digits of the square roots of 2 and 3."""
+"""What tells the streams of a seed apart: digits of the square roots of 2, 3, 5 and 7."""
 
 
 def game_seeds(seed: int, games: int, use: Use = "evaluation") -> Words:
@@ -36,6 +44,11 @@ def game_seeds(seed: int, games: int, use: Use = "evaluation") -> Words:
     """
     position = start(seed) + KEYS[use] & WORD_MASK
     return mix(ahead(np.array(position, np.uint64), games))
+
+
+def seed_sequence(seed: int, use: Use, *iteration: int) -> np.random.SeedSequence:
+    """Return what seeds the generators of a use, and of one iteration of it."""
+    return np.random.SeedSequence([seed, KEYS[use], *iteration])
 
 
 def training_generator(seed: int, *iteration: int) -> np.random.Generator:

@@ -99,6 +99,28 @@ def test_seed_and_iterations_decide_what_is_learned(kind, game, settings, sides)
     assert not equal(whole, other)
 
 
+@pytest.mark.parametrize(("kind", "game", "settings"), {case[0]: case for case in CASES}.values())
+def test_every_use_of_a_seed_has_a_random_stream_of_its_own(kind, game, settings, monkeypatch):
+    """Initial weights, games, exploration and minibatches: no generator starts where one did."""
+    begun = []
+
+    def note(module, name, start):
+        original = getattr(module, name)
+
+        def noting(*arguments):
+            begun.append((name, start(*arguments)))
+            return original(*arguments)
+
+        monkeypatch.setattr(module, name, noting)
+
+    note(np.random, "default_rng", lambda seed: tuple(np.random.PCG64(seed).random_raw(2)))
+    note(np.random, "seed", int)
+    note(torch, "manual_seed", int)
+    learner = kind(game, 3, kind.Settings(**settings), game.sides)
+    learner.learn(), learner.learn()
+    assert len(set(begun)) == len(begun) > 1
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

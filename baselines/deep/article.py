@@ -186,7 +186,7 @@ class Article(EpsilonGreedyLearner):
         game, settings = self._game, self._settings
         (self._score_envs,) = training_envs(game, (), "", settings.score_games)
         set_up_torch(settings.threads)
-        with seed_generators(self._seed):
+        with seed_generators(self._seed, "weights"):
             bfloat16 = uses_bfloat16(settings.precision, "cpu")
             self._network = ArticleNetwork(game, settings.one_hot, bfloat16)
         self._best = deepcopy(self._network)

@@ -108,7 +108,7 @@ class DQNLearner(ValueAgent, SB3Learner):
 
     Settings = DQNSettings
     sided = frozenset({"opponent", "loss_weight"})
-    version = 2
+    version = 3
     counters = (*SB3Learner.counters, "exploration_rate", "_n_calls", "_episode_num")
     model: MaskedDQN
     _settings: DQNSettings

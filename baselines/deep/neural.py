@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import create_mlp
 
 from baselines.agents import Observations
-from baselines.deep.torch_setup import Parts, load_parts, pack_parts, set_up_torch
+from baselines.deep.torch_setup import Parts, load_parts, pack_parts, seed_generators, set_up_torch
 from baselines.seeds import training_generator
 from baselines.settings import Count, Fraction, Opponent, Positive, Threads, Units
 from baselines.tabular.boards import BoardCodes
@@ -84,6 +84,7 @@ class Neural(EpsilonGreedyLearner):
 
     Settings = NeuralSettings
     plays = TicTacToe
+    version = 2
     learning_only = ("buffer",)
     saved = ()
     _settings: NeuralSettings
@@ -93,9 +94,10 @@ class Neural(EpsilonGreedyLearner):
         recipe = RECIPES[settings.recipe]
         self._codes = BoardCodes(game, recipe.merges_symmetric)
         set_up_torch(settings.threads)
-        self._players = {
-            side: recipe(settings, self._seed, game.sides.index(side)) for side in self._sides
-        }
+        with seed_generators(self._seed, "weights"):
+            players = {side: recipe(settings, i) for i, side in enumerate(game.sides)}
+        # A side's weights are the same whether the other side learns or not.
+        self._players = {side: players[side] for side in self._sides}
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the value of each action, `(n, 9)`; minus infinity for illegal ones."""
@@ -154,15 +156,11 @@ class _Player(ABC):
     optimizer: ClassVar[type[torch.optim.SGD | torch.optim.Adam]]
     last_layer: ClassVar[type[torch.nn.Module]]
 
-    def __init__(self, settings: NeuralSettings, seed: int, number: int) -> None:
+    def __init__(self, settings: NeuralSettings, number: int) -> None:
         self._settings = settings
         self._sign = 1 - 2 * number  # of the own marks, which boards have as 1
-        rng = np.random.default_rng([seed, number])
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(rng.integers(1 << 63)))
-            self._network = torch.nn.Sequential(
-                *create_mlp(CELLS, CELLS, [settings.hidden, settings.hidden]), self.last_layer()
-            )
+        hidden = [settings.hidden, settings.hidden]
+        self._network = torch.nn.Sequential(*create_mlp(CELLS, CELLS, hidden), self.last_layer())
 
     def values(self, codes: NDArray[Any]) -> NDArray[np.float32]:
         """Return the network's value of each action, `(n, 9)`."""
@@ -239,8 +237,8 @@ class _Fitted(_Player):
     results = np.array([0, 1, -10], np.float32)
     optimizer, last_layer = torch.optim.Adam, torch.nn.Identity
 
-    def __init__(self, settings: NeuralSettings, seed: int, number: int) -> None:
-        super().__init__(settings, seed, number)
+    def __init__(self, settings: NeuralSettings, number: int) -> None:
+        super().__init__(settings, number)
         self._buffer = RingBuffer(
             settings.buffer_size,
             entries=(np.int32, ()),

@@ -111,7 +111,7 @@ class PPOLearner(BoardAgent, SB3Learner):
     """
 
     Settings = PPOSettings
-    version = 3
+    version = 4
     model: MaskablePPO
     _settings: PPOSettings
 

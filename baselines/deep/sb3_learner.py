@@ -133,7 +133,7 @@ class SB3Learner(Learner):
         )
         set_up_torch(self._settings.threads)
         self.envs = SB3VecEnv(envs)
-        with seed_generators(seed):
+        with seed_generators(seed, "weights"):
             self.model = self._new_model()
             self.envs.seed(training_stream(seed))
             _, self._callback = self.model._setup_learn(self._settings.total_timesteps, None)
@@ -166,7 +166,7 @@ class SB3Learner(Learner):
             loss, and the share of the iteration's time that the games took.
         """
         began, before = time.perf_counter(), self.envs.seconds
-        with seed_generators(self._seed, self.iterations):
+        with seed_generators(self._seed, "updates", self.iterations):
             self._play_and_learn()
         self.iterations += 1
         seconds = time.perf_counter() - began

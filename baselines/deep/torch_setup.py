@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.utils import get_device
 from torch import Tensor
 
+from baselines.seeds import Use, seed_sequence
 from baselines.training.learner import State
 from tile_envs.errors import UsageError
 
@@ -30,13 +31,13 @@ def set_up_torch(threads: int) -> None:
 
 
 @contextmanager
-def seed_generators(*seed: int) -> Iterator[None]:
+def seed_generators(seed: int, use: Use, *iteration: int) -> Iterator[None]:
     """Seed everything that torch and Stable-Baselines3 draw inside a `with` block.
 
     Both draw from global generators, SB3 from numpy's.  Their states are restored afterwards.
     """
     before = np.random.get_state()  # noqa: NPY002
-    words = np.random.SeedSequence(seed).generate_state(2)
+    words = seed_sequence(seed, use, *iteration).generate_state(2)
     with torch.random.fork_rng():
         torch.manual_seed(int(words[0]))
         np.random.seed(words[1])  # noqa: NPY002

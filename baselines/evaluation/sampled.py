@@ -21,7 +21,7 @@ import tile_envs  # noqa: F401 # registers the games
 from baselines.errors import Interrupted
 from baselines.evaluation.rows import Row
 from baselines.progress import Progress
-from baselines.seeds import Use, game_seeds
+from baselines.seeds import Use, game_seeds, seed_sequence
 from baselines.settings import check_batch
 from tile_envs.agents import Agent, ask
 from tile_envs.base.checks import checked_actions, checked_count
@@ -256,6 +256,6 @@ def interval(values: NDArray[np.float64], seed: int) -> tuple[float | None, floa
         n_resamples=RESAMPLES,
         batch=max(1, 10_000_000 // len(values)),  # bounds the memory that is taken
         method="percentile",
-        rng=np.random.default_rng(seed),
+        rng=np.random.default_rng(seed_sequence(seed, "bootstrap")),
     ).confidence_interval
     return round(float(bounds.low), 4), round(float(bounds.high), 4)
