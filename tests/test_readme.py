@@ -171,3 +171,11 @@ def test_the_tree_names_every_room():
         assert f"    {package}/" in tree
         for init in (ROOT / package).glob("*/__init__.py"):
             assert f"      {init.parent.name}/" in tree, init
+
+
+def test_the_site_has_a_page_for_each_package_and_environment():
+    pages = (ROOT / ".ci" / "mkdocs.yml").read_text()
+    for init in (*ROOT.glob("tile_envs/**/__init__.py"), *ROOT.glob("baselines/**/__init__.py")):
+        assert f" api/{'.'.join(init.parent.relative_to(ROOT).parts)}.md\n" in pages
+    for env_id in ("Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"):
+        assert f" tile_envs/{env_id}.md\n" in pages

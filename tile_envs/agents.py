@@ -21,15 +21,13 @@ class Agent(Protocol):
     def predict(self) -> Callable[..., Any]:
         """`predict(observation, state=None, episode_start=None, deterministic=True)`.
 
-        Args:
-            observation: The observations, `(n, ...)`.
-            state: The state that a recurrent agent returned last; None at first.
-            episode_start: `(n,) bool`, the games that have just started.
-            deterministic: Whether to choose the best action rather than to draw one.
-            action_masks: `(n, actions) bool`, the legal actions, as MaskablePPO takes them.
+        - `observation`: the observations, `(n, ...)`.
+        - `state`: the state that a recurrent agent returned last; None at first.
+        - `episode_start`: `(n,) bool`, the games that have just started.
+        - `deterministic`: whether to choose the best action rather than to draw one.
+        - `action_masks`: `(n, actions) bool`, the legal actions, as MaskablePPO takes them.
 
-        Returns:
-            The actions `(n,)`, and the next state of a recurrent agent.
+        It returns the actions `(n,)`, and the next state of a recurrent agent.
         """
 
 

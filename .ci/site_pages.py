@@ -1,0 +1,90 @@
+"""Writes the pages of the site that are made of code: the environments, the programs and the API.
+
+python .ci/site_pages.py FOLDER
+"""
+
+import sys
+from pathlib import Path
+
+import gymnasium as gym
+from PIL import Image
+
+import tile_envs  # noqa: F401 # registers the environments
+
+ROOT = Path(__file__).parent.parent
+ENVIRONMENT = """\
+# {id}
+
+![A game of {id}]({id}.png)
+
+::: {env}
+    options:
+      heading_level: 1
+      members: false
+      show_root_heading: false
+      show_root_toc_entry: false
+"""
+PROGRAMS = """\
+# Programs for RL libraries
+
+[Plugging in](../../README.md#plugging-in) says what each library needs, and
+[Benchmarks](../README.md#libraries) what each program has learned.
+"""
+PACKAGE = """\
+# {name}
+
+::: {name}
+    options:
+      show_root_heading: false
+      show_root_toc_entry: false
+"""
+
+
+def environment(env_id: str, picture: Path) -> str:
+    """Draw a game of an environment, after a few random moves; return its page."""
+    env = gym.make(env_id, render_mode="rgb_array")
+    _, info = env.reset(seed=0)
+    env.action_space.seed(0)
+    for _ in range(3 if env_id.startswith("TicTacToe") else 60):
+        *_, info = env.step(env.action_space.sample(info["action_mask"]))
+    Image.fromarray(env.render()).save(picture)
+    kind = type(env.unwrapped)
+    return ENVIRONMENT.format(id=env_id, env=f"{kind.__module__}.{kind.__name__}")
+
+
+def program(path: Path) -> str:
+    """Return the section of a program."""
+    return f"\n## {path.name}\n\n```python\n{path.read_text()}```\n"
+
+
+def package(name: str, folder: Path) -> str:
+    """Return the page of a package: what it defines itself, then its modules."""
+    modules = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("__"))
+    return PACKAGE.format(name=name) + "".join(f"\n::: {name}.{each}\n" for each in modules)
+
+
+def main(folder: Path) -> None:
+    """Write all pages into a folder, beside those of the repository."""
+    for env_id, spec in gym.registry.items():
+        if str(spec.entry_point).startswith("tile_envs."):
+            page = folder / "tile_envs" / f"{env_id}.md"
+            page.write_text(environment(env_id, page.with_suffix(".png")))
+
+    page = folder / "benchmarks" / "libraries" / "README.md"
+    page.parent.mkdir()
+    programs = sorted((ROOT / "benchmarks" / "libraries").glob("[!_]*.py"))
+    programs = [path for path in programs if path.stem != "clients"]  # which measures them
+    page.write_text(PROGRAMS + "".join(map(program, programs)))
+    readme = folder / "README.md"  # in the repository, it links to the folder
+    link = f"]({page.relative_to(folder)})"
+    readme.write_text(readme.read_text().replace("](benchmarks/libraries)", link))
+
+    (folder / "api").mkdir()
+    for root in ("tile_envs", "baselines"):
+        for init in (ROOT / root).rglob("__init__.py"):
+            name = ".".join(init.parent.relative_to(ROOT).parts)
+            (folder / "api" / f"{name}.md").write_text(package(name, init.parent))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
