@@ -1,5 +1,6 @@
 """What is distributed: all of the repository as source, and the two packages as a wheel."""
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from test_extras import pyproject
+
+import tile_envs
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("tile_envs", "baselines")
@@ -47,6 +50,19 @@ def test_the_listed_packages_are_those_that_are_there():
     }
     listed = pyproject()["tool"]["setuptools"]["packages"]
     assert sorted(listed) == sorted(folders)
+
+
+def test_the_release_is_the_same_wherever_it_is_named():
+    yaml = pytest.importorskip("yaml")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == tile_envs.__version__
+    date = citation["date-released"]
+    changelog, readme = ((ROOT / name).read_text() for name in ("CHANGELOG.md", "README.md"))
+    assert re.findall("^## (.*)", changelog, re.MULTILINE)[0] == f"{citation['version']} ({date})"
+    (entry,) = re.findall(r"```bibtex\n(.*?)```", readme, re.DOTALL)
+    fields = dict(re.findall(r"(\w+) = \{+(.*?)\}", entry))
+    assert fields.pop("author") == citation["authors"][0]["name"]
+    assert fields == {name: citation[name] for name in ("title", "version")} | {"year": date[:4]}
 
 
 @pytest.fixture(scope="module")

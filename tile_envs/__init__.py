@@ -10,7 +10,7 @@ native vector environment:
 
 from gymnasium.envs.registration import register
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _FOLDERS = {"Tiles2048": "sliding", "Tiles2584": "sliding", "TicTacToe": "tictactoe"}
 for _name, _folder in _FOLDERS.items():

@@ -2,7 +2,7 @@
 
     {
       "format": "tile-envs replay",
-      "version": "0.1.0",
+      "version": "0.2.0",
       "env": "TicTacToe-v0",
       "options": {"opponent": "minimax"},
       "seed": 7,
