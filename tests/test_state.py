@@ -2,12 +2,20 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
+from placers import LastCell
 from test_envs import VARIANTS, random_legal
+
+from baselines.agents import RandomAgent
+from tile_envs.errors import UsageError
+from tile_envs.plug.sb3 import make_sb3
+from tile_envs.sliding import RULES_2048
+from tile_envs.tictactoe import TicTacToe
 
 every_variant = pytest.mark.parametrize(("env_id", "options"), VARIANTS)
 
@@ -102,6 +110,58 @@ def test_a_copy_plays_on_as_the_original_would_have(env_id, options, copied, eng
         actions = envs.sample_legal_actions()
         assert np.array_equal(before.sample_legal_actions(), actions)
         assert data_equivalence(envs.step(actions), before.step(actions), exact=True)
+
+
+OF_EQUAL_NAME = {
+    "Tiles2048-v0": [
+        {"spawn": {2: 0.8, 4: 0.2}},
+        {"start_tiles": 3},
+        {"placer": "adversary"},
+        {"placer": LastCell()},
+        {"rules": replace(RULES_2048, merges=RULES_2048.merges[:5])},
+    ],
+    "TicTacToe-v0": [
+        {"opponent": "minimax"},
+        {"opponent": RandomAgent(TicTacToe())},
+        {"side": "O"},
+        {"side": "random"},
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", ["single", "numpy", "numba", "sb3"])
+@pytest.mark.parametrize("env_id", OF_EQUAL_NAME)
+def test_only_a_state_of_an_equal_game_is_taken_and_no_other_changes_anything(env_id, kind):
+    def made(n=3, **options):
+        if kind == "single":
+            env = gym.make(env_id, **options).unwrapped
+        elif kind == "sb3":
+            env = make_sb3(env_id, n, seed=n, **options)
+        else:
+            env = gym.make_vec(env_id, n, engine=kind, **options)
+        env.reset(**{} if kind == "sb3" else {"seed": n})
+        return env
+
+    def step(env):
+        masks = env.env_method("action_masks") if kind == "sb3" else env.action_masks()
+        actions = np.argmax(masks, axis=-1)
+        return env.step(int(actions) if kind == "single" else actions)[:3]
+
+    env, twin, state = made(), made(), made().get_state()
+    damaged = (None, np.array("-7"), [[1], []])
+    wrong = [made(**options).get_state() for options in OF_EQUAL_NAME[env_id]]
+    wrong += [None, {}, {"game": np.zeros(2)}]
+    wrong += [{**state, name: value} for name in state for value in damaged]
+    wrong += [{n: value for n, value in state.items() if n != name} for name in state]
+    wrong += [made(n=2).get_state()] * (kind != "single")
+    for each in wrong:
+        with pytest.raises(UsageError, match=r"state|board|score|mark"):
+            env.set_state(each)
+    for _ in range(3):
+        assert data_equivalence(env.get_state(), twin.get_state(), exact=True)
+        assert data_equivalence(step(env), step(twin), exact=True)
+    env.set_state(state)
+    assert data_equivalence(env.get_state(), state, exact=True)
 
 
 @pytest.mark.parametrize(("name", "most"), [("steps", 50), ("illegal_run", 20)])

@@ -7,7 +7,9 @@ none of them ever sees the random stream of an environment.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -116,6 +118,30 @@ class Game(Protocol):
         Raises:
             TypeError: If it holds an object without a name, such as a user's opponent.
         """
+
+
+def describe(game: Game) -> str:
+    """Return a line that equal games share and others do not: the game with its settings.
+
+    >>> from tile_envs.tictactoe import TicTacToe
+    >>> describe(TicTacToe("minimax", side="O"))
+    "tic-tac-toe (opponent='minimax', side='O')"
+
+    A placer or an opponent that is an object is named by its class: two objects of one class count
+    as equal, unless it is a frozen dataclass.
+    """
+    assert is_dataclass(game)
+    settings = [f"{field.name}={_describe(getattr(game, field.name))}" for field in fields(game)]
+    return f"{game} ({', '.join(settings)})"
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, str | int | tuple):
+        return repr(value)
+    kind: Any = type(value)
+    if is_dataclass(value) and kind.__dataclass_params__.frozen:  # rules, for example
+        return f"{kind.__name__} {hashlib.sha256(repr(value).encode()).hexdigest()[:12]}"
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def board_symmetries(shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -48,7 +48,7 @@ from baselines.settings import (
 from baselines.training.episodes import training_envs
 from baselines.training.learner import Learner, Metrics, State, size_of
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
+from tile_envs.game import Game, describe
 from tile_envs.plug.sb3 import SB3VecEnv
 
 SPARE = 1 << 20
@@ -221,7 +221,9 @@ class SB3Learner(Learner):
             "recent games": recent,
         }
         state |= {f"model {name}": np.array(getattr(model, name)) for name in self.counters}
-        return state | pack_parts({**self._parts(), "games": self.envs.get_state()})
+        # By its name alone: options can be written in other words by another version.
+        games = self.envs.get_state() | {"game": str(self._game)}
+        return state | pack_parts({**self._parts(), "games": games})
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned.
@@ -229,7 +231,10 @@ class SB3Learner(Learner):
         Raises:
             ValueError: If it is the state of another game.
         """
-        self.envs.set_state(part_of(state, "games"))
+        games = part_of(state, "games")
+        if str(games["game"]) == str(self._game):
+            games["game"] = describe(self.envs.games.game)
+        self.envs.set_state(games)
         model = self.model
         self.iterations = int(state["iterations"])
         model._last_obs = model._last_original_obs = state["last boards"].copy()

@@ -31,6 +31,14 @@ def as_integer(value: object) -> int | None:
         return None
 
 
+def as_array(value: object) -> NDArray[Any]:
+    """Return `value` as an array; one of no shape, with None in it, if it is a ragged list."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return np.asarray(None)
+
+
 def checked_integer(value: object, name: str, least: int = 0, most: float = LARGEST) -> int:
     """Return an integer from `least`, 0 or 1, to `most` as Python's."""
     number = as_integer(value)
@@ -78,7 +86,7 @@ def checked_actions(actions: ArrayLike, num_envs: int, n: int) -> NDArray[np.int
 
 def shaped_actions(actions: ArrayLike, num_envs: int) -> NDArray[np.int64]:
     """Return the actions of a vector environment, `(num_envs,) int64`, in their range or not."""
-    array = np.asarray(actions)
+    array = as_array(actions)
     if array.shape != (num_envs,) or array.dtype.kind not in "iu":
         raise UsageError(
             f"actions must be {num_envs} integers, shape ({num_envs},), "
@@ -105,10 +113,7 @@ def checked_cells(
     answer: object, empty: NDArray[np.bool_], boards: NDArray[Any], who: str
 ) -> NDArray[np.int64]:
     """Return the empty cells `(n,)` that an object of a user's has chosen on boards `(n, ...)`."""
-    try:
-        cells = np.asarray(answer)
-    except ValueError:  # a ragged list
-        cells = np.asarray(None)
+    cells = as_array(answer)
     if cells.shape != (len(empty),) or cells.dtype.kind not in "iu":
         raise UsageError(
             f"{who} must return {len(empty)} integers, a cell for each board, "
@@ -130,7 +135,7 @@ def broadcast_boards(
     board: ArrayLike, shape: tuple[int, ...], num_envs: int | None = None
 ) -> NDArray[Any]:
     """Return one board for all games, or one for each, as `(n, ...)`; None is a single game."""
-    array, batched = np.asarray(board), (num_envs or 1, *shape)
+    array, batched = as_array(board), (num_envs or 1, *shape)
     if array.shape != shape and (num_envs is None or array.shape != batched):
         wanted = f"{shape}" if num_envs is None else f"{shape} or {batched}"
         raise UsageError(f"board must have shape {wanted}, got {array.shape}.")
@@ -148,14 +153,23 @@ def check_options(options: Mapping[str, object], allowed: Sequence[str]) -> None
 
 def check_state(state: object, game: str, entries: set[str]) -> None:
     """Check that something is a state of a game, with all entries and no others."""
-    if not isinstance(state, Mapping) or state.get("game") != game:
-        raise UsageError(
-            f"expected a state of {game}, as get_state() returns it, got {brief(state)}."
-        )
+    if not isinstance(state, Mapping) or str(state.get("game")) != game:
+        of = state.get("game") if isinstance(state, Mapping) else None
+        found = brief(state) if of is None else f"one of {of}"
+        raise UsageError(f"expected a state of {game}, as get_state() returns it, got {found}.")
     if state.keys() != entries:
         raise UsageError(
             f"a state of {game} has the entries {listed(sorted(entries))}, "
             f"got {listed(map(str, state))}."
+        )
+
+
+def check_like(value: object, array: NDArray[Any], name: str) -> None:
+    """Check that a value is an array of the shape and dtype of another."""
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", type(value).__name__)
+    if shape != array.shape or dtype != array.dtype:
+        raise UsageError(
+            f"{name} must be {array.dtype} of shape {array.shape}, got {dtype} of shape {shape}."
         )
 
 

@@ -22,7 +22,7 @@ from tile_envs.base.checks import (
 )
 from tile_envs.base.random_stream import WORD_MASK, Stream, start
 from tile_envs.errors import UsageError
-from tile_envs.game import Game, Positions
+from tile_envs.game import Game, Positions, describe
 
 Observation = NDArray[Any]
 Info = dict[str, Any]
@@ -47,6 +47,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
 
     def __init__(self, game: AGame, max_illegal: int, render_mode: str | None) -> None:
         self.game = game
+        self._described = describe(game)
         self.action_space = gym.spaces.Discrete(game.n_actions)
         self.max_illegal = checked_count(max_illegal, "max_illegal")
         self.render_mode = checked_choice(
@@ -124,12 +125,13 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
         return self._shared_state() | self._position()
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go to a state that `get_state` returned, in this environment or in an equal one.
+        """Go to a state that `get_state` returned, here or in an environment of an equal game.
 
         Raises:
-            ValueError: If it is no state, or one of another game; nothing has changed then.
+            ValueError: If it is no state, or one of another game or of other options (see
+                `tile_envs.game.describe`); nothing has changed then.
         """
-        check_state(state, str(self.game), {*self._shared_state(), *self._position()})
+        check_state(state, self._described, {*self._shared_state(), *self._position()})
         stream = checked_integer(state["stream"], "state['stream']", most=WORD_MASK)
         illegal_run = checked_integer(
             state["illegal_run"], "state['illegal_run']", most=self.max_illegal
@@ -144,7 +146,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
 
     def _shared_state(self) -> dict[str, Any]:
         return {
-            "game": str(self.game),
+            "game": self._described,
             "stream": self._stream.position,
             "illegal_run": self._illegal_run,
             "illegal": self._illegal,

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.base.checks import (
     LARGEST,
     brief,
+    check_like,
     check_options,
     check_state,
     checked_choice,
@@ -45,6 +46,7 @@ from tile_envs.base.engine import (
 from tile_envs.base.env import AGame, GameEnv
 from tile_envs.base.random_stream import Words, consecutive, start, starts
 from tile_envs.errors import UsageError
+from tile_envs.game import describe
 
 PER_GAME = ("action_masks", "render")
 """The methods whose answers hold one for each game."""
@@ -105,6 +107,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         )
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.game: AGame = single.game
+        self._described = describe(self.game)
         self.max_illegal = single.max_illegal
         self.single_observation_space = single.observation_space
         self.single_action_space = single.action_space
@@ -252,24 +255,19 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         """
         own = self._started_games().state()
         shared = {name: array.copy() for name, array in self._shared_state().items()}
-        return {"game": str(self.game), **shared, **own}
+        return {"game": self._described, **shared, **own}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go to a state that `get_state` returned, in this environment or in an equal one.
+        """Go to a state that `get_state` returned, here or in environments of an equal game.
 
         Raises:
-            ValueError: If it is no state, or one of another game, shape or number of games; nothing
-                has changed then.
+            ValueError: If it is no state, or one of another game, of other options or of another
+                number of games (see `tile_envs.game.describe`); nothing has changed then.
         """
         shared = self._shared_state()
-        check_state(state, str(self.game), {"game", *shared, *self._games.state()})
+        check_state(state, self._described, {"game", *shared, *self._games.state()})
         for name, array in shared.items():
-            given = np.asarray(state[name])
-            if given.shape != array.shape or given.dtype != array.dtype:
-                raise UsageError(
-                    f"state[{name!r}] must be {array.dtype} of shape {array.shape}, "
-                    f"got {given.dtype} of shape {given.shape}."
-                )
+            check_like(state[name], array, f"state[{name!r}]")
         for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
             for count in (np.min(state[name]), np.max(state[name])):
                 checked_integer(int(count), f"state[{name!r}]", most=most or LARGEST)

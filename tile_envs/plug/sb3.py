@@ -26,6 +26,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
+from tile_envs.base.checks import check_like, checked_integer
 from tile_envs.base.engine import AUTO, Bools, Final, Outcome
 from tile_envs.base.vector_env import SINGLE, GameVectorEnv
 from tile_envs.errors import UsageError, extra
@@ -198,12 +199,16 @@ class SB3VecEnv(VecEnv):
         Raises:
             ValueError: If it is one of other games; nothing has changed then.
         """
-        games = dict(state)
-        returns, lengths = games.pop("returns"), games.pop("lengths")
-        ended = int(games.pop("ended_games"))
+        games = dict(state) if isinstance(state, Mapping) else {}
+        own = {"returns": self._returns, "lengths": self._lengths}
+        for name, array in own.items():
+            check_like(games.get(name), array, f"state[{name!r}]")
+        ended = checked_integer(games.pop("ended_games", None), "state['ended_games']")
+        given = {name: games.pop(name) for name in own}
         self.games.set_state(games)
-        self._masks = list(self.games.action_masks())
-        self._returns[:], self._lengths[:], self.episodes = returns, lengths, ended
+        for name, array in own.items():
+            array[:] = given[name]
+        self._masks, self.episodes = list(self.games.action_masks()), ended
 
     def close(self) -> None:
         """Close the games."""

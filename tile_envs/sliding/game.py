@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import (
+    as_array,
     as_integer,
     brief,
     broadcast_boards,
@@ -175,7 +176,7 @@ class SlidingGame:
         if "board" not in values:
             raise UsageError("the reset option 'score' needs a 'board' to go with it.")
         boards = broadcast_boards(values["board"], self.shape, num_envs)
-        scores = np.asarray(values.get("score", 0))
+        scores = as_array(values.get("score", 0))
         if scores.shape not in ((), (num_envs,)):
             raise UsageError(
                 f"score must be one integer, or one for each game, got shape {scores.shape}."

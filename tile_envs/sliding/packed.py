@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tile_envs.base.checks import as_array
 from tile_envs.errors import UsageError
 from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, RIGHT, UP, Rules
 from tile_envs.sliding.tables import (
@@ -130,7 +131,7 @@ def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
     Raises:
         ValueError: If they are not integers, not of a board's shape, or hold tiles the game lacks.
     """
-    array = np.asarray(boards)
+    array = as_array(boards)
     if array.ndim != 3 or not all(2 <= side <= MAX_SIDE for side in array.shape[1:]):
         raise UsageError(f"boards must have shape (n, R, C), R and C 2 to 4, got {array.shape}.")
     if array.dtype.kind not in "iu":

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent, ask
 from tile_envs.base.checks import (
+    as_array,
     brief,
     broadcast_boards,
     check_named,
@@ -141,7 +142,7 @@ class TicTacToe:
             )
         if "mark" not in values:
             return (codes,)
-        marks, sides = np.asarray(values["mark"]), PLAYED[self.side]
+        marks, sides = as_array(values["mark"]), PLAYED[self.side]
         marks = marks if num_envs else marks[None]
         usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
         if not usable or not np.all(

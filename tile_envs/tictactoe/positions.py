@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tile_envs.base.checks import as_array
 from tile_envs.errors import UsageError
 
 Ints = NDArray[np.int64]
@@ -180,7 +181,7 @@ def checked_marks(boards: ArrayLike) -> NDArray[np.int8]:
     Raises:
         ValueError: If the shape is another, or a cell is not -1, 0 or 1.
     """
-    array = np.asarray(boards)
+    array = as_array(boards)
     if array.ndim != 3 or array.shape[1:] != (SIDE, SIDE):
         raise UsageError(f"boards must have shape (n, {SIDE}, {SIDE}), got {array.shape}.")
     if array.dtype.kind not in "iu" or not np.isin(array, (0, X, O)).all():
