@@ -50,8 +50,8 @@ def assert_same_step(one, other):
     np.testing.assert_equal(one[:3], other[:3])
     assert [values.dtype for values in one[1:3]] == [values.dtype for values in other[1:3]]
     for ours, theirs, over in zip(one[3], other[3], one[2], strict=True):
-        for name in ("TimeLimit.truncated", "action_mask", "illegal"):
-            np.testing.assert_equal(ours[name], theirs[name])
+        for name in ("TimeLimit.truncated", "action_mask", "illegal", "unshaped_reward"):
+            np.testing.assert_equal(ours.get(name), theirs.get(name))
         assert ("episode" in ours) == ("terminal_observation" in ours) == over
         if over:
             assert ours.keys() == theirs.keys()
@@ -86,7 +86,8 @@ def test_games_are_those_of_single_environments(env_id, env_kwargs):
 
 def test_wrapped_games_are_those_of_wrapped_single_environments():
     def wrap(env, kinds=wrappers):
-        return kinds.MaskInObservation(kinds.OneHotPlanes(kinds.Log2Reward(env)))
+        shaped = kinds.ShapeReward(kinds.Log2Reward(env), {"empty": 0.5}, gamma=0.9)
+        return kinds.MaskInObservation(kinds.OneHotPlanes(shaped))
 
     envs = gym.make_vec("Tiles2048-v0", N, autoreset_mode="SameStep", shape=(2, 2))
     theirs = single_games("Tiles2048-v0", wrap, shape=(2, 2))

@@ -9,9 +9,12 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from tile_envs import wrappers
 from tile_envs.wrappers import vector
+from tile_envs.wrappers.potentials import POTENTIALS
 
 PLANES = {"Tiles2048-v0": 18, "Tiles2584-v0": 32, "TicTacToe-v0": 3}
 every_id = pytest.mark.parametrize("env_id", PLANES)
+WEIGHTS = {"empty": 1.0, "monotonicity": 0.1, "merges": 0.7}
+REPORTED = {"PenalizeIllegal": "illegal_actions", "ShapeReward": "unshaped_reward"}
 
 
 @every_id
@@ -72,10 +75,13 @@ def test_log_rewards_are_logarithms(env_id):
         ("FlatObservation", ()),
         ("MaskInObservation", ("obs", "mask", bool)),
         ("PenalizeIllegal", (2.0,)),
+        ("ShapeReward", (WEIGHTS, 0.9)),
     ],
 )
 def test_vector_wrappers_equal_single_ones(env_id, mode, wrap, arguments):
     """Every action is drawn, so that many are illegal."""
+    if (env_id, wrap) == ("TicTacToe-v0", "ShapeReward"):
+        pytest.skip("potentials are for the sliding games")
     ours = getattr(vector, wrap)(
         gym.make_vec(env_id, num_envs=4, autoreset_mode=mode, max_illegal=9), *arguments
     )
@@ -84,7 +90,7 @@ def test_vector_wrappers_equal_single_ones(env_id, mode, wrap, arguments):
         [lambda: single(gym.make(env_id, max_illegal=9), *arguments)] * 4, autoreset_mode=mode
     )
     assert ours.observation_space == theirs.observation_space
-    rng, counted, finals = np.random.default_rng(0), 0, 0
+    rng, counted, finals, name = np.random.default_rng(0), 0, 0, REPORTED.get(wrap)
     got, wanted = ours.reset(seed=5), theirs.reset(seed=5)
     for _ in range(300):
         assert data_equivalence(got[:-1], wanted[:-1], exact=True)
@@ -97,14 +103,81 @@ def test_vector_wrappers_equal_single_ones(env_id, mode, wrap, arguments):
                 mine, other = infos["final_obs"][game], expected["final_obs"][game]
                 assert data_equivalence(mine, other, exact=True)
                 finals += 1
-        for mine, other in pairs if wrap == "PenalizeIllegal" else ():
-            at = other["_illegal_actions"]
-            assert np.array_equal(mine["illegal_actions"][at], other["illegal_actions"][at])
-            counted += int(mine["illegal_actions"][at].max())
+        for mine, other in pairs if name in infos else ():
+            at = other[f"_{name}"]
+            assert np.array_equal(mine[name][at], other[name][at])
+            counted += int(mine[name][at].max())
         actions = rng.integers(ours.single_action_space.n, size=4)
         got, wanted = ours.step(actions), theirs.step(actions)
-    assert (counted > 0) == (wrap == "PenalizeIllegal")
+    assert (counted > 0) == (wrap in REPORTED)
     assert (finals > 0) == (mode is AutoresetMode.SAME_STEP)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "board", "empty", "monotonicity", "merges"),
+    [
+        ("Tiles2048-v0", [[1, 1, 0], [2, 2, 3]], 1, 0, 2),
+        ("Tiles2048-v0", [[3, 1, 3], [3, 2, 2]], 0, -2, 2),  # 3 1 3 falls and rises by 2
+        ("Tiles2048-v0", [[0, 4, 0], [17, 17, 0]], 3, -4, 0),  # the largest tiles do not merge
+        ("Tiles2584-v0", [[1, 1, 2], [5, 5, 4]], 0, 0, 3),  # equal tiles merge only if 1 1
+    ],
+)
+def test_potentials_are_what_they_count(env_id, board, empty, monotonicity, merges):
+    boards, rules = np.array([board], np.uint8), gym.make(env_id).unwrapped.game.rules
+    for name, value in (("empty", empty), ("monotonicity", monotonicity), ("merges", merges)):
+        turned = boards.transpose(0, 2, 1)[:, ::-1]
+        assert POTENTIALS[name](boards, rules) == POTENTIALS[name](turned, rules) == value, name
+
+
+def potentials_of(boards, rules):
+    return sum(WEIGHTS[name] * POTENTIALS[name](boards, rules) for name in WEIGHTS)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_what_shaping_adds_telescopes(mode):
+    """Discounted over a game: minus the potential of its start, and that of a truncation's end."""
+    n, gamma, options = 6, 0.9, {"shape": (2, 3), "max_illegal": 3}
+    games = gym.make_vec("Tiles2584-v0", n, autoreset_mode=mode, **options)
+    envs = vector.PenalizeIllegal(vector.ShapeReward(games, WEIGHTS, gamma), 2.0)
+    rules, rng = games.game.rules, np.random.default_rng(0)
+    board = np.array([[1, 5, 0], [3, 3, 1]], np.uint8)
+    boards, _ = envs.reset(options={"board": board})
+    over, begins, seen = np.zeros(n, np.bool_), np.ones(n, np.bool_), set()
+    starts, sums, factors = np.zeros((3, n))
+    for _ in range(300):
+        starts[begins], sums[begins], factors[begins] = potentials_of(boards[begins], rules), 0, 1
+        resets = over & (mode is AutoresetMode.NEXT_STEP)
+        boards, rewards, terminations, truncations, infos = envs.step(rng.integers(4, size=n))
+        last, illegal, unshaped = boards.copy(), infos["illegal"], infos["unshaped_reward"]
+        over = terminations | truncations
+        if "final_info" in infos:
+            final, last[over] = infos["final_info"], np.stack(infos["final_obs"][over])
+            illegal = np.where(over, final["illegal"], illegal)
+            unshaped = np.where(over, final["unshaped_reward"], unshaped)
+        added = rewards + 2.0 * illegal - unshaped
+        assert not added[resets].any()
+        sums, factors = sums + factors * added, factors * gamma
+        expected = factors * potentials_of(last, rules) * ~terminations - starts
+        assert sums[over] == pytest.approx(expected[over], abs=1e-9)
+        seen |= {*zip(terminations[over], truncations[over], strict=True)}
+        begins = resets if mode is AutoresetMode.NEXT_STEP else over.copy()
+        if mode is AutoresetMode.DISABLED and over.any():
+            boards, _ = envs.reset(options={"reset_mask": over, "board": board})
+    assert {(True, False), (False, True)} <= seen
+
+
+def test_shaping_keeps_the_score_and_follows_a_state_that_is_set():
+    env = wrappers.ShapeReward(gym.make("Tiles2048-v0"), lambda boards: boards.sum((1, 2)), 1.0)
+    env.reset(options={"board": np.eye(4, dtype=np.uint8), "score": 8})
+    state = env.unwrapped.get_state()
+    first = env.step(2)
+    env.step(1)
+    env.unwrapped.set_state(state)
+    again = env.step(2)
+    assert data_equivalence(first, again, exact=True)
+    observation, reward, _, _, info = again
+    assert info["score"] == 8 + info["unshaped_reward"]
+    assert reward == info["unshaped_reward"] + observation.sum() - 4
 
 
 @every_id
@@ -235,6 +308,22 @@ def test_wrappers_in_the_wrong_order_are_refused(make, kinds):
             message = f"{name} cannot go around {type(inner).__name__}: use each wrapper once"
             with pytest.raises(ValueError, match=message):
                 wrap(kinds.OneHotPlanes(inner), *arguments)
+    with pytest.raises(ValueError, match="ShapeReward cannot go around PenalizeIllegal"):
+        kinds.ShapeReward(kinds.PenalizeIllegal(make(), 1), WEIGHTS, 1.0)
+    with pytest.raises(ValueError, match="Log2Reward cannot go around ShapeReward"):
+        kinds.Log2Reward(kinds.ShapeReward(make(), WEIGHTS, 1.0))
+    with pytest.raises(ValueError, match="leave out other wrappers of observations"):
+        kinds.ShapeReward(kinds.FlatObservation(make()), WEIGHTS, 1.0)
+    for potential in ({}, {"full": 1}, {"empty": np.inf}, {"empty": "1"}, "empty", None):
+        with pytest.raises(ValueError, match="potential must be finite weights of 'empty', "):
+            kinds.ShapeReward(make(), potential, 1.0)
+    for gamma in (-0.1, 1.1, np.nan, "1", None):
+        with pytest.raises(ValueError, match="gamma must be a number from 0 to 1"):
+            kinds.ShapeReward(make(), WEIGHTS, gamma)
+    env = kinds.ShapeReward(make(), lambda boards: 1.0, 1.0)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"must return 1 finite numbers, .* got 1\.0"):
+        env.step(env.action_space.sample())
     for penalty in (-1, np.nan, np.inf, "1"):
         with pytest.raises(ValueError, match="penalty must be a finite number of at least 0"):
             kinds.PenalizeIllegal(make(), penalty)
@@ -258,7 +347,7 @@ def test_wrappers_refuse_what_they_cannot_wrap():
         wrappers.MaskInObservation(env, mask_dtype=np.float32, mask_space="MultiBinary")
     with pytest.raises(ValueError, match="belong to a Discrete action space, got Box"):
         wrappers.MaskInObservation(gym.make("Pendulum-v1"))
-    with pytest.raises(ValueError, match="log2 rewards are for the sliding games"):
-        wrappers.Log2Reward(gym.make("TicTacToe-v0"))
-    with pytest.raises(ValueError, match="log2 rewards are for the sliding games"):
-        vector.Log2Reward(gym.make_vec("TicTacToe-v0", num_envs=2))
+    for name, arguments in (("Log2Reward", ()), ("ShapeReward", (WEIGHTS, 1.0))):
+        for kinds, make in ((wrappers, gym.make), (vector, gym.make_vec)):
+            with pytest.raises(ValueError, match=f"{name} is for the sliding games"):
+                getattr(kinds, name)(make("TicTacToe-v0"), *arguments)

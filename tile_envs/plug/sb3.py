@@ -31,7 +31,7 @@ from tile_envs.base.engine import AUTO, Bools, Final, Outcome
 from tile_envs.base.vector_env import SINGLE, GameVectorEnv
 from tile_envs.errors import UsageError, extra
 from tile_envs.games import ids
-from tile_envs.wrappers.transforms import COUNT
+from tile_envs.wrappers.transforms import COUNT, UNSHAPED
 
 with extra("sb3"):
     from stable_baselines3.common.monitor import Monitor
@@ -86,7 +86,7 @@ class SB3VecEnv(VecEnv):
     infos.  A game that has ended is reset in the same step.  Its info is then the last one of the
     ended game, with `terminal_observation`, and with `episode`: the return `r`, the length `l` and
     the seconds `t`, as in SB3's `Monitor`.  To save time, other infos hold only `action_mask`,
-    `illegal`, `TimeLimit.truncated` and the count of `ReplaceIllegal` and `PenalizeIllegal`.
+    `illegal`, `TimeLimit.truncated` and what wrappers of rewards add.
     `env_method("action_masks")`, which sb3-contrib's MaskablePPO calls, returns the masks of the
     present boards, `(actions,) bool`, which the infos share; an ended game's is all false.
 
@@ -160,9 +160,10 @@ class SB3VecEnv(VecEnv):
             {"TimeLimit.truncated": False, "action_mask": mask, "illegal": illegal}
             for mask, illegal in zip(self._masks, outcome.infos["illegal"].tolist(), strict=True)
         ]
-        if COUNT in outcome.infos:
-            for info, count in zip(infos, outcome.infos[COUNT].tolist(), strict=True):
-                info[COUNT] = count
+        for name in (COUNT, UNSHAPED):
+            if name in outcome.infos:
+                for info, value in zip(infos, outcome.infos[name].tolist(), strict=True):
+                    info[name] = value
         self._returns += outcome.rewards
         self._lengths += 1
         if outcome.final is not None:

@@ -1,7 +1,8 @@
 """Wrappers for single environments; `tile_envs.wrappers.vector` has the same for vector ones.
 
-The order, from the environment outwards: `Log2Reward`, `ReplaceIllegal`, `PenalizeIllegal`,
-`OneHotPlanes`, `FlatObservation`, `MaskInObservation`; leave out what you do not need.
+The order, from the environment outwards: `Log2Reward`, `ShapeReward`, `ReplaceIllegal`,
+`PenalizeIllegal`, `OneHotPlanes`, `FlatObservation`, `MaskInObservation`; leave out what you do not
+need.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import DTypeLike, NDArray
 
 from tile_envs.base.checks import checked_action
+from tile_envs.wrappers.potentials import Potential, Shaping
 from tile_envs.wrappers.transforms import (
     COUNT,
+    UNSHAPED,
     Flat,
     MakeTransform,
     MaskBeside,
     Planes,
     check_rewards,
+    checked_boards_space,
+    checked_game,
     checked_penalty,
     legal_choices,
     log2,
@@ -162,6 +167,45 @@ class Log2Reward(_Wrapper):
         """Play a step; its reward is a logarithm."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, float(log2(reward)), terminated, truncated, info
+
+
+class ShapeReward(_Wrapper):
+    """Adds `gamma * potential(board after) - potential(board before)` to the reward of each step.
+
+    The potential of a board on which a game has terminated counts as 0, so that optimal policies
+    stay the same (Ng, Harada and Russell, 1999).  `info["unshaped_reward"]` holds the reward
+    before; `info["score"]` stays as it is.
+
+    Args:
+        env: An environment of a sliding game.
+        potential: Weights of `"empty"`, `"monotonicity"` and `"merges"` (see
+            `tile_envs.wrappers.potentials`), such as `{"empty": 1.0, "merges": 0.5}`; or a function
+            that returns `(n,)` numbers for boards `(n, R, C)`.
+        gamma: The discount factor that the algorithm learns with.
+
+    Raises:
+        ValueError: If an argument is not as described, or a wrapper inside changes observations or
+            is `PenalizeIllegal` or this one.
+    """
+
+    def __init__(self, env: AnyEnv, potential: Potential, gamma: float) -> None:
+        super().__init__(env, potential=potential, gamma=gamma)
+        check_rewards(env, self)
+        checked_boards_space(env.observation_space, "potentials")
+        self._shaping = Shaping(potential, gamma, checked_game(env, self).rules)
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """Start a new game."""
+        observation, info = self.env.reset(**kwargs)
+        return observation, info | {UNSHAPED: 0.0}
+
+    def step(self, action: Any) -> Step:
+        """Play a step; its reward is shaped."""
+        before = self.env.get_wrapper_attr("get_state")()["board"]  # may have been set since
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        added = self._shaping(before[None], observation[None], terminated)[0]
+        info[UNSHAPED] = reward
+        return observation, float(reward) + float(added), terminated, truncated, info
 
 
 class _CountIllegal(_Wrapper):

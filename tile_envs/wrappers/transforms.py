@@ -18,6 +18,8 @@ MASK_SPACES = ("Box", "MultiBinary")
 
 COUNT = "illegal_actions"
 """The key of an info that holds the number of illegal actions in the present game."""
+UNSHAPED = "unshaped_reward"
+"""The key of an info that holds the reward without what a potential has added."""
 
 
 class Planes:
@@ -29,15 +31,7 @@ class Planes:
     """
 
     def __init__(self, space: spaces.Space[Any], dtype: DTypeLike) -> None:
-        if (
-            not isinstance(space, spaces.Box)
-            or space.dtype.kind not in "iu"
-            or len(space.shape) != 2
-        ):
-            raise UsageError(
-                f"one-hot planes are made of boards, Box(…, (R, C), integers), got {space}: "
-                "leave out other wrappers of observations, or put them outside."
-            )
+        space = checked_boards_space(space, "one-hot planes")
         low, high = int(space.low.min()), int(space.high.max())
         self.values = np.array([*range(high + 1), *range(low, 0)], space.dtype)
         self.space = spaces.Box(0, 1, (len(self.values), *space.shape), np.dtype(dtype).type)
@@ -112,22 +106,39 @@ def checked_penalty(penalty: float) -> float:
     return float(penalty)
 
 
+def checked_boards_space(space: spaces.Space[Any], what: str) -> spaces.Box:
+    """Return the space of observations that are boards, of which something is made."""
+    if not isinstance(space, spaces.Box) or space.dtype.kind not in "iu" or len(space.shape) != 2:
+        raise UsageError(
+            f"{what} are made of boards, Box(…, (R, C), integers), got {space}: "
+            "leave out other wrappers of observations, or put them outside."
+        )
+    return space
+
+
+def checked_game(env: Any, wrapper: Any) -> Any:
+    """Return the game that a wrapper goes around."""
+    if not hasattr(env.unwrapped, "game"):
+        raise UsageError(
+            f"{type(wrapper).__name__} wraps environments of tile_envs, native ones where they are "
+            f"many, got {env}: make it by gym.make(id), or by gym.make_vec(id, n) without "
+            "vectorization_mode."
+        )
+    return env.unwrapped.game
+
+
 def check_rewards(env: Any, wrapper: Any) -> None:
     """Check that a wrapper of rewards or actions goes around a game, once and in its place."""
     name, games = type(wrapper).__name__, env.unwrapped
-    if not hasattr(games, "game"):
-        raise UsageError(
-            f"{name} wraps environments of tile_envs, native ones where they are many, got "
-            f"{env}: make it by gym.make(id), or by gym.make_vec(id, n) without vectorization_mode."
-        )
-    if name == "Log2Reward" and games.game.sides:  # as tic-tac-toe, with rewards 1, 0 and -1
-        raise UsageError(f"log2 rewards are for the sliding games, got {env}.")
+    of_score = "Log2Reward", "ShapeReward"
+    if checked_game(env, wrapper).sides and name in of_score:  # tic-tac-toe has rewards 1, 0 and -1
+        raise UsageError(f"{name} is for the sliding games, got {env}.")
     while env is not games:
         inner = type(env).__name__
-        if inner in (name, "PenalizeIllegal"):
+        if inner in (name, "PenalizeIllegal") or (name, inner) == of_score:
             raise UsageError(
-                f"{name} cannot go around {inner}: use each wrapper once, PenalizeIllegal outside "
-                "Log2Reward and ReplaceIllegal."
+                f"{name} cannot go around {inner}: use each wrapper once, in the order Log2Reward, "
+                "ShapeReward, ReplaceIllegal, PenalizeIllegal."
             )
         env = env.env
 

@@ -17,13 +17,17 @@ from numpy.typing import DTypeLike, NDArray
 from tile_envs.base.checks import checked_actions
 from tile_envs.base.vector_env import SINGLE, GameVectorEnv
 from tile_envs.game import Game
+from tile_envs.wrappers.potentials import Potential, Shaping
 from tile_envs.wrappers.transforms import (
     COUNT,
+    UNSHAPED,
     Flat,
     MakeTransform,
     MaskBeside,
     Planes,
     check_rewards,
+    checked_boards_space,
+    checked_game,
     checked_penalty,
     legal_choices,
     log2,
@@ -143,6 +147,36 @@ class Log2Reward(_Wrapper):
         return observations, log2(rewards), terminations, truncations, infos
 
 
+class ShapeReward(_Wrapper):
+    """Adds the differences of a potential to the rewards; see `tile_envs.wrappers.ShapeReward`."""
+
+    def __init__(self, env: AnyVectorEnv, potential: Potential, gamma: float) -> None:
+        super().__init__(env)
+        check_rewards(env, self)
+        checked_boards_space(env.single_observation_space, "potentials")
+        self._shaping = Shaping(potential, gamma, checked_game(env, self).rules)
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """Start new games."""
+        observations, infos = self.env.reset(**kwargs)
+        _report(infos, UNSHAPED, np.zeros(self.num_envs))
+        return observations, infos
+
+    def step(self, actions: Any) -> Step:
+        """Play a step; its rewards are shaped."""
+        before = self._games.get_state()  # may have been set since the last step
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        after = observations
+        if "final_obs" in infos:
+            after, ended = observations.copy(), infos["_final_obs"]
+            after[ended] = np.stack(infos["final_obs"][ended])
+        added = self._shaping(before["board"], after, terminations)
+        _report(infos, UNSHAPED, rewards)
+        # Nothing is added in the steps that only reset games.
+        shaped = rewards + np.where(before["ended"], 0.0, added)
+        return observations, shaped, terminations, truncations, infos
+
+
 class _CountIllegal(_Wrapper):
     """Counts the illegal actions of each game in `infos["illegal_actions"]`.
 
@@ -165,7 +199,7 @@ class _CountIllegal(_Wrapper):
         observations, infos = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
         begun = (options or {}).get("reset_mask", slice(None))
         self._counts[begun], self._over[begun] = 0, False
-        self._report(infos)
+        _report(infos, COUNT, self._counts)
         return observations, infos
 
     def step(self, actions: Any) -> Step:
@@ -180,16 +214,20 @@ class _CountIllegal(_Wrapper):
         self._counts[self._over] = 0
         self._counts += illegal
         self._over = terminations | truncations
+        _report(infos, COUNT, self._counts)
         if "final_info" in infos:
-            ended = infos["_final_info"]
-            infos["final_info"] |= {COUNT: self._counts * ended, f"_{COUNT}": ended.copy()}
-            self._counts[ended], self._over = 0, np.zeros_like(ended)
-        self._report(infos)
+            self._counts[self._over], self._over = 0, np.zeros_like(self._over)
         rewards = rewards - self._penalty * illegal
         return observations, rewards, terminations, truncations, infos
 
-    def _report(self, infos: dict[str, Any]) -> None:
-        infos[COUNT], infos[f"_{COUNT}"] = self._counts.copy(), infos["_illegal"].copy()
+
+def _report(infos: dict[str, Any], name: str, values: NDArray[Any]) -> None:
+    """Add an info of all games; of one that was reset in this step, to how it ended."""
+    if "final_info" in infos:
+        ended = infos["_final_info"]
+        infos["final_info"] |= {name: np.where(ended, values, 0), f"_{name}": ended.copy()}
+        values = np.where(ended, 0, values)
+    infos[name], infos[f"_{name}"] = values.copy(), infos["_illegal"].copy()
 
 
 class PenalizeIllegal(_CountIllegal):

@@ -1,0 +1,85 @@
+"""Potentials: how good a board of a sliding game looks, for `tile_envs.wrappers.ShapeReward`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.base.checks import brief, listed
+from tile_envs.errors import UsageError
+from tile_envs.sliding import Rules
+
+Boards = NDArray[np.uint8]
+Potential = Mapping[str, float] | Callable[[Boards], Any]
+
+
+def empty(boards: Boards, rules: Rules) -> Any:
+    """Count the empty cells."""
+    return (boards == 0).sum(axis=(1, 2))
+
+
+def monotonicity(boards: Boards, rules: Rules) -> Any:
+    """Return 0 where all rows and columns rise or fall, less for others.
+
+    A line loses what its tile indices climb, or what they descend, whichever is less; an empty
+    cell counts as 0.
+    """
+    total = 0
+    for axis in (1, 2):
+        steps = np.diff(boards.astype(np.int64), axis=axis)
+        climbed, descended = (np.maximum(way, 0).sum(axis=axis) for way in (steps, -steps))
+        total = total - np.minimum(climbed, descended).sum(axis=1)
+    return total
+
+
+def merges(boards: Boards, rules: Rules) -> Any:
+    """Count the pairs of neighbors that merge by the rules."""
+    merging = np.zeros((len(rules.faces),) * 2, np.bool_)
+    a, b, _ = np.reshape(rules.merges, (-1, 3)).T
+    merging[a, b] = merging[b, a] = True
+    below = merging[boards[:, 1:], boards[:, :-1]]
+    beside = merging[boards[:, :, 1:], boards[:, :, :-1]]
+    return below.sum(axis=(1, 2)) + beside.sum(axis=(1, 2))
+
+
+POTENTIALS = {"empty": empty, "monotonicity": monotonicity, "merges": merges}
+
+
+class Shaping:
+    """The rewards that a potential adds."""
+
+    def __init__(self, potential: Potential, gamma: float, rules: Rules) -> None:
+        if not (isinstance(gamma, int | float) and 0 <= gamma <= 1):
+            raise UsageError(f"gamma must be a number from 0 to 1, got {gamma!r}.")
+        weights = dict(potential) if isinstance(potential, Mapping) else {}
+        numbers = all(isinstance(w, int | float) and math.isfinite(w) for w in weights.values())
+        if not (callable(potential) or (weights and numbers and weights.keys() <= {*POTENTIALS})):
+            raise UsageError(
+                f"potential must be finite weights of {listed(POTENTIALS)}, or a function of "
+                f"boards, got {brief(potential)}."
+            )
+        self._gamma, self._weights, self._rules = gamma, weights, rules
+        self._potential = potential if callable(potential) else self._weighted
+
+    def __call__(self, before: Boards, after: Boards, terminations: Any) -> NDArray[np.float64]:
+        """Return what is added `(n,)` when boards `(n, R, C)` lead to others."""
+        start = self._values(before)
+        shaping: NDArray[np.float64] = np.where(terminations, 0.0, self._values(after))
+        return self._gamma * shaping - start
+
+    def _weighted(self, boards: Boards) -> Any:
+        return sum(w * POTENTIALS[name](boards, self._rules) for name, w in self._weights.items())
+
+    def _values(self, boards: Boards) -> NDArray[np.float64]:
+        answer = self._potential(boards)
+        values = np.asarray(answer, np.float64)
+        if values.shape != (len(boards),) or not np.isfinite(values).all():
+            raise UsageError(
+                f"potential must return {len(boards)} finite numbers, one for each board, "
+                f"got {brief(answer)}."
+            )
+        return values
