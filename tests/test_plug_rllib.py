@@ -45,7 +45,7 @@ def test_other_autoreset_modes_are_refused(mode):
     ("env_id", "options", "message"),
     [
         ("Tiles2048-v0", {"wrappers": ["Planes"]}, "must be one of 'Log2Reward', 'OneHotPlanes'"),
-        ("TicTacToe-v0", {"wrappers": ["Log2Reward"]}, "log2 rewards are for the sliding games"),
+        ("TicTacToe-v0", {"wrappers": ["Log2Reward"]}, "Log2Reward is for the sliding games"),
         ("TicTacToe-v0", {"opponent": "nobody"}, r"opponent must be 'random'.*got 'nobody'"),
     ],
 )

@@ -39,9 +39,10 @@ def test_planes_are_one_hot_and_channel_first(env_id):
         wrappers.OneHotPlanes,
         wrappers.MaskInObservation,
         wrappers.FlatObservation,
+        wrappers.AfterstatesInObservation,
         lambda env: wrappers.MaskInObservation(wrappers.OneHotPlanes(env), mask_dtype=bool),
     ],
-    ids=["planes", "mask", "flat", "both"],
+    ids=["planes", "mask", "flat", "afterstates", "both"],
 )
 def test_wrapped_environments_pass_the_checker_and_their_specs_survive_json(env_id, wrap):
     env = wrap(gym.make(env_id, disable_env_checker=True))
@@ -74,6 +75,7 @@ def test_log_rewards_are_logarithms(env_id):
         ("OneHotPlanes", ()),
         ("FlatObservation", ()),
         ("MaskInObservation", ("obs", "mask", bool)),
+        ("AfterstatesInObservation", ()),
         ("PenalizeIllegal", (2.0,)),
         ("ShapeReward", (WEIGHTS, 0.9)),
     ],
@@ -265,6 +267,29 @@ def test_masks_have_the_name_and_the_dtype_that_are_asked_for(dtype):
         wrappers.MaskInObservation(env, mask_space="Discrete")
 
 
+@every_id
+def test_afterstates_are_what_actions_make_of_the_board_and_their_rewards(env_id):
+    inner = wrappers.PenalizeIllegal(gym.make(env_id), 1.0)
+    env, rng, over = wrappers.AfterstatesInObservation(inner), np.random.default_rng(0), False
+    observation, info = env.reset(seed=0)
+    while not over:
+        assert observation in env.observation_space
+        board, masks = observation["observation"], info["action_mask"]
+        assert np.array_equal(observation["action_mask"], masks)
+        unchanged = (observation["afterstates"] == board).all(axis=(1, 2))
+        assert np.array_equal(unchanged, masks == 0)
+        assert not observation["rewards"][unchanged].any()
+        action = int(rng.choice(np.flatnonzero(masks)))
+        after, promised = observation["afterstates"][action], observation["rewards"][action]
+        observation, reward, over, _, info = env.step(action)
+        changed = after != observation["observation"]
+        assert changed.sum() <= 1  # the tile or the mark that replied
+        assert not after[changed].any()
+        assert promised == max(reward, 0)
+    assert not observation["action_mask"].any()
+    assert (observation["afterstates"] == observation["observation"]).all()
+
+
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_vector_wrappers_pass_on_what_the_environments_offer(mode):
     inner = gym.make_vec("TicTacToe-v0", 3, autoreset_mode=mode)
@@ -331,7 +356,7 @@ def test_wrappers_in_the_wrong_order_are_refused(make, kinds):
 
 def test_wrappers_refuse_what_they_cannot_wrap():
     env = gym.make("Tiles2048-v0")
-    for wrap in (wrappers.ReplaceIllegal, wrappers.Log2Reward):
+    for wrap in (wrappers.ReplaceIllegal, wrappers.Log2Reward, wrappers.AfterstatesInObservation):
         with pytest.raises(ValueError, match=f"{wrap.__name__} wraps environments of tile_envs"):
             wrap(gym.make("CartPole-v1"))
     with pytest.raises(ValueError, match=r"gym\.make_vec\(id, n\) without vectorization_mode"):
@@ -341,6 +366,8 @@ def test_wrappers_refuse_what_they_cannot_wrap():
     for dtype in ("float64", int, None):
         with pytest.raises(ValueError, match="mask_dtype must be one of 'int8', 'bool', 'float32'"):
             wrappers.MaskInObservation(env, mask_dtype=dtype)
+    with pytest.raises(ValueError, match="afterstates are made of boards"):
+        wrappers.AfterstatesInObservation(wrappers.FlatObservation(env))
     with pytest.raises(ValueError, match="observation_key and mask_key must differ, got 'a'"):
         wrappers.MaskInObservation(env, "a", "a")
     with pytest.raises(ValueError, match="MultiBinary holds int8, got float32"):

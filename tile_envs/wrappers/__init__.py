@@ -1,8 +1,8 @@
 """Wrappers for single environments; `tile_envs.wrappers.vector` has the same for vector ones.
 
 The order, from the environment outwards: `Log2Reward`, `ShapeReward`, `ReplaceIllegal`,
-`PenalizeIllegal`, `OneHotPlanes`, `FlatObservation`, `MaskInObservation`; leave out what you do not
-need.
+`PenalizeIllegal`, `OneHotPlanes`, `FlatObservation`, `MaskInObservation` or
+`AfterstatesInObservation`; leave out what you do not need.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tile_envs.wrappers.potentials import Potential, Shaping
 from tile_envs.wrappers.transforms import (
     COUNT,
     UNSHAPED,
+    AfterstatesBeside,
     Flat,
     MakeTransform,
     MaskBeside,
@@ -144,6 +145,28 @@ class MaskInObservation(_TransformObservation):
         }
         make = partial(MaskBeside, action_space=env.action_space, **options)
         super().__init__(env, make, **options)
+
+
+class AfterstatesInObservation(_TransformObservation):
+    """What each action makes of the board, and its reward, beside the board and the action mask.
+
+    | key | content |
+    |---|---|
+    | `observation` | the board, `(R, C)` |
+    | `action_mask` | `(actions,) int8` |
+    | `afterstates` | `(actions, R, C)`, before the reply; the board itself for illegal actions |
+    | `rewards` | `(actions,) int64`, those of the game, 0 for illegal actions |
+
+    Args:
+        env: Any environment of this package, whose observations are boards.
+
+    Raises:
+        ValueError: If it is another environment.
+    """
+
+    def __init__(self, env: AnyEnv) -> None:
+        game = checked_game(env, self)
+        super().__init__(env, partial(AfterstatesBeside, action_space=env.action_space, game=game))
 
 
 class Log2Reward(_Wrapper):

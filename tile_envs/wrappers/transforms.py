@@ -12,6 +12,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from tile_envs.base.checks import checked_choice
 from tile_envs.errors import UsageError
+from tile_envs.game import Game
+from tile_envs.sliding.rules import REWARD_LIMIT
 
 MASK_DTYPES = ("int8", "bool", "float32")
 MASK_SPACES = ("Box", "MultiBinary")
@@ -92,6 +94,28 @@ class MaskBeside:
         observation_key, mask_key = self._keys
         mask = infos["action_mask"].astype(self._dtype)
         return {observation_key: observations, mask_key: mask}
+
+
+class AfterstatesBeside(MaskBeside):
+    """What the actions make of a board, beside it and the action mask, in a dictionary."""
+
+    def __init__(self, space: spaces.Space[Any], action_space: Any, game: Game) -> None:
+        boards = checked_boards_space(space, "afterstates")
+        super().__init__(space, action_space, "observation", "action_mask", np.int8, "Box")
+        low, high, n = boards.low.min(), boards.high.max(), game.n_actions
+        after = spaces.Box(low, high, (n, *boards.shape), boards.dtype.type)
+        rewards = spaces.Box(0, 8 * REWARD_LIMIT, (n,), np.int64)  # eight merges
+        self.space = spaces.Dict({**self.space, "afterstates": after, "rewards": rewards})
+        self._game = game
+
+    def __call__(self, observations: Any, infos: dict[str, Any]) -> dict[str, Any]:
+        """Put boards `(..., R, C)`, their masks and their afterstates together."""
+        *games, rows, columns = observations.shape
+        after, rewards, _ = self._game.afterstates(observations.reshape(-1, rows, columns))
+        return super().__call__(observations, infos) | {
+            "afterstates": after.reshape(*games, -1, rows, columns),
+            "rewards": rewards.reshape(*games, -1),
+        }
 
 
 Transform = Planes | Flat | MaskBeside

@@ -21,6 +21,7 @@ from tile_envs.wrappers.potentials import Potential, Shaping
 from tile_envs.wrappers.transforms import (
     COUNT,
     UNSHAPED,
+    AfterstatesBeside,
     Flat,
     MakeTransform,
     MaskBeside,
@@ -132,6 +133,14 @@ class MaskInObservation(_TransformObservation):
     ) -> None:
         options = (observation_key, mask_key, mask_dtype, mask_space)
         super().__init__(env, lambda space: MaskBeside(space, env.single_action_space, *options))
+
+
+class AfterstatesInObservation(_TransformObservation):
+    """What the actions make of the boards; see `tile_envs.wrappers.AfterstatesInObservation`."""
+
+    def __init__(self, env: AnyVectorEnv) -> None:
+        game, action_space = checked_game(env, self), env.single_action_space
+        super().__init__(env, partial(AfterstatesBeside, action_space=action_space, game=game))
 
 
 class Log2Reward(_Wrapper):
