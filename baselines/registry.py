@@ -288,6 +288,8 @@ def load_player(path: str | Path) -> Player:
     name = config["agent"]
     try:
         task = Task.from_dict(config)
+        if isinstance(exported := config.get("exported"), dict):
+            config["settings"] |= exported["settings"]
         settings = as_played(settings_of(folder, config, _class_in_a_file(name)))
         learner = make_learner(name, task, config["seed"], settings)
         learner.restore(read_checkpoint(folder, size_of(learner)))

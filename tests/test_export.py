@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import zipfile
 
 import gymnasium as gym
@@ -9,16 +10,24 @@ import numpy as np
 import pytest
 from commands import refused, typed
 
+import tile_envs
 from baselines import evaluate, evaluate_exactly, load
 from baselines.registry import LEARNERS, agent_class
+from baselines.training import run_folder as runs
 
 SMALL = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}')
 NETWORK = ("--n-envs", "4", "--width", "4", "--hidden", "8", "--games", "4", *SMALL)
 TINY = {
-    "qtable": ("--games", "50", "--n-envs", "10"),
+    "qtable": (
+        *("--env", "Tiles2048-v0", "--preset", "small", "--games", "50", "--minutes", "5"),
+        *("--n-envs", "10", "--no-merge-symmetric", "--env-kwargs", '{"shape": [2, 2]}'),
+    ),
     "value_table": ("--preset", "published", "--games", "20"),
     "neural": ("--games", "200", "--n-envs", "50", "--hidden", "8", "--n-epochs", "1"),
-    "ntuple": ("--network", "0123 4567", "--games", "10", "--iteration-games", "5"),
+    "ntuple": (
+        *("--preset", "td", "--network", "0123 4567", "--games", "10", "--iteration-games", "5"),
+        *("--minutes", "60", "--stages", "64", "128", "--seed", "3"),
+    ),
     "dqn": (*NETWORK, "--buffer-size", "20000", "--learning-starts", "300"),
     "ppo": (*NETWORK, "--n-steps", "16", "--batch-size", "16"),
     "article": (
@@ -57,6 +66,7 @@ def test_a_copy_plays_alike_is_small_and_cannot_learn(name, tmp_path):
     before, after = load(run).predict(observations)[0], load(copy).predict(observations)[0]
     assert np.array_equal(before, after) or name == "ntuple"  # whose weights are rounded
     refused("train", name, *TINY[name], "--out", copy, "--resume")
+    check_history(run, copy, tmp_path)
     card = (copy / "README.md").read_text()
     code = re.search(r"```python\n(.*)```", card, re.DOTALL)[1].replace("FOLDER", str(copy))
     names = {}
@@ -70,10 +80,36 @@ def test_a_copy_plays_alike_is_small_and_cannot_learn(name, tmp_path):
         assert value == pytest.approx(evaluate(load(copy), env, options, 5)["mean"], abs=0.1)
 
 
+def check_history(run, copy, tmp_path):
+    """Check that a copy says how it was trained, and that its card's command does so again."""
+    ran, copied = (json.loads((at / "config.json").read_text()) for at in (run, copy))
+    exported = copied.pop("exported")
+    assert copied == ran
+    assert exported["version"] == ran["versions"]["tile-envs"] == tile_envs.__version__
+    assert exported["games_played"] == load(run).games
+    again, twice = tmp_path / "again", tmp_path / "twice"
+    typed("export", copy, "--out", twice, "--episodes", 1)
+    assert json.loads((twice / "config.json").read_text()) == copied | {"exported": exported}
+    cards = [(at / "README.md").read_text() for at in (copy, twice)]
+    commands = [re.search(r"python -m baselines (train .*)", card)[1] for card in cards]
+    assert commands[0] == commands[1]
+    typed(*shlex.split(commands[0]), "--out", again)
+    changing = {"seconds": 0.0}
+    assert json.loads((again / "config.json").read_text()) | changing == ran | changing
+    before, after = runs.read_checkpoint(run), runs.read_checkpoint(again)
+    assert all(before[name].tobytes() == after[name].tobytes() for name in before)
+
+
 def test_the_best_model_of_a_run_is_exported_by_its_path(tmp_path):
     run, copy = tmp_path / "run", tmp_path / "copy"
     typed("train", "dqn", *TINY["dqn"], "--out", run)
     (run / "last.zip").replace(run / "other.zip")
     typed("export", run / "best.zip", "--out", copy, "--episodes", 5)
+    assert json.loads((copy / "config.json").read_text())["exported"]["model"] == "best.zip"
+    assert "It is `best.zip` of a run" in (copy / "README.md").read_text()
     with zipfile.ZipFile(copy / "model.zip") as ours, zipfile.ZipFile(run / "best.zip") as theirs:
         assert ours.read("policy.pth") == theirs.read("policy.pth")
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(config | {"exported": True}))  # as before 0.2
+    assert load(copy).games == load(run).games
+    assert "was exported without its history" in refused("export", copy, "--out", tmp_path / "x")

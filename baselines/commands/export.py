@@ -1,6 +1,6 @@
 """Small copies of trained agents, for sharing, in the layout of the Hugging Face Hub.
 
-config.json      what was trained, and how
+config.json      what was trained, and how; `exported` says what the copy is
 checkpoint.npz   what playing needs of what was learned, compressed
 model.zip        of learners on Stable-Baselines3: the model as that library loads it
 README.md        the model card: how well it plays, and how it is loaded
@@ -8,6 +8,8 @@ README.md        the model card: how well it plays, and how it is loaded
 
 from __future__ import annotations
 
+import json
+import shlex
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,12 +19,16 @@ from tyro.conf import Positional, arg
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block
 from baselines.evaluation.sampled import evaluate
-from baselines.registry import load_player
+from baselines.registry import Player, load_player
 from baselines.settings import Count
 from baselines.training import run_folder as runs
 from baselines.training.learner import Learner
+from baselines.training.loop import games_played
+from baselines.training.run import as_begun, default_options
+from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import PART, write_file
+from tile_envs.words import number
 
 CARD, MODEL = "README.md", "model.zip"
 EPISODES = 200
@@ -53,6 +59,9 @@ def export(
     config = runs.read_config(folder)
     if not config["finished"]:
         raise UsageError(f"{folder} is unfinished: continue it with train --resume.")
+    before = config.get("exported", {})
+    if before is True:
+        raise UsageError(f"{folder} was exported without its history: export its run instead.")
     runs.check_free(out)
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
     if CARD in there and (out / CARD).read_bytes().startswith(HEAD.encode()):
@@ -62,13 +71,19 @@ def export(
     learner = load_player(run).agent
     assert isinstance(learner, Learner)
     state, settings = learner.export_state()
-    changed = {"settings": config["settings"] | settings, "exported": True}
+    exported = {"settings": settings, "games_played": learner.games, "version": __version__}
+    if run != folder:
+        exported["model"] = run.name
+    changed = {"exported": exported | before}
     with runs.lock_folder(out), tempfile.TemporaryDirectory(suffix=PART, dir=out) as made:
         whole = Path(made)
         runs.write_checkpoint(whole, state, compressed=True)
         learner.save_model(whole / MODEL)
         runs.write_config(whole, config | changed)
-        card = _card(load_player(whole), config, episodes, (whole / MODEL).exists())
+        command = shlex.join(_command(folder, config))
+        card = _card(load_player(whole), config | changed, command, episodes)
+        if (whole / MODEL).exists():
+            card += f"\n`{MODEL}` is the model as Stable-Baselines3 loads it.\n"
         write_file(whole / CARD, card.encode())
         for name in (runs.CHECKPOINT, MODEL, CARD, runs.CONFIG):  # which makes it a run
             if (whole / name).exists():
@@ -77,9 +92,40 @@ def export(
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
 
 
-def _card(copied: Any, config: dict[str, Any], episodes: int, has_model: bool) -> str:
+def _command(folder: Path, config: dict[str, Any]) -> list[str]:
+    """Return the command that makes a run again: its budget, and what is not by default so."""
+    name, env = config["agent"], config["env"]
+    usual = default_options(name, env)
+    begun, default = (vars(o) | vars(o.settings) for o in (as_begun(name, folder, usual), usual))
+    words = ["python", "-m", "baselines", "train", name, "--env", env]
+    for module in config["modules"]:
+        words += ["--import", module]
+    for key, value in begun.items():
+        is_said = key in ("seed", *runs.BUDGET) and value is not None
+        if key not in ("env", "settings") and (is_said or value != default[key]):
+            words += _option(key, value)
+    return words
+
+
+def _option(key: str, value: Any) -> list[str]:
+    """Return the words of a command that give an option a value."""
+    option = key.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{option}" if value else f"--no-{option}"]
+    if isinstance(value, dict):
+        return [f"--{option}", json.dumps(value)]
+    return [f"--{option}", *map(str, value if isinstance(value, tuple) else (value,))]
+
+
+def _card(copied: Player, config: dict[str, Any], command: str, episodes: int) -> str:
     agent, name, task = copied.agent, copied.name, copied.task
-    version = config.get("versions", {}).get("tile-envs", "")
+    assert isinstance(agent, Learner)
+    exported, versions = config["exported"], config.get("versions", {})
+    model = f"`{exported['model']}`" if "model" in exported else "the last checkpoint"
+    learned = games_played(agent, task)
+    if "seconds" in config:
+        learned += f" in {number(config['seconds'] / 60)} minutes"
+    used = ", ".join(f"{package} {version}" for package, version in versions.items())
     options = dict(task.env_kwargs)
     if task.sides:
         sides = [options | {"side": side} for side in task.sides]
@@ -94,7 +140,6 @@ def _card(copied: Any, config: dict[str, Any], episodes: int, has_model: bool) -
     listed = "\n".join(f"    - type: {key}\n      value: {metrics[key]}" for key in metrics)
     results = "\n".join(block(row, with_speed=False) for row in rows).replace("\n", "\n    ")
     arguments = "".join(f", {key}={value!r}" for key, value in options.items())
-    model = f"\n`{MODEL}` is the model as Stable-Baselines3 loads it." if has_model else ""
     return f"""{HEAD}tags:
 - reinforcement-learning
 - {task.env}
@@ -113,9 +158,16 @@ model-index:
 
 # {name} for {task.env}
 
-It plays `gym.make("{task.env}"{arguments})`. It has learned from {agent.games:,} games, by
-`python -m baselines train {config["agent"]} --env {task.env} --seed {config["seed"]}` of tile-envs
-{version}; `config.json` has all settings. The copy plays, but cannot go on learning.{model}
+It plays `gym.make("{task.env}"{arguments})`. It is {model} of a run that has learned from
+{learned}. This command makes that run again:
+
+```bash
+{command}
+```
+
+It ran with {used or "unknown versions"}.
+`config.json` has all its settings. The copy plays, but cannot go on learning; it was made
+by tile-envs {exported["version"]}.
 
     {results}
 

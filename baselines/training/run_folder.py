@@ -31,6 +31,7 @@ from baselines.arrays import read_arrays, write_arrays
 from baselines.evaluation.rows import Row, read_rows
 from baselines.settings import NonNegative, Positive, Seed, Weight, read_settings
 from baselines.training.learner import Learner, State, size_of
+from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import sweep, write_file
 
@@ -47,7 +48,19 @@ BUDGET = ("games", "minutes")
 """Entries that say when a run is finished: games on each side, or minutes of learning."""
 MAY_CHANGE = {"device"}
 """Settings that say where a run is trained, not what; it may be resumed with others."""
-PACKAGES = ("tile-envs", "numpy", "gymnasium", "torch")
+PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-contrib")
+
+
+class Exported(TypedDict):
+    """What a copy for playing is, apart from how its run was trained."""
+
+    settings: dict[str, Any]
+    """Those with which the copy is loaded, where they are not the run's."""
+    games_played: NonNegative
+    version: str
+    """The version of this package that made the copy."""
+    model: NotRequired[str]
+    """The run's model that was copied, if it was not the checkpoint."""
 
 
 class Config(TypedDict):
@@ -66,7 +79,7 @@ class Config(TypedDict):
     format: int
     seconds: NotRequired[Weight]  # which older runs lack
     versions: NotRequired[dict[str, str]]
-    exported: NotRequired[bool]
+    exported: NotRequired[bool | Exported]  # true in older copies, which lack their history
 
 
 def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> None:
@@ -81,9 +94,9 @@ def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> No
         ValueError: If there is a run already.
     """
     check_free(folder)
-    versions = {}
+    versions = {"tile-envs": __version__}
     for package in PACKAGES:
-        with suppress(PackageNotFoundError):  # few agents need torch
+        with suppress(PackageNotFoundError):  # numpy and gymnasium are enough for some agents
             versions[package] = version(package)
     written = {"seconds": 0.0, "finished": finished, "format": FORMAT, "versions": versions}
     write_config(folder, {**config, **written})
