@@ -88,19 +88,21 @@ class Player(NamedTuple):
         Raises:
             ValueError: If the agent cannot be evaluated so.
         """
-        sides = self.task.game.sides
+        sides, asked = self.task.game.sides, self.task.env_kwargs.get("side")
+        if None not in (side, asked) and side != asked:
+            raise UsageError(f"the side is {side!r}, and in env_kwargs {asked!r}: give it once.")
+        side = side or asked
         if not sides:
             if side is not None:
                 raise UsageError(f"sides are for tic-tac-toe, not for {self.task.env}.")
             return (None,)
         if side is None:
-            usual = (self.task.env_kwargs.get("side", sides[0]),)
-            return self.task.sides if exact or self.trained else usual
+            return self.task.sides if exact or self.trained else sides[:1]
         needed = (side,) if side in sides else sides
         if missing := [s for s in needed if s not in self.task.sides]:
             raise UsageError(
                 f"{self.name} was not trained to play {missing[0]}, "
-                f"only {', '.join(self.task.sides)}."
+                f"only {', '.join(self.task.sides)}: choose another side."
             )
         return sides if exact and side == BOTH else (side,)
 
@@ -210,6 +212,11 @@ def make_agent(name: str, game: Game, seed: int = 0, **options: Any) -> Agent:
     return agent
 
 
+def names_run(name: str) -> bool:
+    """Tell whether an agent is named by the folder of its run, or a model in that."""
+    return name not in AGENTS and (Path(name).is_dir() or Path(name).suffix == MODEL_SUFFIX)
+
+
 def player(
     name: str,
     env_id: str | None = None,
@@ -229,7 +236,7 @@ def player(
     Raises:
         ValueError: If there is no such agent, or it does not play this environment.
     """
-    if name in AGENTS or not (Path(name).is_dir() or Path(name).suffix == MODEL_SUFFIX):
+    if not names_run(name):
         task = Task.of(env_id or usual_env(name), env_kwargs)
         agent = make_agent(name, task.game, seed, **(agent_kwargs or {}))
         return Player(agent, name.rpartition(":")[2], task, trained=False)

@@ -170,11 +170,30 @@ def test_a_run_is_not_begun_twice(trained):
     assert "holds a run already: give another --out; train --resume" in message
 
 
-def test_a_run_does_not_go_on_with_other_settings(trained):
-    changed = ("--games", 40_000, "--seed", 4, "--epsilon", 0.5)
-    message = refused("train", "qtable", *changed, "--out", trained, "--resume")
-    assert "epsilon was 1.0 and is now 0.5" in message
-    assert "seed was 3 and is now 4" in message
+@pytest.mark.parametrize(
+    ("words", "messages"),
+    [
+        (
+            ("--games", 40_000, "--seed", 4, "--epsilon", 0.5),
+            ("epsilon was 1.0 and is now 0.5", "seed was 3 and is now 4"),
+        ),
+        (("--preset", "published"), ("n_envs was 1000 and is now 1;",)),
+        (("--preset", "none"), ("there is no preset 'none' for qtable on TicTacToe-v0",)),
+        (("--env", "Tiles2048-v0"), ("env was 'TicTacToe-v0' and is now 'Tiles2048-v0'",)),
+        (("--side", "X"), ("sides was ['X', 'O'] and is now ['X']",)),
+        (("--env-kwargs", '{"max_illegal": 3}'), ("env_kwargs was {} and is now {'max_ill",)),
+    ],
+)
+def test_a_run_does_not_go_on_as_another_one(trained, words, messages):
+    message = refused("train", "qtable", *words, "--out", trained, "--resume")
+    for text in messages:
+        assert text in message
+
+
+def test_a_run_goes_on_with_the_preset_that_it_began_with(tmp_path):
+    begin = ("train", "qtable", "--preset", "published", "--out", tmp_path / "q")
+    typed(*begin, "--games", 10)
+    assert "has played 7,000 games" in typed(*begin, "--resume")
 
 
 HOLDING = """
@@ -305,6 +324,7 @@ def test_a_mistake_ends_the_process_with_one_line(tmp_path):
         (("random",), "there is no 'random' to train: expected qtable, value_table, neural, nt"),
         (("baselines.agents:RandomAgent",), "RandomAgent does not learn: expected a subclass of"),
         (("ntuple", "--side", "X"), "Tiles2048-v0 has no side 'X': expected"),
+        (("qtable", "--env-kwargs", '{"side": "O"}'), "the side of env_kwargs is for evaluation"),
         (("qtable", "--env", "Tiles2048-v0"), "a table for boards of 4×4"),
         (("qtable", "--games", "0"), "games must be greater than or equal to 1, got 0"),
         (("qtable", "--games", "many"), "Error parsing --games: invalid literal for int()"),

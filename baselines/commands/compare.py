@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,15 +14,16 @@ from baselines.commands.options import (
     GamesSeed,
     Rows,
     Search,
+    Side,
     Unfinished,
     check_finished,
     given,
 )
 from baselines.evaluation.rows import checked_path, comparison, write_rows
-from baselines.evaluation.sampled import evaluate as evaluate_sampled
-from baselines.registry import player, with_search
+from baselines.evaluation.sampled import Stopped, evaluate
+from baselines.registry import Player, names_run, player, with_search
 from baselines.settings import Count
-from baselines.training.run_folder import holds_run
+from baselines.training.run_folder import with_runs
 from tile_envs.errors import UsageError
 
 
@@ -32,50 +34,66 @@ def compare(
     seed: GamesSeed = 0,
     env: Env = None,
     env_kwargs: EnvKwargs = None,
+    side: Side | None = None,
     search: Search = None,
     unfinished: Unfinished = False,
     out: Rows = None,
 ) -> None:
     """Let agents play the same list of games, and print one table, the best mean first.
 
-    Named agents play what the runs were trained in.
+    Named agents play what the runs were trained in, and all agents play the same sides.
 
     Args:
         agents: Folders of training runs, such as runs/*, or names of agents.
         episodes: The number of games.
+        side: The side played in tic-tac-toe; both is self-play. If not given, all sides that the
+            runs have learned, or X for named agents alone.
     """
     if out is not None:
         checked_path(out)
     if not agents:
         raise UsageError("compare needs agents: folders of runs, such as runs/*, or names.")
+    folders = [Path(name) for name in agents if names_run(name) and Path(name).is_dir()]
+    left_out = set(folders) - set(with_runs(folders))
+    names = [name for name in agents if Path(name) not in left_out]
+    trained = {}
+    for name in filter(names_run, names):
+        run = check_finished(player(name, env, env_kwargs), name, unfinished)
+        trained[name] = run if search is None else with_search(run, search, {})
+    tasks = {(run.task.env, str(run.task.game)): run.task for run in trained.values()}
     players = []
-    for name in agents:  # all of them before the first game
-        if Path(name).is_dir() and not holds_run(Path(name)):
-            continue
-        competitor = check_finished(player(name, env, env_kwargs, seed), name, unfinished)
-        if search is not None and competitor.trained:
-            competitor = with_search(competitor, search, {})
-        players.append((name, competitor))
-    runs = [competitor.task for _, competitor in players if competitor.trained]
-    trained = {(task.env, str(task.game)): task for task in runs}
-    if trained and env is None:
-        players = [
-            (name, other if other.trained else player(name, task.env, task.env_kwargs, seed))
-            for name, other in players
-            for task in ([other.task] if other.trained else trained.values())
-        ]
-    rows = [
-        evaluate_sampled(
-            competitor.agent,
-            competitor.task.env,
-            {**competitor.task.env_kwargs, **given(side=side)},
-            episodes,
-            seed,
-            name=name if competitor.name in name else f"{name} ({competitor.name})",
-        )
-        for name, competitor in players
-        for side in competitor.sides_to_evaluate(None, exact=False)
-    ]
-    print(comparison(rows))
-    if out is not None:
-        write_rows(rows, out)
+    for name in names:
+        if name in trained:
+            found = [trained[name]]
+        elif tasks:
+            found = [player(name, task.env, task.env_kwargs, seed) for task in tasks.values()]
+        else:
+            found = [player(name, env, env_kwargs, seed)]
+        players += [one._replace(name=_label(name, one)) for one in found]
+    # All sides are checked before the first game.
+    planned = [(one, as_side) for one in players for as_side in _sides(one, players, side)]
+    rows = []
+    try:
+        for one, as_side in planned:
+            options = {**one.task.env_kwargs, **given(side=as_side)}
+            rows.append(evaluate(one.agent, one.task.env, options, episodes, seed, name=one.name))
+    except Stopped as stopped:
+        rows.append(stopped.row)
+        raise
+    finally:
+        if rows:
+            print(comparison(rows))
+        if rows and out is not None:
+            write_rows(rows, out)
+
+
+def _label(name: str, found: Player) -> str:
+    return name if found.name in name else f"{name} ({found.name})"
+
+
+def _sides(one: Player, players: Sequence[Player], side: str | None) -> Iterator[str | None]:
+    """Yield the sides that an agent plays: the one asked for, or all that any run has learned."""
+    runs = [other for other in players if other.trained and other.task.env == one.task.env]
+    sides = [played for run in runs for played in run.sides_to_evaluate(side, exact=False)]
+    for played in dict.fromkeys(sides or [side]):
+        yield from one.sides_to_evaluate(played, exact=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from baselines.commands.options import (
     Agent,
@@ -11,6 +11,7 @@ from baselines.commands.options import (
     GamesSeed,
     Rows,
     Search,
+    Side,
     Unfinished,
     check_finished,
     given,
@@ -33,7 +34,7 @@ def evaluate(
     seed: GamesSeed = 0,
     env_kwargs: EnvKwargs = None,
     agent_kwargs: dict[str, Any] | None = None,
-    side: Literal["X", "O", "random", "both"] | None = None,
+    side: Side | None = None,
     exact: bool = False,
     search: Search = None,
     placer_agent: str | None = None,
@@ -78,21 +79,23 @@ def evaluate(
     if search is not None:
         played = with_search(played, search, options)
     rows = []
-    for one_side in played.sides_to_evaluate(side, exact):
-        task = {**played.task.env_kwargs, **given(side=one_side, placer=placer)}
-        evaluated = played.agent, played.task.env, task
-        if exact:
-            row = evaluate_exactly(*evaluated, name=played.name)
-        else:
-            try:
+    try:
+        for one_side in played.sides_to_evaluate(side, exact):
+            task = {**played.task.env_kwargs, **given(side=one_side, placer=placer)}
+            evaluated = played.agent, played.task.env, task
+            if exact:
+                row = evaluate_exactly(*evaluated, name=played.name)
+            else:
                 row = evaluate_sampled(*evaluated, episodes, seed, name=played.name)
-            except Stopped as stopped:
-                print(block(stopped.row))
-                raise
-        print(block(row))
-        rows.append(row)
-    if out is not None:
-        write_rows(rows, out)
+            print(block(row))
+            rows.append(row)
+    except Stopped as stopped:
+        print(block(stopped.row))
+        rows.append(stopped.row)
+        raise
+    finally:
+        if rows and out is not None:
+            write_rows(rows, out)
 
 
 def _values(name: str, played: Player, unfinished: bool) -> Player:

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from typing_extensions import Doc
 from tyro.conf import Positional, arg
@@ -44,6 +44,7 @@ Search = Annotated[
         "looks at the next tile and the move after it."
     ),
 ]
+Side = Literal["X", "O", "random", "both"]
 Unfinished = Annotated[
     bool, Doc("Evaluate a run before its budget is used up; the agent's name says so.")
 ]

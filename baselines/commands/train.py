@@ -59,18 +59,19 @@ def train_agent(name: str, words: Sequence[str]) -> None:
         common, _ = tyro.cli(
             Options,
             args=words,
-            default=Options(NoSettings(), usual_env(name)),
+            default=Options(NoSettings(), env=""),
             prog=prog,
             return_unknown_args=True,
             add_help=False,
         )
-    env_id = resolve_id(common.env)
-    defaults = default_options(name, env_id, common.preset)
+    env_id = resolve_id(common.env or usual_env(name))
     if common.resume:
         folder = common.out or usual_folder(name, env_id, common.seed)
-        defaults = as_begun(name, folder, defaults)
+        defaults = as_begun(name, folder, common.preset)
+    else:
+        defaults = default_options(name, env_id, common.preset)
     kind: Any = Options
-    if not Task.of(env_id, side=common.side).game.sides:
+    if not Task.of(common.env or defaults.env, side=common.side).game.sides:
         kind, settings = _without(Options, {"side"}), _without(learner.Settings, learner.sided)
         defaults = dataclasses.replace(defaults, settings=settings(**vars(defaults.settings)))
     with parsing():

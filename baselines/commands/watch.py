@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-from baselines.commands.options import SEED, Agent, Env, EnvKwargs, Search, given
+from baselines.commands.options import SEED, Agent, Env, EnvKwargs, Search, Side, given
 from baselines.registry import AGENTS, player, with_search
 from baselines.settings import Count, Positive, Seed
 from baselines.training.run_folder import CONFIG
@@ -26,6 +26,7 @@ def watch(
     env_kwargs: EnvKwargs = None,
     search: Search = None,
     seed: Annotated[Seed | None, SEED] = None,
+    side: Side | None = None,
     speed: Positive = 4.0,
     frames: Count = FRAMES,
     window: bool = False,
@@ -41,6 +42,8 @@ def watch(
     replay file (.json) or a folder of them is shown.
 
     Args:
+        side: The side played in tic-tac-toe; both is self-play. If not given, X, or the side that a
+            trained agent has learned.
         speed: Moves a second.
         frames: The most frames of a film: a longer game is thinned out evenly, and `speed` is
             frames a second.
@@ -54,7 +57,7 @@ def watch(
         checked_file(path, [f".{suffix}"], f"--{suffix} is")
     if files and window:
         raise UsageError("give either --window or a file to write, not both.")
-    games = games_of(agent, env, env_kwargs, search, seed)
+    games = games_of(agent, env, env_kwargs, search, seed, side)
     for suffix, path in files.items():
         if suffix == "html":
             write_page(games, path)
@@ -71,6 +74,7 @@ def games_of(
     env_kwargs: dict[str, Any] | None,
     search: int | None,
     seed: int | None,
+    side: str | None = None,
 ) -> Sequence[Watched]:
     """Return what is to be watched: a game that an agent plays, or recorded ones.
 
@@ -80,18 +84,18 @@ def games_of(
     path = Path(name)
     is_run = (path / CONFIG).exists()
     if name not in AGENTS and not is_run and (path.is_dir() or path.suffix == ".json"):
-        if env or env_kwargs or search is not None or seed is not None:
+        if env or env_kwargs or given(search=search, seed=seed, side=side):
             raise UsageError(
                 f"{path} holds recorded games, which know what they are: give no --env, "
-                "--env-kwargs, --search or --seed with them."
+                "--env-kwargs, --search, --seed or --side with them."
             )
         return recorded_games(path)
     seed = seed or 0
     watched = player(name, env, env_kwargs, seed)
     if search is not None:
         watched = with_search(watched, search, {})
-    side = watched.sides_to_evaluate(None, exact=False)[0]
-    return [agent_game(watched, seed, given(side=side))]
+    played = watched.sides_to_evaluate(side, exact=False)[0]
+    return [agent_game(watched, seed, given(side=played))]
 
 
 def show(games: Sequence[Watched], speed: float, window: bool) -> None:

@@ -58,20 +58,22 @@ def comparison(rows: Sequence[Row]) -> str:
     lines = []
     for env in dict.fromkeys(row["env"] for row in rows):
         of_env = [row for row in rows if row["env"] == env]
-        width = max(len(_played(row)) for row in of_env)
-        episodes, seed = of_env[0]["episodes"], of_env[0]["seed"]
+        episodes, seed = max(row["episodes"] for row in of_env), of_env[0]["seed"]
+        width = max(len(_played(row, episodes)) for row in of_env)
         lines.append(f"{env}, {episodes:,} games, seed {seed}")
         line = f"  {{:<{width}}}{{:>11}}{{:>22}}{{:>11}}{{:>11}}{{:>12}}"
         lines.append(line.format("", "mean", "95 % interval", "median", "max", "moves / s"))
         for row in sorted(of_env, key=lambda row: -row["mean"]):
             mean, median, best = (number(row[name]) for name in ("mean", "median", "max"))
             speed = f"{row['moves_per_second']:,}"
-            lines.append(line.format(_played(row), mean, _interval(row), median, best, speed))
+            name = _played(row, episodes)
+            lines.append(line.format(name, mean, _interval(row), median, best, speed))
     return "\n".join(lines)
 
 
-def _played(row: Row) -> str:
-    return ", ".join([row["agent"], *_options(row)])
+def _played(row: Row, episodes: int) -> str:
+    fewer = [f"{row['episodes']:,} games"] * (row["episodes"] < episodes)
+    return ", ".join([row["agent"], *fewer, *_options(row)])
 
 
 def _options(row: Row) -> list[str]:

@@ -84,19 +84,26 @@ def default_options(name: str, env_id: str, preset: str | None = None) -> Option
     return Options(read_settings(learner.Settings, own), env=env_id, preset=preset, **common)
 
 
-def as_begun(name: str, folder: Path, options: Options) -> Options:
+def as_begun(name: str, folder: Path, preset: str | None = None) -> Options:
     """Return the options that a run was started with.
 
+    Args:
+        name: The agent's name.
+        folder: The run's folder.
+        preset: A preset whose options replace those of the run, so that others are noticed.
+
     Raises:
-        ValueError: If there is no run, or one of another agent.
+        ValueError: If there is no run or preset, or the run is one of another agent.
     """
     config = runs.read_config(folder)
     if config["agent"] != name:
         raise UsageError(f"{folder} is a run of {config['agent']}, not of {name}.")
-    settings = runs.settings_of(folder, config, learner_class(name))
-    side: Any = config["sides"][0] if len(config["sides"]) == 1 else BOTH
+    options = default_options(name, config["env"], preset)
     begun = {key: config[key] for key in ("env", "env_kwargs", "seed", *runs.BUDGET)}
-    return dataclasses.replace(options, settings=settings, side=side, **begun)
+    begun["side"] = config["sides"][0] if len(config["sides"]) == 1 else BOTH
+    begun["settings"] = runs.settings_of(folder, config, learner_class(name))
+    named = {"settings", *presets_of(name)[config["env"]][preset]} if preset else set()
+    return dataclasses.replace(options, **{k: begun[k] for k in begun.keys() - named})
 
 
 def run(name: str, options: Options) -> Path:
@@ -111,9 +118,9 @@ def run(name: str, options: Options) -> Path:
     """
     check_settings(options)
     check_settings(options.settings)
+    if "side" in options.env_kwargs:
+        raise UsageError("the side of env_kwargs is for evaluation: give the side to train alone.")
     task = Task.of(options.env, options.env_kwargs, options.side)
-    learner = make_learner(name, task, options.seed, options.settings)
-    check_state(learner)
     config = {
         "agent": name,
         **task.to_dict(),
@@ -125,8 +132,10 @@ def run(name: str, options: Options) -> Path:
     }
     folder = options.out or usual_folder(name, task.env, options.seed)
     if options.resume:
-        runs.read_config(folder)
-    else:
+        runs.check_as_begun(folder, config)
+    learner = make_learner(name, task, options.seed, options.settings)
+    check_state(learner)
+    if not options.resume:
         runs.check_free(folder)
         learner.prepare()
     with runs.lock_folder(folder):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -102,12 +102,18 @@ def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> No
     write_config(folder, {**config, **written})
 
 
-def holds_run(folder: Path) -> bool:
-    """Tell whether a folder holds a run, and say on standard error if it does not."""
-    is_run = (folder / CONFIG).exists()
-    if not is_run:
+def with_runs(folders: Sequence[Path]) -> list[Path]:
+    """Return the folders that hold runs, and say on standard error which do not.
+
+    Raises:
+        ValueError: If none does.
+    """
+    others = [folder for folder in folders if not (folder / CONFIG).exists()]
+    if folders and len(others) == len(folders):
+        raise UsageError(f"{folders[0]} holds no run: give the folders of runs, such as runs/*.")
+    for folder in others:
         print(f"{folder} holds no run: left out", file=sys.stderr)
-    return is_run
+    return [folder for folder in folders if folder not in others]
 
 
 def check_free(folder: Path) -> None:
@@ -124,16 +130,11 @@ def check_free(folder: Path) -> None:
         raise UsageError(f"{folder} is a file: give another --out, for a folder.")
 
 
-def resume(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
-    """Restore a learner from the last checkpoint of a run, and give the run a budget.
-
-    Args:
-        folder: The run's folder, which is locked.
-        config: As for `begin`; it must be what the run began with, but for the budget.
-        learner: A learner that has learned nothing yet.
+def check_as_begun(folder: Path, config: Mapping[str, Any]) -> None:
+    """Check that a configuration, as for `begin`, is what a run began with, but for the budget.
 
     Raises:
-        ValueError: If there is no run, its checkpoint is damaged, or other settings are asked for.
+        ValueError: If there is no run, it was exported, or something differs.
     """
     old, new = read_config(folder), json.loads(json.dumps(config))
     if old.get("exported"):
@@ -146,10 +147,23 @@ def resume(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
     ]
     if differing:
         raise UsageError(f"{folder} can be resumed only as it began: {'; '.join(differing)}.")
+
+
+def resume(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
+    """Restore a learner from the last checkpoint of a run, and give the run a budget.
+
+    Args:
+        folder: The run's folder, which is locked.
+        config: As for `check_as_begun`, which has checked it.
+        learner: A learner that has learned nothing yet.
+
+    Raises:
+        ValueError: If there is no run, or its checkpoint is damaged.
+    """
     read_progress(folder)  # a damaged one is refused before anything is learned
     if (folder / CHECKPOINT).exists():
         learner.restore(read_checkpoint(folder, size_of(learner)))
-    budget = {name: new[name] for name in BUDGET}
+    old, budget = read_config(folder), {name: config[name] for name in BUDGET}
     if any(old[name] != value for name, value in budget.items()):
         change_config(folder, **budget, finished=False)
 

@@ -63,7 +63,7 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
     checked_file(out, SUFFIXES, "a picture is")
     if not folders:
         raise UsageError("plot needs the folder of a run, such as runs/*.")
-    folders = list(filter(runs.holds_run, folders)) or folders
+    folders = runs.with_runs(folders)
     metric = metric or _usual_metric(folders[0])
     bands = bands_of([read_curve(folder, against, metric) for folder in folders])
     write_file(out, drawn(_figure(bands, against, metric), out.suffix[1:]))

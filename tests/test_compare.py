@@ -1,0 +1,97 @@
+"""Agents that are compared: in what the runs play, as the same sides, and stopped halfway."""
+
+import json
+
+import numpy as np
+import pytest
+from commands import command, refused, typed
+from test_evaluation import Interrupting
+
+from baselines.commands.watch import games_of
+from baselines.evaluation import sampled
+from baselines.evaluation.rows import read_rows
+from baselines.evaluation.sampled import play as play_games
+from tile_envs.tictactoe import TicTacToe
+
+QUICK = ("--episodes", 20)
+SMALL = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}')
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The folders of short runs: of both sides, of X alone, and of a small board."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, options in {"both": (), "x": ("--side", "X"), "small": SMALL}.items():
+        typed("train", "qtable", "--games", 2000, *options, "--out", folder / name)
+    return folder
+
+
+def rows_of(*words, out):
+    typed(*words, *QUICK, "--out", out)
+    return json.loads(out.read_text())
+
+
+@pytest.mark.parametrize(
+    ("words", "sides"),
+    [
+        ((), ["X", "O"]),
+        (("--side", "O"), ["O"]),
+        (("--side", "both"), ["both"]),
+        (("--env-kwargs", '{"side": "O"}'), ["O"]),
+    ],
+)
+def test_all_agents_are_compared_as_the_same_sides(runs, tmp_path, words, sides):
+    out = tmp_path / "rows.json"
+    rows = rows_of("compare", "random", runs / "both", "minimax", *words, out=out)
+    assert [row["side"] for row in rows] == 3 * sides
+    assert [row["side"] for row in rows_of("evaluate", runs / "both", *words, out=out)] == sides
+
+
+@pytest.mark.parametrize("words", [(), ("--side", "O")])
+def test_an_agent_that_cannot_play_a_side_is_named_before_the_first_game(runs, words):
+    message = refused("compare", runs / "x", runs / "both", *words)
+    assert f"{runs / 'x'} (qtable) was not trained to play O, only X: choose another" in message
+    assert typed("compare", runs / "x", runs / "both", "--side", "X", *QUICK).count("side=X") == 2
+
+
+def test_a_trained_agent_is_watched_as_any_side_that_it_has_learned(runs):
+    (game,) = games_of(str(runs / "both"), None, None, None, 0, "O")
+    assert "side=O" in game.about
+    assert np.count_nonzero(game.playthrough.position.observation == -1) == 1
+    assert "was not trained to play O" in refused("watch", runs / "x", "--side", "O")
+    assert "in env_kwargs 'X'" in refused(
+        "watch", runs / "both", "--side", "O", "--env-kwargs", '{"side": "X"}'
+    )
+
+
+def test_named_agents_play_the_boards_of_the_runs(runs):
+    table = typed("compare", runs / "small", "optimal", *QUICK)
+    assert table.count("shape=[2, 2]") == 2
+    assert "optimal, shape" in table
+
+
+def test_folders_without_runs_are_refused_in_one_line(tmp_path):
+    assert f"{tmp_path} holds no run: " in refused("compare", tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(("moves", "n_rows"), [(2, 1), (60, 2)])
+@pytest.mark.parametrize("words", [("compare", "random"), ("evaluate",)])
+def test_an_interrupt_loses_no_row(runs, tmp_path, monkeypatch, words, moves, n_rows):
+    """Of the second row: before its first game has ended, and later."""
+    players = iter((lambda agent: agent, lambda agent: Interrupting(TicTacToe(), moves)))
+
+    def play(agent, *arguments, **options):
+        return play_games(next(players)(agent), *arguments, **options)
+
+    monkeypatch.setattr(sampled, "play", play)
+    monkeypatch.setattr(sampled, "N_ENVS", 1)
+    out = tmp_path / "rows.csv"
+    done = command(*words, runs / "both", *QUICK, "--out", out)
+    assert done.returncode == 130
+    whole, *others = read_rows(out)
+    assert (whole["side"], whole["episodes"]) == ("X", "20")
+    assert len(others) == n_rows - 1
+    for row in others:
+        assert row["agent"].endswith(", stopped")
+        assert row["agent"] in done.stdout
+        assert f"{row['episodes']} games" in done.stdout
