@@ -163,6 +163,24 @@ def test_threads_change_nothing():
     assert np.array_equal(three.predict(observations[:1])[0], one.predict(observations[:1])[0])
 
 
+@pytest.mark.parametrize("change", ["learns", "is loaded", "begins its stages"])
+@pytest.mark.parametrize("kind", [lambda made: made, AnyAgent])
+def test_a_search_follows_the_values_of_its_network(kind, change):
+    stages = {"stages": (8, 16, 32), "stage_games": 100} if change == "begins its stages" else {}
+    settings = NTupleSettings(network="0123", iteration_games=100, **stages)
+    made, other = NTuple(TILES_2048, 0, settings), NTuple(TILES_2048, 1, settings)
+    if change == "is loaded":
+        other.learn()
+    agent = Expectimax(kind(made), made.game, 3, threads=2)
+    boards, _ = vector_env(made.game, 20).reset(seed=0)
+    boards[:, 0] = (1, 2, 3, 4)
+    before = agent.action_values(boards)
+    made.load_state_dict(other.state_dict()) if change == "is loaded" else made.learn()
+    values = agent.action_values(boards)
+    assert not np.array_equal(values, before)
+    assert np.array_equal(values, Expectimax(kind(made), made.game, 3).action_values(boards))
+
+
 def test_drawn_tiles_come_near_the_weighted_ones():
     made = learner(TILES_2584)
     board = np.zeros((1, 4, 4), np.uint8)

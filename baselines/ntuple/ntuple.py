@@ -118,6 +118,7 @@ class NTuple(ValueAgent, Learner):
         game: The game.
         network: The shape of the network.
         moves: The number of moves it has learned from since it was made.
+        changes: How often its values have changed: what was computed from them before is stale.
 
     Raises:
         ValueError: If a setting is outside its range, the game is not a sliding game, or there is
@@ -140,7 +141,7 @@ class NTuple(ValueAgent, Learner):
         self._tables = game_tables(game)
         weights = new_weights(self.network, settings.width, settings.initial)
         self._staged = net_of(self.network, weights)
-        self.moves = 0
+        self.moves = self.changes = 0
 
     @property
     def games(self) -> int:
@@ -182,6 +183,7 @@ class NTuple(ValueAgent, Learner):
         Raises:
             ValueError: If the learning rate makes the values diverge.
         """
+        self.changes += 1
         rng = training_generator(self._seed, self.iterations)
         seeds = training_seeds(rng, self._settings.iteration_games)
         began = time.perf_counter()
@@ -257,6 +259,7 @@ class NTuple(ValueAgent, Learner):
         if not np.array_equal(state["network"], self.state_dict()["network"]):
             theirs = state["network"].tobytes().decode(errors="replace")
             raise UsageError(f"the checkpoint's network is {theirs}, expected {self.network}.")
+        self.changes += 1
         self.net.weights[:] = state["weights"]
         self.iterations = int(state["iterations"])
 

@@ -1,7 +1,7 @@
 """Expectimax over the values of an n-tuple network, compiled; see `expectimax` for the definition.
 
 Values of afterstates are kept in a transposition table (Zobrist 1970, Greenblatt et al. 1967 for
-chess), which stays valid as long as the network does not change.
+chess), which is emptied when the network has changed.
 """
 
 from __future__ import annotations
@@ -49,13 +49,17 @@ class CompiledSearch:
 
     def __init__(self, learner: NTuple, game: SlidingGame, table_bits: int) -> None:
         learner.check_plays(game)
-        self._game, self._tables, self._net = game, game_tables(game), learner.net
+        self._learner, self._game, self._tables = learner, game, game_tables(game)
+        self._net, self._changes = learner.net, learner.changes
         size = 1 << table_bits
         self._table = TranspositionTable(np.zeros((size, 2), np.uint64), np.zeros(size, np.float32))
 
     def __call__(self, boards: Observations, depths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`."""
         rows = rows_of(self._game, boards)
+        if self._changes != self._learner.changes:
+            self._net, self._changes = self._learner.net, self._learner.changes
+            self._table.keys[:] = 0
         return search(self._tables, self._net, self._table, rows, depths).astype(np.float64)
 
 
