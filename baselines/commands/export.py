@@ -96,7 +96,7 @@ def _command(folder: Path, config: dict[str, Any]) -> list[str]:
     """Return the command that makes a run again: its budget, and what is not by default so."""
     name, env = config["agent"], config["env"]
     usual = default_options(name, env)
-    begun, default = (vars(o) | vars(o.settings) for o in (as_begun(name, folder, usual), usual))
+    begun, default = (vars(o) | vars(o.settings) for o in (as_begun(name, folder), usual))
     words = ["python", "-m", "baselines", "train", name, "--env", env]
     for module in config["modules"]:
         words += ["--import", module]
