@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from baselines.evaluation.rows import read_rows, write_rows
 from baselines.viewing.curves import bands_of, plot, read_curve
 
 
-def run(folder, seed=0, shift=0.0, **settings):
+def run(folder, seed=0, shift=0.0, games=100, **settings):
     """Write what a run leaves behind, as far as curves read it."""
     folder.mkdir(parents=True)
     config = {
@@ -22,7 +23,7 @@ def run(folder, seed=0, shift=0.0, **settings):
         "sides": [],
         "settings": {"learning_rate": 1.0} | settings,
         "seed": seed,
-        "games": 100,
+        "games": games,
         "minutes": None,
         "finished": True,
         "modules": [],
@@ -36,7 +37,7 @@ def run(folder, seed=0, shift=0.0, **settings):
             "mean": 10.0 * games + shift,
             "greedy_mean": 20.0 * games + shift if games % 20 == 0 else "",
         }
-        for games in range(10, 101, 10)
+        for games in range(10, games + 1, 10)
     ]
     write_rows(rows, folder / "progress.csv")
     return folder
@@ -61,13 +62,61 @@ def test_seeds_are_one_band_and_settings_are_lines_of_their_own(tmp_path):
     assert np.array_equal(bands[1].low, bands[1].high)
 
 
-def test_a_band_ends_where_its_shortest_curve_does(tmp_path):
-    folders = [run(tmp_path / "long"), run(tmp_path / "short", seed=1, shift=100.0)]
+def test_a_band_goes_as_far_as_two_seeds_do_and_says_that_budgets_differ(tmp_path):
+    folders = [run(tmp_path / "long"), run(tmp_path / "short", seed=1, shift=100.0, games=50)]
     path = folders[1] / "progress.csv"
-    write_rows([row for row in read_rows(path) if int(row["games"]) <= 50][::2], path)
+    write_rows(read_rows(path)[::2], path)
+    folders.append(run(tmp_path / "longer", seed=2, shift=200.0, games=1500))
     (band,) = bands_of([read_curve(folder, "games", "mean") for folder in folders])
-    assert band.xs.tolist() == [10, 20, 30, 40, 50]
-    assert np.allclose(band.mean, 10 * band.xs + 50)
+    assert band.label == "ntuple, 3 seeds, games 50 to 1,500"
+    assert band.xs.tolist() == list(range(10, 101, 10))
+    assert np.allclose(band.mean - 10 * band.xs, 100)
+    assert np.allclose(band.high - band.low, 200)
+    apart = bands_of(
+        [
+            read_curve(folder, "games", "mean")._replace(xs=np.ones(1) * n, ys=np.ones(1))
+            for n, folder in enumerate(folders)
+        ]
+    )
+    assert len(apart) == 3  # they have no place in common
+
+
+def test_equal_runs_are_no_seeds(tmp_path):
+    folders = [run(tmp_path / name) for name in ("a", "b")]
+    shutil.copytree(run(tmp_path / "c", seed=1, games=50), tmp_path / "copy")
+    folders += [tmp_path / "c", tmp_path / "copy"]
+    bands = bands_of([read_curve(folder, "games", "mean") for folder in folders])
+    labels = [f"ntuple, seed {seed}, {f}" for seed, f in zip((0, 0, 1, 1), folders, strict=True)]
+    assert [band.label for band in bands] == labels
+    assert all(np.array_equal(band.low, band.high) for band in bands)
+    assert [band.xs[-1] for band in bands] == [100, 100, 50, 50]
+
+
+def test_runs_are_drawn_by_a_metric_that_all_have(tmp_path):
+    one, other, third = (run(tmp_path / name, seed) for seed, name in enumerate("abc"))
+    for folder, names in ((other, {"mean": "mean", "loss": "loss"}), (third, {"score": "score"})):
+        rows = read_rows(folder / "progress.csv")
+        kept = [{"games": row["games"], "seconds": 1, **dict.fromkeys(names, 1)} for row in rows]
+        write_rows(kept, folder / "progress.csv")
+    plot([one, other], tmp_path / "x.svg")
+    assert b"<!-- mean -->" in (tmp_path / "x.svg").read_bytes()
+    line = refused("plot", one, other, third, "--out", tmp_path / "y.svg")
+    has = [f"{one} has mean, greedy_mean", f"{other} has mean, loss", f"{third} has score"]
+    assert "; ".join(has) in line
+
+
+def test_large_numbers_have_separators(tmp_path):
+    kinds = [{"games": n, "decay": 320000.0 * n} for n in (20, 40)]
+    folders = [run(tmp_path / str(i), **kind) for i, kind in enumerate(kinds)]
+    for folder in folders:
+        rows = read_rows(folder / "progress.csv")
+        write_rows(
+            [row | {"games": 200000 * int(row["games"])} for row in rows], folder / "progress.csv"
+        )
+    plot(folders, tmp_path / "x.svg", metric="mean")
+    written = re.findall(r"<!-- (.*) -->", (tmp_path / "x.svg").read_text())
+    assert "ntuple, decay 6,400,000.0" in written
+    assert "8,000,000" in written
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])

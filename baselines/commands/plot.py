@@ -17,13 +17,16 @@ def plot(
     against: Literal["games", "minutes", "steps"] = "games",
     metric: str = "",
 ) -> None:
-    """Draw the learning curves of training runs; seeds of one setting are a line with a band.
+    """Draw the learning curves of training runs; seeds of equal settings are a line with a band.
+
+    The band is from the lowest to the highest seed. Equal runs are lines of their own.
 
     Args:
         runs: The folders of the runs, such as runs/*.
         out: The picture to write, .png or .svg.
         against: What the curves are drawn against: games, minutes (of learning), or steps.
-        metric: A column of the runs' progress.csv; the first metric of their tests if not given.
+        metric: A column of the runs' progress.csv; if not given, the first one that all of them
+            have, of tests where there is one.
     """
     with extra("baselines"):
         from baselines.viewing.curves import plot as draw  # late: matplotlib takes half a second

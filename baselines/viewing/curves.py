@@ -1,4 +1,4 @@
-"""Learning curves of runs: runs that differ in nothing but their seed are one line with a band."""
+"""Learning curves of runs: different seeds of equal settings are one line with a band."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from baselines.viewing.figures import drawn, styled
 from tile_envs.base.checks import checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
+from tile_envs.words import number
 
 Floats = NDArray[np.float64]
 
@@ -29,15 +30,16 @@ MOST_LABELS = 12
 
 
 class Curve(NamedTuple):
-    """The learning curve of one run, with the run's configuration."""
+    """The learning curve of one run, with the run's folder and configuration."""
 
+    folder: Path
     config: dict[str, Any]
     xs: Floats
     ys: Floats
 
 
 class Band(NamedTuple):
-    """The mean, lowest and highest values of runs that differ in nothing but their seed."""
+    """The mean, lowest and highest values of runs of different seeds, or of a single run."""
 
     label: str
     xs: Floats
@@ -53,7 +55,8 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
         folders: The folders of the runs.
         out: The file to write, `.png` or `.svg`.
         against: "games", "minutes" of learning, or "steps".
-        metric: A column of `progress.csv`; the first one of the tests if empty.
+        metric: A column of `progress.csv`; if empty the first one that all runs have, of tests
+            where there is one.
 
     Raises:
         ValueError: If an argument is not as described, a folder holds no run, or a run has no such
@@ -63,8 +66,8 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
     checked_file(out, SUFFIXES, "a picture is")
     if not folders:
         raise UsageError("plot needs the folder of a run, such as runs/*.")
-    folders = runs.with_runs(folders)
-    metric = metric or _usual_metric(folders[0])
+    folders = runs.with_runs(list({folder.resolve(): folder for folder in folders}.values()))
+    metric = metric or _usual_metric(folders)
     bands = bands_of([read_curve(folder, against, metric) for folder in folders])
     write_file(out, drawn(_figure(bands, against, metric), out.suffix[1:]))
 
@@ -87,14 +90,15 @@ def read_curve(folder: Path, against: str, metric: str) -> Curve:
     points = [(row[column], row[metric]) for row in rows if row[column] and row[metric]]
     xs, ys = np.array(points, np.float64).reshape(-1, 2).T
     finite = np.isfinite(ys)
-    return Curve(config, xs[finite] * unit, ys[finite])
+    return Curve(folder, config, xs[finite] * unit, ys[finite])
 
 
 def bands_of(curves: Sequence[Curve]) -> list[Band]:
-    """Return one band for the curves of runs that differ in nothing but their seed.
+    """Return one band for the curves of different seeds of equal settings.
 
-    Where the points of seeds are not at the same places, straight lines join them; a band ends
-    where the first of its curves does.
+    Where the points of seeds are not at the same places, straight lines join them; a band is where
+    at least two seeds have values.  Curves are bands of their own if two of them are of one seed,
+    since equal runs are no sample, or if no two of them meet.
     """
     groups: dict[str, list[Curve]] = {}
     for curve in curves:
@@ -104,14 +108,35 @@ def bands_of(curves: Sequence[Curve]) -> list[Band]:
     labels = _labels([json.loads(key) for key in groups])
     bands = []
     for label, group in zip(labels, groups.values(), strict=True):
-        begin = max(curve.xs[0] for curve in group)
-        end = min(curve.xs[-1] for curve in group)
-        places = np.unique(np.concatenate([curve.xs for curve in group]))
-        places = places[(begin <= places) & (places <= end)]
-        ys = np.array([np.interp(places, curve.xs, curve.ys) for curve in group])
-        label += f", {len(group)} seeds" if len(group) > 1 else ""
-        bands.append(Band(label, places, ys.mean(axis=0), ys.min(axis=0), ys.max(axis=0)))
+        n_seeds = len({curve.config["seed"] for curve in group})
+        several = f"{label}, {n_seeds} seeds{_budgets(group)}"
+        band = _band(several if n_seeds > 1 else label, group)
+        if n_seeds == len(group) and len(band.xs):
+            bands.append(band)
+        else:
+            bands += [_band(f"{label}, seed {c.config['seed']}, {c.folder}", [c]) for c in group]
     return bands
+
+
+def _band(label: str, curves: Sequence[Curve]) -> Band:
+    places = np.unique(np.concatenate([curve.xs for curve in curves]))
+    ys = np.array(
+        [np.interp(places, curve.xs, curve.ys, left=np.nan, right=np.nan) for curve in curves]
+    )
+    meeting = np.isfinite(ys).sum(axis=0) >= min(2, len(curves))
+    places, ys = places[meeting], ys[:, meeting]
+    lowest, highest = np.fmin.reduce(ys), np.fmax.reduce(ys)
+    return Band(label, places, np.nanmean(ys, axis=0), lowest, highest)
+
+
+def _budgets(curves: Sequence[Curve]) -> str:
+    """Return the range of budgets, where they differ."""
+    text = ""
+    for name in runs.BUDGET:
+        values = [curve.config[name] or np.inf for curve in curves]
+        if min(values) < max(values):
+            text += f", {name} {number(min(values))} to {number(max(values))}"
+    return text
 
 
 def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
@@ -124,24 +149,34 @@ def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
         ", ".join(
             [
                 kind["agent"].rpartition(":")[2],
-                *(f"{name} {value}" for name, value in option.items() if len(values[name]) > 1),
+                *(
+                    f"{name} {_value(value)}"
+                    for name, value in option.items()
+                    if len(values[name]) > 1
+                ),
             ]
         )
         for kind, option in zip(kinds, options, strict=True)
     ]
 
 
-def _usual_metric(folder: Path) -> str:
-    runs.read_config(folder)  # there is a run
-    rows = runs.read_progress(folder)
-    columns = list(rows[0] if rows else ())
-    tested = [name for name in columns if name.startswith(TESTED)]
-    if not tested:
-        raise UsageError(
-            f"the progress of {folder} has no tests yet: name one of its metrics by --metric, "
-            f"{', '.join(columns) or 'of which there are none'}."
-        )
-    return tested[0]
+def _value(value: Any) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{value:,}" if is_number else str(value)
+
+
+def _usual_metric(folders: Sequence[Path]) -> str:
+    metrics: dict[Path, list[str]] = {}
+    for folder in folders:
+        runs.read_config(folder)  # there is a run
+        rows = runs.read_progress(folder)
+        places = {column for column, _ in AXES.values()}
+        metrics[folder] = [name for name in (rows[0] if rows else ()) if name not in places]
+    common = [name for name in metrics[folders[0]] if all(name in m for m in metrics.values())]
+    if not common:
+        has = [f"{folder} has {', '.join(names) or 'none'}" for folder, names in metrics.items()]
+        raise UsageError(f"no metric can be drawn of all these runs: {'; '.join(has)}.")
+    return next((name for name in common if name.startswith(TESTED)), common[0])
 
 
 def _figure(bands: Sequence[Band], against: str, metric: str) -> Figure:
@@ -152,8 +187,8 @@ def _figure(bands: Sequence[Band], against: str, metric: str) -> Figure:
             (line,) = axis.plot(band.xs, band.mean, label=band.label, marker=".", markersize=4)
             axis.fill_between(band.xs, band.low, band.high, color=line.get_color(), alpha=0.2)
         axis.set(xlabel=against, ylabel=metric.replace("_", " "))
-        axis.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-        axis.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+        axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
         if 0 < len(bands) <= MOST_LABELS:
             axis.legend()
     return figure
