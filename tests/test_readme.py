@@ -131,6 +131,17 @@ def test_each_block_of_code_runs_by_itself(block, folder):
     assert done.returncode == 0, done.stderr
 
 
+def test_traps_of_masks_are_where_pages_show_them(folder):
+    """Without the line for ended games a policy is NaN; SB3's own evaluation ignores masks."""
+    block = block_with("masked_fill")
+    line = next(line for line in block.splitlines() if "keepdim" in line)
+    assert "ValueError" in python(folder, "-c", block.replace(line, "")).stderr
+    block = block_with("maskable.evaluation") + "print(mean)"
+    other = block.replace("sb3_contrib.common.maskable", "stable_baselines3.common")
+    masked, plain = (float(python(folder, "-c", code).stdout) for code in (block, other))
+    assert masked > 5 * plain
+
+
 def test_your_own_agent_is_a_whole_one_and_short():
     assert len(block_with("class Cells(").strip().splitlines()) <= 40
 

@@ -154,7 +154,10 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
         }
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return the legal actions, `(actions,) bool`, as MaskablePPO wants them."""
+        """Return the legal actions, `(actions,) bool`, as MaskablePPO wants them.
+
+        None is legal once the game has terminated.
+        """
         if self._ended is None:
             self._refuse()
         masks: NDArray[np.int8] = self._info()["action_mask"]

@@ -213,7 +213,19 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         return self._engine.choose_legal(words)
 
     def action_masks(self) -> Bools:
-        """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them."""
+        """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them.
+
+        None is legal in a game that has terminated and waits for its reset, as in `NextStep`; a
+        softmax over no action is NaN.  This allows all, as the action is ignored:
+
+        >>> from gymnasium import make_vec
+        >>> envs = make_vec("TicTacToe-v0", 2)
+        >>> _ = envs.reset(options={"board": [[1, 1, 1], [-1, -1, 0], [0, 0, 0]]})
+        >>> masks = envs.action_masks()
+        >>> masks |= ~masks.any(axis=1, keepdims=True)
+        >>> bool(masks.all())
+        True
+        """
         return self._started_games().masks(EVERY_GAME).view(np.bool_)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:

@@ -4,8 +4,17 @@ SB3 takes single environments or its own kind of vector environment, but none of
 this adapter its algorithms, and those of sb3-contrib, train on hundreds of games at once; the
 program is `benchmarks/libraries/sb3.py`:
 
+    from sb3_contrib import MaskablePPO
+    from sb3_contrib.common.maskable.evaluation import evaluate_policy
+
+    torch.set_num_threads(1)  # more only wait for each other with networks as small as these
     envs = make_sb3("Tiles2048-v0", 64, seed=0, wrappers=[Log2Reward])
-    MaskablePPO("MlpPolicy", envs).learn(100_000)
+    model = MaskablePPO("MlpPolicy", envs).learn(100_000)
+    evaluate_policy(model, make_sb3("Tiles2048-v0", 8))
+
+Stable-Baselines3 has an `evaluate_policy` and an `EvalCallback`, too.  They ignore masks without a
+warning, so that a MaskablePPO repeats illegal actions until its games are truncated: import
+sb3-contrib's, as above, and its `MaskableEvalCallback`.
 
 Algorithms without masks need `ReplaceIllegal`, and PPO and A2C also `PenalizeIllegal`: without the
 penalty they settle on a single direction, which `ReplaceIllegal` makes legal.

@@ -329,7 +329,7 @@ class Tiles2048Env(SlidingEnv):
 
     | key | meaning |
     |---|---|
-    | `action_mask` | `(4,) int8`, 1 for a legal action, as `action_space.sample(mask)` takes it |
+    | `action_mask` | `(4,) int8`, 1 for a legal action; all zero once the game has terminated |
     | `score` | the sum of the rewards so far |
     | `max_tile` | the face of the largest tile |
     | `illegal` | whether the last action was illegal |
