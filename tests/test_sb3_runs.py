@@ -1,6 +1,7 @@
 """Training on Stable-Baselines3 as a run: resumed bit for bit, better than random play."""
 
 import inspect
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -11,26 +12,46 @@ import torch
 from commands import command
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
+from torch.nn.modules.module import register_module_forward_hook
 
+from baselines import evaluate
+from baselines.deep.article import ArticleSettings
 from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
+from baselines.deep.neural import NeuralSettings
 from baselines.deep.ppo import PPOLearner, PPOSettings
 from baselines.evaluation.exact_tictactoe import policy_of
 from baselines.evaluation.sampled import play
 from baselines.registry import (
-    learner_class,
     load,
     load_player,
     make_agent,
-    make_learner,
     player,
 )
 from baselines.task import Task
 from baselines.training import run_folder as runs
+from baselines.training.run import Options, run
 
 SMALL = {
     **{"width": 8, "hidden": (8,), "n_envs": 16, "gradient_steps": 2, "batch_size": 16},
     **{"learning_starts": 64, "buffer_size": 320, "reward_scale": 1 / 1024, "gamma": 0.999},
+}
+
+
+BOARD = {"shape": (2, 2)}
+SMALL_RUNS = {
+    "neural": Options(NeuralSettings(n_envs=20), "TicTacToe-v0", games=20),
+    "dqn": Options(DQNSettings(**SMALL), "Tiles2048-v0", BOARD, games=20),
+    "ppo": Options(PPOSettings(width=8, n_steps=4, batch_size=4), "Tiles2048-v0", BOARD, games=5),
+    "article": Options(
+        ArticleSettings(
+            **{"iteration_games": 2, "score_games": 2, "learning_starts": 30, "newest": 10},
+            **{"others": 20, "buffer_size": 90, "n_epochs": 1, "confirmations": 1},
+        ),
+        "Tiles2048-v0",
+        BOARD,
+        games=8,
+    ),
 }
 
 
@@ -137,13 +158,32 @@ def test_a_run_is_resumed_on_another_device_but_not_otherwise(tmp_path):
         runs.resume(tmp_path, config({"device": "cuda", "width": 9}), made())
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["neural", "dqn", "ppo", "article"])
-def test_a_network_takes_as_many_threads_of_torch_as_its_settings_say(name, monkeypatch):
-    asked = []
-    monkeypatch.setattr(torch, "set_num_threads", asked.append)
-    env_id = "TicTacToe-v0" if name == "neural" else "Tiles2048-v0"
-    settings = learner_class(name).Settings
-    small = {"buffer_size": 6_000} if name in ("dqn", "article") else {}
-    for threads in (1, 2):
-        make_learner(name, Task.of(env_id), 0, settings(threads=threads, **small))
-    assert asked == [1, 2]
+def test_torch_computes_as_the_settings_say_and_is_left_as_it_was_found(name, threads, tmp_path):
+    def found():
+        return torch.get_num_threads(), (torch.tensor(1e-40) * 1 == 0).item()
+
+    used = []
+    hook = register_module_forward_hook(lambda *_: used.append(found()))
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        options = replace(SMALL_RUNS[name], out=tmp_path)
+        run(name, replace(options, settings=replace(options.settings, threads=threads)))
+        assert (threads, True) in used, "learning flushes denormal numbers"
+        used.clear()
+        random = np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # noqa: NPY002
+        agent = load(tmp_path)
+        boards, _ = gym.make_vec(options.env, 5, **options.env_kwargs).reset(seed=0)
+        for predict in (agent.predict, getattr(agent, "action_values", agent.predict)):
+            predict(boards)
+            predict(boards[0])
+        evaluate(agent, options.env, options.env_kwargs, episodes=5)
+        assert set(used) == {(threads, False)}
+        assert found() == (3, False)
+        now = np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # noqa: NPY002
+        assert now == random
+    finally:
+        torch.set_num_threads(before)
+        hook.remove()

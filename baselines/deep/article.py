@@ -40,7 +40,7 @@ from baselines.deep.torch_setup import (
     pack_parts,
     part_of,
     seed_generators,
-    set_up_torch,
+    torch_threads,
     uses_bfloat16,
 )
 from baselines.seeds import training_generator, training_seeds
@@ -185,11 +185,10 @@ class Article(EpsilonGreedyLearner):
     def _build(self) -> None:
         game, settings = self._game, self._settings
         (self._score_envs,) = training_envs(game, (), "", settings.score_games)
-        set_up_torch(settings.threads)
-        with seed_generators(self._seed, "weights"):
+        with torch_threads(1), seed_generators(self._seed, "weights"):
             bfloat16 = uses_bfloat16(settings.precision, "cpu")
             self._network = ArticleNetwork(game, settings.one_hot, bfloat16)
-        self._best = deepcopy(self._network)
+            self._best = deepcopy(self._network)
         self.score, self.best_score = np.zeros(()), np.zeros(())
         self._optimizer = torch.optim.RMSprop(
             self._network.parameters(), lr=settings.learning_rate, alpha=0.9, eps=1e-7
@@ -209,7 +208,8 @@ class Article(EpsilonGreedyLearner):
         Returns:
             The mean return of the games, the score, and the best score so far.
         """
-        metrics = super().learn()
+        with torch_threads(self._settings.threads, learning=True):
+            metrics = super().learn()
         return metrics | {name: float(getattr(self, name)) for name in self.saved}
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
@@ -218,7 +218,8 @@ class Article(EpsilonGreedyLearner):
         Raises:
             ValueError: If these are not boards of the game.
         """
-        return self._values(self._best, observations)
+        with torch_threads(self._settings.threads):
+            return self._values(self._best, observations)
 
     def explore(
         self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator

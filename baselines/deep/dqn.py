@@ -33,7 +33,7 @@ from stable_baselines3.common.type_aliases import TrainFreq
 from baselines.agents import Observations, ValueAgent
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.torch_setup import Parts, uses_bfloat16
+from baselines.deep.torch_setup import Parts, torch_threads, uses_bfloat16
 from baselines.settings import Count, Fraction, Positive, Rate, check_memory
 from baselines.training.learner import State
 from baselines.training.recording import Transitions, read_transitions
@@ -205,7 +205,7 @@ class DQNLearner(ValueAgent, SB3Learner):
         network = self.model.q_net
         network.set_training_mode(False)
         parts = np.array_split(boards, max(1, -(-len(boards) // MOST_BOARDS)))
-        with torch.no_grad():
+        with torch.no_grad(), torch_threads(self._settings.threads):
             outputs = [
                 network(torch.as_tensor(part, device=self.model.device)).cpu() for part in parts
             ]

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import create_mlp
 
 from baselines.agents import Observations
-from baselines.deep.torch_setup import Parts, load_parts, pack_parts, seed_generators, set_up_torch
+from baselines.deep.torch_setup import Parts, load_parts, pack_parts, seed_generators, torch_threads
 from baselines.seeds import training_generator
 from baselines.settings import Count, Fraction, Opponent, Positive, Threads, Units
 from baselines.tabular.boards import BoardCodes
@@ -93,7 +93,6 @@ class Neural(EpsilonGreedyLearner):
         game, settings = self._game, self._settings
         recipe = RECIPES[settings.recipe]
         self._codes = BoardCodes(game, recipe.merges_symmetric)
-        set_up_torch(settings.threads)
         with seed_generators(self._seed, "weights"):
             players = {side: recipe(settings, i) for i, side in enumerate(game.sides)}
         # A side's weights are the same whether the other side learns or not.
@@ -106,7 +105,8 @@ class Neural(EpsilonGreedyLearner):
         to_move = self._to_move(observations)
         for side, player in self._players.items():
             own = to_move == side
-            values[own] = player.values(codes[own])
+            with torch_threads(self._settings.threads):
+                values[own] = player.values(codes[own])
         values = values[np.arange(len(codes))[:, None], actions]
         return np.where(self._game.legal_actions(observations) > 0, values, -np.inf)
 
@@ -124,7 +124,9 @@ class Neural(EpsilonGreedyLearner):
             "following": following[playing],
             "results": player.results[np.sign(episodes.rewards[playing]).astype(np.int64)],
         }
-        player.learn(experience, training_generator(self._seed, self.iterations, number, 1))
+        rng = training_generator(self._seed, self.iterations, number, 1)
+        with torch_threads(self._settings.threads, learning=True):
+            player.learn(experience, rng)
 
     def _to_move(self, observations: Observations) -> NDArray[np.str_]:
         return np.where(observations.sum(axis=(1, 2)) == 0, *self._game.sides)

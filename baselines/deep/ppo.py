@@ -24,7 +24,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from baselines.agents import Actions, BoardAgent, Observations
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.torch_setup import uses_bfloat16
+from baselines.deep.torch_setup import torch_threads, uses_bfloat16
 from baselines.settings import Count, Fraction, Positive
 from tile_envs.plug.features import BoardFeatures
 
@@ -145,5 +145,6 @@ class PPOLearner(BoardAgent, SB3Learner):
             ValueError: If these are not boards of the game.
         """
         masks = self._game.legal_actions(boards) > 0  # checks the cells as well
-        actions, _ = self.model.predict(boards, deterministic=deterministic, action_masks=masks)
+        with torch_threads(self._settings.threads):
+            actions, _ = self.model.predict(boards, None, None, deterministic, masks)
         return np.where(masks.any(axis=1), actions, 0)

@@ -31,7 +31,7 @@ from baselines.deep.torch_setup import (
     pack_parts,
     part_of,
     seed_generators,
-    set_up_torch,
+    torch_threads,
 )
 from baselines.seeds import training_stream
 from baselines.settings import (
@@ -131,9 +131,8 @@ class SB3Learner(Learner):
             self._settings.n_envs,
             "SameStep",
         )
-        set_up_torch(self._settings.threads)
         self.envs = SB3VecEnv(envs)
-        with seed_generators(seed, "weights"):
+        with torch_threads(1), seed_generators(seed, "weights"):
             self.model = self._new_model()
             self.envs.seed(training_stream(seed))
             _, self._callback = self.model._setup_learn(self._settings.total_timesteps, None)
@@ -166,7 +165,8 @@ class SB3Learner(Learner):
             loss, and the share of the iteration's time that the games took.
         """
         began, before = time.perf_counter(), self.envs.seconds
-        with seed_generators(self._seed, "updates", self.iterations):
+        threads = torch_threads(self._settings.threads, learning=True)
+        with threads, seed_generators(self._seed, "updates", self.iterations):
             self._play_and_learn()
         self.iterations += 1
         seconds = time.perf_counter() - began

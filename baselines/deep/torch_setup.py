@@ -18,16 +18,30 @@ from tile_envs.errors import UsageError
 
 Parts = Mapping[str, Mapping[str, Any]]
 """Tensors and arrays of a learner by their names in its parts, such as a network's weights."""
+SMALLEST = 5e-324
+"""A denormal number, which equals zero where these are flushed."""
 
 
-def set_up_torch(threads: int) -> None:
-    """Set torch's number of threads and flush denormal numbers to zero, for the whole process.
+@contextmanager
+def torch_threads(threads: int, learning: bool = False) -> Iterator[None]:
+    """Compute with a number of torch's threads inside a `with` block; afterwards it is as before.
 
-    The optimizer's moments of weights that no longer change decay through the denormal numbers,
-    whose square roots take a processor thirty times as long.
+    Learning flushes denormal numbers to zero: the optimizer's moments of weights that no longer
+    change decay through them, and their square roots take a processor thirty times as long.  The
+    threads that torch starts meanwhile, and keeps, go on flushing them.
+
+    Args:
+        threads: The number of threads; with one, torch starts none.
+        learning: Whether it is for learning.
     """
-    torch.set_flush_denormal(True)  # first: threads that start later inherit it
+    before, flushed = torch.get_num_threads(), SMALLEST == 0
+    torch.set_flush_denormal(learning or flushed)  # first: threads that start later inherit it
     torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+        torch.set_flush_denormal(flushed)
 
 
 @contextmanager
@@ -84,6 +98,7 @@ def uses_bfloat16(precision: str, device: str) -> bool:
     return is_fast
 
 
+@torch_threads(1)  # the others start when it learns
 def moments(optimizer: torch.optim.Optimizer, *names: str) -> dict[str, Tensor]:
     """Return the state of an optimizer: the tensors themselves, to be read or replaced.
 
@@ -113,6 +128,7 @@ def pack_parts(parts: Parts) -> State:
     }
 
 
+@torch_threads(1)
 def load_parts(parts: Parts, state: Mapping[str, NDArray[Any]]) -> None:
     """Fill the tensors and arrays of several parts from a state that `pack_parts` made."""
     for label, values in parts.items():
