@@ -59,7 +59,7 @@ CROSSTABLE = (
     _pairings("value_table", "value_table", cost=0.1, quick=SHORT | {"games": 100_000}),
     _pairings("neural published", "neural", preset="published", cost=1.1, quick=None),
     _pairings("neural", "neural", cost=0.8, quick=SHORT | {"games": 40_000}),
-    _pairings("dqn", "dqn", cost=5.3, quick=SHORT | {"games": 20_000}),
+    _pairings("dqn", "dqn", cost=5.3, quick=SHORT | {"games": 10_000}),
 )
 SEEDS = tuple(
     Exact(

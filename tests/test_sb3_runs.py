@@ -9,7 +9,7 @@ import powers3  # noqa: F401 # registers the game of powers of three
 import psutil
 import pytest
 import torch
-from commands import command
+from commands import command, refused, typed
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
 from torch.nn.modules.module import register_module_forward_hook
@@ -29,6 +29,7 @@ from baselines.registry import (
     player,
 )
 from baselines.task import Task
+from baselines.training import loop
 from baselines.training import run_folder as runs
 from baselines.training.run import Options, run
 
@@ -147,15 +148,73 @@ def test_boards_of_another_shape_are_refused():
 
 
 def config(settings):
-    task = {"agent": "dqn", "env": "Tiles2048-v0", "env_kwargs": {}, "sides": [], "seed": 0}
+    task = {"env": "Tiles2048-v0", "env_kwargs": {}, "sides": [], "seed": 0}
+    task |= {"agent": "dqn", "agent_version": DQNLearner.version}
     return task | {"settings": settings, "modules": [], "games": 30, "minutes": None}
 
 
 def test_a_run_is_resumed_on_another_device_but_not_otherwise(tmp_path):
     runs.begin(tmp_path, config({"device": "cuda", "width": 8}))
-    runs.resume(tmp_path, config({"device": "cpu", "width": 8}), made())
+    runs.check_as_begun(tmp_path, config({"device": "cpu", "width": 8}))
     with pytest.raises(ValueError, match="resumed only as it began: width was 8 and is now 9"):
-        runs.resume(tmp_path, config({"device": "cuda", "width": 9}), made())
+        runs.check_as_begun(tmp_path, config({"device": "cuda", "width": 9}))
+
+
+def test_a_run_of_an_earlier_version_is_played_and_not_resumed(tmp_path):
+    """It counted games and drew random numbers otherwise, and did not name its version."""
+    command = ("train", "ppo", "--env", "TicTacToe-v0", "--out", tmp_path, "--games")
+    typed(*command, 10, "--width", 8, "--hidden", 8, "--n-envs", 8, "--n-steps", 8)
+    old = runs.read_config(tmp_path)
+    del old["agent_version"]
+    runs.write_config(tmp_path, old)
+    message = refused(*command, 20, "--resume")
+    assert "was begun by version 3 of ppo, and version 4 would learn otherwise" in message
+    assert load_player(tmp_path).agent.games >= 10
+
+
+@pytest.mark.parametrize("make", [made, made_ppo])
+@pytest.mark.parametrize("sides", [(), ("X",), ("O",)])
+def test_games_are_counted_on_each_side(make, sides):
+    learner, ended = make("TicTacToe-v0", sides), []
+    step = learner.envs.step_wait
+
+    def noting():
+        outcome = step()
+        ended.extend(info["to_play"] for info in outcome[3] if "episode" in info)
+        return outcome
+
+    learner.envs.step_wait = noting
+    while learner.games < 200:
+        learner.learn()
+    for side in sides or ("X", "O"):
+        assert ended.count({"X": 1, "O": -1}[side]) == pytest.approx(200, rel=0.15)
+
+
+def test_the_best_model_is_that_with_the_better_worst_side(tmp_path, monkeypatch):
+    """The first wins as X and loses as O, the second seldom loses, the third wins more, too."""
+    losses = {"greedy_loss_X": (0.0, 0.1, 0.1, 0.2), "greedy_loss_O": (0.9, 0.1, 0.0, 0.1)}
+    wins = {"greedy_win_X": (0.99, 0.5, 0.6, 0.95), "greedy_win_O": (0.05, 0.7, 0.8, 0.9)}
+    tests = iter(
+        [
+            dict(zip(losses | wins, test, strict=True))
+            for test in zip(*losses.values(), *wins.values(), strict=True)
+        ]
+    )
+    tested = []
+
+    def next_test(learner, sides):
+        tested.append(learner.games)
+        return next(tests)
+
+    monkeypatch.setattr(loop, "side_metrics", next_test)
+    monkeypatch.setattr(
+        PPOLearner, "save_model", lambda self, path: path.write_text(f"{self.games}")
+    )
+    monkeypatch.setattr("baselines.commands.train.closing_text", str)
+    small = ("--width", 8, "--hidden", 8, "--n-envs", 8, "--n-steps", 8)
+    typed("train", "ppo", "--env", "TicTacToe-v0", "--games", 1000, *small, "--out", tmp_path)
+    assert len(tested) == 4
+    assert int((tmp_path / "best.zip").read_text()) == tested[2]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -154,8 +154,8 @@ class SB3Learner(Learner):
 
     @property
     def games(self) -> int:
-        """The number of games that have ended."""
-        return self.envs.episodes
+        """The number of games that have ended, of two sides the mean: a game's side is drawn."""
+        return self.envs.episodes // max(1, len(self._sides))
 
     def learn(self) -> Metrics:
         """Play and learn for one iteration.

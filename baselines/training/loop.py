@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from baselines.errors import Interrupted
-from baselines.evaluation.exact_tictactoe import side_metrics
+from baselines.evaluation.exact_tictactoe import side_metrics, worst_side
 from baselines.evaluation.rows import Row, write_rows
 from baselines.evaluation.sampled import play
 from baselines.progress import Progress, duration, metrics_text
@@ -130,19 +130,23 @@ def _used(config: Mapping[str, Any], games: int, seconds: float) -> float:
 def _note_test(
     folder: Path, learner: Learner, log: _Log, seconds: float, metrics: Metrics, tested: Metrics
 ) -> None:
-    """Log the metrics of a test, and save the model if the first one has never been higher."""
+    """Log the metrics of a test, and save the model if no test has been better."""
     log.show(learner.games, metrics)
     log.write(learner.games, seconds, metrics)
-    for name, value in list(tested.items())[:1]:
-        if value >= log.highest(name):
-            _save_model(folder, learner, BEST)
+    if tested and _merit(tested) >= log.best(tested):
+        _save_model(folder, learner, BEST)
+
+
+def _merit(tested: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return what the metrics of a test are compared by, the greater the better."""
+    return worst_side(tested) or (float(next(iter(tested.values()))),)
 
 
 def test(learner: Learner, task: Task) -> Metrics:
     """Let a learner play test games, without exploring, and return metrics.
 
-    The first metric decides which model is the best; there are none if the learner wants no tests.
-    In tic-tac-toe they are exact.
+    The first metric decides which model is the best.  In tic-tac-toe, where metrics are exact, the
+    worst side decides: its losses, then its wins.  A learner that wants no tests has no metrics.
     """
     games = learner.test_games
     metrics = learner.test(games) if games else {}
@@ -176,9 +180,10 @@ class _Log:
         """End the events of TensorBoard."""
         self._events.close()
 
-    def highest(self, name: str) -> float:
-        """Return the highest value of a metric so far."""
-        return max(float(row[name]) for row in self._rows if row.get(name, "") != "")
+    def best(self, names: Iterable[str]) -> tuple[float, ...]:
+        """Return the highest merit of the tests so far, given the names of their metrics."""
+        tests = ({name: row.get(name, "") for name in names} for row in self._rows)
+        return max(_merit(test) for test in tests if "" not in test.values())
 
     def write(self, games: int, seconds: float, metrics: Metrics) -> None:
         """Add a line to the file; one for the same number of games is added to."""

@@ -123,6 +123,7 @@ def run(name: str, options: Options) -> Path:
     task = Task.of(options.env, options.env_kwargs, options.side)
     config = {
         "agent": name,
+        "agent_version": learner_class(name).version,
         **task.to_dict(),
         "settings": dataclasses.asdict(options.settings),
         "seed": options.seed,

@@ -46,6 +46,8 @@ TASK = ("agent", "env", "env_kwargs", "sides", "seed")
 """Entries that must not change on resume."""
 BUDGET = ("games", "minutes")
 """Entries that say when a run is finished: games on each side, or minutes of learning."""
+UNVERSIONED = {"dqn": 2, "ppo": 3}
+"""The versions of agents whose runs did not name one, if they have changed since."""
 MAY_CHANGE = {"device"}
 """Settings that say where a run is trained, not what; it may be resumed with others."""
 PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-contrib")
@@ -77,6 +79,7 @@ class Config(TypedDict):
     finished: bool
     modules: list[str]
     format: int
+    agent_version: NotRequired[int]
     seconds: NotRequired[Weight]  # which older runs lack
     versions: NotRequired[dict[str, str]]
     exported: NotRequired[bool | Exported]  # true in older copies, which lack their history
@@ -87,7 +90,8 @@ def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> No
 
     Args:
         folder: Its folder, which exists and is locked (`lock_folder`).
-        config: The `TASK`, the settings, the `BUDGET` and the imported modules, as JSON has them.
+        config: The `TASK`, the agent's version, the settings, the `BUDGET` and the imported
+            modules, as JSON has them.
         finished: Whether the run is complete.
 
     Raises:
@@ -139,6 +143,13 @@ def check_as_begun(folder: Path, config: Mapping[str, Any]) -> None:
     old, new = read_config(folder), json.loads(json.dumps(config))
     if old.get("exported"):
         raise UsageError(f"{folder} was exported and cannot learn: resume the run that it is of.")
+    present = new["agent_version"]
+    begun = old.get("agent_version", UNVERSIONED.get(old["agent"], present))
+    if begun != present:
+        raise UsageError(
+            f"{folder} was begun by version {begun} of {old['agent']}, and version {present} would "
+            "learn otherwise: play with it as it is, or train again."
+        )
     before, now = ({**c["settings"], **{name: c[name] for name in TASK}} for c in (old, new))
     differing = [
         f"{name} was {value!r} and is now {now.get(name)!r}"
