@@ -8,6 +8,7 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from tile_envs import wrappers
+from tile_envs.errors import UsageError
 from tile_envs.wrappers import vector
 from tile_envs.wrappers.potentials import POTENTIALS
 
@@ -345,10 +346,13 @@ def test_wrappers_in_the_wrong_order_are_refused(make, kinds):
     for gamma in (-0.1, 1.1, np.nan, "1", None):
         with pytest.raises(ValueError, match="gamma must be a number from 0 to 1"):
             kinds.ShapeReward(make(), WEIGHTS, gamma)
-    env = kinds.ShapeReward(make(), lambda boards: 1.0, 1.0)
-    env.reset(seed=0)
-    with pytest.raises(ValueError, match=r"must return 1 finite numbers, .* got 1\.0"):
-        env.step(env.action_space.sample())
+    for answer in (1.0, "x", [[1], [1, 2]], [np.inf]):
+        env = kinds.ShapeReward(make(), lambda boards, answer=answer: answer, 1.0)
+        env.reset(seed=0)
+        before = env.unwrapped.get_state()
+        with pytest.raises(UsageError, match=r"must return 1 finite numbers, one for each board"):
+            env.step(env.action_space.sample())
+        assert data_equivalence(env.unwrapped.get_state(), before)
     for penalty in (-1, np.nan, np.inf, "1"):
         with pytest.raises(ValueError, match="penalty must be a finite number of at least 0"):
             kinds.PenalizeIllegal(make(), penalty)

@@ -118,6 +118,9 @@ class MaskInObservation(_TransformObservation):
     | Tianshou | `"obs"` | `"mask"` | `int8` or `bool` |
     | TorchRL | `"observation"` | `"action_mask"` | `bool` |
 
+    The mask of a game that has terminated is all zero; `GameVectorEnv.action_masks` says why that
+    matters.
+
     Args:
         env: Any environment of this package, or one wrapped already.
         observation_key: Where the observation goes.
@@ -224,9 +227,10 @@ class ShapeReward(_Wrapper):
 
     def step(self, action: Any) -> Step:
         """Play a step; its reward is shaped."""
-        before = self.env.get_wrapper_attr("get_state")()["board"]  # may have been set since
+        # Of the board of now, as a state may have been set since the last step.
+        start = self._shaping.potentials(self.env.get_wrapper_attr("get_state")()["board"][None])
         observation, reward, terminated, truncated, info = self.env.step(action)
-        added = self._shaping(before[None], observation[None], terminated)[0]
+        added = self._shaping.added(start, observation[None], terminated)[0]
         info[UNSHAPED] = reward
         return observation, float(reward) + float(added), terminated, truncated, info
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import brief, listed
+from tile_envs.base.checks import as_array, brief, listed
 from tile_envs.errors import UsageError
 from tile_envs.sliding import Rules
 
 Boards = NDArray[np.uint8]
+Floats = NDArray[np.float64]
 Potential = Mapping[str, float] | Callable[[Boards], Any]
 
 
@@ -65,21 +66,21 @@ class Shaping:
         self._gamma, self._weights, self._rules = gamma, weights, rules
         self._potential = potential if callable(potential) else self._weighted
 
-    def __call__(self, before: Boards, after: Boards, terminations: Any) -> NDArray[np.float64]:
-        """Return what is added `(n,)` when boards `(n, R, C)` lead to others."""
-        start = self._values(before)
-        shaping: NDArray[np.float64] = np.where(terminations, 0.0, self._values(after))
-        return self._gamma * shaping - start
+    def added(self, start: Floats, boards: Boards, terminations: Any) -> Floats:
+        """Return what is added `(n,)` when boards whose potentials are `start` lead to others."""
+        end: Floats = np.where(terminations, 0.0, self.potentials(boards))
+        return self._gamma * end - start
 
     def _weighted(self, boards: Boards) -> Any:
         return sum(w * POTENTIALS[name](boards, self._rules) for name, w in self._weights.items())
 
-    def _values(self, boards: Boards) -> NDArray[np.float64]:
-        answer = self._potential(boards)
-        values = np.asarray(answer, np.float64)
-        if values.shape != (len(boards),) or not np.isfinite(values).all():
+    def potentials(self, boards: Boards) -> Floats:
+        """Return the potentials `(n,)` of boards `(n, R, C)`."""
+        values = as_array(answer := self._potential(boards))
+        is_number = values.shape == (len(boards),) and values.dtype.kind in "biuf"
+        if not is_number or not np.isfinite(values).all():
             raise UsageError(
                 f"potential must return {len(boards)} finite numbers, one for each board, "
                 f"got {brief(answer)}."
             )
-        return values
+        return values.astype(np.float64)

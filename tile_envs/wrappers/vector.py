@@ -174,12 +174,13 @@ class ShapeReward(_Wrapper):
     def step(self, actions: Any) -> Step:
         """Play a step; its rewards are shaped."""
         before = self._games.get_state()  # may have been set since the last step
+        start = self._shaping.potentials(before["board"])
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         after = observations
         if "final_obs" in infos:
             after, ended = observations.copy(), infos["_final_obs"]
             after[ended] = np.stack(infos["final_obs"][ended])
-        added = self._shaping(before["board"], after, terminations)
+        added = self._shaping.added(start, after, terminations)
         _report(infos, UNSHAPED, rewards)
         # Nothing is added in the steps that only reset games.
         shaped = rewards + np.where(before["ended"], 0.0, added)
