@@ -4,6 +4,7 @@ python .ci/site_pages.py FOLDER
 """
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import gymnasium as gym
@@ -35,9 +36,11 @@ PACKAGE = """\
 
 ::: {name}
     options:
+      members: {members}
       show_root_heading: false
       show_root_toc_entry: false
 """
+LINK = "<autoref optional identifier='{package}.{name}'>`{name}`</autoref>"
 
 
 def environment(env_id: str, picture: Path) -> str:
@@ -58,9 +61,15 @@ def program(path: Path) -> str:
 
 
 def package(name: str, folder: Path) -> str:
-    """Return the page of a package: what it defines itself, then its modules."""
+    """Return the page of a package: what it exports, as links, or defines; then its modules."""
+    has_exports = "__all__" in (folder / "__init__.py").read_text()
+    exported = import_module(name).__all__ if has_exports else []
+    page = PACKAGE.format(name=name, members="false" if exported else "null")
+    if exported:
+        links = (LINK.format(package=name, name=each) for each in exported)
+        page += f"\nFrom `{name}`: {', '.join(links)}\n"
     modules = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("__"))
-    return PACKAGE.format(name=name) + "".join(f"\n::: {name}.{each}\n" for each in modules)
+    return page + "".join(f"\n::: {name}.{module}\n" for module in modules)
 
 
 def main(folder: Path) -> None:

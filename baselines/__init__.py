@@ -1,6 +1,7 @@
 """Baseline agents for the environments of `tile_envs`: training, playing, evaluation.
 
->>> from baselines import EpisodicLearner, Learner, evaluate, evaluate_exactly, load, solve
+Examples:
+    >>> from baselines import EpisodicLearner, Learner, evaluate, evaluate_exactly, load, solve
 """
 
 from importlib import import_module

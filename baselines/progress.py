@@ -130,8 +130,9 @@ class Progress:
 def duration(seconds: float) -> str:
     """Return a time in minutes and seconds.
 
-    >>> duration(62.3), duration(3 * 3600 + 60)
-    ('1:02', '3:01:00')
+    Examples:
+        >>> duration(62.3), duration(3 * 3600 + 60)
+        ('1:02', '3:01:00')
     """
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

@@ -38,10 +38,11 @@ def message_of(error: BaseException) -> str:
 def extra(name: str) -> Iterator[None]:
     """Import libraries of an extra in the body of a `with` statement.
 
-    >>> with extra("render"):
-    ...     import no_such_library
-    Traceback (most recent call last):
-    tile_envs.errors.ExtraNotInstalled: no_such_library is not installed: pip install \
+    Examples:
+        >>> with extra("render"):
+        ...     import no_such_library
+        Traceback (most recent call last):
+        tile_envs.errors.ExtraNotInstalled: no_such_library is not installed: pip install \
 'tile-envs[render]'
 
     Args:

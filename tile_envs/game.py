@@ -123,9 +123,10 @@ class Game(Protocol):
 def describe(game: Game) -> str:
     """Return a line that equal games share and others do not: the game with its settings.
 
-    >>> from tile_envs.tictactoe import TicTacToe
-    >>> describe(TicTacToe("minimax", side="O"))
-    "tic-tac-toe (opponent='minimax', side='O')"
+    Examples:
+        >>> from tile_envs.tictactoe import TicTacToe
+        >>> describe(TicTacToe("minimax", side="O"))
+        "tic-tac-toe (opponent='minimax', side='O')"
 
     A placer or an opponent that is an object is named by its class: two objects of one class count
     as equal, unless it is a frozen dataclass.

@@ -218,13 +218,14 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         None is legal in a game that has terminated and waits for its reset, as in `NextStep`; a
         softmax over no action is NaN.  This allows all, as the action is ignored:
 
-        >>> from gymnasium import make_vec
-        >>> envs = make_vec("TicTacToe-v0", 2)
-        >>> _ = envs.reset(options={"board": [[1, 1, 1], [-1, -1, 0], [0, 0, 0]]})
-        >>> masks = envs.action_masks()
-        >>> masks |= ~masks.any(axis=1, keepdims=True)
-        >>> bool(masks.all())
-        True
+        Examples:
+            >>> from gymnasium import make_vec
+            >>> envs = make_vec("TicTacToe-v0", 2)
+            >>> _ = envs.reset(options={"board": [[1, 1, 1], [-1, -1, 0], [0, 0, 0]]})
+            >>> masks = envs.action_masks()
+            >>> masks |= ~masks.any(axis=1, keepdims=True)
+            >>> bool(masks.all())
+            True
         """
         return self._started_games().masks(EVERY_GAME).view(np.bool_)
 

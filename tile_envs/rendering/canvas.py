@@ -78,12 +78,13 @@ class Canvas:
 def grid(rows: Sequence[Sequence[str]]) -> str:
     """Draw a table of cells that are all equally wide.
 
-    >>> print(grid([["2 ", "  "], ["16", "4 "]]))
-    ┌────┬────┐
-    │ 2  │    │
-    ├────┼────┤
-    │ 16 │ 4  │
-    └────┴────┘
+    Examples:
+        >>> print(grid([["2 ", "  "], ["16", "4 "]]))
+        ┌────┬────┐
+        │ 2  │    │
+        ├────┼────┤
+        │ 16 │ 4  │
+        └────┴────┘
     """
     bars = ["─" * (len(cell) + 2) for cell in rows[0]]
     top, middle, bottom = (

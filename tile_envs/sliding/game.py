@@ -41,10 +41,11 @@ Floats hold the first exactly, and no game leads from it beyond the second: a mo
 class SlidingGame:
     """A sliding game on a board of one shape; see `tile_envs.game.Game`.
 
-    >>> from tile_envs.sliding import RULES_2584
-    >>> game = SlidingGame(RULES_2584, shape=(2, 3), spawn={1: 0.75, 3: 0.25})
-    >>> str(game), game.spawn, game.largest_tile
-    ('2584 on 2×3', ((1, 0.75), (3, 0.25)), 13)
+    Examples:
+        >>> from tile_envs.sliding import RULES_2584
+        >>> game = SlidingGame(RULES_2584, shape=(2, 3), spawn={1: 0.75, 3: 0.25})
+        >>> str(game), game.spawn, game.largest_tile
+        ('2584 on 2×3', ((1, 0.75), (3, 0.25)), 13)
 
     Attributes:
         rules: The rules.

@@ -172,15 +172,18 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
 
     Value iteration, by the positions with the most marks first, finds what perfect play is worth:
 
-    >>> P, V = transitions("random", "X"), {}
-    >>> for state in sorted(P, key=lambda code: -sum(code // 3**cell % 3 > 0 for cell in range(9))):
-    ...     values = [
-    ...         sum(p * (reward + V[after]) for p, after, reward, terminated in outcomes)
-    ...         for outcomes in P[state].values()
-    ...     ]
-    ...     V[state] = max(values, default=0.0)
-    >>> f"{V[0]:.4f}"
-    '0.9948'
+    Examples:
+        >>> P, V = transitions("random", "X"), {}
+        >>> def filled(code):
+        ...     return sum(code // 3**cell % 3 > 0 for cell in range(9))
+        >>> for state in sorted(P, key=filled, reverse=True):
+        ...     values = [
+        ...         sum(p * (reward + V[after]) for p, after, reward, terminated in outcomes)
+        ...         for outcomes in P[state].values()
+        ...     ]
+        ...     V[state] = max(values, default=0.0)
+        >>> f"{V[0]:.4f}"
+        '0.9948'
 
     Args:
         opponent: A named opponent: "random", "minimax" or "minimax_first".
