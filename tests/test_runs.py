@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from commands import command, refused, typed
 from interrupting import interrupted
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from baselines import load
 from baselines.arrays import write_arrays
@@ -401,3 +402,20 @@ def test_a_learner_of_the_users_is_resumed_up_to_its_budget(mine):
     resumed = typed("train", "mine:Mine", "--resume", "--out", "run")
     assert "Mine has played 40 games: run" in resumed
     assert runs.read_checkpoint(mine.with_name("run"))["iterations"] == 8
+
+
+def test_tensorboard_shows_each_step_once_after_a_resume(tmp_path):
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    train = ("train", "qtable", "--n-envs", 10)
+    typed(*train, "--games", 3000, "--out", whole)
+    typed(*train, "--games", 1500, "--out", part)
+    (part / "checkpoint.npz").replace(whole / "checkpoint.npz")  # as after a kill
+    runs.change_config(whole, finished=False)
+    typed(*train, "--games", 3000, "--out", whole, "--resume")
+    shown = EventAccumulator(str(whole)).Reload()
+    games = [int(row["games"]) for row in runs.read_progress(whole)]
+    for tag in shown.Tags()["scalars"]:
+        steps = [event.step for event in shown.Scalars(tag)]
+        assert steps == sorted(set(steps))
+        assert steps[-1] == 3000
+    assert set(games) <= {event.step for event in shown.Scalars("train/return")}

@@ -246,3 +246,22 @@ def test_torch_computes_as_the_settings_say_and_is_left_as_it_was_found(name, th
     finally:
         torch.set_num_threads(before)
         hook.remove()
+
+
+@pytest.mark.parametrize(("is_fast", "precision"), [(True, "bfloat16"), (False, "float32")])
+def test_a_run_says_what_auto_was(is_fast, precision, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: is_fast)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    arguments = ("train", "ppo", "--games", 2, "--width", 4, "--n-steps", 16, "--batch-size", 16)
+    arguments += ("--env-kwargs", '{"shape": [2, 2]}', "--out", tmp_path)
+    monkeypatch.setattr(PPOLearner, "test_games", 2)
+    assert command(*arguments).returncode == 0
+    config = runs.read_config(tmp_path)
+    assert (config["settings"]["precision"], config["settings"]["device"]) == (precision, "cpu")
+    assert config["versions"].keys() >= {"stable-baselines3", "sb3-contrib", "torch", "numba"}
+    assert command(*arguments, "--resume").returncode == 0
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: not is_fast)
+    assert load(tmp_path)._settings.precision == ("auto" if is_fast else precision)
+    assert command(*arguments, "--resume", "--precision", "auto").returncode == 2
+    runs.change_config(tmp_path, settings=config["settings"] | {"precision": "auto"})  # an old run
+    assert command(*arguments, "--resume").returncode == 0

@@ -39,6 +39,7 @@ from baselines.deep.torch_setup import (
     moments,
     pack_parts,
     part_of,
+    resolved,
     seed_generators,
     torch_threads,
     uses_bfloat16,
@@ -181,6 +182,11 @@ class Article(EpsilonGreedyLearner):
     test_games = 100
     _game: SlidingGame
     _settings: ArticleSettings
+
+    @classmethod
+    def resolve(cls, settings: Any) -> Any:
+        """Return settings with the device and the precision that "auto" is on this machine."""
+        return resolved(settings)
 
     def _build(self) -> None:
         game, settings = self._game, self._settings

@@ -30,6 +30,7 @@ from baselines.deep.torch_setup import (
     moments,
     pack_parts,
     part_of,
+    resolved,
     seed_generators,
     torch_threads,
 )
@@ -136,6 +137,11 @@ class SB3Learner(Learner):
             self.model = self._new_model()
             self.envs.seed(training_stream(seed))
             _, self._callback = self.model._setup_learn(self._settings.total_timesteps, None)
+
+    @classmethod
+    def resolve(cls, settings: Any) -> Any:
+        """Return settings with the device and the precision that "auto" is on this machine."""
+        return resolved(settings)
 
     @abstractmethod
     def _new_model(self) -> BaseAlgorithm:

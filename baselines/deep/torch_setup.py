@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,14 @@ def uses_bfloat16(precision: str, device: str) -> bool:
     else:
         is_fast = torch.cpu._is_avx512_bf16_supported()
     return is_fast
+
+
+def resolved(settings: Any) -> Any:
+    """Return settings with the device and the precision that "auto" is on this machine."""
+    device = getattr(settings, "device", "cpu")
+    known = {"device": get_device(device).type} if device == "auto" else {}
+    is_half = uses_bfloat16(settings.precision, device)
+    return replace(settings, precision="bfloat16" if is_half else "float32", **known)
 
 
 @torch_threads(1)  # the others start when it learns

@@ -116,6 +116,11 @@ class Learner(ABC):
 
     # What a learner may have besides.
 
+    @classmethod
+    def resolve(cls, settings: Any) -> Any:
+        """Return settings in which "auto" is what it means on this machine, as a run notes them."""
+        return settings
+
     def prepare(self) -> None:
         """Get ready for the first iteration, if there is something to it that can fail."""
         return None

@@ -6,12 +6,13 @@ import signal
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
@@ -175,6 +176,10 @@ class _Log:
         rows = [row for row in read_progress(folder) if int(row["games"]) <= games]
         self._rows, self._path = rows, folder / PROGRESS
         self._events = EventFileWriter(str(folder))
+        # TensorBoard drops what it has of later steps, and takes each step once.
+        began = SessionLog(status=SessionLog.START)
+        self._events.add_event(Event(wall_time=time.time(), step=games + 1, session_log=began))
+        self._shown: defaultdict[str, int] = defaultdict(lambda: games)
 
     def close(self) -> None:
         """End the events of TensorBoard."""
@@ -194,10 +199,11 @@ class _Log:
         write_rows(self._rows, self._path)
 
     def show(self, games: int, metrics: Metrics) -> None:
-        """Add a point to the curves of TensorBoard."""
+        """Add a point to the curves of TensorBoard that have none yet at this number of games."""
+        new = {name: value for name, value in metrics.items() if self._shown[name] != games}
+        self._shown.update(dict.fromkeys(new, games))
         values = [
-            Summary.Value(tag=f"train/{name}", simple_value=value)
-            for name, value in metrics.items()
+            Summary.Value(tag=f"train/{name}", simple_value=value) for name, value in new.items()
         ]
         event = Event(wall_time=time.time(), step=games, summary=Summary(value=values))
         self._events.add_event(event)

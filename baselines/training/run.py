@@ -118,6 +118,7 @@ def run(name: str, options: Options) -> Path:
     """
     check_settings(options)
     check_settings(options.settings)
+    options = dataclasses.replace(options, settings=learner_class(name).resolve(options.settings))
     if "side" in options.env_kwargs:
         raise UsageError("the side of env_kwargs is for evaluation: give the side to train alone.")
     task = Task.of(options.env, options.env_kwargs, options.side)
