@@ -29,7 +29,8 @@ IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 every_id = pytest.mark.parametrize("env_id", IDS)
 KEYS = [
     *("agent", "env", "env_kwargs", "side", "episodes", "seed", "mean", "low", "high"),
-    *("median", "min", "max", "quantiles", "reach", "moves_per_second"),
+    *("interval_method", "median", "min", "max", "quantiles", "reach", "fraction_intervals"),
+    "moves_per_second",
 ]
 
 

@@ -38,18 +38,21 @@ def block(row: Row, with_speed: bool = True) -> str:
         ]
         return "\n".join(lines)
     head += [f"{row['episodes']:,} games", f"seed {row['seed']}"]
-    interval = f"   95 % interval {_interval(row)}" if row["low"] is not None else ""
+    of_mean = f"   95 % interval {_interval(row)}" if row["low"] is not None else ""
     lines = [
         ", ".join(head),
-        f"  mean    {number(row['mean'])}{interval}",
+        f"  mean    {number(row['mean'])}{of_mean}",
         f"  median  {number(row['median'])}   min {number(row['min'])}   max {number(row['max'])}",
     ]
     if with_speed:
         lines.append(f"  moves   {row['moves_per_second']:,} a second")
+    intervals = row["fraction_intervals"] or {}
     if "win" in row:
-        lines.append(_fractions(row))
+        for name in ("win", "draw", "loss"):
+            interval = f"   95 % interval {_percents(intervals[name])}" if intervals else ""
+            lines.append(f"  {name:<4}  {row[name]:>8.3%}{interval}")
     if row["reach"]:
-        lines += _reach_lines(row["reach"])
+        lines += _reach_lines(row["reach"], intervals)
     return "\n".join(lines)
 
 
@@ -88,13 +91,22 @@ def _fractions(row: Row) -> str:
     return "   ".join(f"  {key} {row[key]:.3%}" for key in ("win", "draw", "loss"))
 
 
-def _reach_lines(reach: Mapping[int, float]) -> list[str]:
+def _percents(interval: Sequence[float]) -> str:
+    low, high = interval
+    return f"{low:.2%} to {high:.2%}"
+
+
+def _reach_lines(
+    reach: Mapping[int, float], intervals: Mapping[int, Sequence[float]] | None = None
+) -> list[str]:
     """Return the fractions of games that reached each tile, and that ended with it as largest."""
-    lines = [f"  {'tile':>7}  {'reached':>9}  {'ended':>9}"]
+    heading = f"{'95 % interval':>20}" if intervals else ""
+    lines = [f"  {'tile':>7}  {'reached':>9}{heading}  {'ended':>9}"]
     beyond = [*list(reach.values())[1:], 0.0]
     for (face, share), more in zip(reach.items(), beyond, strict=True):
         if share > more:  # tiles that every game went beyond say nothing
-            lines.append(f"  {face:>7}  {share:>9.2%}  {share - more:>9.2%}")
+            interval = f"{_percents(intervals[face]):>20}" if intervals else ""
+            lines.append(f"  {face:>7}  {share:>9.2%}{interval}  {share - more:>9.2%}")
     return lines
 
 

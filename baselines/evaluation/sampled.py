@@ -19,23 +19,21 @@ from numpy.typing import NDArray
 
 import tile_envs  # noqa: F401 # registers the games
 from baselines.errors import Interrupted
+from baselines.evaluation.intervals import interval_of_fraction, interval_of_mean
 from baselines.evaluation.rows import Row
 from baselines.progress import Progress
-from baselines.seeds import Use, game_seeds, seed_sequence
+from baselines.seeds import Use, game_seeds
 from baselines.settings import check_batch
 from tile_envs.agents import Agent, ask
 from tile_envs.base.checks import checked_actions, checked_count
-from tile_envs.errors import extra
 from tile_envs.words import counted
 
 N_ENVS = 512
 """Games that are played side by side."""
 BYTES_PER_GAME = 64
-"""What the results of a game take, and their bootstrap."""
+"""What the results of a game take, and their intervals."""
 QUANTILES = tuple(step / 20 for step in range(21))
 """The fractions of games that a row has a score for, from the lowest to the highest."""
-RESAMPLES = 2000
-"""Bootstrap resamples of an interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,54 +206,44 @@ def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], 
     """Return the row of a record.
 
     Returns:
-        `agent, env, env_kwargs, side, episodes, seed, mean, low, high, median, min, max, quantiles,
-        reach, moves_per_second`, and in tic-tac-toe the fractions `win, draw, loss`.  `low` and
-        `high` bound the mean with 95 % confidence (percentile bootstrap over the games; None for a
-        single game); `quantiles` are the scores at `QUANTILES`, and `reach` the fraction of games
-        in which each face was reached: both are None in tic-tac-toe.
+        `agent, env, env_kwargs, side, episodes, seed, mean, low, high, interval_method, median,
+        min, max, quantiles, reach, fraction_intervals, moves_per_second`, and in tic-tac-toe the
+        fractions `win, draw, loss`.  `low` and `high` bound the mean with 95 % confidence (see
+        `interval_of_mean`); `quantiles` are the scores at `QUANTILES`, and `reach` the fraction of
+        games in which each face was reached: both are None in tic-tac-toe.  `fraction_intervals`
+        are the Wilson intervals of `reach`, or of `win, draw, loss`; None for a single game.
     """
-    returns = record.returns
-    low, high = interval(returns, seed)
+    returns, n = record.returns, len(record.returns)
     row: Row = {
         "agent": name,
         "env": env,
         "env_kwargs": dict(env_kwargs),
         "side": None,
-        "episodes": len(returns),
+        "episodes": n,
         "seed": seed,
         "mean": float(returns.mean()),
-        "low": low,
-        "high": high,
+        **interval_of_mean(returns, are_outcomes=not record.faces),
         "median": float(np.median(returns)),
         "min": float(returns.min()),
         "max": float(returns.max()),
         "quantiles": None,
         "reach": None,
+        "fraction_intervals": None,
         "moves_per_second": round(record.moves / record.seconds),
     }
-    if not record.faces:
-        results = {"win": 1, "draw": 0, "loss": -1}
+    counts: dict[Any, int] = {}
+    if record.faces:
+        quantiles = np.quantile(returns, QUANTILES, method="lower")
+        row["quantiles"] = [float(score) for score in quantiles]
+        counts = {face: int((record.tiles >= face).sum()) for face in record.faces[1:]}
+        counts = {face: count for face, count in counts.items() if count}
+        row["reach"] = {face: count / n for face, count in counts.items()}
+    else:
         row["side"] = env_kwargs.get("side", "X")
-        return row | {key: float((returns == value).mean()) for key, value in results.items()}
-    row["quantiles"] = [float(score) for score in np.quantile(returns, QUANTILES, method="lower")]
-    reached = {face: float((record.tiles >= face).mean()) for face in record.faces[1:]}
-    row["reach"] = {face: share for face, share in reached.items() if share > 0}
+        results = {"win": 1, "draw": 0, "loss": -1}
+        counts = {name: int((returns == value).sum()) for name, value in results.items()}
+        row |= {name: count / n for name, count in counts.items()}
+    if n > 1:
+        intervals = {key: list(interval_of_fraction(count, n)) for key, count in counts.items()}
+        row["fraction_intervals"] = intervals
     return row
-
-
-def interval(values: NDArray[np.float64], seed: int) -> tuple[float | None, float | None]:
-    """Return the 95 % interval of a mean by the percentile bootstrap; None for a single value."""
-    if len(values) < 2:
-        return None, None
-    with extra("baselines"):  # late: scipy takes a second, which only those who ask should wait
-        from scipy.stats import bootstrap
-
-    bounds = bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=RESAMPLES,
-        batch=max(1, 10_000_000 // len(values)),  # bounds the memory that is taken
-        method="percentile",
-        rng=np.random.default_rng(seed_sequence(seed, "bootstrap")),
-    ).confidence_interval
-    return round(float(bounds.low), 4), round(float(bounds.high), 4)

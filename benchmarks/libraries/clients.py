@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.evaluation.sampled import interval, play
+from baselines.evaluation.intervals import interval_of_mean
+from baselines.evaluation.sampled import play
 from baselines.registry import make_agent
 from baselines.task import Task
 from benchmarks.experiments import GAME_2048, GAME_2584, TICTACTOE
@@ -272,7 +273,6 @@ def _openspiel_rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:
 def _row(
     client: Client, results: Results, at_random: Results, training: Count, playing: Count
 ) -> Row:
-    low, high = interval(results, SEED)
     return client.key | {
         "library_version": version(client.package),
         "gymnasium": version("gymnasium"),
@@ -281,8 +281,7 @@ def _row(
         "minutes": round(training.minutes, 2),
         "episodes": len(results),
         "mean": float(results.mean()),
-        "low": low,
-        "high": high,
+        **interval_of_mean(results, are_outcomes=client.env == TICTACTOE),
         "random": float(at_random.mean()),
         "illegal_training": training.illegal,
         "illegal_play": playing.illegal,

@@ -1,0 +1,79 @@
+"""Intervals of 95 % confidence: of the mean of scores or outcomes, and of a fraction of games."""
+
+from __future__ import annotations
+
+from math import sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.errors import extra
+
+UPPER = 0.975
+"""The confidence of each bound."""
+DRAWS = 100_000
+"""Draws that the bounds of outcomes are read from: they settle them to 0.5 % of their distance."""
+DIGITS = 6
+
+
+def interval_of_mean(results: NDArray[np.float64], *, are_outcomes: bool) -> dict[str, Any]:
+    """Return the interval of the mean of games' results.
+
+    Args:
+        results: `(n,)`.
+        are_outcomes: Whether they are outcomes (-1, 0 and 1), rather than scores.
+
+    Returns:
+        `low`, `high` and `interval_method`.  All are None for a single game, and for equal scores,
+        which do not tell how far scores may differ.
+    """
+    bounds, method = None, None
+    if are_outcomes and len(results) > 1:
+        bounds, method = _gaffke(results), "Gaffke's bounds"
+    elif np.ptp(results):
+        bounds, method = _hall(results), "Hall's transformation"
+    low, high = (round(float(bound), DIGITS) for bound in bounds) if bounds else (None, None)
+    return {"low": low, "high": high, "interval_method": method}
+
+
+def interval_of_fraction(count: int, n: int) -> tuple[float, float]:
+    """Return Wilson's score interval of a fraction, of which `count` of `n` games were seen."""
+    z = NormalDist().inv_cdf(UPPER)
+    middle = (count + z**2 / 2) / (n + z**2)
+    half = z / (n + z**2) * sqrt(count * (n - count) / n + z**2 / 4)
+    return round(max(0.0, middle - half), DIGITS), round(min(1.0, middle + half), DIGITS)
+
+
+def _gaffke(outcomes: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Return bounds of the mean of outcomes, which hold for any number of games.
+
+    One game more is assumed, with the worst outcome for the lower bound and the best for the upper;
+    the bounds are quantiles of the mean under Dirichlet weights.  Without draws they are those of
+    Clopper and Pearson.  Gaffke 2005, "Three test statistics for a nonparametric one-sided
+    hypothesis on the mean of a nonnegative variable"; Learned-Miller and Thomas 2020.
+    """
+    counts = [int((outcomes == outcome).sum()) for outcome in (1, 0, -1)]
+    weights = np.random.default_rng(0).standard_gamma([*counts, 1], (DRAWS, 4))
+    wins, _, losses, one_more = (weights / weights.sum(axis=1, keepdims=True)).T
+    difference = wins - losses
+    low = np.quantile(difference - one_more, 1 - UPPER)
+    return low, np.quantile(difference + one_more, UPPER)
+
+
+def _hall(scores: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Return Student's interval of the mean of scores, corrected for their skewness.
+
+    Hall 1992, "On the removal of skewness by transformation", the cubic transformation.
+    """
+    with extra("baselines"):  # late: scipy takes a second, which only those who ask should wait
+        from scipy.special import stdtrit
+
+    n, mean = len(scores), scores.mean()
+    shift = ((scores - mean) ** 3).mean() / scores.std() ** 3 / sqrt(n)
+    t = stdtrit(n - 1, np.array([UPPER, 1 - UPPER]))
+    if abs(shift) > 1e-9:  # else the transformation is the identity
+        t = 3 / shift * (np.cbrt(1 + shift * (t - shift / 6)) - 1)
+    low, high = mean - t * scores.std(ddof=1) / sqrt(n)
+    return low, high

@@ -1,0 +1,80 @@
+"""Intervals: what they cover, and where rows name them."""
+
+import numpy as np
+import pytest
+
+from baselines.agents import RandomAgent
+from baselines.evaluation.intervals import interval_of_fraction, interval_of_mean
+from baselines.evaluation.rows import block
+from baselines.evaluation.sampled import Record, play, summary
+from baselines.task import Task
+from benchmarks.results import FOLDER, read
+
+
+def outcomes(wins, draws, losses):
+    return np.repeat([1.0, 0.0, -1.0], [wins, draws, losses])
+
+
+@pytest.mark.parametrize(
+    ("n", "chances"),
+    [
+        (10, (0.99, 0, 0.01)),
+        (10, (0.9, 0.05, 0.05)),
+        (10, (0.09, 0.9, 0.01)),
+        (100, (0.999, 0, 0.001)),
+        (100, (0.99, 0, 0.01)),
+        (1000, (0.999, 0, 0.001)),
+    ],
+)
+def test_intervals_of_rare_outcomes_cover_the_mean(n, chances):
+    samples = np.random.default_rng(0).multinomial(n, chances, 2000)
+    drawn, times = np.unique(samples, axis=0, return_counts=True)
+    bounds = [interval_of_mean(outcomes(*counts), are_outcomes=True) for counts in drawn]
+    covers = [bound["low"] <= chances[0] - chances[2] <= bound["high"] for bound in bounds]
+    assert times[covers].sum() / 2000 >= 0.95
+
+
+def test_intervals_of_few_skewed_scores_cover_the_mean():
+    game = Task.of("Tiles2048-v0").game
+    scores = play(RandomAgent(game), "Tiles2048-v0", episodes=2000).returns
+    samples = np.random.default_rng(0).choice(scores, (1000, 10))
+    bounds = [interval_of_mean(sample, are_outcomes=False) for sample in samples]
+    assert np.mean([bound["low"] <= scores.mean() <= bound["high"] for bound in bounds]) >= 0.93
+
+
+def test_intervals_of_fractions_are_those_that_wilson_published():
+    published = {(81, 263): (0.2553, 0.3662), (0, 20): (0, 0.1611), (1, 29): (0.0061, 0.1718)}
+    for counts, bounds in published.items():  # Newcombe 1998, table I, method 3
+        assert interval_of_fraction(*counts) == pytest.approx(bounds, abs=5e-5)
+    assert interval_of_fraction(20, 20) == pytest.approx((1 - 0.1611, 1), abs=5e-5)
+
+
+def row_of(results, faces=()):
+    tiles = np.where(results > results.mean(), 8, 4)
+    record = Record(results, tiles, np.zeros((0, 2, 2)), faces, moves=9, illegal=0, seconds=1.0)
+    return summary(record, "someone", "TicTacToe-v0", {}, seed=0)
+
+
+def test_a_row_without_a_loss_tells_that_losses_may_come():
+    row = row_of(outcomes(100, 0, 0))
+    assert 0.9 < row["low"] < row["high"] == 1
+    assert row["fraction_intervals"]["loss"] == pytest.approx([0, 0.036993])
+    assert "loss    0.000%   95 % interval 0.00% to 3.70%" in block(row)
+    assert row == row_of(outcomes(100, 0, 0))
+
+
+def test_rows_name_the_method_of_an_interval_where_there_is_one():
+    assert row_of(outcomes(5, 3, 2))["interval_method"] == "Gaffke's bounds"
+    scores = row_of(np.array([4.0, 8, 100]), faces=(0, 2, 4, 8))
+    assert scores["interval_method"] == "Hall's transformation"
+    assert scores["reach"][8] == 1 / 3
+    assert scores["fraction_intervals"][8] == list(interval_of_fraction(1, 3))
+    for results in (np.array([7.0]), np.array([7.0, 7.0])):
+        assert row_of(results, faces=(0, 2, 4))["interval_method"] is None
+
+
+@pytest.mark.parametrize("table", ["adversary", "agents", "deep", "ntuple", "plug", "recipe"])
+def test_committed_rows_keep_their_bounds_and_name_their_method(table):
+    rows = read(FOLDER, table).values()
+    assert {row["interval_method"] for row in rows if row["low"]} == {"percentile bootstrap"}
+    assert {row["interval_method"] for row in rows if not row["low"]} <= {""}
