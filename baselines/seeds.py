@@ -8,7 +8,6 @@
 | evaluation | the games of evaluations |
 | weights | the initial weights of networks, by torch |
 | updates | what torch and Stable-Baselines3 draw in an iteration: exploration and minibatches |
-| bootstrap | the resamples of intervals |
 
 A game's seed is a word of 64 bits.  No two uses draw from the same generator or stream.  Training
 goes by `training_generator`, or by `training_stream` where games go on.  An agent that draws its
@@ -23,7 +22,7 @@ import numpy as np
 
 from tile_envs.base.random_stream import WORD_MASK, Words, ahead, mix, start
 
-Use = Literal["evaluation", "test", "recording", "weights", "updates", "bootstrap"]
+Use = Literal["evaluation", "test", "recording", "weights", "updates"]
 
 KEYS: dict[Use, int] = {
     "evaluation": 0,
@@ -31,9 +30,8 @@ KEYS: dict[Use, int] = {
     "recording": 0xBB67AE8584CAA73B,
     "weights": 0,  # only torch draws weights, and it draws nothing else from this sequence
     "updates": 0x3C6EF372FE94F82B,
-    "bootstrap": 0xA54FF53A5F1D36F1,
 }
-"""What tells the streams of a seed apart: digits of the square roots of 2, 3, 5 and 7."""
+"""What tells the streams of a seed apart: digits of the square roots of 2, 3 and 5."""
 
 
 def game_seeds(seed: int, games: int, use: Use = "evaluation") -> Words:

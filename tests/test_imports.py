@@ -115,6 +115,7 @@ def test_the_evaluation_knows_no_agents():
     ours = [to for to in ARROWS["baselines.evaluation.sampled"] if to.startswith("baselines.")]
     assert sorted(ours) == [
         "baselines.errors",
+        "baselines.evaluation.intervals",
         "baselines.evaluation.rows",
         "baselines.progress",
         "baselines.seeds",
