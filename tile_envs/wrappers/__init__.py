@@ -199,8 +199,9 @@ class ShapeReward(_Wrapper):
     """Adds `gamma * potential(board after) - potential(board before)` to the reward of each step.
 
     The potential of a board on which a game has terminated counts as 0, so that optimal policies
-    stay the same (Ng, Harada and Russell, 1999).  `info["unshaped_reward"]` holds the reward
-    before; `info["score"]` stays as it is.
+    stay the same (Ng, Harada and Russell, 1999); a game that is truncated keeps that of its last
+    board.  `info["unshaped_reward"]` is the reward to which it adds; `info["score"]` stays as it
+    is.
 
     Args:
         env: An environment of a sliding game.

@@ -51,7 +51,7 @@ POTENTIALS = {"empty": empty, "monotonicity": monotonicity, "merges": merges}
 
 
 class Shaping:
-    """The rewards that a potential adds."""
+    """The rewards that a potential adds; see `tile_envs.wrappers.ShapeReward`."""
 
     def __init__(self, potential: Potential, gamma: float, rules: Rules) -> None:
         if not (isinstance(gamma, int | float) and 0 <= gamma <= 1):
