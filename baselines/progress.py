@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tile_envs.words import number
+from tile_envs.words import number, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -42,7 +42,7 @@ class Progress:
     def __init__(
         self, name: str, total: float | None = None, done: float = 0.0, shown: bool | None = None
     ) -> None:
-        self._name, self._total, self._begin, self._done = name, total, done, done
+        self._name, self._total, self._begin, self._done = printable(name), total, done, done
         self.shown = Progress.enabled if shown is None else shown
         self._text = self.phase = ""
         self.seconds: defaultdict[str, float] = defaultdict(float)

@@ -13,6 +13,7 @@ import shutil
 import sys
 import tracemalloc
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,7 +25,9 @@ from baselines.solver.solve import solution_of
 from baselines.tabular.qtable import QTableSettings
 from baselines.training import run_folder as runs
 from baselines.training.run import Options, run
+from baselines.viewing.moves import recorded_games
 from tile_envs import replay
+from tile_envs.errors import UsageError, message_of
 from tile_envs.games import make
 from tile_envs.replay import Playthrough
 from tile_envs.sliding import RULES_2584, SlidingGame
@@ -90,6 +93,26 @@ def refused(read, *arguments):
     assert most < MOST_BYTES
     assert "\n" not in message
     return bool(message)
+
+
+def test_no_text_of_a_file_commands_the_terminal(table, copied, tmp_path):
+    evil, folder = "\x1b[2J\x9bm", copied(table)
+    (folder / runs.PROGRESS).write_text(f"games,seconds,{evil}\n1,1,1\n")
+    (row,) = runs.read_progress(folder)
+    config = json.loads((folder / runs.CONFIG).read_text())
+    spoiled = config | {"agent": f"{evil}:A", "modules": [evil], "settings": {evil: evil}}
+    (folder / runs.CONFIG).write_text(json.dumps(spoiled))
+    with pytest.raises(UsageError) as caught:
+        load(folder)
+    path = tmp_path / f"{evil}.json"
+    replay.write(replay.replay_of(Playthrough(make("TicTacToe-v0", {}), 0), evil), path)
+    (watched,) = recorded_games(path)
+    with pytest.raises(UsageError, match="one line of text"):
+        replace(RULES_2584, name=evil)
+    shown = [*row, message_of(caught.value), watched.title, watched.about]
+    assert "\ufffd[2J" in watched.title
+    assert not any(character in text for text in shown for character in evil if character < " ")
+    assert "\x9b" not in "".join(shown)
 
 
 def npy(shape, content=b""):

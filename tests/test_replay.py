@@ -4,15 +4,28 @@ import json
 
 import gymnasium as gym
 import numpy as np
+import powers3  # registers the game of powers of three
 import pytest
 
 from tile_envs import __version__
+from tile_envs.errors import UsageError
 from tile_envs.games import make
-from tile_envs.replay import Playthrough, Replay, begin, play_through, read, replay_of, write
+from tile_envs.replay import (
+    VERSION,
+    Playthrough,
+    Replay,
+    begin,
+    play_through,
+    read,
+    replay_of,
+    write,
+)
+from tile_envs.sliding import RULES_2584, SlidingEnv
 
 GOOD = {
     "format": "tile-envs replay",
-    "version": __version__,
+    "version": VERSION,
+    "package": f"tile-envs {__version__}",
     "env": "TicTacToe-v0",
     "options": {"side": "both"},
     "seed": 5,
@@ -97,6 +110,29 @@ def test_a_file_may_name_its_player(tmp_path):
     game = played("Tiles2048-v0", {}, 0, n_actions=3)
     write(replay_of(game, "ntuple"), tmp_path / "game.json")
     assert read(tmp_path / "game.json").player == "ntuple"
+    write(replay_of(game, "\x1b]0;evil\x07\x9b2J\u202e名 é"), tmp_path / "game.json")
+    assert read(tmp_path / "game.json").player == "�]0;evil��2J�名 é"
+
+
+def test_a_file_of_a_version_without_the_package_is_read(tmp_path):
+    entries = GOOD | {"version": "0.1.0"}
+    del entries["package"]
+    (tmp_path / "game.json").write_text(json.dumps(entries))
+    replay = read(tmp_path / "game.json")
+    assert (replay.version, replay.package) == ("0.1.0", "")
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        gym.make("Tiles2048-v0", rules=RULES_2584).unwrapped,
+        gym.make("Powers3-v0", rules=RULES_2584).unwrapped,
+        SlidingEnv(rules=powers3.RULES),
+    ],
+)
+def test_a_game_that_no_id_names_has_no_replay(env):
+    with pytest.raises(UsageError, match=r"no replay.* register_game\(id, rules\)"):
+        replay_of(Playthrough(env, 0))
 
 
 def test_an_opponent_without_a_name_cannot_be_written(tmp_path):
@@ -121,7 +157,7 @@ BAD = {
     "module in the id": ({"env": "antigravity:Tiles2048-v0"}, "antigravity"),
     "unknown option": ({"options": {"size": 4}}, "'size' of TicTacToe-v0.*'opponent'"),
     "render mode": ({"options": {"render_mode": "human"}}, "'render_mode'"),
-    "newer version": ({"version": "99.1.0"}, r"written by version 99\.1\.0 .* update the package"),
+    "newer version": ({"version": "99.1.0"}, r"needs version 99\.1\.0 .* update the package"),
     "no version": ({"version": "new"}, '"version" must be numbers .* got .new.'),
     "bad option": ({"options": {"side": "Z"}}, "side must be .*'Z'"),
     "bad board": ({"reset": {"board": [[1]]}}, r"board must have shape .*got \(1, 1\)"),

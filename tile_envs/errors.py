@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from gymnasium.error import DependencyNotInstalled, Error
 
+from tile_envs.words import printable
+
 MISTAKE = 2
 """The exit status of a command that a user's mistake has ended."""
 
@@ -31,7 +33,7 @@ def is_mistake(error: BaseException) -> bool:
 def message_of(error: BaseException) -> str:
     """Return the line that a command answers a mistake with."""
     reason = "not enough memory: " if isinstance(error, MemoryError) else ""
-    return f"error: {reason}{' '.join(str(error).split())}"
+    return printable(f"error: {reason}{' '.join(str(error).split())}")
 
 
 @contextmanager

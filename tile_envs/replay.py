@@ -3,6 +3,7 @@
     {
       "format": "tile-envs replay",
       "version": "0.2.0",
+      "package": "tile-envs 0.2.0",
       "env": "TicTacToe-v0",
       "options": {"opponent": "minimax"},
       "seed": 7,
@@ -10,7 +11,8 @@
     }
 
 A game that began with a given board has `"reset": {"board": …, "score": …}` as well; one that an
-agent has played may name it, `"player": "ntuple"`.
+agent has played may name it, `"player": "ntuple"`.  The version is that of the format; the package
+is the one that the game was played with.
 """
 
 from __future__ import annotations
@@ -30,12 +32,17 @@ from tile_envs.base.checks import brief
 from tile_envs.base.env import GameEnv, Info, Observation
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
+from tile_envs.game import describe
 from tile_envs.games import make
+from tile_envs.words import printable
 
 FORMAT = "tile-envs replay"
+VERSION = "0.2.0"
+"""The version of the package in which the format has changed last."""
 ENTRIES = {
     "format": (str, "a string"),
     "version": (str, "a string"),
+    "package": (str, "a string"),
     "env": (str, "a string"),
     "options": (dict, "an object"),
     "reset": (dict, "an object"),
@@ -44,7 +51,7 @@ ENTRIES = {
     "player": (str, "a string"),
 }
 """The entries of a file, with their types and what JSON calls them."""
-OPTIONAL: dict[str, Any] = {"reset": {}, "player": ""}
+OPTIONAL: dict[str, Any] = {"package": "", "reset": {}, "player": ""}
 """The entries that may be left out, with what that means."""
 
 
@@ -130,8 +137,9 @@ class Replay:
         actions: All actions, illegal ones included.
         options: What `gym.make` was given.
         reset: The reset options, if the game began with a given board.
-        version: The version of this package that the game was played with.
+        version: The version of the file's format.
         player: Who played it; empty if unknown.
+        package: The package that the game was played with, and its version; empty if unknown.
     """
 
     env: str
@@ -139,8 +147,9 @@ class Replay:
     actions: tuple[int, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     reset: Mapping[str, Any] = field(default_factory=dict)
-    version: str = __version__
+    version: str = VERSION
     player: str = ""
+    package: str = f"tile-envs {__version__}"
 
     def action(self, n: int) -> int | None:
         """Return the action after n others; None after the last one."""
@@ -153,11 +162,19 @@ def replay_of(game: Playthrough, player: str = "") -> Replay:
     Args:
         game: The game; its environment must be from `gymnasium.make`.
         player: Who plays it.
+
+    Raises:
+        ValueError: If the environment has other rules than its id, or no id.
     """
     spec = game.env.spec
-    assert spec, "only gymnasium.make gives an environment its id and options"
+    kwargs = spec.kwargs.items() if spec else ()
     # The rules of a registered game are no option: its id stands for them.
-    options = {n: value for n, value in spec.kwargs.items() if n not in ("render_mode", "rules")}
+    options = {n: value for n, value in kwargs if n not in ("render_mode", "rules")}
+    if not spec or describe(make(spec.id, options).game) != describe(game.env.game):
+        raise UsageError(
+            f"{game.env.game} has no replay, because no id stands for its rules: register them "
+            "with register_game(id, rules), and make the game with gymnasium.make(id)."
+        )
     return Replay(spec.id, game.seed, tuple(game.actions), options, game.reset, player=player)
 
 
@@ -211,7 +228,7 @@ def read(path: str | os.PathLike[str]) -> Replay:
         ValueError: If it is not a replay, or cannot be played; one line, with the file's name.
     """
     try:
-        replay = _checked(json.loads(Path(path).read_text(encoding="utf-8")))
+        replay = _checked(printable(json.loads(Path(path).read_text(encoding="utf-8"))))
         play_through(replay)
     except OSError as error:
         reason = f"{error.strerror}."
@@ -234,9 +251,9 @@ def _checked(entries: Any) -> Replay:
     for name, (kind, words) in ENTRIES.items():
         if not isinstance(entries[name], kind):
             raise UsageError(f'"{name}" must be {words}, got {brief(entries[name])}.')
-    if _order(entries["version"]) > _order(__version__):
+    if _order(entries["version"]) > _order(VERSION):
         raise UsageError(
-            f"it was written by version {entries['version']} of tile-envs, and this is "
+            f"it needs version {entries['version']} of tile-envs or a later one, and this is "
             f"{__version__}: update the package."
         )
     del entries["format"]

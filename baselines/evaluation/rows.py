@@ -11,7 +11,7 @@ from typing import Any
 
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
-from tile_envs.words import number
+from tile_envs.words import number, printable
 
 Row = dict[str, Any]
 
@@ -76,7 +76,7 @@ def comparison(rows: Sequence[Row]) -> str:
 
 def _played(row: Row, episodes: int) -> str:
     fewer = [f"{row['episodes']:,} games"] * (row["episodes"] < episodes)
-    return ", ".join([row["agent"], *fewer, *_options(row)])
+    return ", ".join([printable(row["agent"]), *fewer, *_options(row)])
 
 
 def _options(row: Row) -> list[str]:
@@ -149,7 +149,7 @@ def read_rows(path: Path) -> list[Row]:
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+            rows = printable(list(csv.DictReader(file)))
     except (csv.Error, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is damaged: {error}.") from None
     for line, row in enumerate(rows, 2):

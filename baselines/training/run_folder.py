@@ -34,6 +34,7 @@ from baselines.training.learner import Learner, State, size_of
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import sweep, write_file
+from tile_envs.words import printable
 
 LOCK = "lock"
 CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
@@ -204,7 +205,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     """
     path = folder / CONFIG
     try:
-        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        config: dict[str, Any] = printable(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise UsageError(f"{folder} holds no run: {CONFIG}: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:

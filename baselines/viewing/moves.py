@@ -23,7 +23,7 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import ACTIONS
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELL_NAMES, SIDE, afterstates, encode_seen, solve
-from tile_envs.words import counted, number
+from tile_envs.words import counted, number, printable
 
 Values = NDArray[np.float64]
 
@@ -230,7 +230,8 @@ def recorded_games(path: Path) -> Sequence[Watched]:
 def _recorded_game(path: Path) -> Watched:
     recorded = read(path)
     playthrough = begin(recorded)
-    title = f"{recorded.player}, {path.stem}" if recorded.player else path.stem
+    name = printable(path.stem)
+    title = f"{recorded.player}, {name}" if recorded.player else name
     about = _about(recorded.env, recorded.options, recorded.seed)
     thinker = Thinker(playthrough.env.game, None, "")
     end = len(recorded.actions)

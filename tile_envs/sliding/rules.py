@@ -19,6 +19,7 @@ from typing import Any
 
 from tile_envs.base.checks import as_integer, brief
 from tile_envs.errors import UsageError
+from tile_envs.words import printable
 
 UP, RIGHT, DOWN, LEFT = range(4)
 ACTIONS = ("up", "right", "down", "left")
@@ -132,8 +133,8 @@ class Rules:
 
     def __post_init__(self) -> None:
         keep = vars(self).update  # past the frozen dataclass
-        if not isinstance(self.name, str) or not self.name:
-            raise UsageError(f"the name of a game must be a text, got {self.name!r}.")
+        if not isinstance(self.name, str) or not self.name or printable(self.name) != self.name:
+            raise UsageError(f"the name of a game must be one line of text, got {self.name!r}.")
         keep(faces=_checked_faces(self.faces))
         keep(merges=_checked_merges(self.merges, self.faces))
         keep(spawn=checked_spawn(self, self.spawn), goal=self.faces[self.index_of(self.goal)])
