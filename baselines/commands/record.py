@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
 
 from baselines.commands.options import Agent, Env, EnvKwargs, GamesSeed
 from baselines.registry import player
 from baselines.settings import Count
+from baselines.training.recording import Format
 from baselines.training.recording import record as record_games
+from tile_envs.games import IMPORTED
 
 
 def record(
@@ -18,15 +22,24 @@ def record(
     episodes: Count = 20,
     seed: GamesSeed = 0,
     env_kwargs: EnvKwargs = None,
+    format: Format = "replay",
 ) -> None:
     """Let an agent play, and write its games to files that can be watched and learned from.
 
     These are never the games of `evaluate`.
 
     Args:
-        out: The folder of the files; `watch` shows them. Games that it holds stay, but those of the
-            same seed are replaced.
+        out: The folder of replays, which `watch` shows; games that it holds stay, but those of the
+            same seed are replaced. Of arrays, the file, which is replaced. Of Minari, the name of a
+            new dataset, such as 2048/greedy-v0.
         episodes: The number of games.
+        format: replay writes a file for each game, to watch and to train from. npz writes arrays of
+            all transitions, with masks, to one file. minari makes a dataset for offline learning.
     """
     played = player(agent, env, env_kwargs, seed)
-    record_games(played.agent, played.task, episodes, seed, out, played.name)
+    words = ["python", "-m", "baselines", "record", agent, "--env", played.task.env]
+    words += ["--env-kwargs", json.dumps(dict(played.task.env_kwargs)), "--episodes", f"{episodes}"]
+    words += ["--seed", f"{seed}", "--format", format, "--out", f"{out}"]
+    words += [word for module in IMPORTED for word in ("--import", module)]
+    command = shlex.join(words)
+    record_games(played.agent, played.task, episodes, seed, out, played.name, format, command)

@@ -6,8 +6,9 @@ what an agent plays, as replays (see `tile_envs.replay`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,11 @@ from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.settings import check_batch
 from baselines.task import Task
+from baselines.training.datasets import Origin, trajectory, write_minari, write_npz
 from baselines.training.run_folder import check_free, lock_folder
 from tile_envs.agents import Agent, ask
 from tile_envs.errors import UsageError
+from tile_envs.files import checked_file
 from tile_envs.game import Game
 from tile_envs.games import make
 from tile_envs.replay import Playthrough, begin, read, replay_of, write
@@ -26,6 +29,7 @@ from tile_envs.words import counted
 
 VERSION = 2
 """Raised when the same command records other games."""
+Format = Literal["replay", "npz", "minari"]
 BYTES_PER_SEED = 40
 """What the seed of a game takes, also as an integer of Python."""
 
@@ -58,7 +62,7 @@ def read_transitions(folder: Path, game: Game) -> Transitions:
     Raises:
         ValueError: If there are none, or one is damaged or of another game or shape.
     """
-    steps: list[tuple[Any, ...]] = []
+    parts: list[tuple[NDArray[Any], ...]] = []
     for path in sorted(folder.glob("*.json")):
         replay = read(path)
         playthrough = begin(replay)
@@ -67,24 +71,17 @@ def read_transitions(folder: Path, game: Game) -> Transitions:
             raise UsageError(f"{path} is a game of {recorded}, expected one of {game}.")
         for action in replay.actions:
             playthrough.play(action)
-            before, after = playthrough.positions[-2:]
-            if not after.info["illegal"]:
-                reward = after.total - before.total
-                step = before.observation, action, reward, after.observation, after.terminated
-                steps.append(step)
-    if not steps:
+        played = trajectory(playthrough)
+        legal = ~played.infos["illegal"][1:]
+        boards, rewards = played.observations, played.rewards.astype(np.float32)
+        columns = boards[:-1], played.actions, rewards, boards[1:], played.terminations
+        parts.append(tuple(column[legal] for column in columns))
+    if not sum(len(part[1]) for part in parts):
         raise UsageError(
             f"{folder} holds no replays (*.json) with legal actions: record some games, or name "
             "another folder."
         )
-    boards, actions, rewards, following, over = zip(*steps, strict=True)
-    return Transitions(
-        np.array(boards),
-        np.array(actions, np.int64),
-        np.array(rewards, np.float32),
-        np.array(following),
-        np.array(over, np.bool_),
-    )
+    return Transitions(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _check_others(folder: Path, task: Task) -> None:
@@ -102,8 +99,17 @@ def _check_others(folder: Path, task: Task) -> None:
         print(f"{folder} holds {counted(len(paths), 'game')} already; the same seed's are replaced")
 
 
-def record(agent: Agent, task: Task, games: int, seed: int, folder: Path, name: str = "") -> None:
-    """Let an agent play, and write each game to a file of its own in a folder.
+def record(
+    agent: Agent,
+    task: Task,
+    games: int,
+    seed: int,
+    out: Path,
+    name: str = "",
+    format: Format = "replay",
+    command: str = "",
+) -> None:
+    """Let an agent play, and write its games.
 
     No game is one of an evaluation, so that what learns from them can be evaluated with any seed.
 
@@ -112,19 +118,43 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path, name: 
         task: What it plays.
         games: Number of games.
         seed: Seed of the games.
-        folder: Where the replays are written.
+        out: A folder for replays, each game in a file of its own; a file for arrays (`write_npz`);
+            the name of a dataset for Minari (`write_minari`).
         name: The agent's name, which they tell.
+        format: "replay", "npz" or "minari".
+        command: The command that records, which arrays and datasets tell.
 
     Raises:
-        ValueError: If the folder holds a run or games of another task, or another process writes to
-            it.
+        ValueError: If the format is none of these, the folder holds a run or games of another task,
+            another process writes to it, or there is such a dataset.
+        OSError: If nothing can be written there.
     """
     check_batch(games, "episodes", BYTES_PER_SEED)
-    seeds = game_seeds(seed, games, "recording").tolist()
-    check_free(folder)
-    _check_others(folder, task)
-    with lock_folder(folder), Progress("recording", games) as progress:
-        for number, word in enumerate(seeds):
+    if format not in get_args(Format):
+        raise UsageError(f"format must be {' or '.join(get_args(Format))}, got {format!r}.")
+    if format == "replay":
+        check_free(out)
+        _check_others(out, task)
+        with lock_folder(out):
+            for number, game in enumerate(_played(agent, task, games, seed)):
+                write(replay_of(game, name), out / f"{seed}-{number}.json")
+        after = f"python -m baselines watch {out} shows them"
+    else:
+        origin = Origin(name, make(task.env, task.env_kwargs), command)
+        trajectories = map(trajectory, _played(agent, task, games, seed))
+        if format == "npz":
+            write_npz(checked_file(out, (".npz",), "arrays are"), trajectories, origin)
+            after = "numpy.load reads them"
+        else:
+            write_minari(out.as_posix(), trajectories, origin)
+            after = f"minari.load_dataset({out.as_posix()!r}) reads them"
+    print(f"wrote {counted(games, 'game')} to {out}; {after}")
+
+
+def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Playthrough]:
+    """Yield the games of an agent, one after the other, under a progress bar."""
+    with Progress("recording", games) as progress:
+        for number, word in enumerate(game_seeds(seed, games, "recording").tolist()):
             playthrough = Playthrough(make(task.env, task.env_kwargs), word)
             state, episode_start = None, np.ones(1, np.bool_)
             while not playthrough.position.over:
@@ -135,8 +165,5 @@ def record(agent: Agent, task: Task, games: int, seed: int, folder: Path, name: 
                 )
                 episode_start = np.zeros(1, np.bool_)
                 playthrough.play(int(actions[0]))
-            write(replay_of(playthrough, name), folder / f"{seed}-{number}.json")
+            yield playthrough
             progress.update(number + 1, counted(number + 1, "game"))
-    print(
-        f"wrote {counted(games, 'game')} to {folder}; python -m baselines watch {folder} shows them"
-    )
