@@ -14,8 +14,9 @@ CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u206
 def printable(value: T) -> T:
     r"""Return a text, or texts in lists and dictionaries, without control characters.
 
-    >>> printable({"player": "\x1b[2Jnobody", "seed": 7})
-    {'player': '�[2Jnobody', 'seed': 7}
+    Examples:
+        >>> printable({"player": "\x1b[2Jnobody", "seed": 7})
+        {'player': '�[2Jnobody', 'seed': 7}
     """
     clean: Any = value
     if isinstance(value, str):

@@ -1,9 +1,9 @@
 """Small copies of trained agents, for sharing, in the layout of the Hugging Face Hub.
 
-config.json      what was trained, and how; `exported` says what the copy is
-checkpoint.npz   what playing needs of what was learned, compressed
-model.zip        of learners on Stable-Baselines3: the model as that library loads it
-README.md        the model card: how well it plays, and how it is loaded
+- `config.json`: what was trained, and how; `exported` says what the copy is.
+- `checkpoint.npz`: what playing needs of what was learned, compressed.
+- `model.zip`: of learners on Stable-Baselines3, the model as that library loads it.
+- `README.md`: the model card: how well it plays, and how it is loaded.
 """
 
 from __future__ import annotations

@@ -8,13 +8,13 @@ the games of an iteration it is fitted to the targets
 which are computed once: the network is its own target network, renewed every iteration.  There are
 two recipes, each a class below:
 
-published   The positions of an iteration as they are, by SGD.  The network is taught that illegal
-            actions lose.  One difference: the published network learned from one position at a
-            time, with a learning rate of 0.1; here 1,000 games are played side by side.
-fitted      The mean target of every action in a replay buffer, by Adam, as in fitted Q-iteration
-            (Riedmiller, "Neural fitted Q iteration", 2005).  Illegal actions are masked, and
-            symmetric boards merged.  Against a random opponent the best O accepts a few losses;
-            here a loss costs more than a win brings, and the best O never loses.
+- `published`: the positions of an iteration as they are, by SGD.  The network is taught that
+  illegal actions lose.  One difference: the published network learned from one position at a time,
+  with a learning rate of 0.1; here 1,000 games are played side by side.
+- `fitted`: the mean target of every action in a replay buffer, by Adam, as in fitted Q-iteration
+  (Riedmiller, "Neural fitted Q iteration", 2005).  Illegal actions are masked, and symmetric boards
+  merged.  Against a random opponent the best O accepts a few losses; here a loss costs more than a
+  win brings, and the best O never loses.
 """
 
 from __future__ import annotations

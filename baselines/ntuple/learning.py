@@ -55,8 +55,8 @@ def adjust(
 ) -> None:
     """Change the entries of a board by its error δ.
 
-    TD   w ← w + α/m δ
-    TC   w ← w + α/m δ |E| / A,   E ← E + δ,   A ← A + |δ|;   |E| / A is 1 as long as A is 0
+    - TD: w ← w + α/m δ
+    - TC: w ← w + α/m δ |E| / A, E ← E + δ, A ← A + |δ|; |E| / A is 1 as long as A is 0
     """
     change = rule.rate * error
     size = abs(error)

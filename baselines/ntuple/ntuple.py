@@ -12,21 +12,19 @@ the highest r + V(s').  Then each afterstate is moved towards what followed it, 
 
 V(s') is a sum of m table entries (see `network`); each of them changes by α δ / m.  The variants:
 
-direction forward     TD(0) during the game: an afterstate is updated as soon as the next move is
-                      chosen (Szubert and Jaśkowski, "Temporal difference learning of n-tuple
-                      networks for the game 2048", CIG 2014).
-direction backward    The game is stored and learned from its end, so that a result reaches the
-                      first move at once.  With λ = `trace_decay`, the target of s_t' is the
-                      λ-return G_t = r_t+1 + (1 - λ) V(s_t+1') + λ G_t+1.
-method tc             Temporal coherence: each entry also has a rate of its own, |sum of its errors
-                      δ| / sum of all |δ|, which is 1 at first (Beal and Smith, "Temporal coherence
-                      and prediction decay in TD learning", IJCAI 1999; Jaśkowski, "Mastering 2048
-                      with delayed temporal coherence learning, multistage weight promotion,
-                      redundant encoding and carousel shaping", 2018).
-restart               After each game comes another one from its middle, until a game has at most 10
-                      moves, so that late positions are seen as often as early ones (Matsuzaki,
-                      "Developing a 2048 player with backward temporal coherence learning and
-                      restart", ACG 2017).
+- `direction` forward: TD(0) during the game: an afterstate is updated as soon as the next move is
+  chosen (Szubert and Jaśkowski, "Temporal difference learning of n-tuple networks for the game
+  2048", CIG 2014).
+- `direction` backward: the game is stored and learned from its end, so that a result reaches the
+  first move at once.  With λ = `trace_decay`, the target of s_t' is the λ-return
+  G_t = r_t+1 + (1 - λ) V(s_t+1') + λ G_t+1.
+- `method` tc, temporal coherence: each entry also has a rate of its own, |sum of its errors δ| /
+  sum of all |δ|, which is 1 at first (Beal and Smith, "Temporal coherence and prediction decay in
+  TD learning", IJCAI 1999; Jaśkowski, "Mastering 2048 with delayed temporal coherence learning,
+  multistage weight promotion, redundant encoding and carousel shaping", 2018).
+- `restart`: after each game comes another one from its middle, until a game has at most 10 moves,
+  so that late positions are seen as often as early ones (Matsuzaki, "Developing a 2048 player with
+  backward temporal coherence learning and restart", ACG 2017).
 
 The same algorithm stands in `plain`, in plain Python; the code that runs is in `learning`.
 Deviations from the articles:
