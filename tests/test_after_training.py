@@ -28,9 +28,7 @@ def test_training_ends_with_the_best_board_and_what_is_next(tmp_path):
     assert [int(face) for face in re.findall(r"\d+ (?=│)", out)] == faces
     following = [shlex.split(line, comments=True)[3:] for line in out.splitlines() if "#" in line]
     assert [words[0] for words in following] == ["watch", "evaluate", "plot"]
-    assert following[1] == ["evaluate", str(folder), "--search", "2"]
-    evaluated = typed(*following[1], "--episodes", 5)
-    assert "qtable 2-ply on Tiles2048-v0" in evaluated
+    assert following[1] == ["evaluate", str(folder), "--exact"]
 
 
 def test_training_in_tic_tac_toe_ends_with_what_is_next_alone(tmp_path):
@@ -38,7 +36,7 @@ def test_training_in_tic_tac_toe_ends_with_what_is_next_alone(tmp_path):
     arguments = ("--preset", "published", "--games", 10, "--out", folder)
     out = typed("train", "value_table", *arguments)
     assert "ended here" not in out
-    assert f"python -m baselines evaluate {folder}  " in out
+    assert f"python -m baselines evaluate {folder} --exact  " in out
 
 
 def test_the_last_boards_are_those_of_finished_games():

@@ -53,7 +53,7 @@ def test_every_learner_is_here():
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_copy_plays_alike_is_small_and_cannot_learn(name, tmp_path):
     run, copy = tmp_path / "run", tmp_path / "copy"
-    typed("train", name, *TINY[name], "--out", run)
+    check_next_steps(typed("train", name, *TINY[name], "--out", run), tmp_path)
     assert str(copy) in typed("export", run, "--out", copy, "--episodes", 5)
     there = {path.name for path in copy.iterdir()}
     assert there - {"model.zip"} == {"README.md", "checkpoint.npz", "config.json"}
@@ -78,6 +78,21 @@ def test_a_copy_plays_alike_is_small_and_cannot_learn(name, tmp_path):
         assert value == pytest.approx(row["win"], abs=1e-4)
     else:
         assert value == pytest.approx(evaluate(load(copy), env, options, 5)["mean"], abs=0.1)
+
+
+def check_next_steps(said, folder):
+    """Check that the commands that training ends with do what they say."""
+    lines = [line.partition("#") for line in said.splitlines() if "python -m" in line]
+    more = {
+        "watch": ("--html", folder / "game.html"),
+        "evaluate": ("--out", folder / "rows.csv"),
+        "plot": ("--out", folder / "curve.png"),
+    }
+    for typing, _, _ in lines:
+        words = shlex.split(typing)[3:]
+        few = () if "--exact" in words or words[0] != "evaluate" else ("--episodes", 2)
+        assert typed(*words, *few, *more.pop(words[0])), words
+    assert not more
 
 
 def check_history(run, copy, tmp_path):

@@ -216,7 +216,7 @@ def test_the_plain_loop_gives_the_same_bits_as_simd_code(rules, shape):
         learner = with_random_weights(made(SlidingGame(rules, shape), network="0123 124"))
         assert learner.net.simd is True
         learner._staged = learner._staged._replace(simd=simd)
-        learned.append((learner.learn()["mean"], weights_of(learner).tobytes()))
+        learned.append((learner.learn()["return"], weights_of(learner).tobytes()))
     assert learned[0] == learned[1]
 
 
@@ -325,7 +325,7 @@ def test_seconds_of_learning_go_far(rules, mean):
     learner = made(SlidingGame(rules), **settings)
     for _ in range(5):
         learner.learn()
-    assert learner.test(200)["greedy_mean"] > mean
+    assert learner.test(200)["greedy_return"] > mean
 
 
 @pytest.mark.slow
@@ -336,7 +336,7 @@ def test_two_threads_learn_as_well_as_one():
             learner = made(network="4x5", threads=threads, seed=seed, **COHERENT)
             for _ in range(60):
                 learner.learn()
-            means.append(learner.test(1000)["greedy_mean"])
+            means.append(learner.test(1000)["greedy_return"])
         return np.mean(means)
 
     assert learned(2) > 0.85 * learned(1)

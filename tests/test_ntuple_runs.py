@@ -23,15 +23,15 @@ def weights(folder):
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "n"
     done = command("train", "ntuple", "--games", 1200, "--out", folder, *SMALL)
-    assert "greedy_mean" in done.stderr
+    assert "greedy_return" in done.stderr
     return folder
 
 
 def test_a_run_is_tested_on_the_way(trained):
     rows = runs.read_progress(trained)
-    tested = [int(row["games"]) for row in rows if row["greedy_mean"]]
+    tested = [int(row["games"]) for row in rows if row["greedy_return"]]
     assert tested == [1000, 1200]
-    assert {"seconds", "mean", "reach_2048", "moves_per_second"} <= rows[0].keys()
+    assert {"seconds", "return", "reach_2048", "moves_per_second"} <= rows[0].keys()
     assert json.loads((trained / "config.json").read_text())["env"] == "Tiles2048-v0"
 
 

@@ -91,7 +91,7 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     ]
     done = command(*arguments, "--out", folder)
     assert done.returncode == 0, done.stderr
-    assert "greedy_mean" in done.stderr
+    assert "greedy_return" in done.stderr
     trained = load_player(folder)
     task = trained.task
     random = make_agent("random", task.game)
@@ -101,7 +101,7 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     )
     assert returns > 1.5 * base
     best = player(str(folder / "best.zip"))
-    tests = [float(row["greedy_mean"] or 0) for row in runs.read_progress(folder)]
+    tests = [float(row["greedy_return"] or 0) for row in runs.read_progress(folder)]
     found = play(best.agent, task.env, task.env_kwargs, best.agent.test_games, use="test")
     assert found.returns.mean() == max(tests)
     (folder / "cut.zip").write_bytes((folder / "last.zip").read_bytes()[:1000])

@@ -1,11 +1,14 @@
 """The learners of small games, tables and a small network: recipes, exact optimum, by hand."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from commands import typed
 
+from baselines import load
 from baselines.deep.neural import Neural
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.exact_tictactoe import against_random, policy_of, worst_case
@@ -15,6 +18,7 @@ from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
 from baselines.training.episodes import Episodes
 from baselines.training.run import default_options
+from baselines.training.run_folder import read_progress
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import encode
@@ -122,6 +126,17 @@ def test_a_q_table_that_starts_high_tries_every_move():
         shares.append(evaluate_exactly(made, "Tiles2048-v0", {"shape": (2, 2)})["share"])
     assert shares[0] < 0.9
     assert shares[1] > 0.98
+
+
+@pytest.mark.parametrize("env", ["Tiles2048-v0", "TicTacToe-v0"])
+def test_tests_of_a_table_are_exact(env, tmp_path):
+    options = {} if env == "TicTacToe-v0" else {"shape": [2, 2]}
+    training = ("--env-kwargs", json.dumps(options), "--games", 1500, "--n-envs", 100)
+    typed("train", "qtable", "--env", env, *training, "--out", tmp_path)
+    last = read_progress(tmp_path)[-1]
+    row = evaluate_exactly(load(tmp_path), env, options)
+    name, value = ("greedy_return", row["mean"]) if options else ("greedy_win_X", row["win"])
+    assert float(last[name]) == pytest.approx(value, abs=1e-8)
 
 
 @pytest.mark.parametrize("backwards", [True, False])

@@ -14,6 +14,7 @@ import tyro
 from baselines.errors import parsing
 from baselines.evaluation.sampled import play
 from baselines.registry import Player, learner_class, load_player, usual_env
+from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
 from baselines.training.learner import Learner, NoSettings
 from baselines.training.run import Options, as_begun, default_options, presets_of, run, usual_folder
@@ -109,12 +110,15 @@ def closing_text(folder: Path) -> str:
     """Return what there is to say of a finished run: its best board, and what to do next."""
     player = load_player(folder)
     name = shlex.quote(str(folder))
-    searches = hasattr(player.agent, "action_values") and not player.task.sides
+    how, why = "", "play 1,000 games"
+    if player.task.sides or is_solved_quickly(player.task.game):
+        how, why = " --exact", "compute its exact results"
+    elif hasattr(player.agent, "action_values"):
+        how, why = " --search 2", f"{why}, looking two moves ahead"
     named = "".join(f" --import {shlex.quote(module)}" for module in IMPORTED)
     commands = {
         f"watch {name}{named}": "see it play, and what it thinks of each move",
-        f"evaluate {name}{' --search 2' if searches else ''}{named}": "play 1,000 games"
-        + (", looking two moves ahead" if searches else ""),
+        f"evaluate {name}{how}{named}": why,
         f"plot {name}": "draw its learning curve",
     }
     width = max(map(len, commands))

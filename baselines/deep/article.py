@@ -179,7 +179,6 @@ class Article(EpsilonGreedyLearner):
     plays = SlidingGame
     learning_only = ("buffer", "rmsprop")
     saved = ("score", "best_score")
-    test_games = 100
     _game: SlidingGame
     _settings: ArticleSettings
 

@@ -236,7 +236,7 @@ class NTuple(ValueAgent, Learner):
 
     def _metrics(self, scores: NDArray[np.int64], tiles: NDArray[np.int64]) -> Metrics:
         rules = self.game.rules
-        metrics = {"mean": float(scores.mean())}
+        metrics = {"return": float(scores.mean())}
         goal = rules.index_of(rules.goal)
         for tile in range(goal, min(goal + 5, rules.largest + 1)):
             metrics[f"reach_{rules.faces[tile]}"] = float((tiles >= tile).mean())

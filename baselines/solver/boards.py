@@ -19,12 +19,14 @@ from collections import Counter
 from dataclasses import replace
 from functools import cache
 from itertools import combinations_with_replacement
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.settings import check_memory
 from tile_envs.errors import UsageError
+from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM
 from tile_envs.sliding.rules import MAX_SIDE, Rules
@@ -35,6 +37,8 @@ Mass = NDArray[np.float64]
 
 MOST_CELLS = 64 // CELL_BITS
 """The most cells of a board that has a key."""
+SMALL = 6
+"""The cells of the largest boards whose exact values are computed without being asked for."""
 BYTES_PER_BOARD = 32
 """What a board takes as a state and as an afterstate: a key and a value each."""
 
@@ -96,6 +100,19 @@ def most_boards(game: SlidingGame) -> int:
                 filled[taken + more] += count * chosen
         ways = dict(filled)
     return math.ceil(sum(ways.values()) / len(game.symmetries.cells))
+
+
+def is_solved_quickly(game: Game) -> TypeGuard[SlidingGame]:
+    """Tell whether a game is a sliding game whose exact values take seconds at most."""
+    if not isinstance(game, SlidingGame) or not isinstance(game.placer, str):
+        return False
+    if math.prod(game.shape) > SMALL:
+        return False
+    try:
+        tile_ages(game.rules)
+    except UsageError:  # of games that cannot be solved
+        return False
+    return True
 
 
 def check_size(game: SlidingGame) -> str:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from baselines.agents import Observations
 from baselines.seeds import training_generator, training_seeds
 from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight
+from baselines.solver.boards import is_solved_quickly
 from baselines.tabular.boards import BoardCodes, move_entries
 from baselines.training.episodes import Episodes, EpsilonGreedyLearner, epsilon_greedy
 from baselines.training.learner import Metrics
@@ -128,6 +129,14 @@ class QTable(EpsilonGreedyLearner):
         scores = self._play_in_turn(training_seeds(rng, self._n_envs), rng)
         self.iterations += 1
         return {"return": float(scores.mean())}
+
+    def test(self, games: int) -> Metrics | None:
+        """Return the exact expected score on small boards; None elsewhere."""
+        if not is_solved_quickly(self._game):
+            return None
+        from baselines.evaluation.exact import expected  # imports numba
+
+        return {"greedy_return": expected(self, self._game).score}
 
     def _play_in_turn(self, seeds: Words, rng: np.random.Generator) -> NDArray[np.float64]:
         """Play the games of seeds one after the other, learn from each, and return the scores."""

@@ -265,6 +265,8 @@ class EpsilonGreedyLearner(EpisodicLearner):
     unless a subclass explores in its own way.
     """
 
+    test_games = 100
+
     def __init__(
         self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
     ) -> None:

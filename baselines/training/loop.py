@@ -156,7 +156,7 @@ def test(learner: Learner, task: Task) -> Metrics:
     if task.sides:
         return side_metrics(learner, task.sides)
     record = play(learner, task.env, task.env_kwargs, games, use="test")
-    return {"greedy_mean": float(record.returns.mean())}
+    return {"greedy_return": float(record.returns.mean())}
 
 
 def _save(folder: Path, learner: Learner, seconds: float) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from baselines.progress import Progress
 from baselines.registry import Player
 from baselines.seeds import game_seeds
+from baselines.solver.boards import is_solved_quickly
 from tile_envs.agents import ask
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -27,8 +28,6 @@ from tile_envs.words import counted, number, printable
 
 Values = NDArray[np.float64]
 
-SMALL = 6
-"""The cells of the largest boards whose exact values are computed just to be shown."""
 CELL_WIDTH = 14
 KEPT = 1 << 16
 """Positions whose thoughts are kept: a person goes back and forth."""
@@ -99,8 +98,7 @@ def exact_values(game: Game) -> Callable[[NDArray[Any]], Values] | None:
     """
     if isinstance(game, TicTacToe):
         return _perfect_play
-    is_small = math.prod(game.shape) <= SMALL
-    if is_small and isinstance(game, SlidingGame) and isinstance(game.placer, str):
+    if is_solved_quickly(game):
         from baselines.solver.solve import solution_of  # late: it compiles
 
         return solution_of(game).action_values
