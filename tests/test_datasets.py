@@ -1,4 +1,4 @@
-"""Recorded games as arrays and as datasets of Minari: whole, named, and the same when replayed."""
+"""Recorded games as arrays and as datasets of Minari: the same when replayed, named, whole."""
 
 import json
 import sys
@@ -25,38 +25,39 @@ class Blind:
         return [int(np.abs(observation).sum()) % 4 for _ in observation]
 
 
+def replayed(env, seed, actions):
+    """Return observations, masks, rewards and ends of a game."""
+    observation, info = env.reset(seed=int(seed))
+    states, ends = [(observation, info["action_mask"])], []
+    for action in actions:
+        assert not any(ends[-1][1:] if ends else ())
+        observation, *end, info = env.step(action)
+        states.append((observation, info["action_mask"]))
+        ends.append(end)
+    return (*map(np.array, zip(*states, strict=True)), *map(np.array, zip(*ends, strict=True)))
+
+
 def from_npz(path):
-    """Return the environment and the games, each as its seed and steps, of a file of arrays."""
+    """Yield the seed, the actions and what was `replayed` of each game."""
     arrays = np.load(path)
-    names = ("observations", "action_masks", "actions", "rewards", "terminations", "truncations")
-    games = []
-    for number, seed in enumerate(arrays["seeds"].tolist()):
-        steps = [arrays[name][arrays["episodes"] == number] for name in names]
-        for place, name in enumerate(names[:2]):
-            last = arrays[f"next_{name}"][arrays["episodes"] == number]
-            assert np.array_equal(steps[place][1:], last[:-1])
-            steps[place] = np.concatenate((steps[place], last[-1:]))
-        games.append((seed, *steps))
-    return gym.make(EnvSpec.from_json(str(arrays["env_spec"]))), games, arrays["command"]
+    for number, seed in enumerate(arrays["seeds"]):
+        game = {name: arrays[name][arrays["episodes"] == number] for name in [*arrays][:-4]}
+        states = []
+        for name in ("observations", "action_masks"):
+            states.append(np.concatenate((game[name][:1], game[f"next_{name}"])))
+            assert np.array_equal(states[-1][:-1], game[name])
+        ends = (game[name] for name in ("rewards", "terminations", "truncations"))
+        yield seed, game["actions"], *states, *ends
 
 
-def from_minari(name):
-    """Return the same of a dataset of Minari, as Minari loads it."""
-    dataset = minari.load_dataset(name)
+def from_minari(dataset):
+    """Yield the same of a dataset."""
     metadata = dataset.storage.get_episode_metadata(range(len(dataset)))
-    games = [
-        (
-            *(of["seed"], e.observations, e.infos["action_mask"]),
-            *(e.actions, e.rewards, e.terminations, e.truncations),
-        )
-        for e, of in zip(dataset, metadata, strict=True)
-    ]
-    about = dataset.storage.metadata
-    assert about["algorithm_name"] in ("greedy", "Blind")
-    return dataset.recover_environment(), games, about["description"]
+    for of, game in zip(metadata, dataset, strict=True):
+        states = game.observations, game.infos["action_mask"]
+        yield of["seed"], game.actions, *states, game.rewards, game.terminations, game.truncations
 
 
-@pytest.mark.parametrize("form", ["npz", "minari"])
 @pytest.mark.parametrize("agent", ["greedy", "test_datasets:Blind"])
 @pytest.mark.parametrize(
     ("env_id", "env_kwargs"),
@@ -66,29 +67,25 @@ def from_minari(name):
         ("TicTacToe-v0", {"side": "random", "opponent": "minimax", "max_illegal": 3}),
     ],
 )
-def test_a_dataset_replays_to_the_last_digit(
-    env_id, env_kwargs, agent, form, tmp_path, monkeypatch
-):
+def test_a_dataset_replays_to_the_last_digit(env_id, env_kwargs, agent, tmp_path, monkeypatch):
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
-    out = tmp_path / "games.npz" if form == "npz" else "tiles/games-v0"
-    options = ("--env", env_id, "--env-kwargs", json.dumps(env_kwargs), "--episodes", 5)
-    typed("record", agent, *options, "--seed", 3, "--format", form, "--out", out)
-    env, games, command = (from_npz if form == "npz" else from_minari)(out)
-    assert f"record {agent} --env {env_id} --env-kwargs" in str(command)
-    assert [game[0] for game in games] == game_seeds(3, 5, "recording").tolist()
-    for seed, observations, masks, actions, rewards, terminations, truncations in games:
-        observation, info = env.reset(seed=int(seed))
-        over = False
-        for t, action in enumerate(actions):
-            assert not over
-            assert np.array_equal(observations[t], observation)
-            assert np.array_equal(masks[t], info["action_mask"])
-            observation, reward, terminated, truncated, info = env.step(action)
-            over = terminated or truncated
-            assert (reward, terminated, truncated) == (rewards[t], terminations[t], truncations[t])
-        assert over
-        assert np.array_equal(observations[-1], observation)
-        assert np.array_equal(masks[-1], info["action_mask"])
+    file = tmp_path / "games.npz"
+    command = ("record", agent, "--env", env_id, "--env-kwargs", json.dumps(env_kwargs))
+    for form, out in (("npz", file), ("minari", "tiles/games-v0")):
+        typed(*command, "--episodes", 5, "--seed", 3, "--format", form, "--out", out)
+    arrays, dataset = np.load(file), minari.load_dataset("tiles/games-v0")
+    about = dataset.storage.metadata
+    assert about["algorithm_name"] == arrays["algorithm_name"] == agent.rpartition(":")[2]
+    for text in (str(arrays["command"]), about["description"]):
+        assert f"python -m baselines record {agent} --env {env_id}" in text
+    made = gym.make(EnvSpec.from_json(str(arrays["env_spec"])))
+    games = [(made, *game) for game in from_npz(file)]
+    games += [(dataset.recover_environment(), *game) for game in from_minari(dataset)]
+    assert [game[1] for game in games] == 2 * game_seeds(3, 5, "recording").tolist()
+    for env, seed, actions, *recorded in games:
+        assert recorded[-1][-1] or recorded[-2][-1]
+        for ours, theirs in zip(recorded, replayed(env, seed, actions), strict=True):
+            assert np.array_equal(ours, theirs)
     assert (agent == "greedy") <= (not any(game[-1].any() for game in games))
 
 
@@ -102,16 +99,11 @@ def test_a_dataset_is_whole_and_never_replaced(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
     typed(*command, "--out", "tiles/random-v0")
     assert [*minari.list_local_datasets()] == ["tiles/random-v0"]
-    assert "Minari has a dataset tiles/random-v0 already, in" in refused(
-        *command, "--out", "tiles/random-v0"
-    )
+    there = refused(*command, "--out", "tiles/random-v0")
+    assert "Minari has a dataset tiles/random-v0 already" in there
     for name in ("random", "/absolute/random-v0", "../random-v0", "ran dom-v0", "random-v", "."):
-        assert "a dataset of Minari is named as 2048/greedy-v0" in refused(*command, "--out", name)
-    assert "--format" in refused("record", "random", "--format", "hdf5", "--out", tmp_path)
-    assert "arrays are written to .npz files, got" in refused(
-        "record", "random", "--format", "npz", "--out", tmp_path
-    )
+        assert "a dataset of Minari is named as" in refused(*command, "--out", name)
+    assert "arrays are written to .npz files" in refused(*command[:-1], "npz", "--out", tmp_path)
     monkeypatch.setitem(sys.modules, "h5py", None)
-    assert "h5py is not installed: pip install 'tile-envs[minari]'" in refused(
-        *command, "--out", "tiles/random-v1"
-    )
+    missing = refused(*command, "--out", "tiles/random-v1")
+    assert "h5py is not installed: pip install 'tile-envs[minari]'" in missing

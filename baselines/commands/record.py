@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shlex
+import sys
 from pathlib import Path
 
 from baselines.commands.options import Agent, Env, EnvKwargs, GamesSeed
@@ -11,7 +11,6 @@ from baselines.registry import player
 from baselines.settings import Count
 from baselines.training.recording import Format
 from baselines.training.recording import record as record_games
-from tile_envs.games import IMPORTED
 
 
 def record(
@@ -30,16 +29,12 @@ def record(
 
     Args:
         out: The folder of replays, which `watch` shows; games that it holds stay, but those of the
-            same seed are replaced. Of arrays, the file, which is replaced. Of Minari, the name of a
-            new dataset, such as 2048/greedy-v0.
+            same seed are replaced. For npz a file, for minari the name of a new dataset, such as
+            2048/greedy-v0.
         episodes: The number of games.
         format: replay writes a file for each game, to watch and to train from. npz writes arrays of
             all transitions, with masks, to one file. minari makes a dataset for offline learning.
     """
     played = player(agent, env, env_kwargs, seed)
-    words = ["python", "-m", "baselines", "record", agent, "--env", played.task.env]
-    words += ["--env-kwargs", json.dumps(dict(played.task.env_kwargs)), "--episodes", f"{episodes}"]
-    words += ["--seed", f"{seed}", "--format", format, "--out", f"{out}"]
-    words += [word for module in IMPORTED for word in ("--import", module)]
-    command = shlex.join(words)
+    command = shlex.join(["python", "-m", "baselines", *sys.argv[1:]])
     record_games(played.agent, played.task, episodes, seed, out, played.name, format, command)

@@ -7,7 +7,6 @@ move.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,25 +92,6 @@ def side_metrics(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
         for side in sides
         for name, fraction in against_random(policy_of(agent, side), side)._asdict().items()
     }
-
-
-def worst_side(metrics: Mapping[str, Any]) -> tuple[float, ...]:
-    """Return what orders agents by their worst side: the share of losses, negative, then of wins.
-
-    Args:
-        metrics: Those of `side_metrics`, as numbers or text.
-
-    Returns:
-        A tuple to compare, the greater the better; empty for other metrics.
-    """
-    sides = [name[-1] for name in metrics if name.startswith("greedy_loss_")]
-    return min(
-        (
-            (-float(metrics[f"greedy_loss_{side}"]), float(metrics[f"greedy_win_{side}"]))
-            for side in sides
-        ),
-        default=(),
-    )
 
 
 def _layers() -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

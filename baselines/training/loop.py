@@ -17,7 +17,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from baselines.errors import Interrupted
-from baselines.evaluation.exact_tictactoe import side_metrics, worst_side
+from baselines.evaluation.exact_tictactoe import side_metrics
 from baselines.evaluation.rows import Row, write_rows
 from baselines.evaluation.sampled import play
 from baselines.progress import Progress, duration, metrics_text
@@ -139,8 +139,10 @@ def _note_test(
 
 
 def _merit(tested: Mapping[str, Any]) -> tuple[float, ...]:
-    """Return what the metrics of a test are compared by, the greater the better."""
-    return worst_side(tested) or (float(next(iter(tested.values()))),)
+    """Return what tests are compared by: the worst side's losses and wins, or the first metric."""
+    sides = [name.removeprefix("greedy_loss_") for name in tested if "greedy_loss_" in name]
+    worst = ((-float(tested[f"greedy_loss_{s}"]), float(tested[f"greedy_win_{s}"])) for s in sides)
+    return min(worst, default=(float(next(iter(tested.values()))),))
 
 
 def test(learner: Learner, task: Task) -> Metrics:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.arrays import write_arrays
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.settings import check_batch
 from baselines.task import Task
-from baselines.training.datasets import Origin, trajectory, write_minari, write_npz
+from baselines.training.datasets import Trajectory, trajectory, transitions, write_minari
 from baselines.training.run_folder import check_free, lock_folder
 from tile_envs.agents import Agent, ask
 from tile_envs.errors import UsageError
@@ -62,7 +63,7 @@ def read_transitions(folder: Path, game: Game) -> Transitions:
     Raises:
         ValueError: If there are none, or one is damaged or of another game or shape.
     """
-    parts: list[tuple[NDArray[Any], ...]] = []
+    games: list[Trajectory] = []
     for path in sorted(folder.glob("*.json")):
         replay = read(path)
         playthrough = begin(replay)
@@ -71,17 +72,17 @@ def read_transitions(folder: Path, game: Game) -> Transitions:
             raise UsageError(f"{path} is a game of {recorded}, expected one of {game}.")
         for action in replay.actions:
             playthrough.play(action)
-        played = trajectory(playthrough)
-        legal = ~played.infos["illegal"][1:]
-        boards, rewards = played.observations, played.rewards.astype(np.float32)
-        columns = boards[:-1], played.actions, rewards, boards[1:], played.terminations
-        parts.append(tuple(column[legal] for column in columns))
-    if not sum(len(part[1]) for part in parts):
+        games.append(trajectory(playthrough))
+    legal = np.concatenate([~game.infos["illegal"][1:] for game in games] or [np.zeros(0)])
+    if not legal.any():
         raise UsageError(
             f"{folder} holds no replays (*.json) with legal actions: record some games, or name "
             "another folder."
         )
-    return Transitions(*map(np.concatenate, zip(*parts, strict=True)))
+    names = "observations", "actions", "rewards", "next_observations", "terminations"
+    arrays = transitions(games)
+    boards, actions, rewards, following, over = (arrays[name][legal] for name in names)
+    return Transitions(boards, actions, rewards.astype(np.float32), following, over)
 
 
 def _check_others(folder: Path, task: Task) -> None:
@@ -118,20 +119,17 @@ def record(
         task: What it plays.
         games: Number of games.
         seed: Seed of the games.
-        out: A folder for replays, each game in a file of its own; a file for arrays (`write_npz`);
-            the name of a dataset for Minari (`write_minari`).
+        out: The folder of replays, the file of arrays, or the name of a dataset.
         name: The agent's name, which they tell.
-        format: "replay", "npz" or "minari".
+        format: "replay" for a file of each game, "npz" for `transitions`, or "minari".
         command: The command that records, which arrays and datasets tell.
 
     Raises:
-        ValueError: If the format is none of these, the folder holds a run or games of another task,
-            another process writes to it, or there is such a dataset.
+        ValueError: If the folder holds a run or games of another task, another process writes to
+            it, or the file or the dataset cannot be called so.
         OSError: If nothing can be written there.
     """
     check_batch(games, "episodes", BYTES_PER_SEED)
-    if format not in get_args(Format):
-        raise UsageError(f"format must be {' or '.join(get_args(Format))}, got {format!r}.")
     if format == "replay":
         check_free(out)
         _check_others(out, task)
@@ -140,13 +138,15 @@ def record(
                 write(replay_of(game, name), out / f"{seed}-{number}.json")
         after = f"python -m baselines watch {out} shows them"
     else:
-        origin = Origin(name, make(task.env, task.env_kwargs), command)
         trajectories = map(trajectory, _played(agent, task, games, seed))
+        env: Any = make(task.env, task.env_kwargs)
         if format == "npz":
-            write_npz(checked_file(out, (".npz",), "arrays are"), trajectories, origin)
+            checked_file(out, (".npz",), "arrays are")
+            about = {"env_spec": env.spec.to_json(), "algorithm_name": name, "command": command}
+            write_arrays(out, transitions(trajectories) | {n: np.array(about[n]) for n in about})
             after = "numpy.load reads them"
         else:
-            write_minari(out.as_posix(), trajectories, origin)
+            write_minari(out.as_posix(), trajectories, env, name, command)
             after = f"minari.load_dataset({out.as_posix()!r}) reads them"
     print(f"wrote {counted(games, 'game')} to {out}; {after}")
 

@@ -146,14 +146,9 @@ def check_as_begun(folder: Path, config: Mapping[str, Any]) -> None:
     old, new = read_config(folder), json.loads(json.dumps(config))
     if old.get("exported"):
         raise UsageError(f"{folder} was exported and cannot learn: resume the run that it is of.")
-    present = new["agent_version"]
-    begun = old.get("agent_version", UNVERSIONED.get(old["agent"], present))
-    if begun != present:
-        raise UsageError(
-            f"{folder} was begun by version {begun} of {old['agent']}, and version {present} would "
-            "learn otherwise: play with it as it is, or train again."
-        )
-    before, now = ({**c["settings"], **{name: c[name] for name in TASK}} for c in (old, new))
+    old.setdefault("agent_version", UNVERSIONED.get(old["agent"], new["agent_version"]))
+    names = (*TASK, "agent_version")
+    before, now = ({**c["settings"], **{name: c[name] for name in names}} for c in (old, new))
     differing = [
         f"{name} was {value!r} and is now {now.get(name)!r}"
         for name, value in before.items()
