@@ -305,6 +305,22 @@ def test_a_page_steps_scrubs_and_shows_the_score_of_each_position(opened):
     assert page.text_content("#play") == "Play"
 
 
+@pytest.mark.parametrize("width", [320, 390, 1280])
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
+def test_every_face_fits_its_tile(opened, env_id, width):
+    page = opened([game(env=env_id)], viewport={"width": width, "height": 700})
+    widths = page.evaluate(
+        """data.tiles.map((_, kind) => {
+            const element = tile(kind, 0), range = document.createRange();
+            range.selectNodeContents(element);
+            return [range.getBoundingClientRect().width, element.getBoundingClientRect().width];
+        })"""
+    )
+    assert len(widths) > 16
+    assert all(text <= 0.95 * whole for text, whole in widths)
+    assert widths[4][0] > 0.2 * widths[4][1]
+
+
 def test_tiles_end_a_move_where_they_belong(opened):
     watched = game(seed=2)
     page = opened([watched])
