@@ -1,7 +1,8 @@
 """Baseline agents for the environments of `tile_envs`: training, playing, evaluation.
 
 Examples:
-    >>> from baselines import EpisodicLearner, Learner, evaluate, evaluate_exactly, load, solve
+    >>> from baselines import EpisodicLearner, Learner, evaluate, evaluate_exactly, load
+    >>> from baselines import solve, train
 """
 
 from importlib import import_module
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from baselines.evaluation.exact import evaluate_exactly as evaluate_exactly
-    from baselines.evaluation.sampled import evaluate as evaluate
     from baselines.registry import load as load
+    from baselines.scripting import evaluate as evaluate
+    from baselines.scripting import train as train
     from baselines.solver.solve import solve as solve
     from baselines.training.episodes import EpisodicLearner as EpisodicLearner
     from baselines.training.learner import Learner as Learner
@@ -18,10 +20,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "EpisodicLearner": "baselines.training.episodes",
     "Learner": "baselines.training.learner",
-    "evaluate": "baselines.evaluation.sampled",
+    "evaluate": "baselines.scripting",
     "evaluate_exactly": "baselines.evaluation.exact",
     "load": "baselines.registry",
     "solve": "baselines.solver.solve",
+    "train": "baselines.scripting",
 }
 __all__ = list(_HOMES)
 
@@ -37,4 +40,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_HOMES]
+    return __all__

@@ -74,6 +74,11 @@ def read_arrays(path: Path, max_bytes: int) -> dict[str, NDArray[Any]]:
     )
 
 
+def size_of(arrays: Mapping[str, NDArray[Any]]) -> int:
+    """Return how many bytes arrays take."""
+    return sum(array.nbytes for array in arrays.values())
+
+
 def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
     with archive.open(entry) as member:
         shape, _, dtype = HEADERS[npy.read_magic(member)](member)

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from baselines.arrays import size_of
 from baselines.task import BOTH, Task
-from baselines.training.learner import Learner, size_of
+from baselines.training.learner import Learner
 from baselines.training.run_folder import (
     CONFIG,
     MODEL_SUFFIX,
@@ -26,7 +27,7 @@ from baselines.training.run_folder import (
 from tile_envs.agents import Agent
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Game
-from tile_envs.games import import_named
+from tile_envs.games import IMPORTED, import_named
 
 
 class Entry(NamedTuple):
@@ -159,6 +160,20 @@ def learner_class(name: str) -> type[Learner]:
     return learner
 
 
+def configuration(name: str, task: Task, seed: int, settings: Any) -> dict[str, Any]:
+    """Return what the configuration of a run says of a learner; its budget is to be added."""
+    return {
+        "agent": name,
+        "agent_version": learner_class(name).version,
+        **task.to_dict(),
+        "settings": dataclasses.asdict(settings),
+        "seed": seed,
+        "modules": list(IMPORTED),
+        "games": 0,
+        "minutes": None,
+    }
+
+
 def make_learner(name: str, task: Task, seed: int, settings: Any) -> Learner:
     """Return a learner that has learned nothing yet.
 
@@ -173,6 +188,7 @@ def make_learner(name: str, task: Task, seed: int, settings: Any) -> Learner:
     """
     values = {"game": task.game, "seed": seed, "settings": settings, "sides": task.sides}
     learner: Learner = _make(learner_class(name), values, {})
+    learner.run_config = configuration(name, task, seed, settings)
     return learner
 
 
@@ -295,11 +311,13 @@ def load_player(path: str | Path) -> Player:
     name = config["agent"]
     try:
         task = Task.from_dict(config)
-        if isinstance(exported := config.get("exported"), dict):
-            config["settings"] |= exported["settings"]
-        settings = as_played(settings_of(folder, config, _class_in_a_file(name)))
+        exported = config.get("exported")
+        changed = exported["settings"] if isinstance(exported, dict) else {}
+        as_copied = config | {"settings": config["settings"] | changed}
+        settings = as_played(settings_of(folder, as_copied, _class_in_a_file(name)))
         learner = make_learner(name, task, config["seed"], settings)
-        learner.restore(read_checkpoint(folder, size_of(learner)))
+        learner.run_config = config
+        learner.restore(read_checkpoint(folder, size_of(learner.state_dict())))
         if path != folder:
             learner.load_model(path)
     except UsageError as error:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from commands import command, refused, typed
 
-import baselines
 from baselines.evaluation.sampled import play
 from baselines.registry import LEARNERS, load_player, make_agent
 from baselines.task import Task
@@ -141,9 +140,3 @@ def test_the_arguments_of_an_agent_are_told(failing):
     failing({"seed": ""})
     message = "Failing takes game, and is given game, seed: too many positional arguments."
     assert message in refused(*FAILING)
-
-
-def test_the_package_lists_what_it_has():
-    assert {"EpisodicLearner", "Learner", "evaluate", "load", "solve"} <= set(dir(baselines))
-    for name in baselines.__all__:
-        assert getattr(baselines, name).__name__ == name

@@ -410,7 +410,7 @@ def test_tensorboard_shows_each_step_once_after_a_resume(tmp_path):
     typed(*train, "--games", 3000, "--out", whole)
     typed(*train, "--games", 1500, "--out", part)
     (part / "checkpoint.npz").replace(whole / "checkpoint.npz")  # as after a kill
-    runs.change_config(whole, finished=False)
+    runs.write_config(whole, runs.read_config(whole) | {"finished": False})
     typed(*train, "--games", 3000, "--out", whole, "--resume")
     shown = EventAccumulator(str(whole)).Reload()
     games = [int(row["games"]) for row in runs.read_progress(whole)]

@@ -248,5 +248,6 @@ def test_a_run_says_what_auto_was(is_fast, precision, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: not is_fast)
     assert load(tmp_path)._settings.precision == ("auto" if is_fast else precision)
     assert command(*arguments, "--resume", "--precision", "auto").returncode == 2
-    runs.change_config(tmp_path, settings=config["settings"] | {"precision": "auto"})  # an old run
+    old = config | {"settings": config["settings"] | {"precision": "auto"}}  # an old run
+    runs.write_config(tmp_path, old)
     assert command(*arguments, "--resume").returncode == 0

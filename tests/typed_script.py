@@ -4,6 +4,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines import Learner, evaluate, train
 from tile_envs.sliding import Tiles2048Env, Tiles2048VectorEnv
 from tile_envs.tictactoe import TicTacToeVectorEnv
 from tile_envs.wrappers import MaskInObservation, vector
@@ -28,6 +29,9 @@ envs.set_state(envs.get_state())
 planes = vector.OneHotPlanes(envs)
 planes.reset(seed=0)
 planes.step(planes.sample_legal_actions())
+
+agent: Learner = train("qtable", "TicTacToe-v0", games=1000, epsilon=0.5)
+win: float = evaluate(agent, "TicTacToe-v0", episodes=10, side="O")["win"]
 
 one = Tiles2048Env(shape=(3, 3), render_mode="ansi")
 many = TicTacToeVectorEnv(64, opponent="minimax", autoreset_mode="SameStep")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
@@ -134,10 +133,5 @@ def _untrained(name: str, seed: int) -> Path:
     if not (folder / runs.CONFIG).exists():
         settings = default_options(name, ENV, PUBLISHED).settings
         task = Task.of(ENV)
-        learner = make_learner(name, task, seed, settings)
-        entries = {"agent": name, **task.to_dict(), "settings": dataclasses.asdict(settings)}
-        entries |= {"seed": seed, "modules": [], "games": 0, "minutes": None}
-        with runs.lock_folder(folder):
-            runs.write_checkpoint(folder, learner.state_dict())
-            runs.begin(folder, entries, finished=True)  # whenever the person stops
+        make_learner(name, task, seed, settings).save(folder)
     return folder

@@ -17,6 +17,7 @@ from baselines.registry import Player, learner_class, load_player, usual_env
 from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
 from baselines.training.learner import Learner, NoSettings
+from baselines.training.loop import games_played
 from baselines.training.run import Options, as_begun, default_options, presets_of, run, usual_folder
 from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED, resolve_id
@@ -84,8 +85,9 @@ def train_agent(name: str, words: Sequence[str]) -> None:
             description=_description(name, learner),
             config=(tyro.conf.OmitArgPrefixes,),
         )
-    folder = run(name, options)
-    print(f"\n{closing_text(folder)}")
+    folder = options.out or usual_folder(name, resolve_id(options.env), options.seed)
+    run(name, dataclasses.replace(options, out=folder))
+    print(closing_text(folder))
 
 
 def _without(kind: type[Any], names: Collection[str]) -> type[Any]:
@@ -109,6 +111,8 @@ def _description(name: str, learner: type[Learner]) -> str:
 def closing_text(folder: Path) -> str:
     """Return what there is to say of a finished run: its best board, and what to do next."""
     player = load_player(folder)
+    assert isinstance(player.agent, Learner)
+    played = f"{player.name} has played {games_played(player.agent, player.task)}: {folder}"
     name = shlex.quote(str(folder))
     how, why = "", "play 1,000 games"
     if player.task.sides or is_solved_quickly(player.task.game):
@@ -123,7 +127,7 @@ def closing_text(folder: Path) -> str:
     }
     width = max(map(len, commands))
     lines = [f"  python -m baselines {typed:<{width}}  # {why}" for typed, why in commands.items()]
-    return "\n".join([*_best_board(player), "Next:", *lines])
+    return "\n".join([played, "", *_best_board(player), "Next:", *lines])
 
 
 def _best_board(player: Player) -> list[str]:

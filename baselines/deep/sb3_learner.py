@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.utils import LinearSchedule, safe_mean
 
-from baselines.arrays import check_unpacked
+from baselines.arrays import check_unpacked, size_of
 from baselines.deep.torch_setup import (
     Parts,
     check_device,
@@ -47,7 +47,7 @@ from baselines.settings import (
     Widths,
 )
 from baselines.training.episodes import training_envs
-from baselines.training.learner import Learner, Metrics, State, size_of
+from baselines.training.learner import Learner, Metrics, State
 from tile_envs.errors import UsageError
 from tile_envs.game import Game, describe
 from tile_envs.plug.sb3 import SB3VecEnv
@@ -196,7 +196,7 @@ class SB3Learner(Learner):
             ValueError: If it is incomplete, or has other networks.
         """
         try:
-            check_unpacked(path, 2 * size_of(self) + SPARE)
+            check_unpacked(path, 2 * size_of(self.state_dict()) + SPARE)
             # SB3's own loading of parameters runs what a file says before SB3 2.8.
             with zipfile.ZipFile(path) as archive:
                 parameters = {

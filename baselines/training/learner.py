@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.settings import check_settings
+from baselines.training import run_folder as runs
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 
@@ -43,6 +44,7 @@ class Learner(ABC):
 
     Attributes:
         iterations: The number of iterations it has learned.
+        run_config: What `config.json` of its run says.
 
     Raises:
         ValueError: If it does not play the game, or a setting or side is unusable.
@@ -79,6 +81,7 @@ class Learner(ABC):
         self._game: Game = game
         self._seed, self._sides = seed, sides or game.sides
         self.iterations = 0
+        self.run_config: dict[str, Any] = {}
 
     @property
     @abstractmethod
@@ -113,6 +116,18 @@ class Learner(ABC):
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over a state of equal names, shapes and dtypes; `restore` checks these."""
+
+    def save(self, folder: str | Path) -> None:
+        """Write a run's folder: `load` takes it, and `train` can resume it.
+
+        Raises:
+            ValueError: If there is a run already.
+        """
+        folder = Path(folder)
+        runs.check_free(folder)
+        with runs.lock_folder(folder):
+            runs.write_checkpoint(folder, self.state_dict())
+            runs.begin(folder, self.run_config, finished=True)
 
     # What a learner may have besides.
 
@@ -168,11 +183,6 @@ class Learner(ABC):
                     "is it one of another game?"
                 )
         self.load_state_dict(state)
-
-
-def size_of(learner: Learner) -> int:
-    """Return how many bytes the arrays of a learner's state take."""
-    return sum(array.nbytes for array in learner.state_dict().values())
 
 
 def check_state(learner: Learner) -> None:

@@ -27,10 +27,9 @@ from baselines.training.run_folder import (
     BEST,
     LAST,
     PROGRESS,
-    change_config,
-    read_config,
     read_progress,
     write_checkpoint,
+    write_config,
 )
 from tile_envs.files import replacing
 from tile_envs.words import counted
@@ -47,28 +46,30 @@ STARTING = "starting (compiling on first use)"
 STOPPING = "stopping: saves after this iteration (once more stops at once)"
 
 
-def train(folder: Path, learner: Learner, task: Task) -> None:
+def train(folder: Path | None, learner: Learner, task: Task, visible: bool | None = None) -> None:
     """Let a learner learn under a progress bar, with tests and checkpoints, up to its run's budget.
 
     Ctrl-C or SIGTERM ends the call after the present iteration, with a checkpoint; the run can be
     resumed later.  A second one ends it at once, with the last checkpoint.
 
     Args:
-        folder: The run's folder.
-        learner: The learner.
+        folder: The run's folder; without one nothing is written.
+        learner: The learner, whose `run_config` is that of the run.
         task: What it learns.
+        visible: Whether to show progress; see `Progress`.
 
     Raises:
         Interrupted: If the call was interrupted.
     """
-    config = read_config(folder)
+    config = learner.run_config
     written = 0.0  # seconds
     shown = time.monotonic()
     saved = shown - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
     tested: Metrics = {}
     seconds = config.get("seconds", 0.0)
     done = _used(config, learner.games, seconds)
-    progress = Progress(folder.name, 1, done)
+    name = folder.name if folder else f"{config['agent']} on {task.env}"
+    progress = Progress(name, 1, done, visible)
     progress.seconds["training"] = seconds
     log = _Log(folder, learner.games)
     with closing(log), progress, _interrupts(progress) as interrupted:
@@ -106,9 +107,12 @@ def train(folder: Path, learner: Learner, task: Task) -> None:
         with progress.timed("saving"):
             _save(folder, learner, seconds)
         if done >= 1 and not interrupted:
-            change_config(folder, finished=True)
+            config["finished"] = True
+            if folder:
+                write_config(folder, config)
     if interrupted:
-        message = f"stopped after {games_played(learner, task)}, --resume continues: {folder}"
+        continued = f", --resume continues: {folder}" if folder else "."
+        message = f"stopped after {games_played(learner, task)}{continued}"
         raise Interrupted(interrupted[0], message)
     if progress.shown:
         spent = ", ".join(f"{name} {duration(s)}" for name, s in progress.seconds.items())
@@ -129,12 +133,17 @@ def _used(config: Mapping[str, Any], games: int, seconds: float) -> float:
 
 
 def _note_test(
-    folder: Path, learner: Learner, log: _Log, seconds: float, metrics: Metrics, tested: Metrics
+    folder: Path | None,
+    learner: Learner,
+    log: _Log,
+    seconds: float,
+    metrics: Metrics,
+    tested: Metrics,
 ) -> None:
     """Log the metrics of a test, and save the model if no test has been better."""
     log.show(learner.games, metrics)
     log.write(learner.games, seconds, metrics)
-    if tested and _merit(tested) >= log.best(tested):
+    if folder and tested and _merit(tested) >= log.best(tested):
         _save_model(folder, learner, BEST)
 
 
@@ -161,10 +170,12 @@ def test(learner: Learner, task: Task) -> Metrics:
     return {"greedy_return": float(record.returns.mean())}
 
 
-def _save(folder: Path, learner: Learner, seconds: float) -> None:
-    write_checkpoint(folder, learner.state_dict())
-    change_config(folder, seconds=seconds)
-    _save_model(folder, learner, LAST)
+def _save(folder: Path | None, learner: Learner, seconds: float) -> None:
+    learner.run_config["seconds"] = seconds
+    if folder:
+        write_checkpoint(folder, learner.state_dict())
+        write_config(folder, learner.run_config)
+        _save_model(folder, learner, LAST)
 
 
 def _save_model(folder: Path, learner: Learner, name: str) -> None:
@@ -173,19 +184,20 @@ def _save_model(folder: Path, learner: Learner, name: str) -> None:
 
 
 class _Log:
-    def __init__(self, folder: Path, games: int) -> None:
+    def __init__(self, folder: Path | None, games: int) -> None:
+        rows = read_progress(folder) if folder else []
         # Lines after the checkpoint that the run is resumed from will be written again.
-        rows = [row for row in read_progress(folder) if int(row["games"]) <= games]
-        self._rows, self._path = rows, folder / PROGRESS
-        self._events = EventFileWriter(str(folder))
+        self._rows = [row for row in rows if int(row["games"]) <= games]
+        self._path = folder and folder / PROGRESS
+        self._events = folder and EventFileWriter(str(folder))
         # TensorBoard drops what it has of later steps, and takes each step once.
-        began = SessionLog(status=SessionLog.START)
-        self._events.add_event(Event(wall_time=time.time(), step=games + 1, session_log=began))
+        self._add(step=games + 1, session_log=SessionLog(status=SessionLog.START))
         self._shown: defaultdict[str, int] = defaultdict(lambda: games)
 
     def close(self) -> None:
         """End the events of TensorBoard."""
-        self._events.close()
+        if self._events:
+            self._events.close()
 
     def best(self, names: Iterable[str]) -> tuple[float, ...]:
         """Return the highest merit of the tests so far, given the names of their metrics."""
@@ -198,7 +210,8 @@ class _Log:
         if self._rows and int(self._rows[-1]["games"]) == games:
             line = self._rows.pop()
         self._rows.append(line | metrics)
-        write_rows(self._rows, self._path)
+        if self._path:
+            write_rows(self._rows, self._path)
 
     def show(self, games: int, metrics: Metrics) -> None:
         """Add a point to the curves of TensorBoard that have none yet at this number of games."""
@@ -207,8 +220,11 @@ class _Log:
         values = [
             Summary.Value(tag=f"train/{name}", simple_value=value) for name, value in new.items()
         ]
-        event = Event(wall_time=time.time(), step=games, summary=Summary(value=values))
-        self._events.add_event(event)
+        self._add(step=games, summary=Summary(value=values))
+
+    def _add(self, **content: Any) -> None:
+        if self._events:
+            self._events.add_event(Event(wall_time=time.time(), **content))
 
 
 @contextmanager

@@ -11,14 +11,13 @@ from typing import Any, Literal
 
 import yaml
 
-from baselines.registry import learner_class, make_learner
+from baselines.registry import configuration, learner_class, make_learner
 from baselines.settings import Count, Positive, Seed, check_settings, read_settings
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
-from baselines.training.learner import check_state
-from baselines.training.loop import games_played, train
+from baselines.training.learner import Learner, check_state
+from baselines.training.loop import train
 from tile_envs.errors import UsageError
-from tile_envs.games import IMPORTED
 
 
 @dataclass(frozen=True)
@@ -106,49 +105,50 @@ def as_begun(name: str, folder: Path, preset: str | None = None) -> Options:
     return dataclasses.replace(options, **{k: begun[k] for k in begun.keys() - named})
 
 
-def run(name: str, options: Options) -> Path:
-    """Train an agent in a folder, up to its budget.
+def run(name: str, options: Options, visible: bool | None = None) -> Learner:
+    """Train an agent up to its budget, in the folder `out` if there is one.
+
+    Args:
+        name: The agent's name.
+        options: The options of its training.
+        visible: Whether to show progress; see `baselines.progress.Progress`.
 
     Returns:
-        The folder.
+        The agent.
 
     Raises:
         ValueError: If an option is unusable; no folder has been made then.
-        Interrupted: If the run was interrupted; it can be resumed.
+        Interrupted: If the run was interrupted; in a folder, it can be resumed.
     """
     check_settings(options)
     check_settings(options.settings)
     options = dataclasses.replace(options, settings=learner_class(name).resolve(options.settings))
     if "side" in options.env_kwargs:
         raise UsageError("the side of env_kwargs is for evaluation: give the side to train alone.")
-    task = Task.of(options.env, options.env_kwargs, options.side)
-    config = {
-        "agent": name,
-        "agent_version": learner_class(name).version,
-        **task.to_dict(),
-        "settings": dataclasses.asdict(options.settings),
-        "seed": options.seed,
-        "modules": list(IMPORTED),
-        "games": options.games,
-        "minutes": options.minutes,
-    }
-    folder = options.out or usual_folder(name, task.env, options.seed)
-    if options.resume:
+    task, folder = Task.of(options.env, options.env_kwargs, options.side), options.out
+    config = configuration(name, task, options.seed, options.settings)
+    config |= {name: getattr(options, name) for name in runs.BUDGET}
+    if options.resume and folder:
         runs.check_as_begun(folder, config)
     learner = make_learner(name, task, options.seed, options.settings)
     check_state(learner)
+    learner.run_config = config
     if not options.resume:
-        runs.check_free(folder)
+        if folder:
+            runs.check_free(folder)
         learner.prepare()
+    if not folder:
+        train(None, learner, task, visible)
+        return learner
     with runs.lock_folder(folder):
         if options.resume:
             runs.resume(folder, config, learner)
         else:
             runs.begin(folder, config)
-        if not runs.read_config(folder)["finished"]:
-            train(folder, learner, task)
-    print(f"{name.rpartition(':')[2]} has played {games_played(learner, task)}: {folder}")
-    return folder
+        learner.run_config = runs.read_config(folder)
+        if not learner.run_config["finished"]:
+            train(folder, learner, task, visible)
+    return learner
 
 
 def usual_folder(name: str, env_id: str, seed: object) -> Path:

@@ -22,19 +22,21 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import SoftFileLock, Timeout
 from typing_extensions import NotRequired, TypedDict
 
-from baselines.arrays import read_arrays, write_arrays
+from baselines.arrays import read_arrays, size_of, write_arrays
 from baselines.evaluation.rows import Row, read_rows
 from baselines.settings import NonNegative, Positive, Seed, Weight, read_settings
-from baselines.training.learner import Learner, State, size_of
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import sweep, write_file
 from tile_envs.words import printable
+
+if TYPE_CHECKING:
+    from baselines.training.learner import Learner, State
 
 LOCK = "lock"
 CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
@@ -106,7 +108,7 @@ def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> No
         with suppress(PackageNotFoundError):  # numpy and gymnasium are enough for some agents
             versions[package] = version(package)
     written = {"seconds": 0.0, "finished": finished, "format": FORMAT, "versions": versions}
-    write_config(folder, {**config, **written})
+    write_config(folder, {**config, **written, **config})
 
 
 def with_runs(folders: Sequence[Path]) -> list[Path]:
@@ -171,15 +173,10 @@ def resume(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
     """
     read_progress(folder)  # a damaged one is refused before anything is learned
     if (folder / CHECKPOINT).exists():
-        learner.restore(read_checkpoint(folder, size_of(learner)))
+        learner.restore(read_checkpoint(folder, size_of(learner.state_dict())))
     old, budget = read_config(folder), {name: config[name] for name in BUDGET}
     if any(old[name] != value for name, value in budget.items()):
-        change_config(folder, **budget, finished=False)
-
-
-def change_config(folder: Path, **entries: Any) -> None:
-    """Change entries of a run's configuration."""
-    write_config(folder, read_config(folder) | entries)
+        write_config(folder, old | budget | {"finished": False})
 
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:

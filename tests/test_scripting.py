@@ -1,0 +1,108 @@
+"""Training and evaluation from Python: what the command line does, bit for bit."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from commands import typed
+from test_runs import contents
+
+import baselines
+from baselines import evaluate, load, train
+
+SMALL = ("Tiles2048-v0", {"shape": [2, 2]})
+DEEP = {"width": 4, "hidden": [8], "n_envs": 4, "learning_starts": 64, "batch_size": 32}
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path, monkeypatch):
+    """Work in a folder in which nothing is left behind."""
+    monkeypatch.chdir(tmp_path)
+
+
+def words_of(settings):
+    """Return settings as the command line has them."""
+    for name, value in settings.items():
+        yield f"--{name.replace('_', '-')}"
+        yield from map(str, value if isinstance(value, list) else [value])
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "settings"),
+    [
+        ("ntuple", SMALL, {"network": "012", "iteration_games": 10}),
+        ("qtable", ("TicTacToe-v0", {}), {"preset": "published", "epsilon": 0.5, "side": "O"}),
+        ("dqn", SMALL, DEEP | {"buffer_size": 500}),
+    ],
+)
+def test_python_trains_what_the_command_line_trains(tmp_path, capfd, name, task, settings):
+    env, env_kwargs = task
+    agent = train(name, env, env_kwargs, games=60, seed=3, **settings)
+    assert capfd.readouterr() == ("", "")
+    assert not list(tmp_path.iterdir())
+    train(name, env, env_kwargs, games=60, seed=3, out="python", **settings)
+    options = ("--env", env, "--env-kwargs", json.dumps(env_kwargs), *words_of(settings))
+    command = ("train", name, *options, "--games", 60, "--seed", 3, "--out")
+    typed(*command, "typed")
+    files, config, _, arrays = contents(tmp_path / "typed")
+    assert contents(tmp_path / "python")[:2] == (files, config)
+    agent.save("saved")
+    for folder in ("python", "saved"):
+        assert contents(tmp_path / folder)[3] == arrays
+    assert contents(tmp_path / "saved")[1] == config
+    boards = np.zeros((1, 3, 3), np.int8) if config["sides"] else np.ones((1, 2, 2), np.uint8)
+    assert load("saved").predict(boards)[0] == agent.predict(boards)[0]
+    train(name, env, games=90, out="saved", resume=True)
+    typed(*command, "typed", "--resume", "--games", 90)
+    assert contents(tmp_path / "saved")[3] == contents(tmp_path / "typed")[3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"trice": 1}, "there is no setting 'trice', only opponent, n_envs, sequential, learning"),
+        ({"n_envs": 0}, "n_envs must be greater than or equal to 1, got 0"),
+        ({"games": 2.5}, "games must be a valid integer, got 2.5"),
+        ({"side": "Z"}, "side must be 'X', 'O' or 'both', got 'Z'"),
+        ({"preset": "none"}, "there is no preset 'none' for qtable on TicTacToe-v0"),
+        ({"resume": True}, "resume needs out, the folder of the run"),
+        ({"env_kwargs": {"side": "O"}}, "the side of env_kwargs is for evaluation"),
+        ({"env": "Tiles2048-v0", "opponent": "self"}, "opponent is a setting for tic-tac-toe, not"),
+        ({"agent": "random"}, "there is no 'random' to train: expected qtable, value_table"),
+    ],
+)
+def test_training_from_python_answers_bad_input_with_one_line(tmp_path, arguments, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        train(**{"agent": "qtable"} | arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_python_evaluates_what_the_command_line_evaluates(tmp_path):
+    tiles = train("qtable", *SMALL, games=500, out="tiles")
+    train("qtable", games=500, out="marks", side="O")
+    calls = {
+        ("tiles", "--search", "2"): evaluate(tiles, *SMALL, 20, search=2, name="qtable 2-ply"),
+        ("marks",): evaluate("marks", episodes=20),
+        ("minimax", "--side", "O"): evaluate("minimax", "TicTacToe-v0", episodes=20, side="O"),
+    }
+    for words, row in calls.items():
+        typed("evaluate", *words, "--episodes", 20, "--out", "rows.json")
+        (expected,) = json.loads((tmp_path / "rows.json").read_text())
+        row = json.loads(json.dumps(row))
+        assert row | {"moves_per_second": 0} == expected | {"moves_per_second": 0}
+    agent = load("marks")
+    assert evaluate(agent, "TicTacToe-v0", episodes=5, side="O")["side"] == "O"
+    for arguments, message in (
+        ((agent,), "env must be given with an agent"),
+        ((agent, "TicTacToe-v0", {"side": "X"}, 5, 0), "the side is 'O', and in env_kwargs 'X'"),
+        (("marks", None, {"side": "X"}), "the side is 'O', and in env_kwargs 'X'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            evaluate(*arguments, side="O")
+
+
+def test_the_package_lists_what_can_be_used():
+    assert dir(baselines) == sorted(baselines.__all__)
+    for name in baselines.__all__:
+        assert getattr(baselines, name).__name__ == name
