@@ -135,6 +135,13 @@ def test_a_game_that_no_id_names_has_no_replay(env):
         replay_of(Playthrough(env, 0))
 
 
+def test_what_could_not_be_read_is_not_written(tmp_path):
+    for options in ({"render_mode": "human"}, {"rules": {}}, {"shape": (9, 9, 9)}):
+        with pytest.raises(UsageError):
+            write(Replay("Tiles2048-v0", 0, (), options), tmp_path / "game.json")
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_opponent_without_a_name_cannot_be_written(tmp_path):
     class Friend:
         def predict(self, observation, action_masks):

@@ -212,12 +212,14 @@ def write(replay: Replay, path: str | os.PathLike[str]) -> None:
     """Write a replay; an interrupted write leaves the old file.
 
     Raises:
-        ValueError: If an option is an object, such as an opponent without a name.
+        ValueError: If an option is an object, such as an opponent without a name, or the game
+            cannot begin.
         OSError: If the file cannot be written.
     """
     values = {"format": FORMAT, **vars(replay)}
     kept = [name for name in ENTRIES if values[name] or name not in OPTIONAL]
     lines = [f'  "{name}": {json.dumps(values[name], default=_plain)}' for name in kept]
+    begin(replay)  # complains of what a reader would meet
     write_file(Path(path), ("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 
