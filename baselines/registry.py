@@ -253,7 +253,7 @@ def player(
         ValueError: If there is no such agent, or it does not play this environment.
     """
     if not names_run(name):
-        task = Task.of(env_id or usual_env(name), env_kwargs)
+        task = Task.of(usual_env(name) if env_id is None else env_id, env_kwargs)
         agent = make_agent(name, task.game, seed, **(agent_kwargs or {}))
         return Player(agent, name.rpartition(":")[2], task, trained=False)
     asked = Task.of(env_id).env if env_id is not None else None  # imports the id's module

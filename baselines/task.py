@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from tile_envs.base.checks import checked_mapping
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.games import make, resolve_id
@@ -41,7 +42,8 @@ class Task:
         Raises:
             ValueError: If the environment, an option or the side is unusable.
         """
-        task = cls(resolve_id(env_id), dict(env_kwargs or {}))
+        options = checked_mapping(env_kwargs, "the environment's options")
+        task = cls(resolve_id(env_id), options)
         sides = task.game.sides
         if side not in (*sides, BOTH):
             raise UsageError(f"{task.env} has no side {side!r}: expected {(*sides, BOTH)}.")

@@ -1,18 +1,30 @@
 """Bad input gets one clear error that names the value, and leaves the environment as it was."""
 
+import re
+import resource
+from functools import partial
+
 import gymnasium as gym
 import numpy as np
 import pytest
+from commands import refused
 from gymnasium.error import ResetNeeded
 from test_envs import IDS
 
 import tile_envs  # noqa: F401
 from baselines.agents import RandomAgent
+from baselines.arrays import write_arrays
+from baselines.search.minimax import MinimaxAgent
+from baselines.task import Task
+from baselines.training.run_folder import lock_folder
+from tile_envs.errors import UsageError
+from tile_envs.files import write_file
 from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.sliding.placer import Placer
 from tile_envs.tictactoe import TicTacToe
 
 NAN = float("nan")
+A = np.zeros(99)
 
 BAD_SLIDING_OPTIONS = [
     ({"shape": (0, 4)}, r"shape must be two integers from 2 to 4.*\(0, 4\)"),
@@ -23,6 +35,9 @@ BAD_SLIDING_OPTIONS = [
     ({"shape": 4}, r"got 4"),
     ({"shape": {4, 3}}, r"got \{3, 4\}"),
     ({"shape": (4, 4, 4)}, r"\(4, 4, 4\)"),
+    ({"shape": np.array(4)}, r"got array\(4\)"),
+    ({"rules": 0}, r"rules must be a Rules, got 0"),
+    ({"rules": {}}, r"rules must be a Rules, got \{\}"),
     ({"spawn": {}}, r"spawn must map faces to probabilities"),
     ({"spawn": [2, 4]}, r"\[2, 4\]"),
     ({"spawn": {2: 0.5, 8: 0.4}}, r"must add up to 1.*0\.9"),
@@ -201,7 +216,11 @@ BAD_TICTACTOE_RESETS = [
     ({"mark": 1}, r"unknown reset option 'mark'"),
 ]
 BAD_RESETS = [
-    *((env_id, ["board"], r"options must be a dictionary, got \['board'\]") for env_id in IDS),
+    *(
+        (env_id, options, rf"options must be a dictionary, got {re.escape(repr(options))}")
+        for env_id in IDS
+        for options in (["board"], "", 0, [])
+    ),
     *(("Tiles2048-v0", *case) for case in BAD_SLIDING_RESETS),
     *(("TicTacToe-v0", *case) for case in BAD_TICTACTOE_RESETS),
 ]
@@ -279,6 +298,14 @@ def test_states_of_another_game_or_shape_are_refused():
         two.set_state(three.get_state())
 
 
+IMPOSSIBLE = [
+    [[1, 1, 1], [-1, -1, -1], [0, 0, 0]],
+    [[1, 1, 0], [0, 0, 0], [0, 0, 0]],
+    [[1, 1, 1], [-1, 0, -1], [1, -1, 1]],
+    np.full((3, 3), -1),
+]
+
+
 @pytest.mark.parametrize(
     ("game", "boards"),
     [
@@ -288,9 +315,67 @@ def test_states_of_another_game_or_shape_are_refused():
         (TicTacToe(), np.zeros((3, 3), int)),
         (TicTacToe(), np.zeros((1, 3, 3))),
         (TicTacToe(), np.full((1, 3, 3), 2)),
+        *((TicTacToe(), np.array([board])) for board in IMPOSSIBLE),
     ],
 )
 def test_games_check_their_boards(game, boards):
     for method in (game.afterstates, game.legal_actions, game.replies):
         with pytest.raises(ValueError, match="boards"):
             method(boards)
+    if game == TicTacToe() and boards.ndim == 3:
+        with pytest.raises(UsageError, match="boards"):
+            MinimaxAgent(game).predict(boards)
+
+
+@pytest.mark.parametrize("game", [SlidingGame(RULES_2048), TicTacToe()])
+def test_only_boards_are_drawn(game):
+    board = np.zeros(game.shape, int)
+    for bad in (None, "", board[0], board + 99, board + 0.5):
+        with pytest.raises(UsageError, match=r"boards?"):
+            game.draw(bad, "ansi")
+    with pytest.raises(UsageError, match="mode must be one of 'ansi', 'rgb_array', got 'svg'"):
+        game.draw(board, "svg")
+
+
+@pytest.mark.parametrize("env_kwargs", ["", 0, [], "shape"])
+def test_options_of_a_task_are_a_dictionary(env_kwargs):
+    with pytest.raises(UsageError, match=r"options must be a dictionary, got"):
+        Task.of("Tiles2048-v0", env_kwargs)
+
+
+def test_a_full_disk_names_the_file(tmp_path):
+    path, limits = tmp_path / "rows.csv", resource.getrlimit(resource.RLIMIT_FSIZE)
+    path.write_text("old")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        for write in (partial(write_file, path, b"0" * 99), partial(write_arrays, path, {"a": A})):
+            with pytest.raises(OSError, match=f"File too large: '{path}'"):
+                write()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
+    assert path.read_text() == "old"
+
+
+def test_a_new_folder_in_which_nothing_was_made_is_removed(tmp_path):
+    for folder in (tmp_path / "new", tmp_path):
+        with pytest.raises(KeyboardInterrupt), lock_folder(folder):
+            raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        *((f"{name} --env=", "unknown environment ''") for name in ("evaluate random", "solve")),
+        ("train qtable --games 1 --env=", "unknown environment ''"),
+        ("watch random --gif x.gif --env=", "unknown environment ''"),
+        ("watch tests --gif x.gif --env=", "give no --env"),
+        ("solve --import=no_such_module", "the module no_such_module is not found"),
+        ("--import=no_such_module solve", "the module no_such_module is not found"),
+        ("solve --import=", "--import needs the name of a module"),
+        ("solve --import .relative", "the module .relative is not found"),
+    ],
+)
+def test_empty_words_are_no_absent_ones_and_imports_have_two_forms(words, message):
+    assert message in refused(*words.split())

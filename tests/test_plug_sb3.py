@@ -125,6 +125,19 @@ def test_masks_are_found():
     assert len(envs.env_method("action_masks", indices=[0, 3])) == 2
 
 
+def test_indices_are_one_or_several_of_the_games():
+    envs = games()
+    envs.reset()
+    for indices, n in ((0, 1), (np.int64(-1), 1), ([0, 3], 2), (np.array([1]), 1), (None, N)):
+        assert envs.get_attr("max_illegal", indices) == [100] * n
+        assert len(envs.env_method("action_masks", indices=indices)) == n
+        assert envs.env_is_wrapped(Monitor, indices) == [True] * n
+    for indices in (7, [0, -6], "0", [1.5], np.array(9)):
+        for call in (envs.get_attr, partial(envs.env_method, "action_masks")):
+            with pytest.raises(ValueError, match="indices must be integers from 0 to 4, got"):
+                call(*["max_illegal"] * (call == envs.get_attr), indices=indices)
+
+
 def test_seeds_and_options_hold_for_one_reset():
     envs = games()
     envs.seed(3)

@@ -179,7 +179,7 @@ def test_a_chain_of_merges_may_end_early():
         ({"spawn": {1: 0.5}}, "spawn must add up to 1"),
         ({"goal": 3}, "3 is not a tile of Chain"),
         ({"goal": None}, "None is not a tile of Chain"),
-        ({"name": ""}, "the name of a game must be a text, got ''"),
+        ({"name": ""}, "the name of a game must be one line of text, got ''"),
         ({"palette": "blue"}, "the palette of Chain must be a Palette with 5 tiles"),
         ({"palette": COLORS | {"tiles": ["#123456"]}}, "Palette with 5 tiles"),
         ({"palette": COLORS | {"page": "red"}}, "colors such as '#faf8ef', got 'red'"),

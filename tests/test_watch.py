@@ -130,7 +130,7 @@ def test_games_of_a_folder_are_shown_one_after_the_other(tmp_path, monkeypatch):
     assert len(script.views) == 4  # there is nothing after the last one
     assert re.match(r"move 0 of \d+ · 4 moves/s", script.views[0].lines[0])
     assert found[0].title == "random, 0-0"
-    with pytest.raises(ValueError, match="--search or --seed with them"):
+    with pytest.raises(ValueError, match="--seed or --side with them"):
         games_of(str(tmp_path), None, {}, None, 3)
 
 

@@ -29,8 +29,10 @@ def replacing(path: Path) -> Iterator[Path]:
         yield beside
         if beside.exists():
             beside.replace(path)
-    except BaseException:
+    except BaseException as error:
         beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # as when the disk is full
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
         raise
 
 

@@ -21,6 +21,10 @@ Positions = tuple[NDArray[Any], ...]
 """What a game adds to the state of n environments, `(n, ...)`: boards, and what goes with them."""
 
 
+DRAWN = TEXT, _ = "ansi", "rgb_array"
+"""The modes in which boards are drawn: as text, and as a picture."""
+
+
 class Replies(NamedTuple):
     """The states that may follow afterstates, all in one list.
 
@@ -110,7 +114,11 @@ class Game(Protocol):
         """
 
     def draw(self, board: NDArray[Any], mode: str, score: int = 0) -> Any:
-        """Return a board `(R, C)` as text (mode `ansi`) or a picture `(H, W, 3) uint8`."""
+        """Return a board `(R, C)` as text (mode `ansi`) or a picture `(H, W, 3) uint8`.
+
+        Raises:
+            ValueError: If it is no board of the game, or there is no such mode.
+        """
 
     def to_json(self) -> str:
         """Return the game as JSON text, for `tile_envs.games.game_from_json`.

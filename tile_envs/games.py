@@ -34,6 +34,8 @@ def import_named(module: str) -> None:
     Raises:
         ValueError: If there is no such module.
     """
+    if module.startswith("."):
+        raise UsageError(f"the module {module} is not found: give its whole name.")
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -69,13 +69,16 @@ def parse(
 
 def _without_imports(words: list[str]) -> list[str]:
     """Import the modules of `--import MODULE`, and return the other words."""
-    while IMPORT in words:
-        place = words.index(IMPORT)
-        if place + 1 == len(words):
+    others, left = [], iter(words)
+    for word in left:
+        option, sign, module = word.partition("=")
+        if option != IMPORT:
+            others.append(word)
+            continue
+        if not (module := module if sign else next(left, "")):
             raise UsageError(f"{IMPORT} needs the name of a module.")
-        import_named(words[place + 1])
-        words = words[:place] + words[place + 2 :]
-    return words
+        import_named(module)
+    return others
 
 
 def _checked(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:

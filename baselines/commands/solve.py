@@ -49,7 +49,7 @@ def solve(
     if shape is not None and "shape" in (env_kwargs or {}):
         raise UsageError("give the shape once: by --shape, or in --env-kwargs.")
     options = {**(env_kwargs or {}), **given(shape=shape)}
-    game = Task.of(env or "Tiles2048-v0", options).game
+    game = Task.of("Tiles2048-v0" if env is None else env, options).game
     lines = None if query is None else _read(query).splitlines()
     solution, seconds = _solve_or_load(game, out)
     if lines is not None:

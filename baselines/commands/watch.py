@@ -84,7 +84,7 @@ def games_of(
     path = Path(name)
     is_run = (path / CONFIG).exists()
     if name not in AGENTS and not is_run and (path.is_dir() or path.suffix == ".json"):
-        if env or env_kwargs or given(search=search, seed=seed, side=side):
+        if env_kwargs or given(env=env, search=search, seed=seed, side=side):
             raise UsageError(
                 f"{path} holds recorded games, which know what they are: give no --env, "
                 "--env-kwargs, --search, --seed or --side with them."

@@ -78,7 +78,7 @@ class PlainNTuple(ValueAgent):
     def __init__(
         self, game: SlidingGame, seed: int = 0, settings: NTupleSettings | None = None
     ) -> None:
-        self.settings = settings or NTupleSettings()
+        self.settings = NTupleSettings() if settings is None else settings
         check_settings(self.settings)
         self.game, self.rng = game, np.random.default_rng(seed)
         network = Network.of(game, self.settings.network, self.settings.values, ())

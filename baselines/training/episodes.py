@@ -270,7 +270,7 @@ class EpsilonGreedyLearner(EpisodicLearner):
     def __init__(
         self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
     ) -> None:
-        settings = settings or self.Settings()
+        settings = self.Settings() if settings is None else settings
         super().__init__(game, seed, settings.n_envs, settings.opponent, sides, settings)
         self._build()
 

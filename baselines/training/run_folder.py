@@ -293,15 +293,22 @@ def _check_progress(row: Row, line: int) -> None:
 def lock_folder(folder: Path) -> Iterator[None]:
     """Hold a folder, which is made if it is missing, until the `with` block ends.
 
-    A lock that a dead process has left is taken over.
+    A lock that a dead process has left is taken over.  If the block fails, a new folder in which
+    there is nothing is removed.
 
     Raises:
         ValueError: If another process holds it.
     """
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
-    with lock(folder / LOCK, str(folder)):
-        sweep(folder)
-        yield
+    try:
+        with lock(folder / LOCK, str(folder)):
+            sweep(folder)
+            yield
+    except BaseException:
+        if is_new and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
 
 
 @contextmanager

@@ -142,13 +142,20 @@ def broadcast_boards(
     return np.broadcast_to(array, batched)
 
 
-def check_options(options: Mapping[str, object], allowed: Sequence[str]) -> None:
-    """Check that reset options are a mapping, and their names."""
-    if not isinstance(options, Mapping):
-        raise UsageError(f"reset options must be a dictionary, got {brief(options)}.")
-    for name in options:
+def checked_mapping(options: object, what: str) -> dict[str, Any]:
+    """Return options as a dictionary, an empty one for None."""
+    if not isinstance(options, Mapping | None):
+        raise UsageError(f"{what} must be a dictionary, got {brief(options)}.")
+    return dict(options or {})
+
+
+def checked_options(options: object, allowed: Sequence[str]) -> dict[str, Any]:
+    """Return reset options, after a check of their names."""
+    given = checked_mapping(options, "reset options")
+    for name in given:
         if name not in allowed:
             raise UsageError(f"unknown reset option {name!r}: expected {listed(allowed)}.")
+    return given
 
 
 def check_state(state: object, game: str, entries: set[str]) -> None:

@@ -13,11 +13,11 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import (
-    check_options,
     check_state,
     checked_choice,
     checked_count,
     checked_integer,
+    checked_options,
     checked_seed,
 )
 from tile_envs.base.random_stream import WORD_MASK, Stream, start
@@ -99,7 +99,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
             ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
                 opponent that a user brought fails; the game has not started then.
         """
-        check_options(options or {}, self.reset_options)
+        options = checked_options(options, self.reset_options)
         position = self.game.checked_positions(options) if options else None
         seed = None if seed is None else checked_seed(seed)
 

@@ -22,11 +22,11 @@ from tile_envs.base.checks import (
     LARGEST,
     brief,
     check_like,
-    check_options,
     check_state,
     checked_choice,
     checked_count,
     checked_integer,
+    checked_options,
     checked_seed,
 )
 from tile_envs.base.engine import (
@@ -153,8 +153,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
             ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
                 opponent that a user brought fails; everything needs a reset then.
         """
-        check_options(options or {}, (*self.single.reset_options, "reset_mask"))
-        options = dict(options or {})
+        options = checked_options(options, (*self.single.reset_options, "reset_mask"))
         mask = self._checked_reset_mask(options.pop("reset_mask", None))
         positions = self.game.checked_positions(options, self.num_envs) if options else None
         games, streams = self._games, self._seeded_streams(seed)

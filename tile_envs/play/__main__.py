@@ -73,13 +73,13 @@ def _run(asked: argparse.Namespace) -> None:
 def _replay_asked_for(asked: argparse.Namespace) -> Replay:
     """Return the replay to watch, or the game to play as a replay without actions."""
     if asked.replay:
-        if asked.env or asked.option or asked.seed is not None or asked.record:
+        if asked.env is not None or asked.option or asked.seed is not None or asked.record:
             raise UsageError(
                 "--replay takes everything from its file: give no environment, -o, "
                 "--seed or --record with it."
             )
         return read(asked.replay)
-    if not asked.env:
+    if asked.env is None:
         raise UsageError(f"which game? Expected one of {', '.join(ids())}.")
     record = asked.record
     if record and (record.is_dir() or not os.access(record.parent, os.W_OK)):

@@ -15,6 +15,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from tile_envs.base.checks import checked_mapping
 from tile_envs.errors import extra
 from tile_envs.tictactoe.env import TicTacToeEnv
 from tile_envs.tictactoe.positions import CELLS, SIDE, O, X
@@ -146,7 +147,7 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
             ValueError: If the seed or the board is unusable; nothing has changed then.
         """
         # PettingZoo's `api_test` passes an untaken option, and expects it to be ignored.
-        given = options or {}
+        given = checked_mapping(options, "reset options")
         taken = {name: given[name] for name in TicTacToeEnv.reset_options if name in given}
         observation, info = self._env.reset(seed=seed, options=taken)
         self.agents = self.possible_agents[:]

@@ -35,7 +35,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import check_like, checked_integer
+from tile_envs.base.checks import as_array, as_integer, brief, check_like, checked_integer
 from tile_envs.base.engine import AUTO, Bools, Final, Outcome
 from tile_envs.base.vector_env import SINGLE, GameVectorEnv
 from tile_envs.errors import UsageError, extra
@@ -236,7 +236,7 @@ class SB3VecEnv(VecEnv):
             answers: list[Any] = self._masks.copy()
         else:
             answers = list(self.games.call(method_name, *method_args, **method_kwargs))
-        return answers if indices is None else [answers[i] for i in self._get_indices(indices)]
+        return [answers[i] for i in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return an attribute of one game, once for each index.
@@ -259,6 +259,16 @@ class SB3VecEnv(VecEnv):
     def env_is_wrapped(self, wrapper_class: Any, indices: Indices = None) -> list[bool]:
         """Return that no game is wrapped, but that episodes are reported as by `Monitor`."""
         return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
+
+    def _get_indices(self, indices: Indices) -> list[int]:
+        """Return indices as a list; SB3's own way checks none."""
+        games = range(self.num_envs)
+        asked = games if indices is None else as_array(indices).reshape(-1)
+        found = [i for each in asked if (i := as_integer(each)) is not None and -len(games) <= i]
+        if len(found) < len(asked) or max(found, default=0) >= len(games):
+            expected = f"integers from 0 to {len(games) - 1}"
+            raise UsageError(f"indices must be {expected}, got {brief(indices)}.")
+        return found
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
         """Return a picture of each game, as `render` puts them together."""

@@ -70,7 +70,7 @@ class SlidingEnv(GameEnv[SlidingGame]):
         render_mode: str | None = None,
         rules: Rules | Mapping[str, Any] | None = None,
     ) -> None:
-        rules = rules or self.usual_rules
+        rules = self.usual_rules if rules is None else rules
         if rules is None:
             raise UsageError("rules must be given: make a registered game with gym.make(id).")
         game = SlidingGame(rules, shape, spawn, start_tiles, placer)  # type: ignore[arg-type]

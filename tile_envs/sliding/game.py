@@ -18,10 +18,11 @@ from tile_envs.base.checks import (
     brief,
     broadcast_boards,
     check_named,
+    checked_choice,
     checked_integer,
 )
 from tile_envs.errors import UsageError
-from tile_envs.game import Positions, Replies, Symmetries, board_symmetries
+from tile_envs.game import DRAWN, TEXT, Positions, Replies, Symmetries, board_symmetries
 from tile_envs.sliding import packed as batch
 from tile_envs.sliding import render
 from tile_envs.sliding.placer import NAMED, RANDOM, Placer, possible_cells
@@ -190,7 +191,9 @@ class SlidingGame:
 
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
         """Return a board `(R, C)` as text (mode `ansi`) or as a picture `(H, W, 3) uint8`."""
-        return (render.text if mode == "ansi" else render.picture)(board, self.rules, score)
+        (board,) = batch.checked_boards(broadcast_boards(board, self.shape), self.rules)
+        is_text = checked_choice(mode, "mode", DRAWN) == TEXT
+        return (render.text if is_text else render.picture)(board, self.rules, score)
 
     def to_json(self) -> str:
         """Return the game as JSON text, for `tile_envs.games.game_from_json`.
@@ -203,7 +206,8 @@ class SlidingGame:
 
 
 def _checked_shape(shape: Any) -> tuple[int, int]:
-    listed = isinstance(shape, (Sequence, np.ndarray))  # a set has no order
+    # A set has no order.
+    listed = isinstance(shape, Sequence) or (isinstance(shape, np.ndarray) and shape.ndim > 0)
     sides = tuple(as_integer(side) for side in shape) if listed else ()
     if len(sides) != 2 or not all(side is not None and 2 <= side <= MAX_SIDE for side in sides):
         raise UsageError(

@@ -21,7 +21,7 @@ from tile_envs.base.checks import (
     checked_choice,
 )
 from tile_envs.errors import UsageError
-from tile_envs.game import Positions, Replies, Symmetries, board_symmetries
+from tile_envs.game import DRAWN, TEXT, Positions, Replies, Symmetries, board_symmetries
 from tile_envs.tictactoe import positions, render
 from tile_envs.tictactoe.positions import CELLS, DIGITS, PLAYED, POWERS, SIDE, Ints, O, X, solve
 
@@ -110,7 +110,7 @@ class TicTacToe:
         boards = positions.checked_marks(afterstates)
         # The one who has just moved has set as many marks as the other, if O, or one more, if X.
         movers = np.where(boards.sum(axis=(1, 2)) == 0, O, X)
-        codes = positions.encode(boards * movers[:, None, None])
+        codes = positions.possible(positions.encode(boards * movers[:, None, None]))
         going_on = np.flatnonzero(~tables.over[codes])
         if self.side == "both":
             return Replies(going_on, -boards[going_on], np.ones(len(going_on)))
@@ -156,7 +156,9 @@ class TicTacToe:
 
     def draw(self, board: NDArray[np.int8], mode: str, score: int = 0) -> Any:
         """Return marks `(3, 3)`, 1 X and -1 O, as text (mode `ansi`) or a picture; no score."""
-        return (render.text if mode == "ansi" else render.picture)(board)
+        (board,) = positions.checked_marks(broadcast_boards(board, self.shape))
+        is_text = checked_choice(mode, "mode", DRAWN) == TEXT
+        return (render.text if is_text else render.picture)(board)
 
     def to_json(self) -> str:
         """Return the game as JSON text, for `tile_envs.games.game_from_json`.

@@ -60,6 +60,7 @@ class Positions:
         legal: `int64`, the set of cells that can be played: none once the game is over.
         masks: `(19683, 9) int8`, the same as an action mask.
         reachable: `bool`, whether play can lead there.
+        seen: `bool`, whether play can lead there with X and O exchanged or not.
         value: `int64`, the result for X when both play perfectly.
         best: `int64`, the set of cells that keep that value.
     """
@@ -72,6 +73,7 @@ class Positions:
     legal: Ints
     masks: NDArray[np.int8]
     reachable: NDArray[np.bool_]
+    seen: NDArray[np.bool_]
     value: Ints
     best: Ints
 
@@ -117,6 +119,7 @@ def solve() -> Positions:
         legal=playable @ (1 << np.arange(CELLS)),
         masks=playable.astype(np.int8),
         reachable=reachable,
+        seen=reachable | reachable[encode(-marks.reshape(-1, SIDE, SIDE))],
         value=value,
         best=best,
     )
@@ -136,7 +139,22 @@ def encode_seen(observations: ArrayLike) -> Ints:
     boards = checked_marks(observations)
     # X is to move where neither side has set more marks.
     marks = np.where(boards.sum(axis=(1, 2)) == 0, X, O)
-    return encode(boards * marks[:, None, None])
+    return possible(encode(boards * marks[:, None, None]))
+
+
+def possible(codes: Ints) -> Ints:
+    """Return codes `(n,)` of positions as either side sees them.
+
+    Raises:
+        ValueError: If play cannot lead to one.
+    """
+    if not solve().seen[codes].all():
+        lost = codes[~solve().seen[codes]][0]
+        raise UsageError(
+            "boards must be positions that play can lead to, without two winners and with as many "
+            f"own marks as others or one more or less, got {solve().marks[lost].tolist()}."
+        )
+    return codes
 
 
 def legal_actions(observations: ArrayLike) -> NDArray[np.int8]:
@@ -151,7 +169,7 @@ def legal_actions(observations: ArrayLike) -> NDArray[np.int8]:
     Raises:
         ValueError: If the observations are not such boards.
     """
-    return solve().masks[encode(checked_marks(observations))]
+    return solve().masks[possible(encode(checked_marks(observations)))]
 
 
 def afterstates(observations: ArrayLike) -> tuple[NDArray[np.int8], Ints, NDArray[np.int8]]:
@@ -169,7 +187,7 @@ def afterstates(observations: ArrayLike) -> tuple[NDArray[np.int8], Ints, NDArra
         ValueError: If the observations are not such boards.
     """
     positions = solve()
-    codes = encode(checked_marks(observations))
+    codes = possible(encode(checked_marks(observations)))
     masks = positions.masks[codes]
     after = codes[:, None] + POWERS * masks
     return positions.marks[after], positions.winner[after] * masks, masks
