@@ -33,8 +33,8 @@ def luminance(color):
 
 def test_text_shows_faces_in_a_frame():
     board = np.array([[0, 1], [11, 4]], np.uint8)
-    assert sliding.text(board, RULES_2048, 24).splitlines() == [
-        "2048  score 24",
+    assert sliding.text(board, RULES_2048, 20240).splitlines() == [
+        "2048  score 20,240",
         "┌──────┬──────┐",
         "│      │    2 │",
         "├──────┼──────┤",

@@ -347,7 +347,7 @@ def test_the_command_prints_the_solution(tmp_path):
         printed = typed(*SOLVE, "--out", tmp_path / "solution")
         assert "815,828 (205,011 up to symmetry)" in printed
         assert "525,758 (131,830 up to symmetry)" in printed
-        assert "1425.817560927" in printed
+        assert "1,425.817560927" in printed
     printed = typed(
         *("evaluate", "optimal", "--env", "Tiles2584-v0", "--exact"),
         *("--env-kwargs", '{"shape": [2, 3]}'),

@@ -60,7 +60,7 @@ def solve(
     print(f"""{solution.game}, exactly
   states       {states:,} ({len(solution.states):,} up to symmetry)
   afterstates  {afterstates:,} ({len(solution.afterstates):,} up to symmetry)
-  start value  {solution.start_value:.9f}
+  start value  {solution.start_value:,.9f}
   seconds      {seconds:.2f}""")
 
 

@@ -115,7 +115,8 @@ class ArticleSettings:
         if not self.newest + self.others <= self.learning_starts <= self.buffer_size:
             raise UsageError(
                 "learning_starts must be from newest + others to buffer_size, "
-                f"{self.newest + self.others} to {self.buffer_size}, got {self.learning_starts}."
+                f"{self.newest + self.others:,} to {self.buffer_size:,}, "
+                f"got {self.learning_starts:,}."
             )
 
 

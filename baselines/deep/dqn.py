@@ -88,7 +88,7 @@ class DQNSettings(SB3Settings):
         if not self.batch_size <= self.learning_starts <= self.buffer_size:
             raise UsageError(
                 "learning_starts must be from batch_size to buffer_size, "
-                f"{self.batch_size} to {self.buffer_size}, got {self.learning_starts}."
+                f"{self.batch_size:,} to {self.buffer_size:,}, got {self.learning_starts:,}."
             )
         if self.symmetric and not self.afterstates:
             raise UsageError("symmetric needs afterstates: actions would have to be turned, too.")

@@ -17,7 +17,7 @@ FACE_SIZES = (52, 50, 43, 35, 29, 24, 21)
 
 def heading(rules: Rules, score: int) -> str:
     """Return the line above a board of text."""
-    return f"{rules.name}  score {score}"
+    return f"{rules.name}  score {score:,}"
 
 
 def text(board: Boards, rules: Rules, score: int) -> str:
@@ -82,5 +82,5 @@ def _score(rules: Rules, score: int) -> Picture:
     canvas = Canvas(SIGN_WIDTH, SIGN_HEIGHT, palette.page)
     canvas.rectangle((0, 0, SIGN_WIDTH, SIGN_HEIGHT), 6, palette.board)
     canvas.text((0, 8, SIGN_WIDTH, 22), "SCORE", LABEL_SIZE, palette.tiles[1])
-    canvas.text((8, 22, SIGN_WIDTH - 8, 50), str(score), NUMBER_SIZE, palette.light)
+    canvas.text((8, 22, SIGN_WIDTH - 8, 50), f"{score:,}", NUMBER_SIZE, palette.light)
     return canvas.picture()
