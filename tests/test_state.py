@@ -120,6 +120,7 @@ OF_EQUAL_NAME = {
         {"placer": LastCell()},
         {"rules": replace(RULES_2048, merges=RULES_2048.merges[:5])},
     ],
+    "Tiles2584-v0": [{"spawn": {1: 0.75, 3: 0.25}}],
     "TicTacToe-v0": [
         {"opponent": "minimax"},
         {"opponent": RandomAgent(TicTacToe())},
@@ -148,9 +149,11 @@ def test_only_a_state_of_an_equal_game_is_taken_and_no_other_changes_anything(en
         return env.step(int(actions) if kind == "single" else actions)[:3]
 
     env, twin, state = made(), made(), made().get_state()
-    damaged = (None, np.array("-7"), [[1], []])
+    damaged = ("garbage", None, -1.5, np.array("-7"), [[1], []])
+    board = state["board"]
     wrong = [made(**options).get_state() for options in OF_EQUAL_NAME[env_id]]
-    wrong += [None, {}, {"game": np.zeros(2)}]
+    wrong += [None, "garbage", {}, {"game": np.zeros(2)}, state | {"stream": 2**64}]
+    wrong += [state | {"board": np.full_like(board, 99)}, state | {"board": board[..., :-1]}]
     wrong += [{**state, name: value} for name in state for value in damaged]
     wrong += [{n: value for n, value in state.items() if n != name} for name in state]
     wrong += [made(n=2).get_state()] * (kind != "single")

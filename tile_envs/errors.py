@@ -33,7 +33,8 @@ def is_mistake(error: BaseException) -> bool:
 def message_of(error: BaseException) -> str:
     """Return the line that a command answers a mistake with."""
     reason = "not enough memory: " if isinstance(error, MemoryError) else ""
-    return printable(f"error: {reason}{' '.join(str(error).split())}")
+    line: str = printable(f"error: {reason}{' '.join(str(error).split())}")
+    return line
 
 
 @contextmanager

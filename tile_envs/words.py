@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar, cast
-
-T = TypeVar("T")
+from typing import Any
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that command a terminal or turn a line's direction, and halves of characters."""
 
 
-def printable(value: T) -> T:
+def printable(value: Any) -> Any:
     r"""Return a text, or texts in lists and dictionaries, without control characters.
 
     Examples:
         >>> printable({"player": "\x1b[2Jnobody", "seed": 7})
         {'player': '�[2Jnobody', 'seed': 7}
     """
-    clean: Any = value
-    if isinstance(value, str):
-        clean = CONTROLS.sub("\ufffd", value)
-    elif isinstance(value, dict):
-        clean = {printable(name): printable(each) for name, each in value.items()}
-    elif isinstance(value, list):
-        clean = [printable(each) for each in value]
-    return cast(T, clean)
+    if isinstance(value, dict):
+        return {printable(name): printable(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [printable(each) for each in value]
+    return CONTROLS.sub("\ufffd", value) if isinstance(value, str) else value
 
 
 def counted(n: int, thing: str) -> str:

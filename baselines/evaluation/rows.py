@@ -149,7 +149,7 @@ def read_rows(path: Path) -> list[Row]:
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            rows = printable(list(csv.DictReader(file)))
+            rows: list[Row] = printable(list(csv.DictReader(file)))
     except (csv.Error, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is damaged: {error}.") from None
     for line, row in enumerate(rows, 2):
