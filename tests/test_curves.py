@@ -57,6 +57,14 @@ def test_seeds_are_one_band_and_settings_are_lines_of_their_own(tmp_path):
         "ntuple, learning_rate 1.0, 3 seeds",
         "ntuple, learning_rate 0.1",
     ]
+    newer = run(tmp_path / "newer", 3)
+    config = json.loads((newer / "config.json").read_text()) | {"agent_version": 3}
+    (newer / "config.json").write_text(json.dumps(config))
+    apart = bands_of([read_curve(folder, "games", "mean") for folder in (newer, folders[0])])
+    assert [band.label for band in apart] == [
+        "ntuple, ntuple version 3",
+        "ntuple, ntuple version None",
+    ]
     assert np.allclose(bands[0].mean, 10 * bands[0].xs + 10)
     assert np.allclose(bands[0].high - bands[0].low, 20)
     assert np.array_equal(bands[1].low, bands[1].high)

@@ -124,7 +124,8 @@ def _card(copied: Player, config: dict[str, Any], command: str, episodes: int) -
     model = f"`{exported['model']}`" if "model" in exported else "the last checkpoint"
     learned = games_played(agent, task)
     if "seconds" in config:
-        learned += f" in {number(config['seconds'] / 60)} minutes"
+        minutes, seconds = config["seconds"] / 60, config["seconds"]
+        learned += f" in {number(minutes)} minutes" if minutes > 1 else f" in {seconds:.2g} seconds"
     used = ", ".join(f"{package} {version}" for package, version in versions.items())
     options = dict(task.env_kwargs)
     if task.sides:

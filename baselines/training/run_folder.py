@@ -1,7 +1,7 @@
 """A training run is a folder: its configuration, its progress, its checkpoint.
 
     config.json     the agent, the task, all settings, the seed, the budget, the seconds learned at
-                    the checkpoint, whether it is finished
+                    the checkpoint, whether it is finished, versions; what a copy is, if it is one
     progress.csv    metrics, one line a report; TensorBoard events hold the same
     checkpoint.npz  the learner's state
     last.zip        for learners on Stable-Baselines3, the model as that library writes it, saved

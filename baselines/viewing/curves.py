@@ -103,7 +103,8 @@ def bands_of(curves: Sequence[Curve]) -> list[Band]:
     groups: dict[str, list[Curve]] = {}
     for curve in curves:
         if len(curve.xs):
-            kind = {name: curve.config[name] for name in (*runs.TASK, "settings") if name != "seed"}
+            names = {*runs.TASK, "settings", "agent_version"} - {"seed"}
+            kind = {name: curve.config.get(name) for name in names}
             groups.setdefault(json.dumps(kind, sort_keys=True), []).append(curve)
     labels = _labels([json.loads(key) for key in groups])
     bands = []
@@ -141,7 +142,15 @@ def _budgets(curves: Sequence[Curve]) -> str:
 
 def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
     """Return names for kinds of runs: the agent, and the options in which they differ."""
-    options = [{"env": kind["env"], **kind["env_kwargs"], **kind["settings"]} for kind in kinds]
+    options = [
+        {
+            "env": kind["env"],
+            f"{kind['agent']} version": kind["agent_version"],
+            **kind["env_kwargs"],
+            **kind["settings"],
+        }
+        for kind in kinds
+    ]
     values: dict[str, set[str]] = {}
     for name, value in (item for option in options for item in option.items()):
         values.setdefault(name, set()).add(json.dumps(value))
