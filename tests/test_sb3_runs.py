@@ -203,6 +203,7 @@ def test_the_best_model_is_that_with_the_better_worst_side(tmp_path, monkeypatch
     assert int((tmp_path / "best.zip").read_text()) == tested[2]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["neural", "dqn", "ppo", "article"])
 def test_torch_computes_as_the_settings_say_and_is_left_as_it_was_found(name, threads, tmp_path):
     def found():
