@@ -42,7 +42,7 @@ class Task:
         Raises:
             ValueError: If the environment, an option or the side is unusable.
         """
-        options = checked_mapping(env_kwargs, "the environment's options")
+        options = checked_mapping(env_kwargs, "env_kwargs")
         task = cls(resolve_id(env_id), options)
         sides = task.game.sides
         if side not in (*sides, BOTH):

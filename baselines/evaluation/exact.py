@@ -25,6 +25,7 @@ from baselines.solver.boards import Boards, Mass, check_size, merged, start_boar
 from baselines.solver.solve import solution_of
 from baselines.task import Task
 from tile_envs.agents import Agent
+from tile_envs.base.checks import checked_mapping
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.words import counted
 
@@ -64,7 +65,7 @@ def evaluate_exactly(
         ValueError: If the game is too large, or the agent plays illegal actions, or is not
             a memoryless policy.
     """
-    options = dict(env_kwargs or {})
+    options = checked_mapping(env_kwargs, "env_kwargs")
     game = Task.of(env, options).game
     row: Row = {"agent": name or type(agent).__name__, "env": env, "env_kwargs": options}
     if isinstance(game, SlidingGame):

@@ -25,7 +25,7 @@ from baselines.progress import Progress
 from baselines.seeds import Use, game_seeds
 from baselines.settings import check_batch
 from tile_envs.agents import Agent, ask
-from tile_envs.base.checks import checked_actions, checked_count
+from tile_envs.base.checks import checked_actions, checked_count, checked_mapping
 from tile_envs.words import counted
 
 N_ENVS = 512
@@ -107,11 +107,12 @@ def evaluate(
         Stopped: If it is interrupted after the first game of the list has ended.
     """
     name = name or type(agent).__name__
+    options = checked_mapping(env_kwargs, "env_kwargs")
     with Progress(f"{name} on {env}", episodes, shown=progress or None) as shown:
         try:
-            record = play(agent, env, env_kwargs, episodes, seed, progress=shown)
+            record = play(agent, env, options, episodes, seed, progress=shown)
         except Stopped as stopped:
-            stopped.row = summary(stopped.record, f"{name}, stopped", env, env_kwargs or {}, seed)
+            stopped.row = summary(stopped.record, f"{name}, stopped", env, options, seed)
             raise
     if record.illegal:
         print(
@@ -119,7 +120,7 @@ def evaluate(
             "nothing, and too many of them end a game",
             file=sys.stderr,
         )
-    return summary(record, name, env, env_kwargs or {}, seed)
+    return summary(record, name, env, options, seed)
 
 
 def play(
