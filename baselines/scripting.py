@@ -116,7 +116,8 @@ def evaluate(
         The row; see `baselines.evaluation.sampled.summary`.
 
     Raises:
-        ValueError: If an argument is unusable, or the agent plays actions that are none.
+        ValueError: If an argument is unusable, `episodes` does not fit into memory, or the agent
+            plays actions that are none.
         Stopped: If it is interrupted after the first game of the list has ended.
     """
     options = dict(agent_kwargs or {})

@@ -64,14 +64,12 @@ def test_a_trained_agent_is_watched_as_any_side_that_it_has_learned(runs):
     )
 
 
-def test_named_agents_play_the_boards_of_the_runs(runs):
-    table = typed("compare", runs / "small", "optimal", *QUICK)
-    assert table.count("shape=[2, 2]") == 2
-    assert "optimal, shape" in table
-
-
-def test_folders_without_runs_are_refused_in_one_line(tmp_path):
-    assert f"{tmp_path} holds no run: " in refused("compare", tmp_path, tmp_path)
+def test_named_agents_play_the_boards_of_the_runs(runs, tmp_path):
+    done = command("compare", runs / "small", "optimal", tmp_path, *QUICK)
+    assert f"{tmp_path} holds no run: left out" in done.stderr
+    assert done.stdout.count("shape=[2, 2]") == 2
+    assert done.stdout.count("Tiles2048-v0, 20 games") == 1
+    assert f"{tmp_path} holds no run: give" in refused("compare", tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize(("moves", "n_rows"), [(2, 1), (60, 2)])

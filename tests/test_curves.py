@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from commands import command, refused, typed
+from commands import refused, typed
 from PIL import Image
 
 from baselines.evaluation.rows import read_rows, write_rows
@@ -181,12 +181,3 @@ def test_agents_are_compared_in_one_table(tmp_path):
     rows = read_rows(out)
     assert [row["agent"] for row in rows] == ["random", "greedy"]
     assert f"{float(rows[1]['mean']):,.0f}" in lines[2]
-
-
-def test_named_agents_are_compared_in_what_the_runs_play(tmp_path):
-    folder, options = tmp_path / "q", ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}')
-    typed("train", "qtable", *options, "--games", 500, "--out", folder)
-    done = command("compare", folder, "random", tmp_path, "--episodes", 20)
-    assert f"{tmp_path} holds no run: left out" in done.stderr
-    assert done.stdout.count("shape=[2, 2]") == 2
-    assert done.stdout.count("Tiles2048-v0, 20 games") == 1

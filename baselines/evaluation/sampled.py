@@ -84,22 +84,9 @@ def evaluate(
     name: str | None = None,
     progress: bool = False,
 ) -> Row:
-    """Let an agent play a fixed list of games, and return one row of results.
+    """Let an agent play a fixed list of games, and return a row of results; see `summary`.
 
-        row = evaluate(load("runs/2048"), "Tiles2048-v0")
-
-    Args:
-        agent: Anything with `predict`: an agent of this package, a model of Stable-Baselines3, or a
-            class of your own.
-        env: The id of an environment of this package.
-        env_kwargs: The environment's options.
-        episodes: The number of games.
-        seed: The seed of the list of games; two seeds share no game.
-        name: The agent's name in the row; the name of its class if not given.
-        progress: Whether to show progress on standard error.
-
-    Returns:
-        The row; see `summary`.
+    It is `baselines.evaluate` for an agent as it is, without sides and searches.
 
     Raises:
         ValueError: If `episodes` is not positive or does not fit into memory, the environment

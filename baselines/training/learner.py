@@ -121,13 +121,14 @@ class Learner(ABC):
         """Write a run's folder: `load` takes it, and `train` can resume it.
 
         Raises:
-            ValueError: If there is a run already.
+            ValueError: If there is a run already, or an option is an object.
         """
         folder = Path(folder)
         runs.check_free(folder)
+        config = runs.as_json(self.run_config)
         with runs.lock_folder(folder):
             runs.write_checkpoint(folder, self.state_dict())
-            runs.begin(folder, self.run_config, finished=True)
+            runs.begin(folder, config, finished=True)
 
     # What a learner may have besides.
 

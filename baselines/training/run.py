@@ -123,13 +123,15 @@ def run(name: str, options: Options, visible: bool | None = None) -> Learner:
     check_settings(options)
     check_settings(options.settings)
     options = dataclasses.replace(options, settings=learner_class(name).resolve(options.settings))
-    if "side" in options.env_kwargs:
-        raise UsageError("the side of env_kwargs is for evaluation: give the side to train alone.")
+    for key in {"side", "opponent"} & options.env_kwargs.keys():
+        raise UsageError(f"the {key} of env_kwargs is for evaluation: give {key} as an option.")
     task, folder = Task.of(options.env, options.env_kwargs, options.side), options.out
     config = configuration(name, task, options.seed, options.settings)
     config |= {name: getattr(options, name) for name in runs.BUDGET}
-    if options.resume and folder:
-        runs.check_as_begun(folder, config)
+    if folder:
+        config = runs.as_json(config)
+        if options.resume:
+            runs.check_as_begun(folder, config)
     learner = make_learner(name, task, options.seed, options.settings)
     check_state(learner)
     learner.run_config = config

@@ -139,13 +139,26 @@ def check_free(folder: Path) -> None:
         raise UsageError(f"{folder} is a file: give another --out, for a folder.")
 
 
+def as_json(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration as a run's file will hold it.
+
+    Raises:
+        ValueError: If it has objects, such as a placer of tiles.
+    """
+    try:
+        written: dict[str, Any] = json.loads(json.dumps(config))
+    except TypeError as error:
+        raise UsageError(f"a run's folder cannot hold these options: {error}.") from error
+    return written
+
+
 def check_as_begun(folder: Path, config: Mapping[str, Any]) -> None:
     """Check that a configuration, as for `begin`, is what a run began with, but for the budget.
 
     Raises:
         ValueError: If there is no run, it was exported, or something differs.
     """
-    old, new = read_config(folder), json.loads(json.dumps(config))
+    old, new = read_config(folder), config
     if old.get("exported"):
         raise UsageError(f"{folder} was exported and cannot learn: resume the run that it is of.")
     old.setdefault("agent_version", UNVERSIONED.get(old["agent"], new["agent_version"]))
