@@ -115,9 +115,8 @@ def write_minari(
         raise UsageError(f"Minari has a dataset {name} already, {folder}: give another version.")
     # In a hidden folder, which is none of Minari's datasets, until it is complete.
     with tempfile.TemporaryDirectory(PART, ".", get_dataset_path()) as made:
-        storage = MinariStorage.new(
-            Path(made) / "data", env.observation_space, env.action_space, env.spec
-        )
+        spaces = env.observation_space, env.action_space
+        storage = MinariStorage.new(Path(made) / "data", *spaces, env.spec, jpeg_encoding=False)
         text = f"Games of {env.spec.id}, played by: {command}"
         about = {"dataset_id": name, "algorithm_name": agent, "description": text}
         storage.update_metadata(about | {"minari_version": __version__})
