@@ -24,6 +24,7 @@ from baselines.seeds import (
 )
 from baselines.task import Task
 from tile_envs.base.random_stream import consecutive
+from tile_envs.errors import UsageError
 
 IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 every_id = pytest.mark.parametrize("env_id", IDS)
@@ -47,6 +48,19 @@ class Scripted:
     def predict(self, observation, state=None, episode_start=None, deterministic=True):
         """Play the first legal action."""
         return self.game.legal_actions(observation).argmax(axis=1), None
+
+
+@every_id
+def test_games_are_counted_and_seeded_by_integers_of_any_kind(env_id):
+    agent = Scripted(game_of(env_id))
+    row = evaluate(agent, env_id, episodes=np.int64(3), seed=np.int64(4))
+    expected = evaluate(agent, env_id, episodes=3, seed=4)
+    assert json.dumps(row | {"moves_per_second": 0}) == json.dumps(
+        expected | {"moves_per_second": 0}
+    )
+    for name, value in (("seed", "4"), ("seed", 1.5), ("seed", -1), ("episodes", np.array([3]))):
+        with pytest.raises(UsageError, match=f"{name} must be a"):
+            evaluate(agent, env_id, **{"episodes": 3} | {name: value})
 
 
 @every_id

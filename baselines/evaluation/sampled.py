@@ -25,7 +25,12 @@ from baselines.progress import Progress
 from baselines.seeds import Use, game_seeds
 from baselines.settings import check_batch
 from tile_envs.agents import Agent, ask
-from tile_envs.base.checks import checked_actions, checked_count, checked_mapping
+from tile_envs.base.checks import (
+    checked_actions,
+    checked_count,
+    checked_mapping,
+    checked_seed,
+)
 from tile_envs.words import counted
 
 N_ENVS = 512
@@ -89,12 +94,13 @@ def evaluate(
     It is `baselines.evaluate` for an agent as it is, without sides and searches.
 
     Raises:
-        ValueError: If `episodes` is not positive or does not fit into memory, the environment
-            refuses its options, or the agent plays actions that are none.
+        ValueError: If `episodes` is not positive or does not fit into memory, `seed` is negative,
+            the environment refuses its options, or the agent plays actions that are none.
         Stopped: If it is interrupted after the first game of the list has ended.
     """
     name = name or type(agent).__name__
     options = checked_mapping(env_kwargs, "env_kwargs")
+    episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     with Progress(f"{name} on {env}", episodes, shown=progress or None) as shown:
         try:
             record = play(agent, env, options, episodes, seed, progress=shown)
@@ -123,7 +129,7 @@ def play(
 
     Two uses share no game.  Progress is shown by `progress`, if it is given.
     """
-    checked_count(episodes, "episodes")
+    episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     check_batch(episodes, "episodes", BYTES_PER_GAME)
     n = min(episodes, N_ENVS)
     envs: Any = gym.make_vec(env, num_envs=n, autoreset_mode="Disabled", **(env_kwargs or {}))
