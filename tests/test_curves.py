@@ -80,13 +80,9 @@ def test_a_band_goes_as_far_as_two_seeds_do_and_says_that_budgets_differ(tmp_pat
     assert band.xs.tolist() == list(range(10, 101, 10))
     assert np.allclose(band.mean - 10 * band.xs, 100)
     assert np.allclose(band.high - band.low, 200)
-    apart = bands_of(
-        [
-            read_curve(folder, "games", "mean")._replace(xs=np.ones(1) * n, ys=np.ones(1))
-            for n, folder in enumerate(folders)
-        ]
-    )
-    assert len(apart) == 3  # they have no place in common
+    curves = [read_curve(folder, "games", "mean") for folder in folders]
+    apart = [curve._replace(xs=np.ones(1) * n, ys=np.ones(1)) for n, curve in enumerate(curves)]
+    assert len(bands_of(apart)) == 3  # they have no place in common
 
 
 def test_equal_runs_are_no_seeds(tmp_path):
@@ -114,17 +110,10 @@ def test_runs_are_drawn_by_a_metric_that_all_have(tmp_path):
 
 
 def test_large_numbers_have_separators(tmp_path):
-    kinds = [{"games": n, "decay": 320000.0 * n} for n in (20, 40)]
-    folders = [run(tmp_path / str(i), **kind) for i, kind in enumerate(kinds)]
-    for folder in folders:
-        rows = read_rows(folder / "progress.csv")
-        write_rows(
-            [row | {"games": 200000 * int(row["games"])} for row in rows], folder / "progress.csv"
-        )
+    folders = [run(tmp_path / str(decay), decay=decay) for decay in (1e6, 2e6)]
     plot(folders, tmp_path / "x.svg", metric="mean")
     written = re.findall(r"<!-- (.*) -->", (tmp_path / "x.svg").read_text())
-    assert "ntuple, decay 6,400,000.0" in written
-    assert "8,000,000" in written
+    assert {"ntuple, decay 2,000,000.0", "1,000"} <= set(written)
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])

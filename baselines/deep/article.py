@@ -180,13 +180,9 @@ class Article(EpsilonGreedyLearner):
     plays = SlidingGame
     learning_only = ("buffer", "rmsprop")
     saved = ("score", "best_score")
+    resolve = staticmethod(resolved)
     _game: SlidingGame
     _settings: ArticleSettings
-
-    @classmethod
-    def resolve(cls, settings: Any) -> Any:
-        """Return settings with the device and the precision that "auto" is on this machine."""
-        return resolved(settings)
 
     def _build(self) -> None:
         game, settings = self._game, self._settings

@@ -118,6 +118,7 @@ class SB3Learner(Learner):
     )
     """The counters among the model's attributes."""
 
+    resolve = staticmethod(resolved)
     model: Any
 
     def __init__(
@@ -137,11 +138,6 @@ class SB3Learner(Learner):
             self.model = self._new_model()
             self.envs.seed(training_stream(seed))
             _, self._callback = self.model._setup_learn(self._settings.total_timesteps, None)
-
-    @classmethod
-    def resolve(cls, settings: Any) -> Any:
-        """Return settings with the device and the precision that "auto" is on this machine."""
-        return resolved(settings)
 
     @abstractmethod
     def _new_model(self) -> BaseAlgorithm:

@@ -132,8 +132,8 @@ class Learner(ABC):
 
     # What a learner may have besides.
 
-    @classmethod
-    def resolve(cls, settings: Any) -> Any:
+    @staticmethod
+    def resolve(settings: Any) -> Any:
         """Return settings in which "auto" is what it means on this machine, as a run notes them."""
         return settings
 

@@ -61,13 +61,10 @@ PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-co
 class Exported(TypedDict):
     """What a copy for playing is, apart from how its run was trained."""
 
-    settings: dict[str, Any]
-    """Those with which the copy is loaded, where they are not the run's."""
+    settings: dict[str, Any]  # with which it is loaded, where they are not the run's
     games_played: NonNegative
-    version: str
-    """The version of this package that made the copy."""
-    model: NotRequired[str]
-    """The run's model that was copied, if it was not the checkpoint."""
+    version: str  # of this package, which made the copy
+    model: NotRequired[str]  # of the run, if not the checkpoint was copied
 
 
 class Config(TypedDict):

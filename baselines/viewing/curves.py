@@ -143,35 +143,21 @@ def _budgets(curves: Sequence[Curve]) -> str:
 def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
     """Return names for kinds of runs: the agent, and the options in which they differ."""
     options = [
-        {
-            "env": kind["env"],
-            f"{kind['agent']} version": kind["agent_version"],
-            **kind["env_kwargs"],
-            **kind["settings"],
-        }
+        {"env": kind["env"], f"{kind['agent']} version": kind["agent_version"]}
+        | {**kind["env_kwargs"], **kind["settings"]}
         for kind in kinds
     ]
     values: dict[str, set[str]] = {}
     for name, value in (item for option in options for item in option.items()):
         values.setdefault(name, set()).add(json.dumps(value))
-    return [
-        ", ".join(
-            [
-                kind["agent"].rpartition(":")[2],
-                *(
-                    f"{name} {_value(value)}"
-                    for name, value in option.items()
-                    if len(values[name]) > 1
-                ),
-            ]
-        )
-        for kind, option in zip(kinds, options, strict=True)
-    ]
-
-
-def _value(value: Any) -> str:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return f"{value:,}" if is_number else str(value)
+    labels = []
+    for kind, option in zip(kinds, options, strict=True):
+        label = kind["agent"].rpartition(":")[2]
+        for name, value in option.items():
+            if len(values[name]) > 1:
+                label += f", {name} {f'{value:,}' if type(value) in (int, float) else value}"
+        labels.append(label)
+    return labels
 
 
 def _usual_metric(folders: Sequence[Path]) -> str:
