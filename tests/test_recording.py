@@ -50,19 +50,24 @@ def test_an_agent_needs_no_more_than_predict(tmp_path):
 
     record(First(), TASK, 2, 0, tmp_path)
     played = read_transitions(tmp_path, TASK.game)
-    assert np.array_equal(played.actions, First().predict(played.boards))
-    assert played.over.sum() == 2
+    assert np.array_equal(played["actions"], First().predict(played["observations"]))
+    assert played["terminations"].sum() == 2
 
 
 def test_transitions_are_what_was_played(folder):
     played = read_transitions(folder, TASK.game)
-    after, rewards, masks = TASK.game.afterstates(played.boards)
-    place = np.arange(len(played.actions)), played.actions
+    after, rewards, masks = TASK.game.afterstates(played["observations"])
+    place = np.arange(len(played["actions"])), played["actions"]
     assert masks[place].all()
-    assert np.array_equal(rewards[place], played.rewards)
-    assert ((played.following != after[place]).reshape(len(played.actions), -1).sum(1) == 1).all()
-    assert played.over.sum() == 6
-    assert np.array_equal(played.over, ~TASK.game.legal_actions(played.following).any(axis=1))
+    assert np.array_equal(rewards[place], played["rewards"])
+    assert (
+        (played["next_observations"] != after[place]).reshape(len(played["actions"]), -1).sum(1)
+        == 1
+    ).all()
+    assert played["terminations"].sum() == 6
+    assert np.array_equal(
+        played["terminations"], ~TASK.game.legal_actions(played["next_observations"]).any(axis=1)
+    )
 
 
 def test_illegal_actions_of_a_person_are_left_out(tmp_path):
@@ -72,9 +77,9 @@ def test_illegal_actions_of_a_person_are_left_out(tmp_path):
     write(replay_of(game), tmp_path / "game.json")
     rules = Task("Tiles2048-v0", {"shape": (2, 2)}).game
     played = read_transitions(tmp_path, rules)
-    legal = rules.legal_actions(played.boards)
-    assert 0 < len(played.actions) < 5
-    assert legal[np.arange(len(played.actions)), played.actions].all()
+    legal = rules.legal_actions(played["observations"])
+    assert 0 < len(played["actions"]) < 5
+    assert legal[np.arange(len(played["actions"])), played["actions"]].all()
 
 
 def test_games_are_learned_from_before_any_is_played(folder):
@@ -85,7 +90,7 @@ def test_games_are_learned_from_before_any_is_played(folder):
     assert n > 100
     found = buffer.observations[: buffer.size()].swapaxes(0, 1).reshape(n, 3, 3)
     played = read_transitions(folder, TASK.game)
-    assert np.array_equal(found, played.boards[:n])
+    assert np.array_equal(found, played["observations"][:n])
     ends = (buffer.dones + buffer.timeouts)[buffer.size() - 1]
     assert (ends > 0).all()  # an n-step return stops where another game follows
     taught.learn()

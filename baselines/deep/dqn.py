@@ -36,7 +36,7 @@ from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import Parts, torch_threads, uses_bfloat16
 from baselines.settings import Count, Fraction, Positive, Rate, check_memory
 from baselines.training.learner import State
-from baselines.training.recording import Transitions, read_transitions
+from baselines.training.recording import read_transitions
 from tile_envs.errors import UsageError
 
 MOST_BOARDS = 1024
@@ -169,14 +169,15 @@ class DQNLearner(ValueAgent, SB3Learner):
         if self._settings.replays and self._buffer.size() == 0:
             self._store(read_transitions(Path(self._settings.replays), self._game))
 
-    def _store(self, played: Transitions) -> None:
+    def _store(self, played: dict[str, NDArray[Any]]) -> None:
         """Put recorded games into the replay buffer, a part of them into each of its columns."""
         buffer = self._buffer
-        length = len(played.actions) // buffer.n_envs
+        n, over = len(played["actions"]), played["terminations"]
+        length = n // buffer.n_envs
         if not 0 < length < buffer.buffer_size:
             raise UsageError(
-                f"{self._settings.replays} holds {len(played.actions):,} transitions, expected "
-                f"from {buffer.n_envs:,} (n_envs) to less than {self._settings.buffer_size:,} "
+                f"{self._settings.replays} holds {n:,} transitions, expected from "
+                f"{buffer.n_envs:,} (n_envs) to less than {self._settings.buffer_size:,} "
                 "(buffer_size): change one of these."
             )
 
@@ -184,12 +185,12 @@ class DQNLearner(ValueAgent, SB3Learner):
             whole = values[: length * buffer.n_envs]
             return whole.reshape(buffer.n_envs, length, *values.shape[1:]).swapaxes(0, 1)
 
-        buffer.observations[:length] = columns(played.boards)
-        buffer.next_observations[:length] = columns(played.following)
-        buffer.actions[:length, :, 0] = columns(played.actions)
-        buffer.rewards[:length] = columns(played.rewards)
-        buffer.dones[:length] = columns(played.over)
-        buffer.timeouts[length - 1] = ~columns(played.over)[-1]  # other games follow there
+        buffer.observations[:length] = columns(played["observations"])
+        buffer.next_observations[:length] = columns(played["next_observations"])
+        buffer.actions[:length, :, 0] = columns(played["actions"])
+        buffer.rewards[:length] = columns(played["rewards"])
+        buffer.dones[:length] = columns(over)
+        buffer.timeouts[length - 1] = ~columns(over)[-1]  # other games follow there
         buffer.pos = length
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:

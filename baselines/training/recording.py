@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,26 +35,8 @@ BYTES_PER_SEED = 40
 """What the seed of a game takes, also as an integer of Python."""
 
 
-class Transitions(NamedTuple):
-    """The transitions of games, one game after the other.
-
-    Attributes:
-        boards: `(n, ...)`, the observation before each action.
-        actions: `(n,) int64`.
-        rewards: `(n,) float32`.
-        following: `(n, ...)`, the observation after each action.
-        over: `(n,) bool`, whether the action ended the game.
-    """
-
-    boards: NDArray[Any]
-    actions: NDArray[np.int64]
-    rewards: NDArray[np.float32]
-    following: NDArray[Any]
-    over: NDArray[np.bool_]
-
-
-def read_transitions(folder: Path, game: Game) -> Transitions:
-    """Return the transitions of a folder's games, without illegal actions.
+def read_transitions(folder: Path, game: Game) -> dict[str, NDArray[Any]]:
+    """Return the `transitions` of a folder's games, without illegal actions.
 
     Args:
         folder: A folder with replays, `*.json`.
@@ -79,10 +61,7 @@ def read_transitions(folder: Path, game: Game) -> Transitions:
             f"{folder} holds no replays (*.json) with legal actions: record some games, or name "
             "another folder."
         )
-    names = "observations", "actions", "rewards", "next_observations", "terminations"
-    arrays = transitions(games)
-    boards, actions, rewards, following, over = (arrays[name][legal] for name in names)
-    return Transitions(boards, actions, rewards.astype(np.float32), following, over)
+    return {name: array[legal] for name, array in transitions(games).items() if name != "seeds"}
 
 
 def _check_others(folder: Path, task: Task) -> None:
