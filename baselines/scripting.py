@@ -20,7 +20,7 @@ from tile_envs.games import resolve_id
 
 
 def train(
-    agent: str,
+    agent: str | type[Learner],
     env: str | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     *,
@@ -42,7 +42,7 @@ def train(
     resumed.  The same seed and budget in games give the same agent, bit for bit.
 
     Args:
-        agent: The agent's name, or the class of a learner of your own, `my_module:MyLearner`.
+        agent: The agent's name, or the class of a learner of your own.
         env: The environment's id; if not given, the one that the agent usually learns.
         env_kwargs: The environment's options.
         games: The budget in games, on each side in tic-tac-toe.
@@ -62,6 +62,8 @@ def train(
         ValueError: If an argument or a setting is unusable; nothing has been written then.
         Interrupted: If it is interrupted; a run in a folder can be resumed.
     """
+    if isinstance(agent, type):
+        agent = f"{agent.__module__}:{agent.__qualname__}"
     folder = None if out is None else Path(out)
     if not resume:
         options = default_options(agent, resolve_id(env or usual_env(agent)), preset)

@@ -12,7 +12,7 @@ from commands import command, refused, typed
 from interrupting import interrupted
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from baselines import load
+from baselines import load, train
 from baselines.arrays import write_arrays
 from baselines.training import run_folder as runs
 
@@ -402,6 +402,7 @@ def test_a_learner_of_the_users_is_resumed_up_to_its_budget(mine):
     resumed = typed("train", "mine:Mine", "--resume", "--out", "run")
     assert "Mine has played 40 games: run" in resumed
     assert runs.read_checkpoint(mine.with_name("run"))["iterations"] == 8
+    assert train(sys.modules["mine"].Mine, games=40).iterations == 8
 
 
 def test_tensorboard_shows_each_step_once_after_a_resume(tmp_path):
