@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from filelock import SoftFileLock, Timeout
 from typing_extensions import NotRequired, TypedDict
@@ -84,7 +84,7 @@ class Config(TypedDict):
     agent_version: NotRequired[int]
     seconds: NotRequired[Weight]  # which older runs lack
     versions: NotRequired[dict[str, str]]
-    exported: NotRequired[bool | Exported]  # true in older copies, which lack their history
+    exported: NotRequired[Literal[True] | Exported]  # True where the history is lost
 
 
 def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> None:
