@@ -15,6 +15,7 @@ from baselines.task import Task
 from baselines.training.learner import Learner
 from baselines.training.run import as_begun, default_options, run
 from tile_envs.agents import Agent
+from tile_envs.base.checks import checked_mapping
 from tile_envs.errors import UsageError
 from tile_envs.games import resolve_id
 
@@ -65,13 +66,16 @@ def train(
     if isinstance(agent, type):
         agent = f"{agent.__module__}:{agent.__qualname__}"
     folder = None if out is None else Path(out)
+    asked = checked_mapping(env_kwargs, "env_kwargs")
     if not resume:
-        options = default_options(agent, resolve_id(env or usual_env(agent)), preset)
+        options = default_options(
+            agent, resolve_id(usual_env(agent) if env is None else env), preset
+        )
     elif folder:
         options = as_begun(agent, folder, preset)
     else:
         raise UsageError("resume needs out, the folder of the run.")
-    given: dict[str, Any] = {"env": env, "env_kwargs": env_kwargs and dict(env_kwargs)}
+    given: dict[str, Any] = {"env": env, "env_kwargs": None if env_kwargs is None else asked}
     given |= {"games": games, "minutes": minutes, "seed": seed, "side": side}
     given |= {"out": folder, "resume": resume}
     options = replace(options, **{key: v for key, v in given.items() if v is not None})
@@ -122,16 +126,17 @@ def evaluate(
             plays actions that are none.
         Stopped: If it is interrupted after the first game of the list has ended.
     """
-    options = dict(agent_kwargs or {})
+    options = checked_mapping(agent_kwargs, "agent_kwargs")
+    asked = checked_mapping(env_kwargs, "env_kwargs")
     if isinstance(agent, str | Path):
-        played = player(str(agent), env, env_kwargs, seed, {} if search is not None else options)
+        played = player(str(agent), env, asked, seed, {} if search is not None else options)
     elif env is None:
         raise UsageError("env must be given with an agent, such as 'Tiles2048-v0', got None.")
     elif options and search is None:
         raise UsageError("agent_kwargs are for an agent that is named, or for a search.")
     else:
         # Without a side, the options may be those of a vector environment alone, such as engine.
-        task = (Task if side is None else Task.of)(resolve_id(env), dict(env_kwargs or {}))
+        task = (Task if side is None else Task.of)(resolve_id(env), asked)
         played = Player(agent, type(agent).__name__, task, trained=False)
     if search is not None:
         played = with_search(played, search, options)

@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 from test_envs import IDS
 
 import tile_envs  # noqa: F401
-from baselines import evaluate, evaluate_exactly
+from baselines import evaluate, evaluate_exactly, train
 from baselines.agents import RandomAgent
 from baselines.arrays import write_arrays
 from baselines.search.minimax import MinimaxAgent
@@ -308,9 +308,12 @@ def test_only_boards_are_drawn(game):
 
 @pytest.mark.parametrize("env_kwargs", ["", 0, [], "shape"])
 def test_options_of_a_task_are_a_dictionary(env_kwargs):
-    for call in (Task.of, partial(evaluate, None), partial(evaluate_exactly, None)):
+    calls = Task.of, *(partial(f, a) for f in (evaluate, evaluate_exactly) for a in ("random", 0))
+    for call in (*calls, partial(train, "qtable")):
         with pytest.raises(UsageError, match="env_kwargs must be a dictionary, got"):
             call("Tiles2048-v0", env_kwargs)
+    with pytest.raises(UsageError, match="unknown environment ''"):
+        train("qtable", "", games=1)
 
 
 def test_a_full_disk_names_the_file(tmp_path):
