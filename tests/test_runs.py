@@ -15,6 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from baselines import load, train
 from baselines.arrays import write_arrays
 from baselines.training import run_folder as runs
+from tile_envs.games import IMPORTED
 
 
 def in_a_process(*arguments):
@@ -371,6 +372,7 @@ def mine(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     yield tmp_path / "mine.py"
     sys.modules.pop("mine", None)
+    IMPORTED[:] = [module for module in IMPORTED if module != "mine"]
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def train(folder: Path | None, learner: Learner, task: Task, visible: bool | Non
                 with progress.timed("tests"):
                     tested = test(learner, task)
             if tested:
-                _note_test(folder, learner, log, seconds, metrics | tested, tested)
+                _note_test(learner, log, seconds, metrics | tested, tested)
             if now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE):
                 began = time.monotonic()
                 with progress.timed("saving"):
@@ -103,7 +103,7 @@ def train(folder: Path | None, learner: Learner, task: Task, visible: bool | Non
         if done >= 1 and not interrupted:
             with progress.timed("tests"):
                 tested = tested or test(learner, task)
-            _note_test(folder, learner, log, seconds, tested, tested)
+            _note_test(learner, log, seconds, tested, tested)
         with progress.timed("saving"):
             _save(folder, learner, seconds)
         if done >= 1 and not interrupted:
@@ -133,18 +133,13 @@ def _used(config: Mapping[str, Any], games: int, seconds: float) -> float:
 
 
 def _note_test(
-    folder: Path | None,
-    learner: Learner,
-    log: _Log,
-    seconds: float,
-    metrics: Metrics,
-    tested: Metrics,
+    learner: Learner, log: _Log, seconds: float, metrics: Metrics, tested: Metrics
 ) -> None:
     """Log the metrics of a test, and save the model if no test has been better."""
     log.show(learner.games, metrics)
     log.write(learner.games, seconds, metrics)
-    if folder and tested and _merit(tested) >= log.best(tested):
-        _save_model(folder, learner, BEST)
+    if log.folder and tested and _merit(tested) >= log.best(tested):
+        _save_model(log.folder, learner, BEST)
 
 
 def _merit(tested: Mapping[str, Any]) -> tuple[float, ...]:
@@ -188,7 +183,7 @@ class _Log:
         rows = read_progress(folder) if folder else []
         # Lines after the checkpoint that the run is resumed from will be written again.
         self._rows = [row for row in rows if int(row["games"]) <= games]
-        self._path = folder and folder / PROGRESS
+        self.folder = folder
         self._events = folder and EventFileWriter(str(folder))
         # TensorBoard drops what it has of later steps, and takes each step once.
         self._add(step=games + 1, session_log=SessionLog(status=SessionLog.START))
@@ -210,8 +205,8 @@ class _Log:
         if self._rows and int(self._rows[-1]["games"]) == games:
             line = self._rows.pop()
         self._rows.append(line | metrics)
-        if self._path:
-            write_rows(self._rows, self._path)
+        if self.folder:
+            write_rows(self._rows, self.folder / PROGRESS)
 
     def show(self, games: int, metrics: Metrics) -> None:
         """Add a point to the curves of TensorBoard that have none yet at this number of games."""
