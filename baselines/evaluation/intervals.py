@@ -15,7 +15,6 @@ UPPER = 0.975
 """The confidence of each bound."""
 DRAWS = 100_000
 """Draws that the bounds of outcomes are read from: they settle them to 0.5 % of their distance."""
-DIGITS = 6
 
 
 def interval_of_mean(results: NDArray[np.float64], *, are_outcomes: bool) -> dict[str, Any]:
@@ -29,12 +28,11 @@ def interval_of_mean(results: NDArray[np.float64], *, are_outcomes: bool) -> dic
         `low`, `high` and `interval_method`.  All are None for a single game, and for equal scores,
         which do not tell how far scores may differ.
     """
-    bounds, method = None, None
+    low, high, method = None, None, None
     if are_outcomes and len(results) > 1:
-        bounds, method = _gaffke(results), "Gaffke's bounds"
+        (low, high), method = _gaffke(results), "Gaffke's bounds"
     elif np.ptp(results):
-        bounds, method = _hall(results), "Hall's transformation"
-    low, high = (round(float(bound), DIGITS) for bound in bounds) if bounds else (None, None)
+        (low, high), method = _hall(results), "Hall's transformation"
     return {"low": low, "high": high, "interval_method": method}
 
 
@@ -43,10 +41,10 @@ def interval_of_fraction(count: int, n: int) -> tuple[float, float]:
     z = NormalDist().inv_cdf(UPPER)
     middle = (count + z**2 / 2) / (n + z**2)
     half = z / (n + z**2) * sqrt(count * (n - count) / n + z**2 / 4)
-    return round(max(0.0, middle - half), DIGITS), round(min(1.0, middle + half), DIGITS)
+    return _rounded(max(0.0, middle - half), min(1.0, middle + half))
 
 
-def _gaffke(outcomes: NDArray[np.float64]) -> tuple[Any, Any]:
+def _gaffke(outcomes: NDArray[np.float64]) -> tuple[float, float]:
     """Return bounds of the mean of outcomes, which hold for any number of games.
 
     One game more is assumed, with the worst outcome for the lower bound and the best for the upper;
@@ -59,10 +57,10 @@ def _gaffke(outcomes: NDArray[np.float64]) -> tuple[Any, Any]:
     wins, _, losses, one_more = (weights / weights.sum(axis=1, keepdims=True)).T
     difference = wins - losses
     low = np.quantile(difference - one_more, 1 - UPPER)
-    return low, np.quantile(difference + one_more, UPPER)
+    return _rounded(low, np.quantile(difference + one_more, UPPER))
 
 
-def _hall(scores: NDArray[np.float64]) -> tuple[Any, Any]:
+def _hall(scores: NDArray[np.float64]) -> tuple[float, float]:
     """Return Student's interval of the mean of scores, corrected for their skewness.
 
     Hall 1992, "On the removal of skewness by transformation", the cubic transformation.
@@ -75,5 +73,8 @@ def _hall(scores: NDArray[np.float64]) -> tuple[Any, Any]:
     t = stdtrit(n - 1, np.array([UPPER, 1 - UPPER]))
     if abs(shift) > 1e-9:  # else the transformation is the identity
         t = 3 / shift * (np.cbrt(1 + shift * (t - shift / 6)) - 1)
-    low, high = mean - t * scores.std(ddof=1) / sqrt(n)
-    return low, high
+    return _rounded(*(mean - t * scores.std(ddof=1) / sqrt(n)))
+
+
+def _rounded(low: float, high: float) -> tuple[float, float]:
+    return round(float(low), 6), round(float(high), 6)

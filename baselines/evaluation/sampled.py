@@ -25,12 +25,7 @@ from baselines.progress import Progress
 from baselines.seeds import Use, game_seeds
 from baselines.settings import check_batch
 from tile_envs.agents import Agent, ask
-from tile_envs.base.checks import (
-    checked_actions,
-    checked_count,
-    checked_mapping,
-    checked_seed,
-)
+from tile_envs.base.checks import checked_actions, checked_count, checked_mapping, checked_seed
 from tile_envs.words import counted
 
 N_ENVS = 512
