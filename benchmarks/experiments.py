@@ -288,14 +288,9 @@ QUICK = tuple(experiment.shorten() for experiment in EXPERIMENTS if experiment.q
 def select(
     chosen: Sequence[str], experiments: Sequence[Experiment] = EXPERIMENTS
 ) -> list[Experiment]:
-    """Return the experiments of these names; all if there are none.
+    """Return the experiments of these names, each a table, a label, or both as "TABLE/LABEL".
 
-    Args:
-        chosen: Each a table, a label, or both as "TABLE/LABEL".
-        experiments: The list that is chosen from.
-
-    Raises:
-        ValueError: If nothing has one of these names.
+    Without names, these are all experiments.
     """
     names_of = [{e.table, e.label, str(e)} for e in experiments]
     for name in chosen:

@@ -61,8 +61,7 @@ class Experiment(ABC):
     def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
         """Yield the jobs, in the order in which agents are trained, without the `cost`.
 
-        Args:
-            experiments: All experiments; those of one table of pairings meet each other.
+        Of all experiments, those of one table of pairings meet each other.
         """
 
     @abstractmethod

@@ -29,15 +29,7 @@ GIB = 2**30
 
 
 def on_ray(address: str = LOCAL) -> Executor:
-    """Return what does jobs on a cluster.
-
-    Args:
-        address: The cluster's address, such as `10.0.0.1:6379`, or `LOCAL`.
-
-    Raises:
-        ValueError: If no cluster answers there.
-        ModuleNotFoundError: If Ray is not installed.
-    """
+    """Return what does jobs on the cluster at an address, such as `10.0.0.1:6379`, or `LOCAL`."""
     with extra("ray"):
         import ray
 
@@ -111,11 +103,9 @@ def _folders(job: Job, runs: Path) -> set[Path]:
 
 
 def cores_of(job: Job, most: int) -> int:
-    """Return how many cores a job needs: a measure of speed has its machine to itself.
+    """Return how many cores a job needs, at most those of the largest machine.
 
-    Args:
-        job: The job.
-        most: The cores of the largest machine, which no job exceeds.
+    A measure of speed has its machine to itself.
     """
     experiment = job.experiment
     if not isinstance(experiment, AgentExperiment):

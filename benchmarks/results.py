@@ -40,12 +40,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 
 
 class Plan(NamedTuple):
-    """Rows that can be made on this machine.
-
-    Attributes:
-        names: The columns that name each row.
-        make: Makes them.
-    """
+    """Rows that can be made on this machine: the columns that name each, and what makes them."""
 
     names: list[Row]
     make: Callable[[], list[Row]]

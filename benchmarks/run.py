@@ -92,21 +92,13 @@ def make_missing(
     runs: Path,
     executor: Executor = in_process,
 ) -> list[str]:
-    """Make the missing rows of experiments; trained agents are resumed where they stopped.
+    """Make the missing rows of the chosen experiments, of all; return what has failed.
 
-    Args:
-        chosen: The experiments whose rows are made.
-        experiments: All experiments.
-        results: The folder of the tables' files.
-        runs: The folder of the training runs.
-        executor: Where it is done.
-
-    Returns:
-        What has failed: rows that could not be made say why, the others are made.
+    Trained agents are resumed where they stopped.  Each row is written as soon as it is made; rows
+    that could not be made say why.
 
     Raises:
-        KeyboardInterrupt: If it is interrupted; what was made before is written.
-        OSError: If one of the folders cannot be written to.
+        OSError: If one of the folders, of the tables' files and of the runs, cannot be written to.
         ValueError: If another process makes rows of one of these tables.
     """
     for folder in (results, runs):

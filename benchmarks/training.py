@@ -100,10 +100,7 @@ class Training:
     def train(self, seed: int, minutes: float | None, runs: Path) -> Player:
         """Return the agent, trained up to a budget, and no further; an unfinished run is resumed.
 
-        Args:
-            seed: The training seed.
-            minutes: The budget in minutes of learning; None is that in games.
-            runs: The folder of the runs' folders.
+        The budget is in minutes of learning; None is that in games.
 
         Raises:
             ValueError: If the run has passed the budget, so that its agent at this budget is lost.

@@ -23,13 +23,9 @@ SEPARATED = "{x:,g}"
 def panels(
     titles: Sequence[str], width: float, height: float, **options: Any
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Draw a figure in the body of `with`: a panel for each title, side by side.
+    """Draw panels of this size, in inches, side by side in the body of `with`, one for each title.
 
-    Args:
-        titles: The titles.
-        width: The width of a panel.
-        height: The height.
-        **options: Those of matplotlib's `subplots`.
+    The options are those of matplotlib's `subplots`.
     """
     with styled():
         figure = Figure(figsize=(width * len(titles), height), layout="constrained")

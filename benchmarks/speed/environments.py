@@ -34,14 +34,9 @@ def plan(
     peers: bool = True,
     seconds: float = SECONDS,
 ) -> Plan:
-    """Return the plan to measure all candidates side by side.
+    """Return the plan to measure, in turns of about so many CPU seconds, all candidates.
 
-    Args:
-        turns: Turns of each candidate.
-        games: Which of `GAMES` are played.
-        sizes: How many of a game at once.
-        peers: Whether other packages are measured.
-        seconds: CPU time of a turn, about.
+    These play some of `GAMES`, so many at once; peers are other packages.
     """
     others = [peer for peer in installed() if peers and peer.game in games]
     ours: list[Peer] = []

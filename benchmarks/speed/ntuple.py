@@ -110,13 +110,7 @@ def plan(
 ) -> Plan:
     """Return the plan to measure so many turns, ours and the peer's in alternation.
 
-    Args:
-        turns: The number of turns.
-        network: The network's tuples.
-        works: What is measured.
-        taught: Games from which the networks that play have learned.
-        iteration_games: Games of an iteration by two threads.
-        iterations: Iterations by two threads.
+    The networks that play have learned from `taught` games; the iterations are by two threads.
     """
     programs = _programs(network)
     packages = dict.fromkeys(program.package for program in programs)
@@ -205,14 +199,7 @@ def moves_per_second(
 ) -> float:
     """Return the moves per second of CPU time, all threads and kernel time included.
 
-    Args:
-        command: Returns the command that plays so many games.
-        moves: Returns the moves that it played, from what it printed.
-        short: The games of a short list.
-        long: The games of a long one.
-
-    Raises:
-        RuntimeError: If the program fails, or the long list took no more time than the short one.
+    `command` returns what plays a list of so many games, and `moves` the moves in what it printed.
     """
     (before, short_time), (after, long_time) = (run(command(games)) for games in (short, long))
     played, seconds = moves(after) - moves(before), long_time - short_time
@@ -222,11 +209,7 @@ def moves_per_second(
 
 
 def run(command: Command) -> tuple[str, float]:
-    """Run a program; return what it printed, and the CPU time of its process in seconds.
-
-    Raises:
-        RuntimeError: If it fails.
-    """
+    """Run a program; return what it printed, and the CPU time of its process in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,20 +1,16 @@
 """Other packages' 2048 and tic-tac-toe, played at random as fast as their public APIs allow.
 
-`environments` measures our environments against these peers.  None of them is a dependency: a peer
-is imported only when it is made, and `installed` lists those that are there to be made.
+None of them is a dependency: a peer is imported only when it is made.
 
 What is counted is the same for every peer:
 
 * 2048: one step is one legal move and the new tile that follows it.
 * Tic-tac-toe: one step is one ply, a mark set by either player.
 
-Every action is legal and uniformly random among the legal ones, and a finished game is followed
-by a new one.  Where a package has more than one way to play, the fastest is taken: what makes a
-peer slow should be the peer.
-
-Measure a peer by the CPU time of the whole process, over all of its threads
-(`time.process_time`), not by the clock on the wall: some peers start threads of their own.  JAX
-is held to the CPU and to one thread, with which it gets the most out of its CPU time.
+Every action is uniformly random among the legal ones, and a finished game is followed by a new
+one.  Where a package has more than one way to play, the fastest is taken: what makes a peer slow
+should be the peer.  Peers are measured by the CPU time of the whole process, as some start threads
+of their own; JAX is held to one thread, with which it gets the most out of its CPU time.
 """
 
 from __future__ import annotations
@@ -69,11 +65,7 @@ def installed() -> list[Peer]:
 
 
 def repeat(play_some: Callable[[], int]) -> Play:
-    """Return what plays a game, or a step of many, until there are enough steps.
-
-    Args:
-        play_some: Plays it, and returns how many steps it took.
-    """
+    """Return what plays on until there are enough steps, given what plays a few and counts them."""
 
     def play(steps: int) -> int:
         played = 0
@@ -222,9 +214,7 @@ def make_gymnasium_2048() -> Any:
 def play_untried(num_envs: int, step: Callable[[Any], Any]) -> Play:
     """Return what plays games without masks, whose illegal actions change nothing.
 
-    Args:
-        num_envs: The number of games.
-        step: Plays an action in each game; returns which were legal, `(num_envs,) bool`.
+    `step` plays an action in each game, and returns which were legal, `(num_envs,) bool`.
     """
     rng, games = np.random.default_rng(_SEED), np.arange(num_envs)
     tried = np.zeros((num_envs, 4), dtype=np.bool_)

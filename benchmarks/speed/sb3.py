@@ -38,14 +38,9 @@ def plan(
     peers: bool = True,
     seconds: float = SECONDS,
 ) -> Plan:
-    """Return the plan to measure all candidates side by side, then the shares of training.
+    """Return the plan to measure all candidates, as `environments` does, then shares of training.
 
-    Args:
-        turns: Turns of each candidate, and training iterations of each share.
-        games: The environment's id of each game.
-        sizes: How many games at once.
-        peers: Whether other packages are measured.
-        seconds: CPU time of a turn, about.
+    A share is measured in as many training iterations as there are turns.
     """
     kinds: dict[str, Callable[[str, int], VecEnv]] = {
         f"SB3VecEnv, {engine}": partial(make_sb3, engine=engine) for engine in ENGINES

@@ -20,9 +20,6 @@ def plan(boards: Mapping[str, Sequence[tuple[int, int]]]) -> Plan:
 
     A row has the numbers of states and afterstates, symmetric ones counted singly and merged; the
     expected score of optimal play; the CPU seconds; and the bytes of the solution.
-
-    Args:
-        boards: The shapes of boards by environment.
     """
     tasks = (Task.of(env, {"shape": shape}) for env, shapes in boards.items() for shape in shapes)
     games: list[Any] = [task.game for task in tasks]

@@ -23,12 +23,9 @@ STEPS_PER_SECOND = "steps per second"
 
 
 def speed_plan(candidates: Sequence[Peer], turns: int, seconds: float) -> Plan:
-    """Return the plan to measure how many steps per second of CPU time candidates play.
+    """Return the plan to measure candidates, in turns of about so many CPU seconds.
 
-    Args:
-        candidates: What plays.  One that cannot be made gets a row that says why.
-        turns: Turns of each candidate.
-        seconds: CPU time of a turn, about.
+    One that cannot be made gets a row that says why.
     """
     names = [speed_key(candidate) for candidate in candidates]
     return Plan(names, partial(_speed_rows, candidates, turns, seconds))

@@ -20,12 +20,7 @@ NOTE = "† Made by an earlier version of the agent or measure."
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
-
-    Attributes:
-        head: The headings.
-        lines: The cells of each line, in Markdown.
-    """
+    """The headings of a table, and the cells of each line, in Markdown."""
 
     head: Sequence[str]
     lines: Sequence[Sequence[str]]
@@ -49,11 +44,9 @@ class Table:
 
 
 def table(columns: Columns, items: Iterable[Any]) -> Table:
-    """Return a table of lines that are marked if an earlier version made one of their rows.
+    """Return a table whose lines show items, each a row or a list of rows.
 
-    Args:
-        columns: The headings, each with what stands below it.
-        items: What each line shows: a row, or a list of rows.
+    A line is marked if an earlier version made one of its rows.
     """
     lines = []
     for item in items:
