@@ -39,15 +39,7 @@ def ask(
     episode_start: NDArray[np.bool_] | None = None,
     deterministic: bool = True,
 ) -> tuple[Any, Any]:
-    """Ask an agent for actions, with those arguments that its `predict` takes.
-
-    Args:
-        agent: The agent.
-        observations: `(n, ...)`.
-        masks: `(n, actions)`, the legal actions.
-        state: The state that a recurrent agent returned last; None at first.
-        episode_start: `(n,) bool`, the games that have just started.
-        deterministic: Whether to choose the best action rather than to draw one.
+    """Ask an agent for actions, with those arguments that its `predict` takes; see `Agent`.
 
     Returns:
         The actions, unchecked, and the agent's next state, or None.

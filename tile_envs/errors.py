@@ -39,7 +39,7 @@ def message_of(error: BaseException) -> str:
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Import libraries of an extra in the body of a `with` statement.
+    """Import libraries of an extra, as `pyproject.toml` names it, in a `with` statement.
 
     Examples:
         >>> with extra("render"):
@@ -47,12 +47,6 @@ def extra(name: str) -> Iterator[None]:
         Traceback (most recent call last):
         tile_envs.errors.ExtraNotInstalled: no_such_library is not installed: pip install \
 'tile-envs[render]'
-
-    Args:
-        name: The extra, a key of `optional-dependencies` in `pyproject.toml`.
-
-    Raises:
-        ExtraNotInstalled: If a module is missing; it is a `ModuleNotFoundError`, too.
     """
     try:
         yield

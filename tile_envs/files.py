@@ -20,9 +20,6 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a path to write to; what is written there, if anything, then replaces the file.
 
     If the writing fails, the file stays as it was, and nothing is left beside it.
-
-    Raises:
-        OSError: If the file cannot be replaced.
     """
     beside = path.with_name(f"{path.name}.{os.getpid()}{PART}")  # two processes do not collide
     try:
@@ -54,14 +51,7 @@ def sweep(folder: Path) -> None:
 def checked_file(path: Path, suffixes: Sequence[str], what: str) -> Path:
     """Check that a file can be written, before its content is made; return its path.
 
-    Args:
-        path: The file.
-        suffixes: The allowed suffixes.
-        what: What is written, for the error, such as "a picture is".
-
-    Raises:
-        ValueError: If it has another suffix.
-        OSError: If nothing can be written to its folder, or there is none.
+    It may have one of these suffixes; `what` begins the error, such as "a picture is".
     """
     if path.suffix not in suffixes:
         raise UsageError(f"{what} written to {' or '.join(suffixes)} files, got {path}.")
@@ -70,11 +60,7 @@ def checked_file(path: Path, suffixes: Sequence[str], what: str) -> Path:
 
 
 def check_writable(folder: Path) -> None:
-    """Check that files can be written to a folder.
-
-    Raises:
-        OSError: If they cannot.
-    """
+    """Raise an `OSError` if no file can be written to a folder."""
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass

@@ -29,11 +29,7 @@ IMPORTED: list[str] = []
 
 
 def import_named(module: str) -> None:
-    """Import a module that a person has typed; a file may only say which modules it needs.
-
-    Raises:
-        ValueError: If there is no such module.
-    """
+    """Import a module that a person has typed; a file may only say which modules it needs."""
     if module.startswith("."):
         raise UsageError(f"the module {module} is not found: give its whole name.")
     try:
@@ -56,9 +52,6 @@ def resolve_id(env_id: str) -> str:
     """Import the module of an id such as `my_module:Powers3-v0`, and return the id alone.
 
     Only what a person types may be passed: an id in a file names no module.
-
-    Raises:
-        ValueError: If there is no such module.
     """
     module, _, name = env_id.rpartition(":")
     if module:
@@ -122,17 +115,7 @@ def vector_env(
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     engine: str = NUMPY,
 ) -> GameVectorEnv[Any]:
-    """Return a native vector environment of a game.
-
-    Args:
-        game: A game of this package.
-        num_envs: How many games it plays.
-        autoreset_mode: When ended games are reset.
-        engine: What plays; see `tile_envs.base.engine`.
-
-    Raises:
-        ValueError: If an argument is not as described.
-    """
+    """Return a native vector environment of a game; see `GameVectorEnv` for the arguments."""
     assert is_dataclass(game)
     options: dict[str, Any] = {field.name: getattr(game, field.name) for field in fields(game)}
     options |= {"autoreset_mode": autoreset_mode, "engine": engine}

@@ -46,11 +46,7 @@ def starts(seeds: Words) -> Words:
 
 
 def start(seed: int) -> int:
-    """Return the first stream position of a game.
-
-    Args:
-        seed: Not negative; those that agree modulo 2**64 are the same seed.
-    """
+    """Return the first stream position of a game; seeds count modulo 2**64."""
     return int(starts(np.array([seed & WORD_MASK], np.uint64))[0])
 
 

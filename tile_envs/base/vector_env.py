@@ -253,11 +253,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Refuse: the games share everything but their boards.
-
-        Raises:
-            AttributeError: Always.
-        """
+        """Refuse by an `AttributeError`: the games share everything but their boards."""
         raise AttributeError(f"make games with another {name} by gym.make_vec instead.")
 
     def get_state(self) -> dict[str, Any]:

@@ -167,13 +167,7 @@ class Block(NamedTuple):
 
 
 def blocks(rows: Sequence[Sequence[Block]], gap: str, width: int) -> str:
-    """Paint cells on a board, each three lines high, with half a line between them.
-
-    Args:
-        rows: The cells.
-        gap: The color of the board.
-        width: The width of a cell, in characters.
-    """
+    """Paint cells, `width` characters wide and three lines high, on a board of the color `gap`."""
     edge = _paint(" ", gap, gap)
     lines = []
     for row in rows:

@@ -24,10 +24,6 @@ LEAVE = ("q", "closed")
 def open_screen(window: bool = False, title: str = "tile-envs") -> Screen:
     """Return the terminal as a screen, or a window.
 
-    Args:
-        window: Whether to open a window.
-        title: The window's title.
-
     Raises:
         ExtraNotInstalled: If a window needs pygame, and it is missing.
         ValueError: If there is no terminal, or nobody would see the window.
@@ -49,18 +45,10 @@ def play_games(
     hints: Hints = lambda position: (),
     on_leave: Callable[[Playthrough], object] = lambda game: None,
 ) -> Playthrough:
-    """Let a person play one game after another, until they leave.
+    """Let a person play one game after another, until they leave; return the last one.
 
-    Args:
-        env: An environment of this package, without wrappers, which have no undo.
-        screen: The terminal or window.
-        seed: The first game's seed; each new game takes the next one.
-        record: The file that each game is written to.  A game without moves replaces none.
-        hints: What is shown below the board.
-        on_leave: Called with each game that the person leaves.
-
-    Returns:
-        The last game.
+    Each new game takes the next seed.  Those that the person leaves are written to the file
+    `record`, where a game without moves replaces none, and handed to `on_leave`.
     """
     controls = controls_of(env.game)
     keys = f"{controls.keys} · u undo · n new · q quit"
@@ -107,7 +95,7 @@ def watch_game(
     end: int | None = None,
     more: bool = False,
 ) -> bool:
-    """Show a game move by move, until the person leaves.
+    """Show a game move by move, until the person leaves; return whether to show the next one.
 
     Args:
         game: The game before its first action.
@@ -119,9 +107,6 @@ def watch_game(
         person: Whether it is a person's game, told of as "you".
         end: The number of moves, if it is known.
         more: Whether another game follows.
-
-    Returns:
-        Whether to show the next game.
     """
     controls = controls_of(game.env.game, person)
     paused = False

@@ -79,14 +79,10 @@ class Terminal:
         sys.stdout.flush()
 
     def key(self, timeout: float | None = None) -> str | None:
-        """Wait for a key.
-
-        Args:
-            timeout: Seconds to wait at most; None for no limit.
+        """Wait for a key (see `tile_envs.rendering.window.Key`), at most `timeout` seconds.
 
         Returns:
-            The character of a key in lower case; `up`, `right`, `down`, `left`, `enter` or `space`;
-            `closed` at the end of input; None after the timeout.
+            The key; None after the timeout.
         """
         if not self._unread:
             arrived = self._input.read(timeout)

@@ -20,11 +20,8 @@ with extra("sb3"):
 class Pairs(nn.Linear):
     """A convolution of 1×2 or 2×1, as one matrix product: twice as fast here as `Conv2d`.
 
-    Args:
-        channels: Channels of the input.
-        width: Channels of the output.
-        dim: Dimension along which the pairs lie: 1 for a cell and the one below it, 2 for a cell
-            and the one to its right.
+    The pairs lie along `dim`: 1 for a cell and the one below it, 2 for a cell and the one to its
+    right.
     """
 
     def __init__(self, channels: int, width: int, dim: int) -> None:
@@ -43,14 +40,6 @@ class Branches(nn.Module):
 
     Kernels of 1×2 and 2×1 cover exactly the cells that may merge.  Both kernels of the second layer
     follow each branch of the first; the outputs of both layers are features.
-
-    Args:
-        planes: Planes of the input.
-        shape: Rows and columns.
-        width: Channels of each branch.
-
-    Attributes:
-        features: Number of features.
     """
 
     def __init__(self, planes: int, shape: tuple[int, int], width: int) -> None:

@@ -72,9 +72,6 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
 
     Args:
         agent: An agent, which keeps no memory of the game.
-
-    Attributes:
-        agent: The agent.
     """
 
     def __init__(self, agent: Agent) -> None:

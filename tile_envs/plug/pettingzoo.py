@@ -182,11 +182,7 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         return {"observation": self._marks * MARKS[agent], "action_mask": mask.copy()}
 
     def render(self) -> Any:
-        """Draw the board as the render mode says.
-
-        Returns:
-            A string (`ansi`), a picture `(H, W, 3) uint8` (`rgb_array`), or None (`human`).
-        """
+        """Draw the board as the render mode says; see `TicTacToeEnv.render`."""
         return self._env.render()
 
     def close(self) -> None:

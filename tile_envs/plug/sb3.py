@@ -249,11 +249,7 @@ class SB3VecEnv(VecEnv):
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Refuse: the games share everything but their boards.
-
-        Raises:
-            AttributeError: Always.
-        """
+        """Refuse by an `AttributeError`: the games share everything but their boards."""
         self.games.set_attr(attr_name, value)
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Indices = None) -> list[bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from tile_envs.errors import UsageError, extra
 from tile_envs.rendering.canvas import Picture
@@ -31,13 +31,6 @@ NAMED_KEYS["return"] = "enter"
 
 WASD: dict[Key, Key] = {"w": "up", "a": "left", "s": "down", "d": "right"}
 """The letters that stand for arrows."""
-
-
-class Drawable(Protocol):
-    """Anything that can be shown as a picture."""
-
-    def picture(self) -> Picture:
-        """Return the picture."""
 
 
 class Window:
@@ -81,11 +74,7 @@ class Window:
         return not self.closed and self._pygame.display.get_driver() != "offscreen"
 
     def show(self, picture: Picture) -> None:
-        """Show a picture, handle the window's events, and wait as the frame rate asks.
-
-        Args:
-            picture: `(H, W, 3) uint8`.
-        """
+        """Show a picture, handle the window's events, and wait as the frame rate asks."""
         if self.closed:
             return
         self._put(picture)
@@ -93,8 +82,8 @@ class Window:
             pass  # nobody plays here: only closing the window counts
         self._clock.tick(self.fps)
 
-    def draw(self, view: Drawable, /) -> None:
-        """Show a view at once, leaving keys and clicks to `key`."""
+    def draw(self, view: Any) -> None:
+        """Show the `picture()` of a view at once, leaving keys and clicks to `key`."""
         if not self.closed:
             self._put(view.picture())
 
@@ -111,13 +100,10 @@ class Window:
         display.flip()
 
     def key(self, timeout: float | None = None) -> Key | None:
-        """Wait for a key or a click.
-
-        Args:
-            timeout: Seconds to wait at most; None for no limit.
+        """Wait for a key or a click, at most `timeout` seconds.
 
         Returns:
-            A key or a click; `closed` if the window is closed; None after the timeout.
+            The key or click; `closed` if the window is closed; None after the timeout.
         """
         pygame = self._pygame
         deadline = None if timeout is None else time.monotonic() + timeout

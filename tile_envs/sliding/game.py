@@ -154,9 +154,6 @@ class SlidingGame:
 
         These are the empty cells, the worst ones, or the one that an object chooses (see
         `tile_envs.sliding.placer`).  The boards are listed tile by tile, the smallest first.
-
-        Raises:
-            ValueError: If these are not boards of the game, or the placer fails.
         """
         boards = batch.checked_boards(afterstates, self.rules)
         tables = compile_tables(self.rules, boards.shape[1:])
@@ -196,11 +193,7 @@ class SlidingGame:
         return (render.text if is_text else render.picture)(board, self.rules, score)
 
     def to_json(self) -> str:
-        """Return the game as JSON text, for `tile_envs.games.game_from_json`.
-
-        Raises:
-            TypeError: If the placer is an object.
-        """
+        """Return the game as JSON text, unless the placer is an object; see `Game`."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return json.dumps(values | {"rules": asdict(self.rules)})
 

@@ -29,7 +29,8 @@ Boards = NDArray[np.uint8]
 MASKS = np.array([[bits >> a & 1 for a in range(4)] for bits in range(16)], np.int8)
 """`(16, 4)`: the action mask of each set of legal actions."""
 
-_PLACES = CELL_BITS * np.arange(MAX_SIDE)[:, None]
+PLACES = CELL_BITS * np.arange(MAX_SIDE)[:, None]
+"""`(4, 1)`: the shift of each cell of a line."""
 
 # Constants are 0-d arrays: see `random_stream`.
 _TWO_CELLS, _LOW_BLOCK = np.array(2 * CELL_BITS), np.array(LOW_BLOCK)
@@ -41,8 +42,8 @@ def pack(boards: Boards) -> Lines:
     n, n_rows, n_columns = boards.shape
     wide = boards.transpose(1, 2, 0).astype(np.int64)
     lines = np.zeros((2, MAX_SIDE, n), np.int64)
-    lines[0, :n_rows] = np.add.reduce(wide << _PLACES[:n_columns], axis=1)
-    lines[1, :n_columns] = np.add.reduce(wide << _PLACES[:n_rows, None], axis=0)
+    lines[0, :n_rows] = np.add.reduce(wide << PLACES[:n_columns], axis=1)
+    lines[1, :n_columns] = np.add.reduce(wide << PLACES[:n_rows, None], axis=0)
     return lines
 
 
@@ -79,14 +80,9 @@ def legal(tables: Tables, lines: Lines) -> NDArray[np.intp]:
 
 
 def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
-    """Return the action masks of boards.
+    """Return the action masks `(n, 4) int8` of boards `(n, R, C)` of a game such as `RULES_2048`.
 
-    Args:
-        boards: Tile indices, `(n, R, C)`.
-        rules: The game, such as `RULES_2048`.
-
-    Returns:
-        `(n, 4) int8`, 1 where the action (0 up, 1 right, 2 down, 3 left) changes the board.
+    An action (0 up, 1 right, 2 down, 3 left) is legal if it changes the board.
 
     Raises:
         ValueError: If these are not boards of the game.
@@ -98,11 +94,7 @@ def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
 def afterstates(
     boards: ArrayLike, rules: Rules
 ) -> tuple[Boards, NDArray[np.int64], NDArray[np.int8]]:
-    """Return what each action makes of boards, before the new tile appears.
-
-    Args:
-        boards: Tile indices, `(n, R, C)`.
-        rules: The game, such as `RULES_2048`.
+    """Return what each action makes of boards `(n, R, C)`, before the new tile appears.
 
     Returns:
         The afterstates `(n, 4, R, C) uint8` (an illegal action leaves the board as it is), the
@@ -126,11 +118,7 @@ def afterstates(
 
 
 def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
-    """Return boards `(n, R, C)` of any integers as `uint8`.
-
-    Raises:
-        ValueError: If they are not integers, not of a board's shape, or hold tiles the game lacks.
-    """
+    """Return boards `(n, R, C)` of a game, tile indices of any integer type, as `uint8`."""
     array = as_array(boards)
     if array.ndim != 3 or not all(2 <= side <= MAX_SIDE for side in array.shape[1:]):
         raise UsageError(f"boards must have shape (n, R, C), R and C 2 to 4, got {array.shape}.")

@@ -19,14 +19,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import checked_cells
 from tile_envs.base.random_stream import Words, choose
-from tile_envs.sliding.packed import Boards, pack, unpack
-from tile_envs.sliding.rules import DOWN, LEFT, MAX_SIDE, RIGHT, UP
+from tile_envs.sliding.packed import PLACES, Boards, pack, unpack
+from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 from tile_envs.sliding.tables import CELL_BITS, CELL_MASK, Lines, Tables
 
 Cells = NDArray[np.bool_]
 
-_PLACES = CELL_BITS * np.arange(MAX_SIDE)[:, None]
-_ANY_TILE = CELL_MASK << _PLACES
+_ANY_TILE = CELL_MASK << PLACES
 RANDOM, ADVERSARY = NAMED = "random", "adversary"
 
 
@@ -51,12 +50,8 @@ def place(
 ) -> None:
     """Set new tiles on afterstates, in place, as a placer other than chance decides.
 
-    Args:
-        placer: The placer; an object is asked for the games in which a tile appears.
-        tables: The tables of the game.
-        lines: The afterstates, packed, `(2, 4, n)`; unchanged if the placer fails.
-        tiles: The new tile of each game, `(n,)`; 0 if none appears.
-        words: The random word of each game, `(n,)`.
+    `lines` are packed afterstates `(2, 4, n)`, unchanged if the placer fails, `tiles` their new
+    tiles `(n,)`, 0 where none appears, and `words` their random words `(n,)`.
     """
     if isinstance(placer, str):
         cells = _one_of(worst_cells(tables, lines, tiles), words)
@@ -92,7 +87,7 @@ def worst_cells(tables: Tables, lines: Lines, tiles: NDArray[np.int64]) -> Cells
     # had a single empty cell.
     n_rows, n_columns = tables.shape
     rows, columns = lines[0, :n_rows, None], lines[1, None, :n_columns]
-    in_place = tiles << _PLACES
+    in_place = tiles << PLACES
     in_rows, in_columns = rows | in_place[:n_columns], columns | in_place[:n_rows, None]
     values = _values(tables, LEFT, rows, in_rows)
     np.maximum(values, _values(tables, RIGHT, rows, in_rows), out=values)

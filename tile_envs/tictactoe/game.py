@@ -161,11 +161,7 @@ class TicTacToe:
         return (render.text if is_text else render.picture)(board)
 
     def to_json(self) -> str:
-        """Return the game as JSON text, for `tile_envs.games.game_from_json`.
-
-        Raises:
-            TypeError: If the opponent is an agent object.
-        """
+        """Return the game as JSON text, unless the opponent is an object; see `Game`."""
         return json.dumps(asdict(self))
 
 

@@ -143,11 +143,7 @@ def encode_seen(observations: ArrayLike) -> Ints:
 
 
 def possible(codes: Ints) -> Ints:
-    """Return codes `(n,)` of positions as either side sees them.
-
-    Raises:
-        ValueError: If play cannot lead to one.
-    """
+    """Return codes `(n,)` of positions as either side sees them, if play can lead to all."""
     if not solve().seen[codes].all():
         lost = codes[~solve().seen[codes]][0]
         raise UsageError(
@@ -158,25 +154,16 @@ def possible(codes: Ints) -> Ints:
 
 
 def legal_actions(observations: ArrayLike) -> NDArray[np.int8]:
-    """Return the action masks of positions.
-
-    Args:
-        observations: `(n, 3, 3)`, from either side's point of view.
-
-    Returns:
-        `(n, 9) int8`, 1 for a free cell, unless the game is over.
+    """Return the action masks `(n, 9) int8` of positions `(n, 3, 3)` as either side sees them.
 
     Raises:
-        ValueError: If the observations are not such boards.
+        ValueError: If these are not such boards.
     """
     return solve().masks[possible(encode(checked_marks(observations)))]
 
 
 def afterstates(observations: ArrayLike) -> tuple[NDArray[np.int8], Ints, NDArray[np.int8]]:
-    """Return what each action makes of positions, before the other side replies.
-
-    Args:
-        observations: `(n, 3, 3)`, as the player to move sees them: own 1, other -1, empty 0.
+    """Return what each action makes of positions `(n, 3, 3)` as the player to move sees them.
 
     Returns:
         The afterstates `(n, 9, 3, 3) int8`, as the same player sees them (an illegal action leaves
@@ -184,7 +171,7 @@ def afterstates(observations: ArrayLike) -> tuple[NDArray[np.int8], Ints, NDArra
         masks `(n, 9) int8`.
 
     Raises:
-        ValueError: If the observations are not such boards.
+        ValueError: If these are not such boards.
     """
     positions = solve()
     codes = possible(encode(checked_marks(observations)))
@@ -194,11 +181,7 @@ def afterstates(observations: ArrayLike) -> tuple[NDArray[np.int8], Ints, NDArra
 
 
 def checked_marks(boards: ArrayLike) -> NDArray[np.int8]:
-    """Return boards `(n, 3, 3)` as `int8`.
-
-    Raises:
-        ValueError: If the shape is another, or a cell is not -1, 0 or 1.
-    """
+    """Return boards `(n, 3, 3)` of the integers 1, -1 and 0 as `int8`."""
     array = as_array(boards)
     if array.ndim != 3 or array.shape[1:] != (SIDE, SIDE):
         raise UsageError(f"boards must have shape (n, {SIDE}, {SIDE}), got {array.shape}.")

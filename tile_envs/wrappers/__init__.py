@@ -25,9 +25,8 @@ from tile_envs.wrappers.transforms import (
     MakeTransform,
     MaskBeside,
     Planes,
-    check_rewards,
-    checked_boards_space,
     checked_game,
+    checked_in_place,
     checked_penalty,
     legal_choices,
     log2,
@@ -126,10 +125,9 @@ class MaskInObservation(_TransformObservation):
         observation_key: Where the observation goes.
         mask_key: Where the mask goes, `(actions,)`.
         mask_dtype: That of the mask: `int8`, `bool` or `float32`.
-        mask_space: The kind of space of the mask, `"Box"` or `"MultiBinary"`.
 
     Raises:
-        ValueError: If there is no such dtype or space.
+        ValueError: If there is no such dtype.
     """
 
     def __init__(
@@ -138,14 +136,9 @@ class MaskInObservation(_TransformObservation):
         observation_key: str = "observation",
         mask_key: str = "action_mask",
         mask_dtype: DTypeLike = np.int8,
-        mask_space: str = "Box",
     ) -> None:
-        options: dict[str, Any] = {
-            "observation_key": observation_key,
-            "mask_key": mask_key,
-            "mask_dtype": np.dtype(mask_dtype).name,
-            "mask_space": mask_space,
-        }
+        options: dict[str, Any] = {"observation_key": observation_key, "mask_key": mask_key}
+        options["mask_dtype"] = np.dtype(mask_dtype).name
         make = partial(MaskBeside, action_space=env.action_space, **options)
         super().__init__(env, make, **options)
 
@@ -187,7 +180,7 @@ class Log2Reward(_Wrapper):
 
     def __init__(self, env: AnyEnv) -> None:
         super().__init__(env)
-        check_rewards(env, self)
+        checked_in_place(env, self)
 
     def step(self, action: Any) -> Step:
         """Play a step; its reward is a logarithm."""
@@ -217,9 +210,8 @@ class ShapeReward(_Wrapper):
 
     def __init__(self, env: AnyEnv, potential: Potential, gamma: float) -> None:
         super().__init__(env, potential=potential, gamma=gamma)
-        check_rewards(env, self)
-        checked_boards_space(env.observation_space, "potentials")
-        self._shaping = Shaping(potential, gamma, checked_game(env, self).rules)
+        game = checked_in_place(env, self)
+        self._shaping = Shaping(env.observation_space, game, potential, gamma)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Start a new game."""
@@ -247,7 +239,7 @@ class _CountIllegal(_Wrapper):
 
     def __init__(self, env: AnyEnv, **arguments: Any) -> None:
         super().__init__(env, **arguments)
-        check_rewards(env, self)
+        checked_in_place(env, self)
         self._count = 0
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:

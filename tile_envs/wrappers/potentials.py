@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tile_envs.base.checks import as_array, brief, listed
 from tile_envs.errors import UsageError
-from tile_envs.sliding import Rules
+from tile_envs.sliding import Rules, SlidingGame
+from tile_envs.wrappers.transforms import checked_boards_space
 
 Boards = NDArray[np.uint8]
 Floats = NDArray[np.float64]
@@ -53,7 +54,8 @@ POTENTIALS = {"empty": empty, "monotonicity": monotonicity, "merges": merges}
 class Shaping:
     """The rewards that a potential adds; see `tile_envs.wrappers.ShapeReward`."""
 
-    def __init__(self, potential: Potential, gamma: float, rules: Rules) -> None:
+    def __init__(self, space: Any, game: SlidingGame, potential: Potential, gamma: float) -> None:
+        checked_boards_space(space, "potentials")
         if not (isinstance(gamma, int | float) and 0 <= gamma <= 1):
             raise UsageError(f"gamma must be a number from 0 to 1, got {gamma!r}.")
         weights = dict(potential) if isinstance(potential, Mapping) else {}
@@ -63,7 +65,7 @@ class Shaping:
                 f"potential must be finite weights of {listed(POTENTIALS)}, or a function of "
                 f"boards, got {brief(potential)}."
             )
-        self._gamma, self._weights, self._rules = gamma, weights, rules
+        self._gamma, self._weights, self._rules = gamma, weights, game.rules
         self._potential = potential if callable(potential) else self._weighted
 
     def added(self, start: Floats, boards: Boards, terminations: Any) -> Floats:

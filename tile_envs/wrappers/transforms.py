@@ -16,7 +16,6 @@ from tile_envs.game import Game
 from tile_envs.sliding.rules import REWARD_LIMIT
 
 MASK_DTYPES = ("int8", "bool", "float32")
-MASK_SPACES = ("Box", "MultiBinary")
 
 COUNT = "illegal_actions"
 """The key of an info that holds the number of illegal actions in the present game."""
@@ -74,18 +73,14 @@ class MaskBeside:
         observation_key: str,
         mask_key: str,
         mask_dtype: DTypeLike,
-        mask_space: str,
     ) -> None:
         if not isinstance(action_space, spaces.Discrete):
             raise UsageError(f"action masks belong to a Discrete action space, got {action_space}.")
         if observation_key == mask_key:
             raise UsageError(f"observation_key and mask_key must differ, got {mask_key!r} twice.")
         name = checked_choice(np.dtype(mask_dtype).name, "mask_dtype", MASK_DTYPES)
-        self._dtype, n = np.dtype(name), int(action_space.n)
-        is_box = checked_choice(mask_space, "mask_space", MASK_SPACES) == "Box"
-        if not is_box and name != "int8":
-            raise UsageError(f'MultiBinary holds int8, got {name}: pass mask_space="Box".')
-        mask = spaces.Box(0, 1, (n,), self._dtype.type) if is_box else spaces.MultiBinary(n)
+        self._dtype = np.dtype(name)
+        mask = spaces.Box(0, 1, (int(action_space.n),), self._dtype.type)
         self.space = spaces.Dict({observation_key: space, mask_key: mask})
         self._keys = observation_key, mask_key
 
@@ -101,7 +96,7 @@ class AfterstatesBeside(MaskBeside):
 
     def __init__(self, space: spaces.Space[Any], action_space: Any, game: Game) -> None:
         boards = checked_boards_space(space, "afterstates")
-        super().__init__(space, action_space, "observation", "action_mask", np.int8, "Box")
+        super().__init__(space, action_space, "observation", "action_mask", np.int8)
         low, high, n = boards.low.min(), boards.high.max(), game.n_actions
         after = spaces.Box(low, high, (n, *boards.shape), boards.dtype.type)
         rewards = spaces.Box(0, 8 * REWARD_LIMIT, (n,), np.int64)  # eight merges
@@ -151,13 +146,13 @@ def checked_game(env: Any, wrapper: Any) -> Any:
     return env.unwrapped.game
 
 
-def check_rewards(env: Any, wrapper: Any) -> None:
-    """Check that a wrapper of rewards or actions goes around a game, once and in its place."""
-    name, games = type(wrapper).__name__, env.unwrapped
-    of_score = "Log2Reward", "ShapeReward"
-    if checked_game(env, wrapper).sides and name in of_score:  # tic-tac-toe has rewards 1, 0 and -1
+def checked_in_place(env: Any, wrapper: Any) -> Any:
+    """Return the game that a wrapper of rewards or actions goes around, once and in its place."""
+    name, of_score = type(wrapper).__name__, ("Log2Reward", "ShapeReward")
+    game = checked_game(env, wrapper)
+    if game.sides and name in of_score:  # tic-tac-toe has rewards 1, 0 and -1
         raise UsageError(f"{name} is for the sliding games, got {env}.")
-    while env is not games:
+    while env is not env.unwrapped:
         inner = type(env).__name__
         if inner in (name, "PenalizeIllegal") or (name, inner) == of_score:
             raise UsageError(
@@ -165,6 +160,7 @@ def check_rewards(env: Any, wrapper: Any) -> None:
                 "ShapeReward, ReplaceIllegal, PenalizeIllegal."
             )
         env = env.env
+    return game
 
 
 def legal_choices(rng: np.random.Generator, masks: NDArray[np.bool_]) -> NDArray[np.int64]:

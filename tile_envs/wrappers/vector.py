@@ -26,9 +26,8 @@ from tile_envs.wrappers.transforms import (
     MakeTransform,
     MaskBeside,
     Planes,
-    check_rewards,
-    checked_boards_space,
     checked_game,
+    checked_in_place,
     checked_penalty,
     legal_choices,
     log2,
@@ -68,11 +67,7 @@ class _Wrapper(Base):
         return self._games.action_masks()
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Return an attribute of every game, or what its method returns.
-
-        Raises:
-            AttributeError: If there is none.
-        """
+        """Return an attribute of every game, or what its method returns; see `GameVectorEnv`."""
         if name in SINGLE:
             return (getattr(self, SINGLE[name]),) * self.num_envs
         return self._games.call(name, *args, **kwargs)
@@ -129,10 +124,9 @@ class MaskInObservation(_TransformObservation):
         observation_key: str = "observation",
         mask_key: str = "action_mask",
         mask_dtype: DTypeLike = np.int8,
-        mask_space: str = "Box",
     ) -> None:
-        options = (observation_key, mask_key, mask_dtype, mask_space)
-        super().__init__(env, lambda space: MaskBeside(space, env.single_action_space, *options))
+        options = (env.single_action_space, observation_key, mask_key, mask_dtype)
+        super().__init__(env, lambda space: MaskBeside(space, *options))
 
 
 class AfterstatesInObservation(_TransformObservation):
@@ -148,7 +142,7 @@ class Log2Reward(_Wrapper):
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
-        check_rewards(env, self)
+        checked_in_place(env, self)
 
     def step(self, actions: Any) -> Step:
         """Play a step; its rewards are logarithms."""
@@ -161,9 +155,8 @@ class ShapeReward(_Wrapper):
 
     def __init__(self, env: AnyVectorEnv, potential: Potential, gamma: float) -> None:
         super().__init__(env)
-        check_rewards(env, self)
-        checked_boards_space(env.single_observation_space, "potentials")
-        self._shaping = Shaping(potential, gamma, checked_game(env, self).rules)
+        game = checked_in_place(env, self)
+        self._shaping = Shaping(env.single_observation_space, game, potential, gamma)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Start new games."""
@@ -198,7 +191,7 @@ class _CountIllegal(_Wrapper):
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
-        check_rewards(env, self)
+        checked_in_place(env, self)
         self._indices = np.arange(self.num_envs)
         self._counts = np.zeros(self.num_envs, np.int64)
         self._over = np.zeros(self.num_envs, np.bool_)
