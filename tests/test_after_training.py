@@ -30,14 +30,6 @@ def test_training_ends_with_the_best_board_and_what_is_next(tmp_path):
     assert following[1] == ["evaluate", str(folder), "--exact"]
 
 
-def test_training_in_tic_tac_toe_ends_with_what_is_next_alone(tmp_path):
-    folder = tmp_path / "run"
-    arguments = ("--preset", "published", "--games", 10, "--out", folder)
-    out = typed("train", "value_table", *arguments)
-    assert "ended here" not in out
-    assert f"python -m baselines evaluate {folder} --exact  " in out
-
-
 def test_the_last_boards_are_those_of_finished_games():
     games = play(make_agent("greedy", Task.of("Tiles2048-v0").game), "Tiles2048-v0", episodes=20)
     assert games.boards.shape == (20, 4, 4)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commands import command
+from commands import command, refused
 
 from baselines.evaluation.rows import read_rows, write_rows
 from baselines.registry import AGENTS, agent_class
@@ -29,7 +29,7 @@ from benchmarks.kinds import (
     Sampled,
 )
 from benchmarks.results import FOLDER, KEYS, add, key_of, read
-from benchmarks.rows import PUBLISHED, Committed, Source, published, sources
+from benchmarks.rows import PUBLISHED, Committed, published, sources
 from benchmarks.run import make_missing as run
 from benchmarks.speed import ntuple as ntuple_speed
 from benchmarks.speed import turns
@@ -176,9 +176,8 @@ def test_experiments_are_chosen_by_table_label_or_both():
 
 
 def test_an_unknown_label_is_one_line_that_names_what_exists():
-    done = command("run", "--only", "nobody", module="benchmarks")
-    assert done.returncode == 2
-    assert re.fullmatch(r".*there is no 'nobody'.* crosstable.* `run --list` .*\n", done.stderr)
+    line = refused("run", "--only", "nobody", module="benchmarks")
+    assert re.fullmatch(r".*there is no 'nobody'.* crosstable.* `run --list` .*\n", line)
 
 
 def test_the_list_shows_every_experiment():
@@ -442,32 +441,25 @@ import sys, time
 options = sys.argv[1:]
 given = dict(zip(options[::2], options[1::2]))
 n = int(given.get("-t", given.get("-e", "1x0")).split("x")[1])
-end = time.process_time() + 0.002 * n * (0.5 if "-c" in given else 1.0)
+start_up = 0.5
+end = time.process_time() + start_up + 0.002 * n * (0.5 if "-c" in given else 1.0)
 while time.process_time() < end:
     pass
+time.sleep(0.3)
 print(f"001/001 {n}ms 7000.00ops")
 """
 
 
-def test_a_program_is_measured_by_the_time_of_its_process_without_its_start_up(tmp_path):
-    program = tmp_path / "program.py"
-    burn = "while time.process_time() < end: pass"
-    program.write_text(f"""import sys, time
-n = int(sys.argv[1])
-end = time.process_time() + 0.5 + n / 1000
-{burn}
-time.sleep(0.3)
-print(n)
-""")
-    speed = moves_per_second(lambda n: [sys.executable, str(program), str(n)], int, 100, 600)
-    assert 800 < speed < 1200
+def test_a_program_that_fails_or_takes_no_time_is_not_measured():
     with pytest.raises(RuntimeError, match=r"0 more moves took .* s more"):
         moves_per_second(lambda n: [sys.executable, "-c", "print(1)"], int, 100, 600)
     with pytest.raises(RuntimeError, match=r"failed: .*oh"):
         moves_per_second(lambda n: [sys.executable, "-c", "raise SystemExit('oh')"], int, 100, 600)
 
 
-def test_tdl2048_is_measured_by_the_program_that_is_named(tmp_path, monkeypatch):
+def test_tdl2048_is_measured_by_the_cpu_time_of_the_program_without_its_start_up(
+    tmp_path, monkeypatch
+):
     program = tmp_path / "2048"
     program.write_text(f"#!{sys.executable}\n{COUNTING}")
     program.chmod(0o755)
@@ -579,12 +571,6 @@ def test_published_results_have_a_source(name):
         assert source.link.startswith("http") or source.link == "unknown"
 
 
-def test_sources_are_named_once_and_cited_by_their_authors():
+def test_sources_are_named_once():
     names = [(source.author, source.title) for source in sources().values()]
     assert len(set(names)) == len(names)
-    for author, name in (
-        ("A. B. Smith", "Smith"),
-        ("A. Wu and I-C. Li", "Wu and Li"),
-        ("A, B. C and D", "A et al."),
-    ):
-        assert Source(author, "Title", "2020", "unknown").citation == f"{name}, 2020"

@@ -127,15 +127,6 @@ def test_pictures_are_drawn(suffix, tmp_path):
         assert path.read_text().startswith("<?xml")
 
 
-def test_the_same_runs_make_the_same_picture(tmp_path):
-    folder = run(tmp_path / "a")
-    for name in ("x.svg", "y.svg"):
-        plot([folder], tmp_path / name, "minutes")
-    dated = re.compile(rb"<dc:date>.*</dc:date>")
-    first, second = (dated.sub(b"", (tmp_path / name).read_bytes()) for name in ("x.svg", "y.svg"))
-    assert first == second
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

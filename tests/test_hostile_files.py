@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import random
+import re
 import shutil
 import sys
 import tracemalloc
@@ -17,6 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from commands import typed
 
 from baselines import load
 from baselines.deep.dqn import DQNSettings
@@ -81,7 +83,7 @@ def copied(tmp_path):
 
 
 def refused(read, *arguments):
-    """Tell whether reading is refused, in one line; it may also succeed."""
+    """Return the line with which reading is refused; it may also succeed."""
     message = ""
     tracemalloc.start()
     try:
@@ -92,7 +94,7 @@ def refused(read, *arguments):
     tracemalloc.stop()
     assert most < MOST_BYTES
     assert "\n" not in message
-    return bool(message)
+    return message
 
 
 def test_no_text_of_a_file_commands_the_terminal(table, copied, tmp_path):
@@ -205,9 +207,9 @@ HOSTILE_ARRAYS = [
 def test_a_hostile_checkpoint_is_refused_in_one_line(spoil, table, copied):
     folder = copied(table)
     spoil(folder / runs.CHECKPOINT)
-    with pytest.raises(ValueError, match=r"checkpoint\.npz (is damaged, or no|holds 209,715,200)"):
-        load(folder)
-    assert refused(load, folder)
+    assert re.search(
+        r"checkpoint\.npz (is damaged, or no|holds 209,715,200)", refused(load, folder)
+    )
 
 
 @pytest.mark.parametrize("spoil", HOSTILE_ARRAYS)
@@ -237,9 +239,8 @@ def model_with(path, entries, compression=zipfile.ZIP_STORED):
 def test_a_hostile_model_is_refused_in_one_line(spoil, deep, copied):
     folder = copied(deep)
     spoil(folder / runs.BEST)
-    with pytest.raises(ValueError, match=r"best\.zip is no model of this run: it is missing, dam"):
-        load(folder / runs.BEST)
-    assert refused(load, folder / runs.BEST)
+    message = "best.zip is no model of this run: it is missing, dam"
+    assert message in refused(load, folder / runs.BEST)
 
 
 def test_our_loading_never_unpickles(table, deep, copied, monkeypatch):
@@ -281,8 +282,8 @@ def test_a_damaged_progress_is_told_before_anything_is_learned(lines, message, t
     folder = copied(table)
     (folder / runs.PROGRESS).write_text(lines)
     options = Options(QTableSettings(n_envs=100), "TicTacToe-v0", games=400, out=folder)
-    with pytest.raises(ValueError, match=rf"progress\.csv is damaged: ({message})"):
-        run("qtable", Options(**vars(options) | {"resume": True}))
+    told = refused(run, "qtable", replace(options, resume=True))
+    assert re.search(rf"progress\.csv is damaged: ({message})", told)
     assert (folder / runs.PROGRESS).read_text() == lines
     assert runs.read_config(folder) == runs.read_config(table)
 
@@ -375,10 +376,6 @@ def test_a_thousand_spoiled_solutions(tmp_path):
 
 @pytest.mark.slow
 def test_a_thousand_spoiled_replays(tmp_path):
-    game = Playthrough(make("Tiles2048-v0", BOARD), 3)
-    while not game.position.over:
-        game.play(int(game.position.info["action_mask"].argmax()))
-    path = tmp_path / "game.json"
-    replay.write(replay.replay_of(game), path)
-    for _ in spoil_often(path):
-        refused(replay.read, path)
+    typed("record", "greedy", "--episodes", 1, "--out", tmp_path)
+    for _ in spoil_often(tmp_path / "0-0.json"):
+        refused(replay.read, tmp_path / "0-0.json")
