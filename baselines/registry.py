@@ -175,13 +175,7 @@ def configuration(name: str, task: Task, seed: int, settings: Any) -> dict[str, 
 
 
 def make_learner(name: str, task: Task, seed: int, settings: Any) -> Learner:
-    """Return a learner that has learned nothing yet.
-
-    Args:
-        name: A name of the registry, or `module:Class`.
-        task: What it learns.
-        seed: The seed of everything that it draws.
-        settings: An instance of its `Settings`.
+    """Return a learner of a task that has learned nothing yet, with an instance of its `Settings`.
 
     Raises:
         ValueError: If there is no such learner, or a setting is unusable.
@@ -211,13 +205,7 @@ def usual_env(name: str) -> str:
 
 
 def make_agent(name: str, game: Game, seed: int = 0, **options: Any) -> Agent:
-    """Return an agent that needs no training.
-
-    Args:
-        name: A name of the registry, or `module:Class`.
-        game: The game that it is to play.
-        seed: The seed of the agent's own random numbers.
-        **options: The agent's own options.
+    """Return an agent that needs no training, for a game, with options of its own.
 
     Raises:
         ValueError: If there is no such agent, it does not play this game, or needs training.
@@ -267,17 +255,16 @@ def player(
     return trained._replace(task=task)
 
 
-def with_search(player: Player, depth: int, options: Mapping[str, Any]) -> Player:
-    """Return an agent that searches with the action values of another.
+def with_search(player: Player, depth: int | None, options: Mapping[str, Any]) -> Player:
+    """Return an agent that searches with the action values of another; None is no search.
 
-    Args:
-        player: An agent of a sliding game with `action_values`.
-        depth: The search depth, in moves of the player.
-        options: Those of `baselines.search.expectimax.Expectimax`.
+    The depth is in moves of the player, and the options are those of `Expectimax`.
 
     Raises:
         ValueError: If the agent has no values, or an option is unusable.
     """
+    if depth is None:
+        return player
     expectimax = importlib.import_module("baselines.search.expectimax").Expectimax
     if not hasattr(player.agent, "action_values"):
         raise UsageError(

@@ -138,8 +138,7 @@ def evaluate(
         # Without a side, the options may be those of a vector environment alone, such as engine.
         task = (Task if side is None else Task.of)(resolve_id(env), asked)
         played = Player(agent, type(agent).__name__, task, trained=False)
-    if search is not None:
-        played = with_search(played, search, options)
+    played = with_search(played, search, options)
     options = dict(played.task.env_kwargs)
     if side is not None or isinstance(agent, str | Path):
         as_side = played.sides_to_evaluate(side, exact=False)[0]

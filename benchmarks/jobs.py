@@ -20,13 +20,7 @@ Wanted = dict[Key, int]
 
 
 class PlannedRow(NamedTuple):
-    """A row that is to be made.
-
-    Attributes:
-        name: The columns that name it.
-        version: The version of what makes it.
-        how: What its experiment needs to make it.
-    """
+    """A row that is to be made: what names it, the version of its maker, and what that needs."""
 
     name: Row
     version: int

@@ -131,10 +131,7 @@ class Training:
 class Recording:
     """Recorded games that an agent learns from.
 
-    Attributes:
-        player: The agent that plays them.
-        minutes: Its training budget in minutes; None is that in games.
-        episodes: Number of games.
+    Their player is trained for so many minutes; None is its budget in games.
     """
 
     player: Training

@@ -59,7 +59,7 @@ def compare(
     trained = {}
     for name in filter(names_run, names):
         run = check_finished(player(name, env, env_kwargs), name, unfinished)
-        trained[name] = run if search is None else with_search(run, search, {})
+        trained[name] = with_search(run, search, {})
     tasks = {(run.task.env, str(run.task.game)): run.task for run in trained.values()}
     players = []
     for name in names:

@@ -76,8 +76,7 @@ def evaluate(
             raise UsageError("give either --placer-agent or a placer in --env-kwargs, not both.")
         values = played if placer_agent == agent else _values(placer_agent, played, unfinished)
         placer = ValuePlacer(values.agent, played.task.game, placer_depth or 1, values.name)
-    if search is not None:
-        played = with_search(played, search, options)
+    played = with_search(played, search, options)
     rows = []
     try:
         for one_side in played.sides_to_evaluate(side, exact):

@@ -82,11 +82,7 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
 
 
 def hints_of(player: Player) -> Hints:
-    """Return what an agent thinks of the moves, as lines below the board.
-
-    Raises:
-        ValueError: If the agent has no thoughts.
-    """
+    """Return what an agent thinks of the moves, as lines below the board."""
     game = player.task.game
     thinker = Thinker(game, player.agent, player.name, exact=False)
     if not thinker:
@@ -95,14 +91,9 @@ def hints_of(player: Player) -> Hints:
 
 
 def episode_of(game: Playthrough, mark: int) -> Episodes:
-    """Return a game as the environment's side saw it, the one that a person played against.
+    """Return a finished game of tic-tac-toe as an episode of the environment's side, of this mark.
 
-    Args:
-        game: A game of tic-tac-toe that is over.
-        mark: The mark of the environment's side.
-
-    Returns:
-        One episode: the observations, actions and rewards of that side.
+    A person played against that side.
     """
     observations, actions = [], []
     boards = [position.state["board"] for position in game.positions]

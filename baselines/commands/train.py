@@ -40,16 +40,7 @@ def train(agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="AGE
 
 
 def train_agent(name: str, words: Sequence[str]) -> None:
-    """Train an agent as a command line says, in a folder.
-
-    Args:
-        name: The agent's name, or the class of a learner, `my_module:MyLearner`.
-        words: Its options.
-
-    Raises:
-        ValueError: If an option is unusable.
-        Interrupted: If the run was interrupted.
-    """
+    """Train an agent in a folder, with options as a command line has them."""
     learner = learner_class(name)
     taken = {field.name for field in dataclasses.fields(Options)}
     for field in dataclasses.fields(learner.Settings):

@@ -76,11 +76,7 @@ def games_of(
     seed: int | None,
     side: str | None = None,
 ) -> Sequence[Watched]:
-    """Return what is to be watched: a game that an agent plays, or recorded ones.
-
-    Raises:
-        ValueError: If there is nothing of that kind.
-    """
+    """Return what is to be watched: a game that an agent plays, or recorded ones."""
     path = Path(name)
     is_run = (path / CONFIG).exists()
     if name not in AGENTS and not is_run and (path.is_dir() or path.suffix == ".json"):
@@ -91,19 +87,13 @@ def games_of(
             )
         return recorded_games(path)
     seed = seed or 0
-    watched = player(name, env, env_kwargs, seed)
-    if search is not None:
-        watched = with_search(watched, search, {})
+    watched = with_search(player(name, env, env_kwargs, seed), search, {})
     played = watched.sides_to_evaluate(side, exact=False)[0]
     return [agent_game(watched, seed, given(side=played))]
 
 
 def show(games: Sequence[Watched], speed: float, window: bool) -> None:
-    """Show games one after the other in the terminal, or in a window.
-
-    Raises:
-        ValueError: If there is no terminal, or no screen for a window.
-    """
+    """Show games one after the other in the terminal, or in a window."""
     with open_screen(window, games[0].title) as screen, suppress(KeyboardInterrupt):
         for n, watched in enumerate(games, 1):
             goes_on = watch_game(

@@ -92,12 +92,9 @@ def _sliding_columns(agent: Agent, game: SlidingGame) -> Row:
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What to expect of an agent's games.
+    """The expected score and number of moves of an agent's games.
 
-    Attributes:
-        score: The expected score.
-        moves: The expected number of moves.
-        ended: `(n_values,)`, the probability that a game ends with each tile as its largest.
+    `ended`, `(n_values,)`, is the probability that a game ends with each tile as its largest.
     """
 
     score: float
@@ -106,16 +103,9 @@ class Expected:
 
 
 def expected(agent: Agent, game: SlidingGame) -> Expected:
-    """Return the exact expected score of an agent whose play depends on the board alone.
+    """Return the exact expected score of an agent in a small game; see `evaluate_exactly`.
 
-    Args:
-        agent: One with `action_probabilities`, or else with a `predict` that is a function of the
-            board.  It is asked for each board that its games can reach.
-        game: A game that is small enough for its boards to be listed.
-
-    Raises:
-        ValueError: If the game is too large, or the agent plays illegal actions, or is not
-            a memoryless policy.
+    The agent is asked for each board that its games can reach.
     """
     check_size(game)
     ages = tile_ages(game.rules)

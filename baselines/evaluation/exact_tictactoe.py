@@ -30,15 +30,7 @@ class Outcome(NamedTuple):
 
 
 def policy_of(agent: Agent, side: str) -> Policy:
-    """Ask an agent what it plays on one side.
-
-    Args:
-        agent: One with `action_probabilities(observations) -> (n, 9)`, or else with a `predict`
-            that depends on nothing but the observation.
-        side: "X" or "O".
-
-    Returns:
-        Its policy, zero where the other side is to move.
+    """Return the policy of an agent on one side, "X" or "O", zero where the other is to move.
 
     Raises:
         ValueError: If there is no such side; and see `probabilities_of`.

@@ -163,7 +163,6 @@ def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
 def _usual_metric(folders: Sequence[Path]) -> str:
     metrics: dict[Path, list[str]] = {}
     for folder in folders:
-        runs.read_config(folder)  # there is a run
         rows = runs.read_progress(folder)
         places = {column for column, _ in AXES.values()}
         metrics[folder] = [name for name in (rows[0] if rows else ()) if name not in places]

@@ -25,13 +25,9 @@ LAST = 2.0
 
 
 def write_film(games: Sequence[Watched], path: Path, speed: float, frames: int = FRAMES) -> None:
-    """Write games as a film, each played to its end; a GIF repeats itself.
+    """Write games as a film, `.gif` or `.mp4`, at so many positions a second, and at most `frames`.
 
-    Args:
-        games: The games.
-        path: The file, `.gif` or `.mp4`.
-        speed: Positions a second.
-        frames: The most positions.
+    Each is played to its end; a GIF repeats itself.
 
     Raises:
         ValueError: If the games are of several kinds, or the speed is too high.

@@ -127,13 +127,7 @@ CLIENTS = (
 
 @dataclass
 class Count:
-    """What happened in a block of code.
-
-    Attributes:
-        steps: Steps of all games.
-        illegal: Illegal actions that reached a game.
-        minutes: Minutes by the clock.
-    """
+    """Steps of all games, illegal actions that reached one, and minutes by the clock."""
 
     steps: int = 0
     illegal: int = 0
