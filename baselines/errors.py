@@ -22,12 +22,7 @@ TRACEBACK = "--traceback"
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal has ended a command; a run that it ended can be resumed.
-
-    Args:
-        number: The number of the signal.
-        message: The message for the user.
-    """
+    """A signal, of this number, has ended a command; a run that it ended can be resumed."""
 
     def __init__(self, number: int, message: str = "") -> None:
         super().__init__(message)

@@ -70,12 +70,7 @@ class Progress:
             self._display.stop()
 
     def update(self, done: float, text: str | None = None) -> None:
-        """Note how much is done by now.
-
-        Args:
-            done: How much.
-            text: What else to show; as before if not given.
-        """
+        """Note how much is done by now, and what else to show: as before if not given."""
         self._done = done
         self._text = self._text if text is None else text
         if self.shown and time.monotonic() - self._printed >= LINE_SECONDS:

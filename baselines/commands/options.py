@@ -116,11 +116,7 @@ def given(**values: Any) -> dict[str, Any]:
 
 
 def check_finished(player: Player, folder: str, unfinished: bool) -> Player:
-    """Return a player, under a name that says so if its run is unfinished.
-
-    Raises:
-        ValueError: If it is unfinished, and that is not allowed.
-    """
+    """Return a player, under a name that says so if its run is unfinished but may be evaluated."""
     if player.finished:
         return player
     if not unfinished:

@@ -21,9 +21,7 @@ SUFFIXES = (".csv", ".json")
 def block(row: Row, with_speed: bool = True) -> str:
     """Return a row as text: the block of results that the field compares.
 
-    Args:
-        row: The row.
-        with_speed: Whether it tells the speed of play, which depends on the machine.
+    The speed of play, which depends on the machine, may be left out.
     """
     head = [f"{row['agent']} on {row['env']}", *_options(row)]
     if "worst" in row:

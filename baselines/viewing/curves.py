@@ -49,18 +49,10 @@ class Band(NamedTuple):
 
 
 def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str = "") -> None:
-    """Draw the learning curves of runs.
-
-    Args:
-        folders: The folders of the runs.
-        out: The file to write, `.png` or `.svg`.
-        against: "games", "minutes" of learning, or "steps".
-        metric: A column of `progress.csv`; if empty the first one that all runs have, of tests
-            where there is one.
+    """Draw the learning curves of runs to a file; the arguments are those of the command `plot`.
 
     Raises:
-        ValueError: If an argument is not as described, a folder holds no run, or a run has no such
-            column.
+        ValueError: If one of them is unusable, no folder holds a run, or a run has no such metric.
     """
     checked_choice(against, "against", tuple(AXES))
     checked_file(out, SUFFIXES, "a picture is")
@@ -73,11 +65,7 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
 
 
 def read_curve(folder: Path, against: str, metric: str) -> Curve:
-    """Read the curve of a run.
-
-    Raises:
-        ValueError: If there is no run, or its progress lacks a column.
-    """
+    """Read the curve of a run, whose progress must have the columns."""
     config, rows = runs.read_config(folder), runs.read_progress(folder)
     column, unit = AXES[against]
     columns = list(rows[0] if rows else ())

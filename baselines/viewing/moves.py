@@ -48,14 +48,9 @@ class Thought(NamedTuple):
 
 
 class Thinker:
-    """Says what is thought of positions.
+    """Says what an agent thinks of positions, and, if `exact`, what is exactly known of them.
 
-    Args:
-        game: The game.
-        agent: An agent with `action_values` or `action_probabilities`; anything else has no
-            thoughts.
-        name: The agent's name.
-        exact: Whether to say, too, what is exactly known.
+    An agent without `action_values` and `action_probabilities` has no thoughts.
     """
 
     def __init__(self, game: Game, agent: Any, name: str, exact: bool = True) -> None:
@@ -115,12 +110,9 @@ def _perfect_play(observations: NDArray[Any]) -> Values:
 
 
 def in_words(thoughts: Sequence[Thought], game: Game, chosen: int | None = None) -> list[str]:
-    """Return thoughts as lines of text; those of tic-tac-toe stand as the cells do.
+    """Return thoughts as lines of text, with the action that is chosen, if any, in brackets.
 
-    Args:
-        thoughts: The thoughts.
-        game: The game.
-        chosen: The action that is played, if that is known: it stands in brackets.
+    Those of tic-tac-toe stand as the cells do.
     """
     lines = []
     for thought in thoughts:
@@ -186,10 +178,7 @@ class Watched:
 def agent_game(player: Player, seed: int, options: Mapping[str, Any]) -> Watched:
     """Return a game that an agent plays: the first one of the list that `evaluate` plays.
 
-    Args:
-        player: The agent, and what it plays.
-        seed: The seed of the list.
-        options: What is to be changed in the environment's options.
+    The seed is that of the list; the options are added to those of the player's task.
     """
     task = player.task
     (word,) = game_seeds(seed, 1, "evaluation").tolist()
@@ -214,11 +203,7 @@ def agent_game(player: Player, seed: int, options: Mapping[str, Any]) -> Watched
 
 
 def recorded_games(path: Path) -> Sequence[Watched]:
-    """Return the games of a replay file, or of a folder of them.
-
-    Raises:
-        ValueError: If there are none, or one cannot be played.
-    """
+    """Return the games of a replay file, or of a folder of them."""
     paths = sorted(path.glob("*.json")) if path.is_dir() else [path]
     if not paths:
         raise UsageError(f"{path} holds neither a run nor recorded games (*.json).")
@@ -237,11 +222,7 @@ def _recorded_game(path: Path) -> Watched:
 
 
 def check_kind(games: Sequence[Watched]) -> None:
-    """Check that games can be shown together.
-
-    Raises:
-        ValueError: If they are of several kinds.
-    """
+    """Check that games are of one kind, which can be shown together."""
     kinds = {str(watched.playthrough.env.game) for watched in games}
     if len(kinds) > 1:
         raise UsageError(f"a file shows games of one kind, got {', '.join(sorted(kinds))}.")

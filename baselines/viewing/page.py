@@ -25,11 +25,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuv"
 
 
 def write_page(games: Sequence[Watched], path: Path) -> None:
-    """Write games of the same rules and shape as a page; each is played to its end.
-
-    Raises:
-        ValueError: If the games are of several kinds.
-    """
+    """Write games of the same rules and shape as a page; each is played to its end."""
     check_kind(games)
     look = _look(games[0].playthrough.env.game)
     data = look | {"games": [_game(each) for each in games]}
