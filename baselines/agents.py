@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.base.checks import checked_seed
 from tile_envs.game import Game
 
 Observations = NDArray[Any]
@@ -69,7 +70,7 @@ class StochasticAgent(BoardAgent):
 
     def __init__(self, game: Game, seed: int = 0) -> None:
         self._game = game
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(checked_seed(seed))
 
     @abstractmethod
     def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:

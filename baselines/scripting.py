@@ -65,6 +65,8 @@ def train(
     """
     if isinstance(agent, type):
         agent = f"{agent.__module__}:{agent.__qualname__}"
+    if out == "":
+        raise UsageError("out must be the name of a folder, got ''.")
     folder = None if out is None else Path(out)
     asked = checked_mapping(env_kwargs, "env_kwargs")
     if not resume:

@@ -128,6 +128,14 @@ def test_a_mistake_of_an_agents_user_is_one_line(failing):
         command(*FAILING, "--traceback")
 
 
+@pytest.mark.parametrize("answer", ["'left'", "0.5", "7"])
+def test_actions_that_are_none_are_refused_by_all_who_ask_for_them(answer, failing, tmp_path):
+    failing({"predict": f"return np.full(len(boards), {answer})"})
+    agent, out = FAILING[1], tmp_path / "x.html"
+    for words in (FAILING, ("record", agent, "--out", tmp_path), ("watch", agent, "--html", out)):
+        assert refused(*words).startswith("error: actions must be ")
+
+
 def test_the_arguments_of_an_agent_are_told(failing):
     failing({"seed": ""})
     message = "Failing takes game, and is given game, seed: too many positional arguments."

@@ -347,7 +347,10 @@ def test_a_new_folder_in_which_nothing_was_made_is_removed(tmp_path):
         ("solve --import=no_such_module", "the module no_such_module is not found"),
         ("--import=no_such_module solve", "the module no_such_module is not found"),
         ("solve --import=", "--import needs the name of a module"),
-        ("solve --import .relative", "the module .relative is not found"),
+        ("solve --import .relative", "the module '.relative' is not found"),
+        ("evaluate :Agent", "the module '' is not found"),
+        ("train qtable --games 1 --out=", "expected a path, got ''"),
+        ("record random --out=", "expected a path, got ''"),
     ],
 )
 def test_empty_words_are_no_absent_ones_and_imports_have_two_forms(words, message):

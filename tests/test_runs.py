@@ -253,6 +253,11 @@ def foreign(folder):
     np.savez(folder / "checkpoint.npz", weights=np.zeros(3))
 
 
+def counted_back(folder):
+    with np.load(folder / "checkpoint.npz") as state:
+        np.savez(folder / "checkpoint.npz", **{**state, "iterations": np.array(-1)})
+
+
 def with_entries(**entries):
     """Return what changes entries of a run's configuration."""
 
@@ -270,6 +275,7 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
     ("spoil", "message"),
     [
         (foreign, "the checkpoint holds"),
+        (counted_back, "'iterations' must be a non-negative integer, got -1"),
         (with_entries(**SMALL), "is it one of another game?"),
         (with_entries(agent="value_table", settings={}), "bytes of arrays, expected at most"),
         (lambda folder: (folder / "config.json").write_text("{"), "config.json is damaged"),

@@ -9,6 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.base.checks import checked_actions
+
 
 @runtime_checkable
 class Agent(Protocol):
@@ -55,3 +57,15 @@ def ask(
         observations, **{name: value for name, value in arguments.items() if name in taken}
     )
     return answer if isinstance(answer, tuple) else (answer, None)
+
+
+def choose_actions(
+    agent: Agent, observations: NDArray[Any], masks: NDArray[Any], *more: Any
+) -> tuple[NDArray[np.int64], Any]:
+    """Ask an agent for actions, and check that they are inside the action space; see `ask`.
+
+    Raises:
+        ValueError: If they are not.
+    """
+    actions, state = ask(agent, observations, masks, *more)
+    return checked_actions(actions, *masks.shape), state

@@ -30,8 +30,8 @@ IMPORTED: list[str] = []
 
 def import_named(module: str) -> None:
     """Import a module that a person has typed; a file may only say which modules it needs."""
-    if module.startswith("."):
-        raise UsageError(f"the module {module} is not found: give its whole name.")
+    if not module or module.startswith("."):
+        raise UsageError(f"the module {module!r} is not found: give its whole name.")
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -28,7 +28,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from tile_envs import __version__
-from tile_envs.base.checks import brief
+from tile_envs.base.checks import brief, checked_mapping
 from tile_envs.base.env import GameEnv, Info, Observation
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
@@ -96,7 +96,7 @@ class Playthrough:
     ) -> None:
         self.env = env
         self.seed = seed
-        self.reset = dict(reset or {})
+        self.reset = checked_mapping(reset, "reset")
         self.actions: list[int] = []
         observation, info = env.reset(seed=seed, options=self.reset)
         self.positions = [Position(env.get_state(), observation, info)]

@@ -75,6 +75,25 @@ def _json(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
 
 
 @TYPES.primitive_rule
+def _path(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+    if info.type is not Path:
+        return None
+
+    def read(words: list[str]) -> Path:
+        if not words[0]:  # which would be the present folder
+            raise ValueError("expected a path, got ''.")
+        return Path(words[0])
+
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="PATH",
+        instance_from_str=read,
+        is_instance=lambda value: isinstance(value, Path),
+        str_from_instance=lambda value: [str(value)],
+    )
+
+
+@TYPES.primitive_rule
 def _optional(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
     """Read `X | None` as X, without a choice of None in the help."""
     kinds = get_args(info.type)

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.agents import Agent, ask
-from tile_envs.base.checks import checked_actions
+from tile_envs.agents import Agent, choose_actions
 from tile_envs.errors import UsageError
 
 Policy = NDArray[np.float64]
@@ -58,9 +57,10 @@ def _actions_of(
     """Ask an agent for its actions `(n,)`, twice, to detect randomness."""
     reason = getattr(agent, "depends_on", "")
     if not reason:
-        (first, state), (again, _) = (ask(agent, observations, legal) for _ in range(2))
-        actions = checked_actions(first, *legal.shape)
-        if state is None and (actions == checked_actions(again, *legal.shape)).all():
+        (actions, state), (again, _) = (
+            choose_actions(agent, observations, legal) for _ in range(2)
+        )
+        if state is None and (actions == again).all():
             return actions
         reason = "chance or memory"
     raise UsageError(

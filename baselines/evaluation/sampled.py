@@ -24,8 +24,8 @@ from baselines.evaluation.rows import Row
 from baselines.progress import Progress
 from baselines.seeds import Use, game_seeds
 from baselines.settings import check_batch
-from tile_envs.agents import Agent, ask
-from tile_envs.base.checks import checked_actions, checked_count, checked_mapping, checked_seed
+from tile_envs.agents import Agent, choose_actions
+from tile_envs.base.checks import checked_count, checked_mapping, checked_seed
 from tile_envs.words import counted
 
 N_ENVS = 512
@@ -151,8 +151,8 @@ def play(
             asked = playing if state is None else np.arange(n)
             actions = envs.sample_legal_actions()
             masks = infos["action_mask"][asked]
-            chosen, state = ask(agent, observations[asked], masks, state, starts[asked])
-            actions[asked] = checked_actions(chosen, len(asked), envs.game.n_actions)
+            chosen, state = choose_actions(agent, observations[asked], masks, state, starts[asked])
+            actions[asked] = chosen
             moves += len(playing)
             observations, _, terminations, truncations, infos = envs.step(actions)
             illegal += int(infos["illegal"][playing].sum())

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from baselines.agents import Observations
 from baselines.settings import check_settings
 from baselines.training import run_folder as runs
+from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 
@@ -175,7 +176,8 @@ class Learner(ABC):
         """
         own = self.state_dict()
         if state.keys() != own.keys():
-            raise UsageError(f"the checkpoint holds {sorted(state)}, expected {sorted(own)}.")
+            held, expected = brief(sorted(state)), brief(sorted(own))
+            raise UsageError(f"the checkpoint holds {held}, expected {expected}.")
         for name, array in own.items():
             if state[name].shape != array.shape or state[name].dtype != array.dtype:
                 raise UsageError(
@@ -183,6 +185,8 @@ class Learner(ABC):
                     f"{state[name].shape}, expected {array.dtype} of shape {array.shape}: "
                     "is it one of another game?"
                 )
+        if "iterations" in own:
+            checked_integer(int(state["iterations"]), "the checkpoint's 'iterations'", most=1 << 53)
         self.load_state_dict(state)
 
 

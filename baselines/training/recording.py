@@ -20,7 +20,7 @@ from baselines.settings import check_batch
 from baselines.task import Task
 from baselines.training.datasets import Trajectory, trajectory, transitions, write_minari
 from baselines.training.run_folder import check_free, lock_folder
-from tile_envs.agents import Agent, ask
+from tile_envs.agents import Agent, choose_actions
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file
 from tile_envs.game import Game
@@ -139,7 +139,7 @@ def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Playthr
             while not playthrough.position.over:
                 position = playthrough.position
                 mask = position.info["action_mask"]
-                actions, state = ask(
+                actions, state = choose_actions(
                     agent, position.observation[None], mask[None], state, episode_start
                 )
                 episode_start = np.zeros(1, np.bool_)

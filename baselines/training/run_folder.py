@@ -118,7 +118,7 @@ def with_runs(folders: Sequence[Path]) -> list[Path]:
     if folders and len(others) == len(folders):
         raise UsageError(f"{folders[0]} holds no run: give the folders of runs, such as runs/*.")
     for folder in others:
-        print(f"{folder} holds no run: left out", file=sys.stderr)
+        print(f"{printable(str(folder))} holds no run: left out", file=sys.stderr)
     return [folder for folder in folders if folder not in others]
 
 

@@ -72,8 +72,9 @@ def read_curve(folder: Path, against: str, metric: str) -> Curve:
     for name in (column, metric):
         if name not in columns:
             raise UsageError(
-                f"the progress of {folder} has no {name!r}: it has {', '.join(columns)}. Leave "
-                "this run out, or choose by --metric and --against."
+                f"the progress of {folder} has no {name!r}: it has "
+                f"{', '.join(columns) or 'none'}. Leave this run out, or choose by --metric and "
+                "--against."
             )
     points = [(row[column], row[metric]) for row in rows if row[column] and row[metric]]
     xs, ys = np.array(points, np.float64).reshape(-1, 2).T

@@ -15,7 +15,7 @@ from baselines.progress import Progress
 from baselines.registry import Player
 from baselines.seeds import game_seeds
 from baselines.solver.boards import is_solved_quickly
-from tile_envs.agents import ask
+from tile_envs.agents import choose_actions
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.games import make
@@ -193,7 +193,7 @@ def agent_game(player: Player, seed: int, options: Mapping[str, Any]) -> Watched
         if n == len(actions) and not position.over:
             observations, masks = position.observation[None], position.info["action_mask"][None]
             first = np.array([not actions])
-            chosen, state = ask(player.agent, observations, masks, state, first)
+            chosen, state = choose_actions(player.agent, observations, masks, state, first)
             actions.append(int(chosen[0]))
         return actions[n] if n < len(actions) else None
 

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.agents import Agent, ask
-from tile_envs.base.checks import brief, checked_actions, checked_choice
+from tile_envs.agents import Agent, choose_actions
+from tile_envs.base.checks import brief, checked_choice
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Game
 from tile_envs.sliding import RULES_2048, SlidingGame
@@ -86,8 +86,7 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
         """
         board, game = observation(state)[None], game_of(state)
         masks = game.legal_actions(board)
-        actions, _ = ask(self.agent, board, masks)
-        (action,) = checked_actions(actions, 1, game.n_actions).tolist()
+        (action,), _ = choose_actions(self.agent, board, masks)
         if not masks[0, action]:
             raise UsageError(
                 f"the agent {type(self.agent).__name__} played {action}, which is illegal on "
