@@ -250,23 +250,6 @@ def test_reset_masks_are_checked(env_id, mask):
     assert same_state(envs, state)
 
 
-def test_states_of_another_game_or_shape_are_refused():
-    envs = [
-        gym.make("Tiles2048-v0"),
-        gym.make("Tiles2584-v0"),
-        gym.make("Tiles2048-v0", shape=(3, 4)),
-        gym.make("TicTacToe-v0"),
-    ]
-    for env in envs:
-        env.reset(seed=0)
-    for env in envs:
-        for other in envs:
-            if env is not other:
-                name = str(env.unwrapped.game)
-                with pytest.raises(ValueError, match=f"expected a state of {name}"):
-                    env.unwrapped.set_state(other.unwrapped.get_state())
-
-
 IMPOSSIBLE = [
     [[1, 1, 1], [-1, -1, -1], [0, 0, 0]],
     [[1, 1, 0], [0, 0, 0], [0, 0, 0]],

@@ -122,6 +122,7 @@ def test_the_published_values_of_2584_come_out():
     assert [query for query, _ in answered] == list(queries)
     values = [float(value) for _, value in answered]
     assert values == pytest.approx(list(map(float, published)), abs=0.001)
+    assert solution_of(GAME_2584).counts() == (815_828, 525_758)
 
 
 @pytest.mark.parametrize("game", TINY, ids=str)

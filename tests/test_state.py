@@ -14,7 +14,7 @@ from test_envs import VARIANTS, random_legal
 from baselines.agents import RandomAgent
 from tile_envs.errors import UsageError
 from tile_envs.plug.sb3 import make_sb3
-from tile_envs.sliding import RULES_2048
+from tile_envs.sliding import RULES_2048, RULES_2584
 from tile_envs.tictactoe import TicTacToe
 
 every_variant = pytest.mark.parametrize(("env_id", "options"), VARIANTS)
@@ -112,12 +112,14 @@ def test_a_copy_plays_on_as_the_original_would_have(env_id, options, copied, eng
         assert data_equivalence(envs.step(actions), before.step(actions), exact=True)
 
 
-OF_EQUAL_NAME = {
+OTHER_OPTIONS = {
     "Tiles2048-v0": [
+        {"shape": (3, 4)},
         {"spawn": {2: 0.8, 4: 0.2}},
         {"start_tiles": 3},
         {"placer": "adversary"},
         {"placer": LastCell()},
+        {"rules": RULES_2584},
         {"rules": replace(RULES_2048, merges=RULES_2048.merges[:5])},
     ],
     "Tiles2584-v0": [{"spawn": {1: 0.75, 3: 0.25}}],
@@ -131,7 +133,7 @@ OF_EQUAL_NAME = {
 
 
 @pytest.mark.parametrize("kind", ["single", "numpy", "numba", "sb3"])
-@pytest.mark.parametrize("env_id", OF_EQUAL_NAME)
+@pytest.mark.parametrize("env_id", OTHER_OPTIONS)
 def test_only_a_state_of_an_equal_game_is_taken_and_no_other_changes_anything(env_id, kind):
     def made(n=3, **options):
         if kind == "single":
@@ -151,8 +153,10 @@ def test_only_a_state_of_an_equal_game_is_taken_and_no_other_changes_anything(en
     env, twin, state = made(), made(), made().get_state()
     damaged = ("garbage", None, -1.5, np.array("-7"), [[1], []])
     board = state["board"]
-    wrong = [made(**options).get_state() for options in OF_EQUAL_NAME[env_id]]
-    wrong += [None, "garbage", {}, {"game": np.zeros(2)}, state | {"stream": 2**64}]
+    for options in OTHER_OPTIONS[env_id]:
+        with pytest.raises(UsageError, match=r"expected a state of .*, got one of"):
+            env.set_state(made(**options).get_state())
+    wrong = [None, "garbage", {}, {"game": np.zeros(2)}, state | {"stream": 2**64}]
     wrong += [state | {"board": np.full_like(board, 99)}, state | {"board": board[..., :-1]}]
     wrong += [{**state, name: value} for name in state for value in damaged]
     wrong += [{n: value for n, value in state.items() if n != name} for name in state]
