@@ -98,13 +98,15 @@ def test_actions_of_any_integers_are_taken(env_id, dtype):
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_the_engine_is_an_attribute_and_survives_json(env_id):
-    made = {name: gym.make_vec(env_id, 2, engine=name) for name in ("numpy", "numba", "auto")}
-    playing = {name: envs.engine for name, envs in made.items()}
-    assert playing == {"numpy": "numpy", "numba": "numba", "auto": "numba"}
+    named = f"tile_envs:{env_id}"
+    for engine, playing in (("numpy", "numpy"), ("numba", "numba"), ("auto", "numba")):
+        envs = gym.make_vec(named, 2, engine=engine, max_illegal=7)
+        again = gym.make_vec(gym.envs.registration.EnvSpec.from_json(envs.spec.to_json()))
+        for each in (envs, again):
+            assert each.get_attr("engine") == (playing, playing)
+            assert each.max_illegal == 7
+        assert np.array_equal(envs.reset(seed=1)[0], again.reset(seed=1)[0])
     assert gym.make_vec(env_id, 2).engine == "numpy"
-    spec = gym.envs.registration.EnvSpec.from_json(made["numba"].spec.to_json())
-    assert gym.make_vec(spec, 2).engine == "numba"
-    assert made["numba"].get_attr("engine") == ("numba", "numba")
 
 
 def test_without_numba_auto_is_numpy_and_numba_names_its_extra():

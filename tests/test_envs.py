@@ -165,12 +165,17 @@ def test_scores_add_up_and_tiles_are_faces(env_id):
         assert info["max_tile"] == env.unwrapped.game.rules.faces[observation.max()]
 
 
-def test_a_board_without_a_move_is_over_at_the_first_step():
-    board = [[1, 2, 1], [2, 1, 2]]
-    env = gym.make("Tiles2048-v0", shape=(2, 3))
-    observation, info = env.reset(seed=0, options={"board": board, "score": 8})
+@pytest.mark.parametrize(
+    ("env_id", "board"),
+    [
+        ("Tiles2048-v0", [[1, 2, 1, 2], [2, 1, 2, 1]] * 2),
+        ("TicTacToe-v0", [[1, 1, 1], [-1, -1, 0], [0, 0, 0]]),
+    ],
+)
+def test_a_board_without_a_move_is_over_at_the_first_step(env_id, board):
+    env = gym.make(env_id)
+    observation, info = env.reset(seed=0, options={"board": board})
     assert not info["action_mask"].any()
     after, reward, terminated, truncated, info = env.step(0)
     assert np.array_equal(after, observation)
-    assert (reward, terminated, truncated) == (0, True, False)
-    assert (info["illegal"], info["score"]) == (True, 8)
+    assert (reward, terminated, truncated, info["illegal"]) == (0, True, False, True)

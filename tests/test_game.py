@@ -61,6 +61,7 @@ def test_environments_offer_the_game_they_are_built_on(env_id):
 @every_game
 def test_what_a_game_says_is_of_the_right_form(game):
     envs = vector_env(game, 5)
+    assert envs.game == game
     boards, infos = envs.reset(seed=0)
     n, cells = game.n_actions, game.shape[0] * game.shape[1]
     assert boards.shape[1:] == game.shape

@@ -10,16 +10,13 @@ from gymnasium import spaces, wrappers
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 from gymnasium.wrappers import vector
+from test_envs import IDS, every_id
 
-import tile_envs  # noqa: F401
-
-IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 NEXT_STEP, SAME_STEP, DISABLED = AutoresetMode
 VERSION = tuple(map(int, gym.__version__.split(".")[:2]))
 SMALL = {"Tiles2048-v0": {"shape": (2, 2)}, "TicTacToe-v0": {}}
 """Short games, to see many ends."""
 
-every_id = pytest.mark.parametrize("env_id", IDS)
 every_mode = pytest.mark.parametrize("mode", list(AutoresetMode))
 
 VECTOR = {
@@ -109,9 +106,6 @@ def test_statistics_of_many_games_are_their_scores(mode):
     assert ended > 10
 
 
-# Pictures.
-
-
 @pytest.mark.filterwarnings(
     "ignore:.*Overwriting existing videos",
     "ignore:.*subprocess .* is still running:ResourceWarning",
@@ -136,18 +130,6 @@ def test_videos_of_chosen_episodes_can_be_opened(env_id, tmp_path):
     frames, seconds = count_frames_and_secs(str(path))
     assert frames == 4  # one before the steps, and three
     assert frames / seconds == pytest.approx(env.metadata["render_fps"], rel=0.05)
-
-
-# Specs and vectorizers.
-
-
-@every_id
-def test_the_spec_of_many_games_makes_them_again(env_id):
-    envs = gym.make_vec(f"tile_envs:{env_id}", 2, max_illegal=7)
-    spec = gym.envs.registration.EnvSpec.from_json(envs.spec.to_json())
-    again = gym.make_vec(spec)
-    assert (again.num_envs, again.unwrapped.max_illegal) == (2, 7)
-    assert np.array_equal(envs.reset(seed=1)[0], again.reset(seed=1)[0])
 
 
 @every_id

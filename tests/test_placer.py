@@ -1,7 +1,5 @@
 """Who places the new tiles: the named adversary, and objects that users bring."""
 
-import pickle
-
 import gymnasium as gym
 import numpy as np
 import powers3
@@ -10,7 +8,6 @@ from gymnasium.utils.env_checker import data_equivalence
 from placers import LastCell, worst_by_force
 from scipy.stats import chisquare
 
-from tile_envs.games import vector_env
 from tile_envs.sliding import DOWN, RULES_2048, RULES_2584, SlidingGame
 from tile_envs.sliding.placer import possible_cells
 
@@ -215,18 +212,11 @@ def test_a_placer_that_fails_is_named_and_nothing_has_changed(answer, message, m
     assert env.get_state()["stream"] != state["stream"]
 
 
-def test_games_with_placers_are_values():
-    game = SlidingGame(RULES_2048, (2, 3), placer="adversary")
-    assert game != SlidingGame(RULES_2048, (2, 3))
-    assert vector_env(game, 2).game == game
-    with_object = SlidingGame(RULES_2048, placer=LastCell())
-    assert type(pickle.loads(pickle.dumps(with_object)).placer) is LastCell
-    with pytest.raises(TypeError):
-        with_object.to_json()
-
-
-def test_compiled_games_refuse_objects_that_place():
+def test_compiled_games_and_json_refuse_objects_that_place():
     from tile_envs.sliding.kernels import game_tables
 
+    game = SlidingGame(RULES_2048, placer=LastCell())
     with pytest.raises(ValueError, match=r"placers 'random', 'adversary' only, got .*LastCell"):
-        game_tables(SlidingGame(RULES_2048, placer=LastCell()))
+        game_tables(game)
+    with pytest.raises(TypeError):
+        game.to_json()

@@ -163,17 +163,12 @@ def shown():
 def test_two_environments_share_the_window():
     one = gym.make("Tiles2048-v0", render_mode="human")
     other = gym.make("TicTacToe-v0", render_mode="human")
-    observation, _ = one.reset(seed=0)
-    np.testing.assert_array_equal(shown(), sliding.picture(observation, RULES_2048, 0))
+    one.reset(seed=0)
     other.reset(seed=0)
     np.testing.assert_array_equal(shown(), tictactoe.picture(np.zeros((3, 3), np.int8)))
-    observation, *_, info = one.step(0)
-    picture = sliding.picture(observation, RULES_2048, info["score"])
-    np.testing.assert_array_equal(shown(), picture)
-    other.close()
-    assert shown() is None
-    observation, *_, info = one.step(1)  # it opens the window again
-    picture = sliding.picture(observation, RULES_2048, info["score"])
-    np.testing.assert_array_equal(shown(), picture)
-    one.close()
-    assert shown() is None
+    for action, closing in enumerate((other, one)):
+        observation, *_, info = one.step(action)  # it opens the window again, once that is closed
+        picture = sliding.picture(observation, RULES_2048, info["score"])
+        np.testing.assert_array_equal(shown(), picture)
+        closing.close()
+        assert shown() is None

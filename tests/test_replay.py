@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 import powers3  # registers the game of powers of three
 import pytest
+from placers import LastCell
 
 from tile_envs import __version__
 from tile_envs.errors import UsageError
@@ -135,21 +136,18 @@ def test_a_game_that_no_id_names_has_no_replay(env):
         replay_of(Playthrough(env, 0))
 
 
-def test_what_could_not_be_read_is_not_written(tmp_path):
-    for options in ({"render_mode": "human"}, {"rules": {}}, {"shape": (9, 9, 9)}):
-        with pytest.raises(UsageError):
-            write(Replay("Tiles2048-v0", 0, (), options), tmp_path / "game.json")
-    assert not list(tmp_path.iterdir())
-
-
-def test_an_opponent_without_a_name_cannot_be_written(tmp_path):
-    class Friend:
-        def predict(self, observation, action_masks):
-            return action_masks.argmax(axis=1), None
-
-    game = Playthrough(make("TicTacToe-v0", {"opponent": Friend()}), 0)
-    with pytest.raises(ValueError, match="numbers and names only"):
-        write(replay_of(game), tmp_path / "game.json")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"render_mode": "human"}, "unknown option 'render_mode'"),
+        ({"rules": {}}, "unknown option 'rules'"),
+        ({"shape": (9, 9, 9)}, "shape must be"),
+        ({"placer": LastCell()}, "numbers and names only, got .*LastCell"),
+    ],
+)
+def test_what_could_not_be_read_is_not_written(options, message, tmp_path):
+    with pytest.raises(UsageError, match=message):
+        write(Replay("Tiles2048-v0", 0, (), options), tmp_path / "game.json")
     assert not list(tmp_path.iterdir())
 
 

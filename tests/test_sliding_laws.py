@@ -1,7 +1,6 @@
 """Laws that hold on every board: symmetry, sums, masks."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -55,12 +54,6 @@ def test_a_move_keeps_the_sum_of_the_faces_and_the_mask_tells_what_changes_the_b
     assert np.array_equal(masks, changed)
     assert np.array_equal(legal_actions(board[None], rules)[0], masks)
     assert (rewards[~changed] == 0).all()
-
-
-@pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules.name)
-def test_a_full_board_of_tiles_that_do_not_merge_has_no_legal_action(rules):
-    board = np.array([[1, 3, 1, 3], [5, 7, 5, 7], [1, 3, 1, 3], [5, 7, 5, 7]])
-    assert legal_actions(board[None], rules).sum() == 0
 
 
 @given(boards(RULES_2584))

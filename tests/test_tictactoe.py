@@ -149,14 +149,6 @@ def test_a_start_board_lets_the_opponent_move_when_it_is_its_turn():
     assert info["action_mask"].sum() == 8
 
 
-def test_a_start_board_that_is_over_ends_with_the_first_step():
-    env = gym.make("TicTacToe-v0")
-    _, info = env.reset(seed=0, options={"board": [[1, 1, 1], [-1, -1, 0], [0, 0, 0]]})
-    assert info["winner"] == X
-    _, reward, terminated, _, info = env.step(5)
-    assert (reward, terminated, info["illegal"]) == (0, True, True)
-
-
 def test_afterstates_show_the_mover_its_mark_and_its_win():
     board = np.array([[1, 1, 0], [-1, -1, 0], [0, 0, 0]])
     after, rewards, masks = (each[0] for each in afterstates(board[None]))
