@@ -105,6 +105,9 @@ class ValueAgent(BoardAgent):
         """Return the value of each action, `(n, actions)`; minus infinity for illegal ones.
 
         Those of a single board are `(actions,)`.
+
+        Raises:
+            ValueError: If these are not boards of the game.
         """
 
     def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:

@@ -10,6 +10,7 @@ from placers import LastCell, worst_by_force
 
 from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
+from baselines.search import compiled_expectimax
 from baselines.search.expectimax import Expectimax
 from baselines.solver.solve import solve
 from tile_envs.games import vector_env
@@ -103,11 +104,11 @@ def brute_force(made, game, board, depth):
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("kind", [lambda made: made, AnyAgent])
 @pytest.mark.parametrize("placer", [*NAMED, LAST])
-def test_search_is_its_definition(rules, spawn, shape, depth, kind, placer):
+def test_search_is_its_definition(rules, spawn, shape, depth, kind, placer, monkeypatch):
     """The network need not have learned the new tiles and the placer that it searches with."""
     made, game = learner(SlidingGame(rules, shape)), SlidingGame(rules, shape, spawn, placer=placer)
-    # The transposition table is small enough to be overwritten all the time.
-    agent = Expectimax(kind(made), game, depth, table_bits=8)
+    monkeypatch.setattr(compiled_expectimax, "ENTRIES", 1 << 8)  # overwritten all the time
+    agent = Expectimax(kind(made), game, depth)
     boards = np.random.default_rng(2).integers(1, 7, (3, *shape), np.uint8)
     boards[1:, 0, 0] = 0
     boards[2, -1, -1] = 0
@@ -210,7 +211,6 @@ def test_drawn_tiles_come_near_the_weighted_ones():
         ({"deeper": {"x": 2}}, "empty cells in deeper must be a non-negative integer, got 'x'"),
         ({"milliseconds": "a"}, "milliseconds must be above 0 and finite, got 'a'"),
         ({"milliseconds": 0}, "milliseconds must be above 0 and finite, got 0"),
-        ({"table_bits": 40}, "table_bits must be at most 30, got 40"),
         ({"threads": 0}, "threads must be a positive integer, got 0"),
     ],
 )

@@ -166,14 +166,11 @@ def _initialize_as_keras(layer: nn.Module) -> None:
 class Article(EpsilonGreedyLearner):
     """Learns as the article did; plays with the best network of all iterations.
 
-    Arguments are those of `Learner`.
+    Arguments and errors are those of `Learner`.
 
     Attributes:
         score: The mean score of the network's greedy games, `() float64`.
         best_score: That of the best network so far.
-
-    Raises:
-        ValueError: If a setting is out of its range, or it is no sliding game.
     """
 
     Settings = ArticleSettings
@@ -215,11 +212,7 @@ class Article(EpsilonGreedyLearner):
         return metrics | {name: float(getattr(self, name)) for name in self.saved}
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return the best network's value of each action; minus infinity for illegal ones.
-
-        Raises:
-            ValueError: If these are not boards of the game.
-        """
+        """Return the best network's value of each action; minus infinity for illegal ones."""
         with torch_threads(self._settings.threads):
             return self._values(self._best, observations)
 

@@ -97,13 +97,10 @@ class DQNSettings(SB3Settings):
 class DQNLearner(ValueAgent, SB3Learner):
     """A masked DQN of Stable-Baselines3.
 
-    Arguments are those of `SB3Learner`.
+    Arguments and errors are those of `Learner`.
 
     Attributes:
         model: The model; `MaskedDQN.load` reads what `model.save` writes.
-
-    Raises:
-        ValueError: If a setting is out of its range, or the replay buffer does not fit into memory.
     """
 
     Settings = DQNSettings
@@ -194,11 +191,7 @@ class DQNLearner(ValueAgent, SB3Learner):
         buffer.pos = length
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return the value of each action, `(n, actions)`; minus infinity for illegal ones.
-
-        Raises:
-            ValueError: If these are not boards of the game.
-        """
+        """Return the value of each action, `(n, actions)`; minus infinity for illegal ones."""
         legal = self._game.legal_actions(observations) > 0  # checks the cells as well
         boards = np.asarray(observations)
         if boards.shape[1:] != self._game.shape:
@@ -219,11 +212,7 @@ class DQNLearner(ValueAgent, SB3Learner):
         return super().state_dict() | {"buffer pos": pos, "buffer full": full}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state_dict` returned.
-
-        Raises:
-            ValueError: If it is the state of another game.
-        """
+        """Take over what `state_dict` returned."""
         super().load_state_dict(state)
         self._buffer.pos = int(state["buffer pos"])
         self._buffer.full = bool(state["buffer full"])

@@ -76,10 +76,7 @@ class NeuralSettings:
 class Neural(EpsilonGreedyLearner):
     """A neural network of action values, and the agent that plays the best action.
 
-    Arguments are those of `Learner`; each side has its own network.
-
-    Raises:
-        ValueError: If a setting is out of its range, or the game is another.
+    Arguments and errors are those of `Learner`; each side has its own network.
     """
 
     Settings = NeuralSettings

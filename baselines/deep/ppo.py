@@ -101,13 +101,10 @@ class ScaledRewards(VecEnvWrapper):
 class PPOLearner(BoardAgent, SB3Learner):
     """MaskablePPO of sb3-contrib.
 
-    Arguments are those of `SB3Learner`.
+    Arguments and errors are those of `Learner`.
 
     Attributes:
         model: The model; `MaskablePPO.load` reads what `model.save` writes.
-
-    Raises:
-        ValueError: If a setting is out of its range.
     """
 
     Settings = PPOSettings
@@ -139,11 +136,7 @@ class PPOLearner(BoardAgent, SB3Learner):
         model.train()
 
     def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
-        """Return the most likely action of each board, `(n,)`, or a drawn one.
-
-        Raises:
-            ValueError: If these are not boards of the game.
-        """
+        """Return the most likely action of each board, `(n,)`, or a drawn one."""
         masks = self._game.legal_actions(boards) > 0  # checks the cells as well
         with torch_threads(self._settings.threads):
             actions, _ = self.model.predict(boards, None, None, deterministic, masks)

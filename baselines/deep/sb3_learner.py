@@ -95,15 +95,7 @@ class SB3Settings:
 class SB3Learner(Learner):
     """The base of learners on Stable-Baselines3.
 
-    Arguments are those of `Learner`; one network plays both sides.
-
-    Attributes:
-        envs: The games.
-        model: The model.
-
-    Raises:
-        ValueError: If a setting is out of its range, the game has no such side, or the model does
-            not fit into memory.
+    Arguments and errors are those of `Learner`; one network plays both sides.
     """
 
     Settings: ClassVar[type[Any]] = SB3Settings
@@ -186,11 +178,7 @@ class SB3Learner(Learner):
         self.model.save(path)
 
     def load_model(self, path: Path) -> None:
-        """Play from now on with a model that SB3 has saved.
-
-        Raises:
-            ValueError: If it is incomplete, or has other networks.
-        """
+        """Play from now on with a model that SB3 has saved."""
         try:
             check_unpacked(path, 2 * size_of(self.state_dict()) + SPARE)
             # SB3's own loading of parameters runs what a file says before SB3 2.8.
@@ -228,11 +216,7 @@ class SB3Learner(Learner):
         return state | pack_parts({**self._parts(), "games": games})
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state_dict` returned.
-
-        Raises:
-            ValueError: If it is the state of another game.
-        """
+        """Take over what `state_dict` returned."""
         games = part_of(state, "games")
         if str(games["game"]) == str(self._game):
             games["game"] = describe(self.envs.games.game)

@@ -110,17 +110,13 @@ class NTupleSettings:
 class NTuple(ValueAgent, Learner):
     """An n-tuple network of the values of afterstates, and the agent that plays by it.
 
-    Arguments are those of `Learner`.
+    Arguments and errors are those of `Learner`.
 
     Attributes:
         game: The game.
         network: The shape of the network.
         moves: The number of moves it has learned from since it was made.
         changes: How often its values have changed: what was computed from them before is stale.
-
-    Raises:
-        ValueError: If a setting is outside its range, the game is not a sliding game, or there is
-            not enough memory.
     """
 
     Settings = NTupleSettings
@@ -163,11 +159,7 @@ class NTuple(ValueAgent, Learner):
             raise UsageError(f"the network is for {self.network}, not for {game}.")
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones.
-
-        Raises:
-            ValueError: If these are not boards of the game and shape.
-        """
+        """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
         rows = rows_of(self.game, observations)
         return action_values(self._tables, self.net, rows).astype(np.float64)
 
@@ -249,11 +241,7 @@ class NTuple(ValueAgent, Learner):
         return {"weights": weights, "network": network, "iterations": np.array(self.iterations)}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a state.
-
-        Raises:
-            ValueError: If it is that of another network.
-        """
+        """Take over a state."""
         if not np.array_equal(state["network"], self.state_dict()["network"]):
             theirs = state["network"].tobytes().decode(errors="replace")
             raise UsageError(f"the checkpoint's network is {theirs}, expected {self.network}.")
@@ -262,22 +250,14 @@ class NTuple(ValueAgent, Learner):
         self.iterations = int(state["iterations"])
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Check a state, exported or not, and take it over; see `Learner.restore`.
-
-        Raises:
-            ValueError: If it is that of another network.
-        """
+        """Check a state, exported or not, and take it over."""
         weights = state.get("weights")
         if weights is not None and weights.dtype == np.float16:  # as `export_state` gives them
             state = {**state, "weights": weights.astype(np.float32)}
         super().restore(state)
 
     def export_state(self) -> tuple[State, dict[str, Any]]:
-        """Return weights of the method td in half precision, and its settings.
-
-        Raises:
-            ValueError: If a weight is too large for half precision.
-        """
+        """Return weights of the method td in half precision, and its settings."""
         weights = self.net.weights[:: self._settings.width]  # without E and A of the method tc
         if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
             raise UsageError("a weight is too large for half precision: the network cannot shrink.")

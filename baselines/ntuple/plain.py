@@ -1,23 +1,9 @@
 """The n-tuple learner in plain Python: slow, and short enough to learn from.
 
-An episode alternates moves and new tiles.  A move leads from a state to an *afterstate*, without
-chance; a new tile leads from there to the next state, until no move is legal:
-
-    s0 --(a0, r0)--> s0' --(new tile)--> s1 --(a1, r1)--> s1' --(new tile)--> s2 ... sT
-
-The network estimates V(s'), the sum of all rewards after an afterstate.  It holds a table for each
-tuple of cells.  The tiles on these cells choose an entry of the table, once in each symmetric
-orientation g of the board:
-
-    V(s') = Σ over tuples i, Σ over orientations g:  table_i[tiles of g(s') on the cells of tuple i]
-
-The agent plays the best action, a_t = argmax over a of r + V(s').  Learning moves V(s_t') towards a
-target G_t, which is made of what followed: each of the m entries changes by
-
-    α/m (G_t - V(s_t')).
-
-In TD(0), G_t = r_t+1 + V(s_t+1'), and 0 after the last move.  The other targets and rates are
-defined below, where they are used; `ntuple` names the articles.
+`ntuple` tells what an episode is and names the articles, `network` defines V(s').  The agent plays
+the best action, a_t = argmax over a of r + V(s').  Learning moves V(s_t') towards a target G_t,
+which is made of what followed: each of the m entries changes by α/m (G_t - V(s_t')).  Targets and
+rates are defined below, where they are used.
 
     learner = PlainNTuple(SlidingGame(RULES_2048), settings=NTupleSettings(network="0123 4567"))
     scores = [learner.learn() for _ in range(100)]

@@ -33,6 +33,8 @@ from tile_envs.sliding.kernels import (
 from tile_envs.sliding.tables import LINE_BITS
 
 LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
+ENTRIES = 1 << 20
+"""The size of a transposition table, of 20 bytes an entry: a power of two."""
 
 
 class CompiledSearch:
@@ -41,18 +43,17 @@ class CompiledSearch:
     Args:
         learner: The agent whose values are searched with.
         game: The game.
-        table_bits: The transposition table has 2 to this power of entries, 20 bytes each.
 
     Raises:
         ValueError: If the network is that of another game.
     """
 
-    def __init__(self, learner: NTuple, game: SlidingGame, table_bits: int) -> None:
+    def __init__(self, learner: NTuple, game: SlidingGame) -> None:
         learner.check_plays(game)
         self._learner, self._game, self._tables = learner, game, game_tables(game)
         self._net, self._changes = learner.net, learner.changes
-        size = 1 << table_bits
-        self._table = TranspositionTable(np.zeros((size, 2), np.uint64), np.zeros(size, np.float32))
+        keys, values = np.zeros((ENTRIES, 2), np.uint64), np.zeros(ENTRIES, np.float32)
+        self._table = TranspositionTable(keys, values)
 
     def __call__(self, boards: Observations, depths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`."""

@@ -53,8 +53,6 @@ class Expectimax(ValueAgent):
             cells are empty.
         milliseconds: Time for a move.  If given, each search deepens from 1 up to `depth`, as long
             as the next depth is expected to end in time.
-        table_bits: The transposition table of a compiled search has 2 to this power of entries, 20
-            bytes each, for each thread.
         threads: The number of boards that are searched at once.
         samples: If above 0, the number of new tiles that are drawn for each afterstate, instead of
             weighting all, by random numbers that are the same in each run; the search is not
@@ -75,7 +73,6 @@ class Expectimax(ValueAgent):
         depth: int = 2,
         deeper: Mapping[int, int] | None = None,
         milliseconds: float | None = None,
-        table_bits: int = 20,
         threads: int = 1,
         samples: int = 0,
     ) -> None:
@@ -83,7 +80,6 @@ class Expectimax(ValueAgent):
             isinstance(milliseconds, Real) and 0 < milliseconds < math.inf
         ):
             raise UsageError(f"milliseconds must be above 0 and finite, got {milliseconds!r}.")
-        checked_integer(table_bits, "table_bits", least=1, most=30)
         if not isinstance(deeper or {}, Mapping):
             raise UsageError(f'deeper must be a mapping such as {{"3": 4}}, got {deeper!r}.')
         depths = {CELLS: depth} | {_empty_cells(cells): d for cells, d in (deeper or {}).items()}
@@ -101,7 +97,7 @@ class Expectimax(ValueAgent):
             )
         can_compile = weights_all and isinstance(game.placer, str)
         self._searches: list[Search] = [
-            CompiledSearch(agent, game, table_bits)
+            CompiledSearch(agent, game)
             if isinstance(agent, NTuple) and can_compile
             else BatchedSearch(agent, game, samples, rng)
             for rng in np.random.default_rng(0).spawn(checked_integer(threads, "threads", least=1))
@@ -111,11 +107,7 @@ class Expectimax(ValueAgent):
         self.depends_on = timed if weights_all else "new tiles that it draws"
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return the value of each action, reward included, `(n, 4)`; minus infinity if illegal.
-
-        Raises:
-            ValueError: If these are not boards of the game and shape.
-        """
+        """Return the value of each action, reward included, `(n, 4)`; minus infinity if illegal."""
         boards = checked_boards(observations, self._game.rules)
         depths = self._depths[(boards == 0).sum(axis=(1, 2))]
         n = len(self._searches)

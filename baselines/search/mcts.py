@@ -90,11 +90,7 @@ class MCTSAgent(ValueAgent):
         self._tree: tuple[Ints, Ints] | None = None
 
     def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
-        """Choose the best mean; ties: moves that end the game, then the lowest index.
-
-        Raises:
-            ValueError: If the observations are not boards `(n, 3, 3)`.
-        """
+        """Choose the best mean; ties: moves that end the game, then the lowest index."""
         codes = encode_seen(boards)
         visits, means = self._moves(codes)
         means = np.where(visits, means, -2.0)
@@ -113,9 +109,6 @@ class MCTSAgent(ValueAgent):
         Returns:
             `(n, 9) float64` from -1 to 1 for observations `(n, 3, 3)`; 0 for moves never tried,
             minus infinity for illegal ones.
-
-        Raises:
-            ValueError: If the observations are not such boards.
         """
         codes = encode_seen(observations)
         return np.where(solve().masks[codes], self._moves(codes)[1], -np.inf)

@@ -79,14 +79,11 @@ class QTableSettings:
 class QTable(EpsilonGreedyLearner):
     """A table of Q(s, a), and the agent that plays the action with the highest value.
 
-    Arguments are those of `Learner`.
+    Arguments and errors are those of `Learner`.
 
     Attributes:
         q: `(boards, n_actions) float64`, the values.
         visits: `(boards, n_actions) int64`, the number of updates of each.
-
-    Raises:
-        ValueError: If a setting is out of its range, or the table would be too large.
     """
 
     Settings = QTableSettings

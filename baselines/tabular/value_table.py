@@ -66,14 +66,11 @@ class ValueTableSettings:
 class ValueTable(EpsilonGreedyLearner):
     """A table of V(s), and the agent that plays the move with the best afterstate.
 
-    Arguments are those of `Learner`.
+    Arguments and errors are those of `Learner`.
 
     Attributes:
         v: `(19683,) float64`, the values, by the code of the afterstate.
         visits: `(19683,) int64`, the number of updates of each.
-
-    Raises:
-        ValueError: If the game is another one, or a setting is out of its range.
     """
 
     Settings = ValueTableSettings

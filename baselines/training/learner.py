@@ -48,7 +48,8 @@ class Learner(ABC):
         run_config: What `config.json` of its run says.
 
     Raises:
-        ValueError: If it does not play the game, or a setting or side is unusable.
+        ValueError: If it does not play the game, a setting or side is unusable, or it does not fit
+            into memory.
     """
 
     plays: ClassVar[type[Any]] = object
@@ -116,7 +117,11 @@ class Learner(ABC):
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a state of equal names, shapes and dtypes; `restore` checks these."""
+        """Take over a state of equal names, shapes and dtypes; `restore` checks these.
+
+        Raises:
+            ValueError: If it is one of another game or network.
+        """
 
     def save(self, folder: str | Path) -> None:
         """Write a run's folder: `load` takes it, and `train` can resume it.

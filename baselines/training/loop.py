@@ -104,12 +104,9 @@ def train(folder: Path | None, learner: Learner, task: Task, visible: bool | Non
             with progress.timed("tests"):
                 tested = tested or test(learner, task)
             _note_test(learner, log, seconds, tested, tested)
+            config["finished"] = True
         with progress.timed("saving"):
             _save(folder, learner, seconds)
-        if done >= 1 and not interrupted:
-            config["finished"] = True
-            if folder:
-                write_config(folder, config)
     if interrupted:
         continued = f", --resume continues: {folder}" if folder else "."
         message = f"stopped after {games_played(learner, task)}{continued}"
@@ -169,8 +166,8 @@ def _save(folder: Path | None, learner: Learner, seconds: float) -> None:
     learner.run_config["seconds"] = seconds
     if folder:
         write_checkpoint(folder, learner.state_dict())
-        write_config(folder, learner.run_config)
         _save_model(folder, learner, LAST)
+        write_config(folder, learner.run_config)  # last: it tells whether the run is finished
 
 
 def _save_model(folder: Path, learner: Learner, name: str) -> None:
