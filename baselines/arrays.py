@@ -24,12 +24,9 @@ HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], compressed: bool = False) -> None:
-    """Write arrays to a file, which is replaced when all is written.
+    """Write arrays by name to a file, which is replaced when all is written.
 
-    Args:
-        path: The file.
-        arrays: The arrays by name.
-        compressed: Whether to compress them, which takes many times as long.
+    Compressing them takes many times as long.
 
     Raises:
         OSError: If the file cannot be written; the one before is still there then.
@@ -47,11 +44,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], compressed: boo
 
 
 def read_arrays(path: Path, max_bytes: int) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file.
-
-    Args:
-        path: The file.
-        max_bytes: The bytes that they may take.
+    """Return the arrays of a file, of at most `max_bytes` bytes.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -91,12 +84,8 @@ def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
 def check_unpacked(path: Path, max_bytes: int) -> None:
     """Check the sizes of the entries of a zip file, and of the zip files in it.
 
-    Args:
-        path: The file.
-        max_bytes: The bytes that they may take.
-
     Raises:
-        ValueError: If they take more.
+        ValueError: If they take more than `max_bytes` bytes.
         OSError: If the file cannot be read.
         zipfile.BadZipFile: If it is no zip file.
     """

@@ -52,9 +52,7 @@ def seed_sequence(seed: int, use: Use, *iteration: int) -> np.random.SeedSequenc
 def training_generator(seed: int, *iteration: int) -> np.random.Generator:
     """Return the generator of all that an iteration of learning draws, its games' seeds included.
 
-    Args:
-        seed: The run's seed.
-        *iteration: The number of the iteration, and that of a part of it if there are several.
+    An iteration is its number, and that of a part of it if there are several.
     """
     return np.random.default_rng([seed, *iteration])
 

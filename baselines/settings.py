@@ -42,11 +42,7 @@ S = TypeVar("S")
 
 
 def read_settings(kind: type[S], values: Mapping[str, Any]) -> S:
-    """Return settings from values as JSON and YAML have them: with lists, without tuples.
-
-    Args:
-        kind: A dataclass, or a `TypedDict`.
-        values: Values of its fields.
+    """Return settings, a dataclass or `TypedDict`, from values as JSON has them: without tuples.
 
     Raises:
         ValueError: If there is no such field, or a value is of another type or out of its range.
@@ -82,13 +78,8 @@ def _in_words(error: ValidationError) -> str:
 def check_batch(games: int, name: str, bytes_per_game: int) -> None:
     """Check that games that are played side by side, or listed, fit into memory.
 
-    Args:
-        games: Number of games.
-        name: The setting that says so.
-        bytes_per_game: What each takes.
-
     Raises:
-        ValueError: If they do not fit.
+        ValueError: If they do not fit; it tells the name of the setting to lower.
     """
     check_memory(
         games * bytes_per_game,

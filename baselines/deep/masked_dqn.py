@@ -171,11 +171,8 @@ def game_of(envs: VecEnv) -> Game:
     Models are saved with it.  The spawn distribution and the opponent are left out, so a model can
     be trained on against others, such as opponents without a name.
 
-    Args:
-        envs: An `SB3VecEnv`, or a vector environment of SB3 around single ones.
-
     Raises:
-        ValueError: If it is none of this package.
+        ValueError: If they are none of this package.
     """
     env = envs.get_attr("unwrapped")[0]
     game = getattr(env, "game", None)

@@ -29,11 +29,7 @@ def torch_threads(threads: int, learning: bool = False) -> Iterator[None]:
 
     Learning flushes denormal numbers to zero: the optimizer's moments of weights that no longer
     change decay through them, and their square roots take a processor thirty times as long.  The
-    threads that torch starts meanwhile, and keeps, go on flushing them.
-
-    Args:
-        threads: The number of threads; with one, torch starts none.
-        learning: Whether it is for learning.
+    threads that torch starts meanwhile, and keeps, go on flushing them; with one, it starts none.
     """
     before, flushed = torch.get_num_threads(), SMALLEST == 0
     torch.set_flush_denormal(learning or flushed)  # first: threads that start later inherit it
@@ -63,14 +59,7 @@ def seed_generators(seed: int, use: Use, *iteration: int) -> Iterator[None]:
 
 
 def check_device(device: str) -> None:
-    """Check that torch finds a device.
-
-    Args:
-        device: auto, which is the GPU if there is one; cpu; cuda; or cuda:1 for the second GPU.
-
-    Raises:
-        ValueError: If there is no such GPU.
-    """
+    """Raise a `ValueError` if a device, auto, cpu, cuda or cuda:N, is a GPU that torch lacks."""
     kind, _, number = device.partition(":")
     if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
         raise UsageError(
@@ -82,12 +71,8 @@ def check_device(device: str) -> None:
 def uses_bfloat16(precision: str, device: str) -> bool:
     """Return whether networks compute in bfloat16.
 
-    With "auto" they do where the hardware has instructions for it: a processor that emulates them
-    is twenty times slower.
-
-    Args:
-        precision: "auto", "float32" or "bfloat16".
-        device: A device of torch, or "auto".
+    With "auto" they do where the device has instructions for it: a processor that emulates them is
+    twenty times slower.
     """
     if precision != "auto":
         return precision == "bfloat16"
@@ -109,13 +94,10 @@ def resolved(settings: Any) -> Any:
 
 @torch_threads(1)  # the others start when it learns
 def moments(optimizer: torch.optim.Optimizer, *names: str) -> dict[str, Tensor]:
-    """Return the state of an optimizer: the tensors themselves, to be read or replaced.
+    """Return the state of Adam or RMSprop: the tensors themselves, to be read or replaced.
 
-    Before its first step it has none, and gets that of an optimizer that is about to take it.
-
-    Args:
-        optimizer: Adam or RMSprop.
-        *names: Its moments: tensors of the parameter's shape, which start from zero.
+    Before its first step it has none, and gets that of an optimizer that is about to take it, with
+    the moments that are named: tensors of a parameter's shape, which start from zero.
     """
     tensors: dict[str, Tensor] = {}
     parameters = (p for group in optimizer.param_groups for p in group["params"])

@@ -87,9 +87,6 @@ def play_forwards(
         rule: How to learn; with rate 0 the games are only played.
         boards: The rows of the start boards, `(n, 4)`.
         positions: The positions of the games' random streams, `(n,)`.
-
-    Returns:
-        See `Played`.
     """
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
     room = room_for(net, ACTIONS_END)

@@ -138,10 +138,7 @@ class Network:
 def new_weights(network: Network, width: int, initial: float) -> Weights:
     """Return the weights of a network that has learned nothing, `(entries * width,)`.
 
-    Args:
-        network: The shape of the network.
-        width: How many numbers an entry has; the first is its weight.
-        initial: The value of every board.
+    The first of an entry's numbers is its weight; `initial` is the value of every board.
 
     Raises:
         ValueError: If there is not enough memory.

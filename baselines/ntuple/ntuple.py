@@ -150,11 +150,7 @@ class NTuple(ValueAgent, Learner):
         return self._staged._replace(stages=np.zeros_like(self._staged.stages))
 
     def check_plays(self, game: SlidingGame) -> None:
-        """Check that the network is for a game, whatever appears in that and where.
-
-        Raises:
-            ValueError: If it is for another.
-        """
+        """Raise a `ValueError` if the network is not for a game, whatever appears in that."""
         if (self.game.rules, self.game.shape) != (game.rules, game.shape):
             raise UsageError(f"the network is for {self.network}, not for {game}.")
 
@@ -213,11 +209,7 @@ class NTuple(ValueAgent, Learner):
             )
 
     def test(self, games: int) -> Metrics:
-        """Play games without learning, the same ones every time and none that is learned from.
-
-        Returns:
-            The mean score and the shares of games that reached the largest tiles.
-        """
+        """Return the metrics of games that are the same every time, and never learned from."""
         scores, tiles, _ = self.play_greedily(game_seeds(0, games, "test"))
         return {f"greedy_{name}": value for name, value in self._metrics(scores, tiles).items()}
 

@@ -86,12 +86,7 @@ def search(
 ) -> NDArray[np.float32]:
     """Return the action values `(n, 4)` of boards, reward included; minus infinity if illegal.
 
-    Args:
-        game: The game.
-        net: The network.
-        table: The transposition table of this game and network, changed in place.
-        rows: The boards, `(n, 4)`.
-        depths: The depths of their searches, `(n,)`, at least 1.
+    Rows are `(n, 4)`, depths `(n,)` and at least 1.  The table is of this game and network.
     """
     values = np.full((len(rows), 4), -np.inf, np.float32)
     indices = np.zeros(room_for(net, ACTIONS_END), np.uint32)

@@ -70,15 +70,9 @@ class ValuePlacer:
         return cells
 
     def cell_values(self, boards: Boards, tiles: Tiles, depth: int) -> Values:
-        """Return W(s, depth) of the states with a tile on each cell of afterstates.
+        """Return W(s, depth) of the states with a tile `(n,)` on each cell of boards `(n, R, C)`.
 
-        Args:
-            boards: Afterstates, `(n, R, C)`.
-            tiles: The tile that is placed on each, `(n,)`.
-            depth: The search depth.
-
-        Returns:
-            `(n, R * C)`; infinity for occupied cells.
+        It is `(n, R * C)`, with infinity for occupied cells.
         """
         flat = boards.reshape(len(boards), -1)
         values = np.full(flat.shape, np.inf)

@@ -116,10 +116,7 @@ def is_solved_quickly(game: Game) -> TypeGuard[SlidingGame]:
 
 
 def check_size(game: SlidingGame) -> str:
-    """Check that the boards of a game can be listed, and fit into memory.
-
-    Returns:
-        How many they are at most, as text.
+    """Check that the boards of a game can be listed, and say how many they are at most.
 
     Raises:
         ValueError: If they cannot, or do not fit.

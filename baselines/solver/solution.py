@@ -68,13 +68,9 @@ class Solution:
     afterstates: Layers
 
     def state_values(self, boards: ArrayLike) -> Values:
-        """Return V(s), the expected sum of the rewards from states on under optimal play.
+        """Return V(s) `(n,)`, the rewards to expect from states `(n, R, C)` on, played optimally.
 
-        Args:
-            boards: Tile indices, `(n, R, C)`.
-
-        Returns:
-            `(n,)`, NaN for boards that are not states that play can reach.
+        It is NaN for boards that are not states that play can reach.
 
         Raises:
             ValueError: If these are not boards of the game and shape.
@@ -86,13 +82,9 @@ class Solution:
         return self._looked_up(self.afterstates, boards)
 
     def action_values(self, boards: ArrayLike) -> NDArray[np.float64]:
-        """Return r + V(s') of each action in states `(n, R, C)`.
+        """Return r + V(s') of each action, `(n, 4)`, in states `(n, R, C)`; see `state_values`.
 
-        Returns:
-            `(n, 4)`, minus infinity for illegal actions; NaN in states that cannot be reached.
-
-        Raises:
-            ValueError: If these are not boards of the game and shape.
+        It is minus infinity for illegal actions, and NaN in states that cannot be reached.
         """
         unreachable = np.isnan(self.state_values(boards))
         after, rewards, masks = self.game.afterstates(boards)

@@ -34,10 +34,7 @@ from tile_envs.words import counted
 
 
 def solve(game: SlidingGame) -> Solution:
-    """Solve a small sliding game.
-
-    Args:
-        game: The game, its board of at most 12 cells.
+    """Solve a sliding game on a board of at most 12 cells.
 
     Raises:
         ValueError: If its boards do not fit into memory or cannot be listed, or its placer is an

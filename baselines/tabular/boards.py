@@ -39,14 +39,9 @@ class BoardCodes:
             self.weights[cells, image] = self.n_values ** np.arange(n_cells)
 
     def of(self, boards: Boards) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers of boards.
+        """Return the numbers `(n,)` of boards `(n, R, C)`.
 
-        Args:
-            boards: `(n, R, C)`.
-
-        Returns:
-            The numbers `(n,)`, and for each action its name on the board that is stored,
-            `(n, n_actions)`.
+        With them comes the name of each action on the board that is stored, `(n, n_actions)`.
 
         Raises:
             ValueError: If the boards have another shape.

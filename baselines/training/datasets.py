@@ -83,12 +83,8 @@ def write_minari(
 ) -> None:
     """Make a dataset where Minari keeps its own; `minari.load_dataset(name)` loads it.
 
-    Args:
-        name: The dataset's id.
-        games: The games; one that was over before its first action is left out.
-        env: Their environment, from `gymnasium.make`.
-        agent: Who played them.
-        command: The command that played them, which the description tells.
+    The environment is from `gymnasium.make`; the dataset's description tells the command.  Games
+    that were over before their first action are left out.
 
     Raises:
         ValueError: If Minari allows no such id, or has such a dataset.

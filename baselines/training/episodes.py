@@ -57,13 +57,7 @@ class Episodes:
 
 
 def collect(envs: Any, seeds: Words, choose: Choose) -> Episodes:
-    """Play one game in each environment of a vector environment, all to their ends.
-
-    Args:
-        envs: A native vector environment of `tile_envs` in the mode `NextStep`.
-        seeds: The seeds of the games, `(num_envs,) uint64`.
-        choose: The policy.
-    """
+    """Play a game of each seed `(num_envs,)` to its end, in a native vector environment."""
     assert envs.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
     observations, infos = envs.reset(seed=seeds)
     playing = np.ones(envs.num_envs, np.bool_)
@@ -83,13 +77,9 @@ def epsilon_greedy(
     epsilon: float | NDArray[np.float64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return the best action, or with probability epsilon, drawn for each game, any legal one.
+    """Return the best action of each game, `(n,)`, or with probability epsilon any legal one.
 
-    Args:
-        values: `(n, actions)`.
-        masks: `(n, actions)`, the legal actions.
-        epsilon: One number, or one for each game, `(n,)`.
-        rng: The source of random numbers.
+    Values and masks are `(n, actions)`; epsilon is one number, or one for each game, `(n,)`.
     """
     drawn = (rng.random(masks.shape) * masks).argmax(axis=1)
     actions: NDArray[np.int64] = np.where(

@@ -196,11 +196,7 @@ class Learner(ABC):
 
 
 def check_state(learner: Learner) -> None:
-    """Check that a learner can be saved.
-
-    Raises:
-        ValueError: If its state holds something else than arrays of numbers.
-    """
+    """Raise a `ValueError` if a learner's state holds something else than arrays of numbers."""
     for name, array in learner.state_dict().items():
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufcU":
             raise UsageError(

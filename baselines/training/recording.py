@@ -36,11 +36,9 @@ BYTES_PER_SEED = 40
 
 
 def read_transitions(folder: Path, game: Game) -> dict[str, NDArray[Any]]:
-    """Return the `transitions` of a folder's games, without illegal actions.
+    """Return the `transitions` of a folder's replays, `*.json`, without illegal actions.
 
-    Args:
-        folder: A folder with replays, `*.json`.
-        game: The game that they must be of; its opponent or spawn distribution may be another.
+    They must be of the game, but for its opponent or spawn distribution.
 
     Raises:
         ValueError: If there are none, or one is damaged or of another game or shape.

@@ -59,12 +59,7 @@ def presets_of(name: str) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def default_options(name: str, env_id: str, preset: str | None = None) -> Options:
-    """Return the options of an agent's preset.
-
-    Args:
-        name: The agent's name.
-        env_id: The environment's id.
-        preset: None is the default preset; without one the agent's own defaults hold.
+    """Return the options of an agent's preset; None is its default one, if there is one.
 
     Raises:
         ValueError: If there is no such agent or preset.
@@ -84,12 +79,9 @@ def default_options(name: str, env_id: str, preset: str | None = None) -> Option
 
 
 def as_begun(name: str, folder: Path, preset: str | None = None) -> Options:
-    """Return the options that a run was started with.
+    """Return the options that a run of an agent was started with.
 
-    Args:
-        name: The agent's name.
-        folder: The run's folder.
-        preset: A preset whose options replace those of the run, so that others are noticed.
+    Those of a preset, if one is given, replace them, so that others are noticed.
 
     Raises:
         ValueError: If there is no run or preset, or the run is one of another agent.
@@ -106,15 +98,9 @@ def as_begun(name: str, folder: Path, preset: str | None = None) -> Options:
 
 
 def run(name: str, options: Options, visible: bool | None = None) -> Learner:
-    """Train an agent up to its budget, in the folder `out` if there is one.
+    """Train an agent up to its budget, in the folder `out` if there is one, and return it.
 
-    Args:
-        name: The agent's name.
-        options: The options of its training.
-        visible: Whether to show progress; see `baselines.progress.Progress`.
-
-    Returns:
-        The agent.
+    Whether progress is `visible` is explained in `baselines.progress.Progress`.
 
     Raises:
         ValueError: If an option is unusable; no folder has been made then.

@@ -92,8 +92,7 @@ def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> No
 
     Args:
         folder: Its folder, which exists and is locked (`lock_folder`).
-        config: The `TASK`, the agent's version, the settings, the `BUDGET` and the imported
-            modules, as JSON has them.
+        config: What `as_json` returns of `baselines.registry.configuration` and the `BUDGET`.
         finished: Whether the run is complete.
 
     Raises:
@@ -123,11 +122,7 @@ def with_runs(folders: Sequence[Path]) -> list[Path]:
 
 
 def check_free(folder: Path) -> None:
-    """Check that a folder, which may be missing, can take what is new.
-
-    Raises:
-        ValueError: If there is a run already, or the folder is a file.
-    """
+    """Raise a `ValueError` if a folder, which may be missing, holds a run or is a file."""
     if (folder / CONFIG).exists():
         raise UsageError(
             f"{folder} holds a run already: give another --out; train --resume continues it."
@@ -171,12 +166,9 @@ def check_as_begun(folder: Path, config: Mapping[str, Any]) -> None:
 
 
 def resume(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
-    """Restore a learner from the last checkpoint of a run, and give the run a budget.
+    """Restore a new learner from the last checkpoint of a run, and give the run a budget.
 
-    Args:
-        folder: The run's folder, which is locked.
-        config: As for `check_as_begun`, which has checked it.
-        learner: A learner that has learned nothing yet.
+    The folder is locked; `check_as_begun` has checked the configuration, which has the budget.
 
     Raises:
         ValueError: If there is no run, or its checkpoint is damaged.
@@ -248,11 +240,7 @@ def as_played(settings: Any) -> Any:
 
 
 def read_checkpoint(folder: Path, max_bytes: int = sys.maxsize) -> State:
-    """Return the state of a run's learner.
-
-    Args:
-        folder: The run's folder.
-        max_bytes: The bytes that its arrays may take; see `size_of`.
+    """Return the state of a run's learner, arrays of at most `max_bytes` bytes (see `size_of`).
 
     Raises:
         ValueError: If there is no checkpoint, or it is damaged or larger.
@@ -323,11 +311,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def lock(path: Path, what: str) -> Iterator[None]:
-    """Hold a lock until the `with` block ends.
-
-    Args:
-        path: The lock's file, which names the process.
-        what: What it locks, for the error.
+    """Hold a lock, a file that names the process, on `what` until the `with` block ends.
 
     Raises:
         ValueError: If another process holds it.
