@@ -155,15 +155,6 @@ def test_a_time_budget_bounds_the_depth():
     )
 
 
-def test_threads_change_nothing():
-    made = learner(TILES_2584)
-    envs = vector_env(made.game, 33)
-    observations, _ = envs.reset(seed=0)
-    one, three = Expectimax(made, made.game, 2), Expectimax(made, made.game, 2, threads=3)
-    assert np.array_equal(one.action_values(observations), three.action_values(observations))
-    assert np.array_equal(three.predict(observations[:1])[0], one.predict(observations[:1])[0])
-
-
 @pytest.mark.parametrize("change", ["learns", "is loaded", "begins its stages"])
 @pytest.mark.parametrize("kind", [lambda made: made, AnyAgent])
 def test_a_search_follows_the_values_of_its_network(kind, change):

@@ -119,16 +119,6 @@ def test_values_are_sums_over_tuples_in_all_orientations(rules, shape):
 
 
 @by_rules
-def test_values_are_the_same_from_all_eight_sides(rules):
-    game = SlidingGame(rules)
-    learner = with_random_weights(made(game, network="0123 0156 569"))
-    boards = boards_from_play(game)
-    values = np.sort(learner.action_values(boards), axis=1)
-    for image in (boards[:, ::-1], boards[:, :, ::-1], boards.transpose(0, 2, 1)):
-        assert np.allclose(np.sort(learner.action_values(image), axis=1), values, rtol=1e-5)
-
-
-@by_rules
 @pytest.mark.parametrize("rare", [False, True])
 @pytest.mark.parametrize("shape", [(4, 4), (2, 3), (4, 3)])
 @pytest.mark.parametrize("placer", NAMED)
@@ -255,16 +245,6 @@ def test_a_restart_begins_in_the_middle_of_the_last_game():
     same, _, alone = learner._play(*starting, rule._replace(restart=False), "backward")
     assert np.array_equal(scores, same)
     assert 1.4 * alone < moves < 4 * alone
-
-
-def test_a_single_board_gets_a_single_action():
-    learner = with_random_weights(made(network="0123"))
-    boards = boards_from_play(n=20)
-    actions, _ = learner.predict(boards)
-    for board, action in zip(boards, actions, strict=True):
-        alone, _ = learner.predict(board)
-        assert alone == action
-        assert np.ndim(alone) == 0
 
 
 def test_stages_have_weights_of_their_own():

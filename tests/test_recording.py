@@ -54,22 +54,6 @@ def test_an_agent_needs_no_more_than_predict(tmp_path):
     assert played["terminations"].sum() == 2
 
 
-def test_transitions_are_what_was_played(folder):
-    played = read_transitions(folder, TASK.game)
-    after, rewards, masks = TASK.game.afterstates(played["observations"])
-    place = np.arange(len(played["actions"])), played["actions"]
-    assert masks[place].all()
-    assert np.array_equal(rewards[place], played["rewards"])
-    assert (
-        (played["next_observations"] != after[place]).reshape(len(played["actions"]), -1).sum(1)
-        == 1
-    ).all()
-    assert played["terminations"].sum() == 6
-    assert np.array_equal(
-        played["terminations"], ~TASK.game.legal_actions(played["next_observations"]).any(axis=1)
-    )
-
-
 def test_illegal_actions_of_a_person_are_left_out(tmp_path):
     game = Playthrough(make("Tiles2048-v0", {"shape": (2, 2)}), 3, {"board": [[1, 0], [0, 0]]})
     for action in (0, 0, 3, 1, 2):  # the first two change nothing

@@ -240,6 +240,10 @@ def test_minutes_of_earlier_calls_count(tmp_path):
     assert 1.2 <= float(runs.read_progress(tmp_path / "q")[-1]["seconds"]) < 3
     typed(*learn, "--resume")
     assert contents(tmp_path / "q") == before
+    typed(*learn, "--minutes", "0.03", "--resume")
+    seconds = [float(row["seconds"]) for row in runs.read_progress(tmp_path / "q")]
+    assert seconds == sorted(seconds)
+    assert 1.8 <= seconds[-1] < 3.6
 
 
 def copied(folder, to):
