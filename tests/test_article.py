@@ -3,6 +3,7 @@
 import gymnasium as gym
 import numpy as np
 import torch
+from small import ARTICLE
 
 from baselines.deep.article import Article, ArticleSettings
 from baselines.training.episodes import RingBuffer
@@ -10,15 +11,10 @@ from tile_envs.sliding import RULES_2048, SlidingGame
 
 GAME = SlidingGame(RULES_2048, (3, 3))
 
-SMALL = {
-    **{"iteration_games": 4, "score_games": 3, "learning_starts": 60, "newest": 20, "others": 40},
-    **{"buffer_size": 300, "n_epochs": 1, "batch_size": 25, "threads": 1},
-    "confirmations": 2,
-}
-
 
 def made(**settings):
-    return Article(GAME, 0, ArticleSettings(**(SMALL | settings)))
+    more = {"iteration_games": 4, "score_games": 3, "confirmations": 2}
+    return Article(GAME, 0, ArticleSettings(**(ARTICLE | more | settings)))
 
 
 def test_the_buffer_holds_what_was_played_in_order():

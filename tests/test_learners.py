@@ -1,11 +1,14 @@
 """All learners: seed and number of iterations decide what is learned, also after restoring."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import powers3
+import psutil
 import pytest
 import torch
+from small import ARTICLE, DQN, PPO
 
 from baselines.deep.article import Article
 from baselines.deep.dqn import DQNLearner
@@ -22,15 +25,6 @@ TICTACTOE, SLIDING = TicTacToe(), SlidingGame(RULES_2048)
 GAMES = [TICTACTOE, *(SlidingGame(r, (2, 3)) for r in (RULES_2048, RULES_2584, powers3.RULES))]
 TUPLES = {"network": "0123 4567"}
 COHERENT = TUPLES | {"method": "tc", "direction": "backward", "restart": True, "learning_rate": 1.0}
-ARTICLE = {
-    **{"iteration_games": 2, "score_games": 2, "learning_starts": 60, "newest": 20, "others": 40},
-    **{"buffer_size": 300, "n_epochs": 1, "batch_size": 25, "threads": 1, "confirmations": 1},
-}
-DQN = {
-    **{"width": 8, "hidden": (8,), "n_envs": 16, "gradient_steps": 2, "batch_size": 16},
-    **{"learning_starts": 64, "buffer_size": 320, "reward_scale": 1 / 1024, "gamma": 0.999},
-}
-PPO = {"width": 8, "hidden": (8,), "batch_size": 16, "n_steps": 4, "n_envs": 8, "n_epochs": 4}
 TIMES = {"environment_share", "moves_per_second"}
 
 
@@ -119,6 +113,19 @@ def test_every_use_of_a_seed_has_a_random_stream_of_its_own(kind, game, settings
     learner = kind(game, 3, kind.Settings(**settings), game.sides)
     learner.learn(), learner.learn()
     assert len(set(begun)) == len(begun) > 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        (DQNLearner, {"buffer_size": 20_000_000}, "transitions takes .* give a buffer_size of at"),
+        (NTuple, {"network": "8x6"}, "takes 0.5 GiB, and 0.3 GiB are free: one of 4x6, 4x5"),
+    ],
+)
+def test_memory_is_checked_before_it_is_taken(kind, settings, message, monkeypatch):
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=300 << 20))
+    with pytest.raises(ValueError, match=message):
+        kind(SLIDING, 0, kind.Settings(**settings))
 
 
 @pytest.mark.parametrize(

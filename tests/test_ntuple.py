@@ -12,7 +12,7 @@ import oracle
 import powers3
 import pytest
 
-from baselines.ntuple.network import SETS, SMALL_SETS, Network, new_weights
+from baselines.ntuple.network import SETS, SMALL_SETS, Network
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.ntuple.plain import PlainNTuple
 from tile_envs.base.random_stream import Stream, consecutive, start, starts
@@ -370,13 +370,6 @@ def test_unusable_settings_and_games_are_named(game, settings, message):
         made(game, **settings)
 
 
-def test_sides_and_boards_of_other_games_are_refused():
-    with pytest.raises(ValueError, match=r"2048 on 4×4 has no side 'X'"):
-        NTuple(TILES_2048, sides=("X",))
-    with pytest.raises(ValueError, match=r"boards must have shape \(4, 4\), got \(2, 3\)"):
-        made(network="01").action_values(np.zeros((1, 2, 3), np.uint8))
-
-
 def test_checkpoints_of_other_networks_are_refused():
     learner = made(network="0123 4567")
     with pytest.raises(ValueError, match=r"network is 2048 on 4×4, 16 values, 0123 0145, expected"):
@@ -386,18 +379,6 @@ def test_checkpoints_of_other_networks_are_refused():
     theirs = made(TILES_2584, network="0123 4567", values=16).state_dict()
     with pytest.raises(ValueError, match=r"network is 2584 on 4×4.*, expected 2048 on 4×4"):
         learner.restore(theirs)
-
-
-def test_a_network_too_large_for_the_memory_says_what_fits(monkeypatch):
-    import psutil
-
-    class Little:
-        available = 300 << 20
-
-    monkeypatch.setattr(psutil, "virtual_memory", Little)
-    network = Network.of(TILES_2048, "8x6", None, ())
-    with pytest.raises(ValueError, match=r"takes 0.5 GiB, and 0.3 GiB are free: one of 4x6, 4x5"):
-        new_weights(network, 1, 0.0)
 
 
 def test_an_exported_network_plays_alike_and_is_small():

@@ -1,11 +1,10 @@
-"""Runs of n-tuple networks on the command line: tests on the way, search, export."""
+"""Runs of n-tuple networks on the command line: tests on the way, search, mistakes."""
 
 import json
 
 import pytest
 from commands import command, refused, typed
 
-from baselines import evaluate, load
 from baselines.training import run_folder as runs
 
 SMALL = ("--network", "0123 4567", "--iteration-games", "50")
@@ -34,21 +33,6 @@ def test_a_network_is_evaluated_alone_and_with_search(trained, tmp_path):
         (row,) = json.loads(out.read_text())
         assert row["mean"] > 1000
         assert row["agent"] == ("ntuple 2-ply" if options else "ntuple")
-
-
-def test_an_exported_run_plays_but_does_not_go_on(trained, tmp_path):
-    small = tmp_path / "small"
-    typed("export", trained, "--out", small, "--episodes", 20)
-    card = (small / "README.md").read_text()
-    assert card.startswith("---\nlibrary_name: tile-envs\n")
-    assert "ntuple on Tiles2048-v0, " in card
-    row = evaluate(load(small), "Tiles2048-v0", episodes=20)
-    assert f"value: {row['mean']:.1f}" in card
-    sizes = [(folder / "checkpoint.npz").stat().st_size for folder in (small, trained)]
-    assert sizes[0] < sizes[1] / 5
-    typed("evaluate", small, "--episodes", 10)
-    resume = ("train", "ntuple", "--games", 2000, "--out", small, "--resume")
-    assert "was exported and cannot learn" in refused(*resume, *SMALL)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from commands import refused, typed
 
-from baselines.agents import GreedyAgent, ValueAgent
+from baselines.agents import GreedyAgent
 from baselines.evaluation.exact import expected
 from baselines.evaluation.rows import read_rows
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
@@ -81,28 +81,6 @@ def test_the_worst_cell_is_that_of_the_definition(game, network, depth):
         expected = cell_values(agent, game, board, tile, depth)
         assert {c: v for c, v in enumerate(row) if v < np.inf} == pytest.approx(expected)
         assert cell == min(expected, key=lambda c: (expected[c], c))
-
-
-class Reward(ValueAgent):
-    """Values nothing but the next reward."""
-
-    def __init__(self, game):
-        self.game = game
-
-    def action_values(self, boards):
-        """Return the rewards of legal actions."""
-        _, rewards, masks = self.game.afterstates(boards)
-        return np.where(masks > 0, rewards, -np.inf)
-
-
-def test_a_strictly_worse_cell_is_preferred():
-    # 4 . 4    only a 2 between the two 4s keeps them from merging
-    # . . .
-    game = SlidingGame(RULES_2048, (2, 3))
-    board, tiles = np.array([[[2, 0, 2], [0, 0, 0]]], np.uint8), np.array([1])
-    assert ValuePlacer(Reward(game), game).place(board, tiles) == 1
-    values = ValuePlacer(Reward(game), game).cell_values(board, tiles, 1)
-    assert values.tolist() == [[np.inf, 0, np.inf, 8, 8, 8]]
 
 
 def test_it_is_worse_for_the_player_than_chance():

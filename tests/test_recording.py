@@ -119,12 +119,6 @@ def test_unusable_lessons_are_named(folder, make_learner, message):
         make_learner(folder).prepare()
 
 
-def test_a_damaged_replay_is_named(tmp_path):
-    (tmp_path / "game.json").write_text("{")
-    with pytest.raises(ValueError, match=r"game\.json: not a replay"):
-        read_transitions(tmp_path, TASK.game)
-
-
 def test_what_is_recorded_is_said_with_the_command_that_shows_it(tmp_path, capsys):
     task = Task.of("Tiles2048-v0", {"shape": [2, 2]})
     agent = make_agent("random", task.game)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import gymnasium as gym
 import numpy as np
 import powers3  # noqa: F401 # registers the game of powers of three
-import psutil
 import pytest
+import small
 import torch
 from commands import command, refused, typed
 from sb3_contrib import MaskablePPO
@@ -22,49 +22,29 @@ from baselines.deep.neural import NeuralSettings
 from baselines.deep.ppo import PPOLearner, PPOSettings
 from baselines.evaluation.exact_tictactoe import policy_of
 from baselines.evaluation.sampled import play
-from baselines.registry import (
-    load,
-    load_player,
-    make_agent,
-    player,
-)
+from baselines.registry import load, load_player, make_agent, player
 from baselines.task import Task
 from baselines.training import loop
 from baselines.training import run_folder as runs
 from baselines.training.run import Options, run
 
-SMALL = {
-    **{"width": 8, "hidden": (8,), "n_envs": 16, "gradient_steps": 2, "batch_size": 16},
-    **{"learning_starts": 64, "buffer_size": 320, "reward_scale": 1 / 1024, "gamma": 0.999},
-}
-
-
 BOARD = {"shape": (2, 2)}
 SMALL_RUNS = {
     "neural": Options(NeuralSettings(n_envs=20), "TicTacToe-v0", games=20),
-    "dqn": Options(DQNSettings(**SMALL), "Tiles2048-v0", BOARD, games=20),
+    "dqn": Options(DQNSettings(**small.DQN), "Tiles2048-v0", BOARD, games=20),
     "ppo": Options(PPOSettings(width=8, n_steps=4, batch_size=4), "Tiles2048-v0", BOARD, games=5),
-    "article": Options(
-        ArticleSettings(
-            **{"iteration_games": 2, "score_games": 2, "learning_starts": 30, "newest": 10},
-            **{"others": 20, "buffer_size": 90, "n_epochs": 1, "confirmations": 1},
-        ),
-        "Tiles2048-v0",
-        BOARD,
-        games=8,
-    ),
+    "article": Options(ArticleSettings(**small.ARTICLE), "Tiles2048-v0", BOARD, games=20),
 }
 
 
 def made(env_id="Tiles2048-v0", sides=(), seed=0, env_kwargs=None, **settings):
     return DQNLearner(
-        Task(env_id, env_kwargs or {}).game, seed, DQNSettings(**SMALL | settings), sides
+        Task(env_id, env_kwargs or {}).game, seed, DQNSettings(**small.DQN | settings), sides
     )
 
 
 def made_ppo(env_id="Tiles2048-v0", sides=(), seed=0, env_kwargs=None):
-    small = {"width": 8, "hidden": (8,), "batch_size": 16, "n_steps": 4, "n_envs": 8, "n_epochs": 4}
-    return PPOLearner(Task(env_id, env_kwargs or {}).game, seed, PPOSettings(**small), sides)
+    return PPOLearner(Task(env_id, env_kwargs or {}).game, seed, PPOSettings(**small.PPO), sides)
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
@@ -113,15 +93,6 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     assert np.array_equal(
         model.predict(boards, deterministic=True)[0], trained.agent.predict(boards)[0]
     )
-
-
-def test_memory_is_checked_before_it_is_taken(monkeypatch):
-    class Little:
-        available = 1 << 20
-
-    monkeypatch.setattr(psutil, "virtual_memory", Little)
-    with pytest.raises(ValueError, match=r"200,000 transitions takes .* give a buffer_size of at"):
-        made(buffer_size=200_000)
 
 
 @pytest.mark.parametrize(
