@@ -50,7 +50,7 @@ def trained(learner, settings, iterations, seed=0, sides=SIDES, game=GAME):
     ],
 )
 def test_seconds_of_learning_go_far(learner, settings, iterations, wins):
-    made = trained(learner, settings, iterations)
+    made = trained(learner, settings, iterations, seed=1)
     for side, win in zip(SIDES, wins, strict=True):
         assert against_random(policy_of(made, side), side).win > win
 
@@ -184,7 +184,7 @@ def test_q_learning_by_hand():
 def test_a_network_is_fitted_to_the_mean_result_of_a_move():
     """X wins at once, and after another move loses twice and draws once."""
     settings = tuned(Neural, hidden=32, n_epochs=500, buffer_size=10, learning_rate=0.01)
-    made = Neural(GAME, 0, settings, ("X",))
+    made = Neural(GAME, 1, settings, ("X",))
     for action, result in ((2, 1.0), (8, -1.0), (8, 0.0), (8, -1.0)):
         made.learn_from(episode([BOARD], [action], result))
     values = made.action_values(BOARD)
