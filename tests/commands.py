@@ -1,6 +1,7 @@
-"""Runs commands in this process, which need not import anything again."""
+"""Runs commands: in this process, which need not import anything again, or in one of their own."""
 
 import io
+import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
@@ -44,3 +45,11 @@ def refused(*arguments, module="baselines"):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1, done.stderr
     return done.stderr
+
+
+def python(*arguments, **options):
+    """Run Python in a process of its own, which must succeed; return what it printed."""
+    words = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done

@@ -2,9 +2,9 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
+
+from commands import python
 
 from tile_envs.base.compiled import digest, package_of
 
@@ -34,15 +34,8 @@ print(sum(rewards.stats.cache_hits.values()), paid)
 
 def run(folder):
     """Return whether compiled code was found on disk, and the rewards."""
-    done = subprocess.run(
-        [sys.executable, "loop.py"],
-        cwd=folder,
-        env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    hits, _, printed = done.stdout.partition(" ")
+    cache = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    hits, _, printed = python("loop.py", cwd=folder, env=cache).stdout.partition(" ")
     return hits == "1", printed
 
 

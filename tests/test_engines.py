@@ -5,8 +5,6 @@ Tests that compare each of them with single environments are in `test_vector`.
 
 import multiprocessing
 import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -16,6 +14,7 @@ import numba  # noqa: F401 # an extra
 import numpy as np
 import powers3  # noqa: F401 # registers a game
 import pytest
+from commands import python
 from gymnasium.utils.env_checker import data_equivalence
 from hypothesis import given
 from hypothesis import strategies as st
@@ -123,8 +122,7 @@ for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
     except tile_envs.errors.ExtraNotInstalled as error:
         print(error)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
+    done = python("-c", program, cwd=ROOT)
     assert done.stdout == "numba is not installed: pip install 'tile-envs[fast]'\n" * 2
     assert issubclass(ExtraNotInstalled, ModuleNotFoundError)
 
@@ -204,13 +202,7 @@ envs = gym.make_vec("Tiles2048-v0", 2, engine="numba")
 envs.reset(seed=0), envs.step(envs.sample_legal_actions())
 """
     for expected in ("tile_envs: compiling 2048 on 4×4", ""):
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
-        )
-        assert done.returncode == 0, done.stderr
+        cache = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+        done = python("-c", program, cwd=ROOT, env=cache)
         assert done.stderr.startswith(expected)
         assert done.stderr.count("\n") == bool(expected)

@@ -1,7 +1,5 @@
 """The clients of libraries that `benchmarks` trains: what is counted, and what is left out."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +7,7 @@ from types import SimpleNamespace
 import gymnasium as gym
 import numpy as np
 import pytest
+from commands import python
 
 from baselines.evaluation.sampled import play
 from baselines.registry import make_agent
@@ -130,7 +129,4 @@ def test_programs_train_without_illegal_actions(client):
 
 def test_a_program_runs_as_a_script():
     program = Path(clients.__file__).with_name("cleanrl_ppo.py")
-    done = subprocess.run(
-        [sys.executable, program, "--minutes", "0.001"], capture_output=True, text=True
-    )
-    assert "mean score" in done.stdout, done.stderr
+    assert "mean score" in python(program, "--minutes", 0.001).stdout

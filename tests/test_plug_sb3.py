@@ -1,13 +1,12 @@
 """`SB3VecEnv`: equal to Stable-Baselines3's own vector environment of single games."""
 
-import subprocess
-import sys
 from functools import partial
 
 import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from commands import python
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 from sb3_contrib import QRDQN, MaskablePPO
@@ -285,5 +284,4 @@ if __name__ == "__main__":
 
 def test_processes_that_have_imported_nothing_make_games_by_a_longer_id():
     """As from a notebook: the main program is no file that they could import."""
-    done = subprocess.run([sys.executable, "-c", SUBPROCESSES], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    python("-c", SUBPROCESSES)

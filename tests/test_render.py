@@ -1,12 +1,11 @@
 """Boards as text and pictures, and the window that shows them."""
 
 import itertools
-import subprocess
-import sys
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from commands import python
 
 import tile_envs  # noqa: F401
 from tile_envs.sliding import render as sliding
@@ -132,7 +131,7 @@ def test_each_pixel_of_a_cell_is_the_cell():
 
 def test_importing_the_package_leaves_pillow_and_pygame_alone():
     code = "import sys, tile_envs; sys.exit('PIL' in sys.modules or 'pygame' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+    python("-c", code)
 
 
 def test_closing_the_window_does_not_stop_training():
