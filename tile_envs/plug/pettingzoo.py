@@ -30,9 +30,6 @@ Observation = dict[str, NDArray[np.int8]]
 MARKS = {"player_1": X, "player_2": O}
 """The mark that each agent sets."""
 
-ILLEGAL_REWARD = -1
-"""What an illegal action costs in `env`, as in PettingZoo's own classic games."""
-
 
 def env(render_mode: str | None = None) -> AECEnv[str, Observation, int]:
     """Return tic-tac-toe in the wrappers of PettingZoo's classic games.
@@ -48,7 +45,7 @@ def env(render_mode: str | None = None) -> AECEnv[str, Observation, int]:
         ValueError: If there is no such render mode.
     """
     wrapped: Any = raw_env(render_mode)
-    wrapped = wrappers.TerminateIllegalWrapper(wrapped, illegal_reward=ILLEGAL_REWARD)
+    wrapped = wrappers.TerminateIllegalWrapper(wrapped, illegal_reward=-1)
     wrapped = wrappers.AssertOutOfBoundsWrapper(wrapped)
     return wrappers.OrderEnforcingWrapper(wrapped)
 

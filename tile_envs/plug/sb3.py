@@ -227,11 +227,7 @@ class SB3VecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method that answers for every game: `action_masks` or `render`.
-
-        Raises:
-            AttributeError: If it is another.
-        """
+        """Call a method that answers for every game, as `GameVectorEnv.call` does."""
         if method_name == "action_masks" and self._masks:
             answers: list[Any] = self._masks.copy()
         else:
@@ -239,11 +235,7 @@ class SB3VecEnv(VecEnv):
         return [answers[i] for i in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """Return an attribute of one game, once for each index.
-
-        Raises:
-            AttributeError: If the games have no such attribute.
-        """
+        """Return an attribute that all games share, once for each index."""
         envs = self.envs if attr_name in SINGLE else self.games  # wrappers change spaces
         value = getattr(envs, SINGLE.get(attr_name, attr_name))
         return [value for _ in self._get_indices(indices)]

@@ -94,14 +94,10 @@ class TicTacToe:
         return positions.afterstates(boards)
 
     def replies(self, afterstates: ArrayLike) -> Replies:
-        """Return the positions after the opponent's mark; with side "both", the same ones turned.
+        """Return the positions after afterstates `(n, 3, 3)` as the one who has moved sees them.
 
-        Args:
-            afterstates: `(n, 3, 3)`, as the player who has just moved sees them: own 1, other -1.
-
-        Returns:
-            The replies of a named opponent.  With side "both" the other player moves next, and sees
-            the afterstate from the other side.  Afterstates that end the game have none.
+        A named opponent has replied; with side "both", the other player moves next, and sees the
+        afterstate from the other side.  Afterstates that end the game have no reply.
 
         Raises:
             ValueError: If these are no positions, or the opponent has no name.

@@ -144,11 +144,11 @@ def encode_seen(observations: ArrayLike) -> Ints:
 
 def possible(codes: Ints) -> Ints:
     """Return codes `(n,)` of positions as either side sees them, if play can lead to all."""
-    if not solve().seen[codes].all():
-        lost = codes[~solve().seen[codes]][0]
+    lost = codes[~solve().seen[codes]]
+    if lost.size:
         raise UsageError(
             "boards must be positions that play can lead to, without two winners and with as many "
-            f"own marks as others or one more or less, got {solve().marks[lost].tolist()}."
+            f"own marks as others or one more or less, got {solve().marks[lost[0]].tolist()}."
         )
     return codes
 
