@@ -56,7 +56,7 @@ NTUPLE = Learning(
     settings=NETWORK,
     games=10,
     seeds=2,
-    evaluations=(Games(5), Games(2, depth=2)),
+    evaluations=(Games(5), Games(2, depth=2), Games(2, depth=2, samples=1)),
 )
 STRONG = Training("strong", "ntuple", GAME_2048, settings=NETWORK, games=10)
 SMALL_DQN = {"n_envs": 2, "width": 4, "hidden": (8,), "batch_size": 8, "learning_starts": 16}
@@ -66,14 +66,6 @@ DEEP = Learning(
     replays=Recording(STRONG, minutes=None, episodes=1),
     games=1,
     evaluations=(Games(2),),
-)
-SMALL_MEMORY = {"learning_starts": 20, "newest": 10, "others": 10, "batch_size": 10}
-ONCE = {"n_epochs": 1, "score_games": 1, "confirmations": 1, "threads": 1, "precision": "float32"}
-RECIPE = Learning(
-    *("recipe", "article", "article", GAME_2048),
-    settings={"iteration_games": 2} | SMALL_MEMORY | ONCE,
-    games=2,
-    evaluations=(Games(2), Games(2, depth=2, samples=1)),
 )
 SMALL_BOARD = {"shape": [2, 2]}
 ADVERSARY = Learning(
@@ -110,12 +102,12 @@ SPEEDS = (
 )
 FROM_OUTSIDE = ("start-up", "n-tuple networks")
 """Measures that start a dozen processes."""
-SMALL = (PLAYED, EXACT, *PAIRINGS, NTUPLE, DEEP, RECIPE, *EXACTLY, *SPEEDS)
+SMALL = (PLAYED, EXACT, *PAIRINGS, NTUPLE, DEEP, *EXACTLY, *SPEEDS)
 
 
 @pytest.fixture(autouse=True)
 def _no_tests_during_training(monkeypatch):
-    for name in ("ntuple", "dqn", "article"):
+    for name in ("ntuple", "dqn"):
         monkeypatch.setattr(agent_class(name), "test_games", 0)
 
 
@@ -344,11 +336,7 @@ def test_minutes_are_budgets_one_after_the_other(tmp_path):
     each = dataclasses.replace(NTUPLE, games=None, minutes=(1e-9, 2e-9), seeds=1)
     run_small(tmp_path, each, experiments=(each,))
     rows = read_rows(tmp_path / "results" / "ntuple.csv")
-    assert [(row["minutes"], row["depth"]) for row in rows] == [
-        ("1e-09", "1"),
-        ("2e-09", "1"),
-        ("2e-09", "2"),
-    ]
+    assert [row["minutes"] for row in rows] == ["1e-09", "2e-09", "2e-09", "2e-09"]
     assert int(rows[0]["games_learned"]) <= int(rows[1]["games_learned"])
 
 

@@ -162,12 +162,6 @@ def of_an_unknown_compression(path):
     path.write_bytes(content)
 
 
-def with_another_bit(path):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-
-
 def that_is_encrypted(path):
     content = bytearray(path.read_bytes())
     content[6] |= 1
@@ -199,7 +193,6 @@ HOSTILE_ARRAYS = [
     that_is_a_pickle,
     lambda path: path.write_bytes(b""),
     lambda path: path.write_bytes(path.read_bytes()[:-1000]),
-    with_another_bit,
 ]
 
 
@@ -337,20 +330,14 @@ def test_a_thousand_edited_configurations(kind, request, copied):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [runs.CHECKPOINT, runs.CONFIG])
+@pytest.mark.parametrize("name", [runs.CHECKPOINT, runs.CONFIG, runs.PROGRESS])
 def test_a_thousand_spoiled_files_of_a_table(name, table, copied):
     folder, agent = copied(table), load(table)
+    read = runs.read_progress if name == runs.PROGRESS else load
     for _ in spoil_often(folder / name):
-        if not refused(load, folder) and name == runs.CHECKPOINT:
+        if not refused(read, folder) and name == runs.CHECKPOINT:
             arrays = load(folder).state_dict().values()
             assert all(map(np.array_equal, arrays, agent.state_dict().values()))
-
-
-@pytest.mark.slow
-def test_a_thousand_spoiled_files_of_progress(table, copied):
-    folder = copied(table)
-    for _ in spoil_often(folder / runs.PROGRESS):
-        refused(runs.read_progress, folder)
 
 
 @pytest.mark.slow

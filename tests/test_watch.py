@@ -5,7 +5,6 @@ import re
 import shutil
 from contextlib import nullcontext
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from commands import refused, typed
@@ -16,7 +15,7 @@ from baselines import evaluate
 from baselines.commands.watch import games_of, show
 from baselines.registry import player
 from baselines.viewing.film import write_film
-from baselines.viewing.moves import Thinker, Thought, Watched, exact_values, in_words
+from baselines.viewing.moves import Thinker, Thought, exact_values, in_words
 from baselines.viewing.page import write_page
 from tile_envs.games import make
 from tile_envs.replay import Playthrough
@@ -148,8 +147,6 @@ def test_long_games_are_shown_by_a_part_of_their_positions(tmp_path):
     write_film([game()], tmp_path / "x.gif", 10.0, frames=20)
     with Image.open(tmp_path / "x.gif") as film:
         assert film.n_frames == 20
-    write_film([game()], tmp_path / "x.mp4", 10.0, frames=5)
-    assert (tmp_path / "x.mp4").stat().st_size > 1000
 
 
 def data_of(path):
@@ -170,6 +167,7 @@ def test_a_page_holds_the_whole_game(tmp_path):
     assert np.array_equal(boards, [position.state["board"] for position in played.positions])
     assert len(shown["thoughts"]) == 2
     assert len(shown["thoughts"][0]["values"].split(";")) == len(played.positions)
+    assert len(json.dumps(shown)) < 200 * len(played.positions)  # a long game opens at once
 
 
 def test_pages_of_several_kinds_of_games_are_refused(tmp_path):
@@ -350,31 +348,3 @@ def test_a_page_of_tic_tac_toe_and_of_several_games(opened, tmp_path):
     page.evaluate("show(length())")
     assert "wins" in page.text_content("#score") or "draw" in page.text_content("#score")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-class Noisy:
-    """Has values of many digits."""
-
-    def action_values(self, observations):
-        """Return drawn values."""
-        rng = np.random.default_rng(int(observations.sum()))
-        return 1e5 * rng.random((len(observations), 4))
-
-
-def test_a_long_game_is_a_small_page_that_opens_at_once(opened, tmp_path):
-    env = gym.make("Tiles2048-v0", max_illegal=10**6).unwrapped
-    playthrough = Playthrough(env, 0)
-
-    def action(n):
-        """Return one of 10,000 actions, most of them illegal if they can be."""
-        mask = playthrough.position.info["action_mask"]
-        return None if n == 10_000 else int(mask.argmax() if n < 40 else mask.argmin())
-
-    page = opened([Watched(playthrough, "long", "", Thinker(env.game, Noisy(), "noisy"), action)])
-    assert (tmp_path / "x.html").stat().st_size < 2_000_000
-    assert page.text_content("#move") == "move 0 of 10,000"
-    taken = page.evaluate(
-        "(() => { const [entry] = performance.getEntriesByType('navigation');"
-        "return entry.loadEventEnd - entry.startTime })()"
-    )
-    assert 0 < taken < 2000
