@@ -4,16 +4,11 @@ import numpy as np
 import pytest
 
 from baselines.agents import GreedyAgent, RandomAgent
-from baselines.evaluation.exact_tictactoe import (
-    against_random,
-    outcome,
-    policy_of,
-    worst_case,
-)
+from baselines.evaluation.exact_tictactoe import Outcome, against_random, outcome, policy_of
 from baselines.evaluation.sampled import evaluate
 from baselines.search.minimax import MinimaxAgent, MinimaxFirstAgent
 from tile_envs.tictactoe import TicTacToe
-from tile_envs.tictactoe.positions import CELLS, DIGITS, POWERS, O, X, solve
+from tile_envs.tictactoe.positions import CELLS
 
 GAME = TicTacToe()
 AGENTS = [RandomAgent, GreedyAgent, MinimaxAgent, MinimaxFirstAgent]
@@ -29,11 +24,10 @@ AGENTS = [RandomAgent, GreedyAgent, MinimaxAgent, MinimaxFirstAgent]
     ],
 )
 def test_known_pairings_come_out_exactly(make, side, percent, worst):
-    policy = policy_of(make(GAME), side)
-    assert [100 * share for share in against_random(policy, side)] == pytest.approx(
-        percent, abs=0.0005
-    )
-    assert worst_case(policy, side) == worst
+    results = against_random(policy_of(make(GAME), side), side)
+    assert [100 * share for share in results] == pytest.approx(percent, abs=0.0005)
+    assert results.worst == worst
+    assert Outcome(1.0, 0.0, 0.0).worst == 1
 
 
 def test_minimax_draws_with_itself():
@@ -50,36 +44,6 @@ def test_sampled_games_agree(make, side):
     row = evaluate(make(GAME, seed=1), "TicTacToe-v0", {"side": side}, episodes=4000, seed=2)
     for share, expected in zip((row["win"], row["draw"], row["loss"]), exact, strict=True):
         assert abs(share - expected) <= 4 * (expected * (1 - expected) / 4000) ** 0.5 + 1e-9
-
-
-def best_opponent(policy, mark):
-    """Return the opponent that makes the worst outcome of positive probability possible."""
-    known = solve()
-    worst, answer = known.winner * mark, np.zeros((3**CELLS, CELLS))
-    n_marks = (known.marks != 0).sum(axis=(1, 2))
-    for code in sorted(np.flatnonzero(known.reachable & ~known.over), key=lambda c: -n_marks[c]):
-        mover = known.to_move[code]
-        cells = [
-            cell
-            for cell in np.flatnonzero(known.masks[code])
-            if mover != mark or policy[code, cell] > 0
-        ]
-        outcomes = [worst[code + POWERS[cell] * DIGITS[int(mover)]] for cell in cells]
-        worst[code] = min(outcomes, default=1)
-        if cells and mover != mark:
-            answer[code, cells[int(np.argmin(outcomes))]] = 1.0
-    return answer
-
-
-@pytest.mark.parametrize("make", AGENTS)
-@pytest.mark.parametrize(("side", "mark"), [("X", X), ("O", O)])
-def test_the_worst_case_is_what_the_best_opponent_reaches(make, side, mark):
-    policy = policy_of(make(GAME), side)
-    opponent = best_opponent(policy, mark)
-    shares = outcome(*((policy, opponent) if side == "X" else (opponent, policy)))
-    lost = shares.loss if side == "X" else shares.win
-    assert (lost > 0) == (worst_case(policy, side) == -1)
-    assert worst_case(policy, side) == (0 if make in (MinimaxAgent, MinimaxFirstAgent) else -1)
 
 
 class Fixed:

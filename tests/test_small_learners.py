@@ -11,7 +11,7 @@ from commands import typed
 from baselines import load
 from baselines.deep.neural import Neural
 from baselines.evaluation.exact import evaluate_exactly
-from baselines.evaluation.exact_tictactoe import against_random, policy_of, worst_case
+from baselines.evaluation.exact_tictactoe import against_random, policy_of
 from baselines.tabular.boards import BoardCodes, move_entries
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
@@ -64,11 +64,9 @@ def test_seconds_of_learning_go_far(learner, settings, iterations, wins):
 def test_the_default_run_plays_the_best_that_never_loses(learner, changes, iterations, seed):
     made = trained(learner, tuned(learner, **changes), iterations, seed)
     for side, percent in BEST.items():
-        policy = policy_of(made, side)
-        assert [100 * share for share in against_random(policy, side)] == pytest.approx(
-            percent, abs=0.0005
-        )
-        assert worst_case(policy, side) == 0
+        results = against_random(policy_of(made, side), side)
+        assert [100 * share for share in results] == pytest.approx(percent, abs=0.0005)
+        assert results.worst == 0
 
 
 @pytest.mark.slow
@@ -85,16 +83,16 @@ def test_a_whole_run_wins_often_and_never_loses(learner, preset, seed, wins):
     options = default_options(NAMES[learner], "TicTacToe-v0", preset)
     made = trained(learner, options.settings, options.games // options.settings.n_envs, seed)
     for side, win in zip(SIDES, wins, strict=True):
-        policy = policy_of(made, side)
-        assert against_random(policy, side).win >= win
-        assert worst_case(policy, side) == 0
+        results = against_random(policy_of(made, side), side)
+        assert results.win >= win
+        assert results.worst == 0
 
 
 @pytest.mark.parametrize("learner", TABLES)
 def test_self_play_learns_to_draw_with_perfect_play(learner):
     made = trained(learner, tuned(learner, opponent="self", loss_weight=1.0), 100)
-    assert worst_case(policy_of(made, "X"), "X") == 0
-    assert worst_case(policy_of(made, "O"), "O") == 0
+    for side in SIDES:
+        assert against_random(policy_of(made, side), side).worst == 0
 
 
 def test_a_q_table_that_starts_high_tries_every_move():

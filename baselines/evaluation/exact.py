@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.evaluation.exact_tictactoe import against_random, policy_of, worst_case
+from baselines.evaluation.exact_tictactoe import against_random, policy_of
 from baselines.evaluation.policy import Policy, probabilities_of
 from baselines.evaluation.rows import Row
 from baselines.progress import Progress
@@ -71,9 +71,8 @@ def evaluate_exactly(
     if isinstance(game, SlidingGame):
         return row | {"side": None} | _sliding_columns(agent, game)
     side = options.get("side", "X")
-    policy = policy_of(agent, side)
-    results = against_random(policy, side)._asdict()
-    return row | {"side": side, **results, "worst": worst_case(policy, side)}
+    results = against_random(policy_of(agent, side), side)
+    return row | {"side": side, **results._asdict(), "worst": results.worst}
 
 
 def _sliding_columns(agent: Agent, game: SlidingGame) -> Row:

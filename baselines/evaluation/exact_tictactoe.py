@@ -7,10 +7,9 @@ move.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.agents import uniform
 from baselines.evaluation.policy import Policy, probabilities_of
@@ -27,6 +26,14 @@ class Outcome(NamedTuple):
     win: float
     draw: float
     loss: float
+
+    @property
+    def worst(self) -> int:
+        """The worst outcome of positive probability, -1, 0 or 1.
+
+        Of games with random play it is the worst against every opponent: any may be drawn.
+        """
+        return -1 if self.loss else 0 if self.draw else 1
 
 
 def policy_of(agent: Agent, side: str) -> Policy:
@@ -47,10 +54,15 @@ def policy_of(agent: Agent, side: str) -> Policy:
 
 
 def outcome(x: Policy, o: Policy) -> Outcome:
-    """Return how X fares when two policies meet."""
+    """Return how X fares when two policies meet: from the fullest positions to the empty board."""
     tree = solve()
     fractions = np.stack([tree.winner == X, tree.winner == 0, tree.winner == O], axis=1) * 1.0
-    for layer, children in _layers():
+    n_marks = (tree.marks != 0).sum(axis=(1, 2))
+    for n in reversed(range(CELLS)):
+        layer = np.flatnonzero(tree.reachable & ~tree.over & (n_marks == n))
+        digits = np.where(tree.to_move[layer] == X, DIGITS[X], DIGITS[O])
+        # Taken cells have weight 0, and may lead anywhere.
+        children = (layer[:, None] + POWERS * digits[:, None]) * tree.masks[layer]
         policy = np.where(tree.to_move[layer, None] == X, x[layer], o[layer])
         fractions[layer] = np.einsum("nc,ncs->ns", policy, fractions[children])
     return Outcome(*map(float, fractions[0]))
@@ -64,19 +76,6 @@ def against_random(policy: Policy, side: str) -> Outcome:
     return Outcome(*reversed(outcome(random, policy)))
 
 
-def worst_case(policy: Policy, side: str) -> int:
-    """Return the worst outcome of positive probability, -1, 0 or 1, against every opponent."""
-    tree = solve()
-    mark = MARKS[side]
-    worst = tree.winner * mark
-    for layer, children in _layers():
-        own = tree.to_move[layer] == mark
-        possible = np.where(own[:, None], policy[layer] > 0, tree.masks[layer] > 0)
-        # Nothing is worse than 1, so cells that are not played do not count.
-        worst[layer] = np.where(possible, worst[children], 1).min(axis=1)
-    return int(worst[0])
-
-
 def side_metrics(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
     """Return the fractions against random play, as metrics, of each side that an agent plays."""
     return {
@@ -84,19 +83,3 @@ def side_metrics(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
         for side in sides
         for name, fraction in against_random(policy_of(agent, side), side)._asdict().items()
     }
-
-
-def _layers() -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the unfinished positions, the fullest first, and what each cell leads to, `(n, 9)`.
-
-    Taken cells lead to the empty board, whose value is not known yet: they must have weight 0.
-    """
-    tree = solve()
-    n_marks = (tree.marks != 0).sum(axis=(1, 2))
-    layers: list[tuple[NDArray[Any], NDArray[Any]]] = []
-    for n in reversed(range(CELLS)):
-        layer = np.flatnonzero(tree.reachable & ~tree.over & (n_marks == n))
-        digits = np.where(tree.to_move[layer] == X, DIGITS[X], DIGITS[O])
-        children = (layer[:, None] + POWERS * digits[:, None]) * tree.masks[layer]
-        layers.append((layer, children))
-    return layers
