@@ -58,7 +58,6 @@ class TestFile(pytest.Module):
     """A file of tests; its imports may skip it."""
 
     def collect(self):
-        """Import the file and return its tests."""
         try:
             return super().collect()
         except self.CollectError as error:

@@ -3,7 +3,7 @@
 import itertools
 import re
 import shlex
-import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from commands import command, refused, typed
 from baselines.evaluation.sampled import play
 from baselines.registry import LEARNERS, load_player, make_agent
 from baselines.task import Task
+from tile_envs.errors import UsageError
 
 SMALL = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}', "--games", "100")
 
@@ -80,63 +81,47 @@ def test_a_choice_that_there_is_not_is_answered_with_the_choices():
     assert all(word in message for word in ("random", "minimax", "minimax_first", "self"))
 
 
-AGENT = """
-import numpy as np
-from tile_envs.errors import UsageError
 class Failing:
-    def __init__(self, game{seed}):
-        {made}
-    def predict(self, boards):
-        {predict}
-"""
-GOOD = {"seed": ", seed", "made": "...", "predict": "..."}
+    """An agent whose methods the tests replace."""
+
+    def __init__(self, game, seed): ...
+
+    def predict(self, boards): ...
 
 
-@pytest.fixture
-def failing(tmp_path, monkeypatch):
-    """Return what writes the module of an agent, with some of its words changed."""
-    monkeypatch.syspath_prepend(tmp_path)
-
-    def write(changes):
-        (tmp_path / "failing.py").write_text(AGENT.format(**GOOD | changes))
-
-    yield write
-    sys.modules.pop("failing", None)
+FAILING = ("evaluate", "test_after_training:Failing", "--episodes", 2)
 
 
-FAILING = ("evaluate", "failing:Failing", "--episodes", 2)
+def failing(error):
+    def fail(*_):
+        raise error
+
+    return fail
 
 
 @pytest.mark.parametrize(
-    ("changes", "error"),
+    ("method", "function", "error"),
     [
-        ({"predict": "return np.zeros(3).reshape(2, 2)"}, "cannot reshape"),
-        ({"made": "raise ValueError('oh')"}, "oh"),
-        ({"made": "import nonexistent_thing"}, "No module named 'nonexistent_thing'"),
+        ("predict", lambda *_: np.zeros(3).reshape(2, 2), "cannot reshape"),
+        ("__init__", failing(ValueError("oh")), "oh"),
+        ("__init__", lambda *_: import_module("nonexistent"), "No module named 'nonexistent'"),
     ],
 )
-def test_a_fault_of_an_agent_keeps_its_traceback(changes, error, failing):
-    failing(changes)
+def test_a_fault_of_an_agent_keeps_its_traceback(method, function, error, monkeypatch):
+    monkeypatch.setattr(Failing, method, function)
     with pytest.raises((ValueError, ImportError), match=error):
         command(*FAILING)
 
 
-def test_a_mistake_of_an_agents_user_is_one_line(failing):
-    failing({"predict": "raise UsageError('this agent needs larger boards')"})
-    assert refused(*FAILING) == "error: this agent needs larger boards\n"
-    with pytest.raises(ValueError, match="this agent needs larger boards"):
+def test_a_mistake_of_an_agents_user_is_one_line(monkeypatch):
+    mistake = UsageError("this agent needs larger boards")
+    monkeypatch.setattr(Failing, "predict", failing(mistake))
+    assert refused(*FAILING) == f"error: {mistake}\n"
+    with pytest.raises(UsageError, match=str(mistake)):
         command(*FAILING, "--traceback")
 
 
-@pytest.mark.parametrize("answer", ["'left'", "0.5", "7"])
-def test_actions_that_are_none_are_refused_by_all_who_ask_for_them(answer, failing, tmp_path):
-    failing({"predict": f"return np.full(len(boards), {answer})"})
-    agent, out = FAILING[1], tmp_path / "x.html"
-    for words in (FAILING, ("record", agent, "--out", tmp_path), ("watch", agent, "--html", out)):
-        assert refused(*words).startswith("error: actions must be ")
-
-
-def test_the_arguments_of_an_agent_are_told(failing):
-    failing({"seed": ""})
+def test_the_arguments_of_an_agent_are_told(monkeypatch):
+    monkeypatch.setattr(Failing, "__init__", lambda self, game: None)
     message = "Failing takes game, and is given game, seed: too many positional arguments."
     assert message in refused(*FAILING)

@@ -21,7 +21,6 @@ class Blind:
     def __init__(self, game, seed=0): ...
 
     def predict(self, observation):
-        """Return an action for each observation."""
         return [int(np.abs(observation).sum()) % 4 for _ in observation]
 
 

@@ -46,7 +46,6 @@ class Scripted:
         self.game = game
 
     def predict(self, observation):
-        """Return the actions alone, without a state."""
         return self.game.legal_actions(observation).argmax(axis=1)
 
 
@@ -246,7 +245,6 @@ class Stubborn:
         self.answer = answer
 
     def predict(self, observation, state=None, episode_start=None, deterministic=True):
-        """Return the number for every observation."""
         return np.full(len(observation), self.answer), state
 
 
@@ -268,7 +266,6 @@ class Interrupting:
         self.agent, self.rest = RandomAgent(game), n
 
     def predict(self, observation, state=None, episode_start=None, deterministic=True):
-        """Return random actions, or fail."""
         self.rest -= 1
         if not self.rest:
             raise KeyboardInterrupt

@@ -53,7 +53,6 @@ class Fixed:
         self.row = row
 
     def action_probabilities(self, observations):
-        """Return the row for every observation."""
         return np.tile(self.row, (len(observations), 1))
 
 

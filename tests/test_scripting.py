@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from commands import typed
+from placers import LastCell
 from test_runs import contents
 
 import baselines
@@ -13,14 +14,6 @@ from baselines import evaluate, load, train
 
 SMALL = ("Tiles2048-v0", {"shape": [2, 2]})
 DEEP = {"width": 4, "hidden": [8], "n_envs": 4, "learning_starts": 64, "batch_size": 32}
-
-
-class AnyCell:
-    """A placer of tiles that no file can hold."""
-
-    def place(self, boards, tiles):
-        """Choose the first empty cell."""
-        return (boards.reshape(len(boards), -1) == 0).argmax(axis=1)
 
 
 @pytest.fixture(autouse=True)
@@ -78,8 +71,8 @@ def test_python_trains_what_the_command_line_trains(tmp_path, capfd, name, task,
         ({"env_kwargs": {"side": "O"}}, "the side of env_kwargs is for evaluation"),
         ({"env_kwargs": {"opponent": "minimax"}}, "give opponent as an option"),
         (
-            {"env": SMALL[0], "env_kwargs": {"placer": AnyCell(), "shape": (2, 2)}, "out": "run"},
-            "a run's folder cannot hold these options: Object of type AnyCell is not JSON",
+            {"env": SMALL[0], "env_kwargs": {"placer": LastCell(), "shape": (2, 2)}, "out": "run"},
+            "a run's folder cannot hold these options: Object of type LastCell is not JSON",
         ),
         ({"env": "Tiles2048-v0", "opponent": "self"}, "opponent is a setting for tic-tac-toe, not"),
         ({"agent": "random"}, "there is no 'random' to train: expected qtable, value_table"),
