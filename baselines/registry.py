@@ -256,7 +256,7 @@ def player(
 
 
 def with_search(player: Player, depth: int | None, options: Mapping[str, Any]) -> Player:
-    """Return an agent that searches with the action values of another; None is no search.
+    """Return an agent that searches with the action values of another; without a depth, the other.
 
     The depth is in moves of the player, and the options are those of `Expectimax`.
 

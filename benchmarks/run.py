@@ -92,13 +92,13 @@ def make_missing(
     runs: Path,
     executor: Executor = in_process,
 ) -> list[str]:
-    """Make the missing rows of the chosen experiments, of all; return what has failed.
+    """Make the missing rows of those experiments that are chosen, and return what has failed.
 
     Trained agents are resumed where they stopped.  Each row is written as soon as it is made; rows
     that could not be made say why.
 
     Raises:
-        OSError: If one of the folders, of the tables' files and of the runs, cannot be written to.
+        OSError: If the folder of the tables' files or that of the runs cannot be written to.
         ValueError: If another process makes rows of one of these tables.
     """
     for folder in (results, runs):

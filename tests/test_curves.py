@@ -116,15 +116,11 @@ def test_large_numbers_have_separators(tmp_path):
     assert {"ntuple, decay 2,000,000.0", "1,000"} <= set(written)
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
-def test_pictures_are_drawn(suffix, tmp_path):
-    path = tmp_path / f"x{suffix}"
+def test_pictures_are_drawn(tmp_path):
+    path = tmp_path / "x.png"
     assert typed("plot", run(tmp_path / "a"), "--out", path) == f"wrote {path}\n"
-    if suffix == ".png":
-        with Image.open(path) as picture:
-            assert picture.size[0] > 600
-    else:
-        assert path.read_text().startswith("<?xml")
+    with Image.open(path) as picture:
+        assert picture.size[0] > 600
 
 
 @pytest.mark.parametrize(

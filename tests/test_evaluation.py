@@ -290,11 +290,7 @@ def test_an_interrupted_evaluation_counts_the_first_games_that_have_all_ended():
 
 
 def test_illegal_actions_are_told(capsys):
-    class AlwaysUp:
-        def predict(self, boards):
-            return np.zeros(len(boards), int)
-
-    evaluate(AlwaysUp(), "Tiles2048-v0", {"max_illegal": 5}, episodes=3)
-    assert re.search(r"AlwaysUp: \d+ of \d+ actions were illegal", capsys.readouterr().err)
+    evaluate(Stubborn(0), "Tiles2048-v0", {"max_illegal": 5}, episodes=3)
+    assert re.search(r"Stubborn: \d+ of \d+ actions were illegal", capsys.readouterr().err)
     evaluate(GreedyAgent(Task.of("Tiles2048-v0").game), "Tiles2048-v0", episodes=3)
     assert "illegal" not in capsys.readouterr().err

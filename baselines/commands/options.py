@@ -135,7 +135,7 @@ def given(**values: Any) -> dict[str, Any]:
 
 
 def check_finished(player: Player, folder: str, unfinished: bool) -> Player:
-    """Return a player, under a name that says so if its run is unfinished but may be evaluated."""
+    """Return a player; if its run is unfinished, which must be allowed, its name says so."""
     if player.finished:
         return player
     if not unfinished:

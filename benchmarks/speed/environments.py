@@ -34,9 +34,9 @@ def plan(
     peers: bool = True,
     seconds: float = SECONDS,
 ) -> Plan:
-    """Return the plan to measure, in turns of about so many CPU seconds, all candidates.
+    """Return the plan to measure candidates side by side, in turns of about so many CPU seconds.
 
-    These play some of `GAMES`, so many at once; peers are other packages.
+    They play some of `GAMES`, as many at once as each of the sizes; peers are other packages.
     """
     others = [peer for peer in installed() if peers and peer.game in games]
     ours: list[Peer] = []

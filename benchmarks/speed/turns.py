@@ -23,7 +23,7 @@ STEPS_PER_SECOND = "steps per second"
 
 
 def speed_plan(candidates: Sequence[Peer], turns: int, seconds: float) -> Plan:
-    """Return the plan to measure candidates, in turns of about so many CPU seconds.
+    """Return the plan to measure steps per second of CPU time, in turns of about so many seconds.
 
     One that cannot be made gets a row that says why.
     """
