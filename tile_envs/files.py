@@ -51,7 +51,7 @@ def sweep(folder: Path) -> None:
 def checked_file(path: Path, suffixes: Sequence[str], what: str) -> Path:
     """Check that a file can be written, before its content is made; return its path.
 
-    It may have one of these suffixes; `what` begins the error, such as "a picture is".
+    It must have one of the suffixes; `what` begins the error, such as "a picture is".
     """
     if path.suffix not in suffixes:
         raise UsageError(f"{what} written to {' or '.join(suffixes)} files, got {path}.")

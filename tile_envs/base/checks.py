@@ -160,8 +160,8 @@ def checked_options(options: object, allowed: Sequence[str]) -> dict[str, Any]:
 
 def check_state(state: object, game: str, entries: set[str]) -> None:
     """Check that something is a state of a game, with all entries and no others."""
-    if not isinstance(state, Mapping) or str(state.get("game")) != game:
-        of = state.get("game") if isinstance(state, Mapping) else None
+    of = state.get("game") if isinstance(state, Mapping) else None
+    if not isinstance(state, Mapping) or str(of) != game:
         found = brief(state) if of is None else f"one of {of}"
         raise UsageError(f"expected a state of {game}, as get_state() returns it, got {found}.")
     if state.keys() != entries:

@@ -161,8 +161,7 @@ class AfterstatesInObservation(_TransformObservation):
     """
 
     def __init__(self, env: AnyEnv) -> None:
-        game = checked_game(env, self)
-        super().__init__(env, partial(AfterstatesBeside, action_space=env.action_space, game=game))
+        super().__init__(env, partial(AfterstatesBeside, game=checked_game(env, self)))
 
 
 class Log2Reward(_Wrapper):

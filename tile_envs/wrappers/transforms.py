@@ -94,10 +94,10 @@ class MaskBeside:
 class AfterstatesBeside(MaskBeside):
     """What the actions make of a board, beside it and the action mask, in a dictionary."""
 
-    def __init__(self, space: spaces.Space[Any], action_space: Any, game: Game) -> None:
-        boards = checked_boards_space(space, "afterstates")
-        super().__init__(space, action_space, "observation", "action_mask", np.int8)
-        low, high, n = boards.low.min(), boards.high.max(), game.n_actions
+    def __init__(self, space: spaces.Space[Any], game: Game) -> None:
+        boards, n = checked_boards_space(space, "afterstates"), game.n_actions
+        super().__init__(space, spaces.Discrete(n), "observation", "action_mask", np.int8)
+        low, high = boards.low.min(), boards.high.max()
         after = spaces.Box(low, high, (n, *boards.shape), boards.dtype.type)
         rewards = spaces.Box(0, 8 * REWARD_LIMIT, (n,), np.int64)  # eight merges
         self.space = spaces.Dict({**self.space, "afterstates": after, "rewards": rewards})

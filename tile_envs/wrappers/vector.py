@@ -133,8 +133,7 @@ class AfterstatesInObservation(_TransformObservation):
     """What the actions make of the boards; see `tile_envs.wrappers.AfterstatesInObservation`."""
 
     def __init__(self, env: AnyVectorEnv) -> None:
-        game, action_space = checked_game(env, self), env.single_action_space
-        super().__init__(env, partial(AfterstatesBeside, action_space=action_space, game=game))
+        super().__init__(env, partial(AfterstatesBeside, game=checked_game(env, self)))
 
 
 class Log2Reward(_Wrapper):
