@@ -66,7 +66,6 @@ class Player(NamedTuple):
     """An agent, and what it plays.
 
     Attributes:
-        agent: The agent.
         name: Its name in rows.
         task: What it plays; the sides of a trained agent are those that it has learned.
         trained: Whether it comes from a run.

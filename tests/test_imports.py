@@ -2,11 +2,10 @@
 
 import ast
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import python
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("tile_envs", "baselines", "benchmarks")
@@ -127,4 +126,4 @@ assert "numba" not in sys.modules
 
 
 def test_numba_is_imported_for_compiled_engines_only():
-    subprocess.run([sys.executable, "-c", PROGRAM], check=True, cwd=ROOT)
+    python("-c", PROGRAM, cwd=ROOT)

@@ -35,14 +35,10 @@ class Client:
     """An algorithm of a library, on a game.
 
     Attributes:
-        library: The library's name.
         package: The distribution whose version is reported.
         games: How the library takes the games.
         autoreset: When ended games are reset; empty where the library does it.
         program: The module beside this one.
-        algorithm: The algorithm.
-        env: The id of the environment.
-        arguments: The arguments of the program.
     """
 
     library: str

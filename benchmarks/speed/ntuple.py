@@ -58,14 +58,9 @@ Command = list[str]
 
 
 class Work(NamedTuple):
-    """What is measured.
+    """What is measured, by the numbers of games of a short list and of a long one.
 
-    Attributes:
-        name: The measure's name, after that of the network.
-        method: The method that is learned, or that the network that plays has learned by.
-        short: The games of the short list.
-        long: The games of the long list.
-        depth: The depth of the search; 0 learns.
+    With depth 0 the method is learned; otherwise a network that has learned by it plays.
     """
 
     name: str
