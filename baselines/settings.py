@@ -89,15 +89,10 @@ def check_batch(games: int, name: str, bytes_per_game: int) -> None:
 
 
 def check_memory(needed: int, what: str, advice: Callable[[int], str]) -> None:
-    """Check that something fits into memory before it is made.
-
-    Args:
-        needed: Bytes.
-        what: What is made.
-        advice: Returns what to do, given the number of free bytes.
+    """Check that something of so many bytes fits into memory before it is made.
 
     Raises:
-        ValueError: If it does not fit.
+        ValueError: If it does not; `advice` tells what to do, given the number of free bytes.
     """
     available = psutil.virtual_memory().available
     if needed > available:

@@ -82,10 +82,8 @@ def made(name, trained, folder):
 def content_of(path):
     """Return what a file says, but for times."""
     if path.suffix == ".csv":
-        lines = path.read_text().splitlines()
-        columns = lines[0].split(",")
-        kept = [i for i, column in enumerate(columns) if column not in TIMES]
-        return [[row[i] for i in kept] for row in csv.reader(lines)]
+        rows = csv.DictReader(path.read_text().splitlines())
+        return [{name: cell for name, cell in row.items() if name not in TIMES} for row in rows]
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             return {name: archive.read(name) for name in ("policy.pth", "policy.optimizer.pth")}

@@ -253,10 +253,6 @@ def copied(folder, to):
     return to
 
 
-def foreign(folder):
-    np.savez(folder / "checkpoint.npz", weights=np.zeros(3))
-
-
 def counted_back(folder):
     with np.load(folder / "checkpoint.npz") as state:
         np.savez(folder / "checkpoint.npz", **{**state, "iterations": np.array(-1)})
@@ -278,7 +274,10 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (foreign, "the checkpoint holds"),
+        (
+            lambda folder: np.savez(folder / "checkpoint.npz", weights=np.zeros(3)),
+            "the checkpoint holds",
+        ),
         (counted_back, "'iterations' must be a non-negative integer, got -1"),
         (with_entries(**SMALL), "is it one of another game?"),
         (with_entries(agent="value_table", settings={}), "bytes of arrays, expected at most"),

@@ -37,19 +37,14 @@ SMALL_RUNS = {
 }
 
 
-def made(env_id="Tiles2048-v0", sides=(), seed=0, env_kwargs=None, **settings):
-    return DQNLearner(
-        Task(env_id, env_kwargs or {}).game, seed, DQNSettings(**small.DQN | settings), sides
-    )
-
-
-def made_ppo(env_id="Tiles2048-v0", sides=(), seed=0, env_kwargs=None):
-    return PPOLearner(Task(env_id, env_kwargs or {}).game, seed, PPOSettings(**small.PPO), sides)
+def made(learner, env_id="Tiles2048-v0", sides=(), **env_kwargs):
+    settings = learner.Settings(**small.DQN if learner is DQNLearner else small.PPO)
+    return learner(Task(env_id, env_kwargs).game, 0, settings, sides)
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
 def test_ppo_plays_legal_actions(deterministic):
-    learner = made_ppo(env_kwargs={"shape": (2, 3)})
+    learner = made(PPOLearner, shape=(2, 3))
     boards = learner.envs.reset()
     for _ in range(100):
         masks = np.stack(learner.envs.env_method("action_masks"))
@@ -59,7 +54,7 @@ def test_ppo_plays_legal_actions(deterministic):
         boards, *_ = learner.envs.step(actions)
     assert learner.games > 8
     for side in ("X", "O"):  # raises if it plays a taken cell
-        policy_of(made_ppo("TicTacToe-v0"), side)
+        policy_of(made(PPOLearner, "TicTacToe-v0"), side)
 
 
 def test_a_tiny_run_beats_random_play(tmp_path):
@@ -108,7 +103,7 @@ def test_the_defaults_are_those_of_stable_baselines3(settings, theirs, n_shared)
 
 def test_boards_of_another_shape_are_refused():
     with pytest.raises(ValueError, match="must have shape"):
-        made().action_values(np.zeros((1, 3, 3), np.uint8))
+        made(DQNLearner).action_values(np.zeros((1, 3, 3), np.uint8))
 
 
 def test_a_run_of_an_earlier_version_is_played_and_not_resumed(tmp_path):
@@ -123,10 +118,10 @@ def test_a_run_of_an_earlier_version_is_played_and_not_resumed(tmp_path):
     assert load_player(tmp_path).agent.games >= 10
 
 
-@pytest.mark.parametrize("make", [made, made_ppo])
+@pytest.mark.parametrize("kind", [DQNLearner, PPOLearner])
 @pytest.mark.parametrize(("sides", "n_sides"), [((), 2), (("O",), 1)])
-def test_games_are_counted_on_each_side(make, sides, n_sides):
-    learner = make("TicTacToe-v0", sides)
+def test_games_are_counted_on_each_side(kind, sides, n_sides):
+    learner = made(kind, "TicTacToe-v0", sides)
     while learner.envs.episodes < 100:
         assert learner.games < 100 / n_sides
         learner.learn()

@@ -40,10 +40,6 @@ ENTRIES = 1 << 20
 class CompiledSearch:
     """Searches boards one after the other, with a transposition table of its own.
 
-    Args:
-        learner: The agent whose values are searched with.
-        game: The game.
-
     Raises:
         ValueError: If the network is that of another game.
     """

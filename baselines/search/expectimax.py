@@ -127,14 +127,7 @@ class Expectimax(ValueAgent):
 
 
 class BatchedSearch:
-    """Searches all boards together, move by move: the agent is asked for many values at once.
-
-    Args:
-        agent: The agent whose values are searched with.
-        game: The game.
-        samples: The number of new tiles drawn for an afterstate; 0 weights all of them.
-        rng: The source of random numbers.
-    """
+    """Searches all boards together, move by move: the agent is asked for many values at once."""
 
     def __init__(
         self, agent: ValueAgent, game: SlidingGame, samples: int, rng: np.random.Generator

@@ -213,16 +213,9 @@ def add_expected(
     values: Values,
     out: Values,
 ) -> None:
-    """Add to the values of afterstates what follows if one of the new tiles appears.
+    """Add to the values of afterstates, `out (n,)`, what follows if one of the new tiles appears.
 
-    Args:
-        game: The game.
-        afterstates: Their keys, `(n,)`.
-        tile: The new tile's index.
-        probability: Its probability.
-        states: The keys of the states that follow, and maybe others, `(m,)`, rising.
-        values: Their values, `(m,)`.
-        out: The values of the afterstates, `(n,)`.
+    The states that follow are among those given, `(m,)` rising keys and values.
     """
     cells = game.rows * game.columns
     for i in range(len(afterstates)):
@@ -239,13 +232,9 @@ def add_expected(
 
 @compiled_loop
 def best_values(game: GameTables, states: Words, afterstates: Words, values: Values) -> Values:
-    """Return the values of states, `max over a (r + V(s'))`, 0 where no action is legal.
+    """Return the values `(n,)` of states, `max over a (r + V(s'))`, 0 where no action is legal.
 
-    Args:
-        game: The game.
-        states: Their keys, `(n,)`.
-        afterstates: The keys of all their afterstates, `(m,)`, rising.
-        values: The values of these, `(m,)`.
+    Their afterstates are among those given, `(m,)` rising keys and values.
     """
     best = np.zeros(len(states))
     for i in range(len(states)):

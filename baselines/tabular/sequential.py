@@ -99,18 +99,10 @@ def draw(legal: Word, word: Word) -> Word:
 def learn_games(
     game: GameTables, table: Table, rule: Rule, boards: Words, positions: Words, explorers: Words
 ) -> NDArray[np.float64]:
-    """Play games ε-greedily, and learn from each at its end.
+    """Play games ε-greedily, learn from each at its end, and return the scores `(n,)`.
 
-    Args:
-        game: The game.
-        table: The table.
-        rule: How to play and learn.
-        boards: The rows of the start boards, `(n, 4)`.
-        positions: The positions of the games' random streams, `(n,)`.
-        explorers: The positions of the streams that exploration is drawn from, `(n,)`.
-
-    Returns:
-        The scores, `(n,)`.
+    Boards are rows `(n, 4)`; positions `(n,)` are those of the games' random streams, and explorers
+    `(n,)` those of the streams that exploration is drawn from.
     """
     scores = np.zeros(len(boards))
     path = np.zeros((1 << 10, 5), np.uint64)  # number, image, legal actions, entry, reward

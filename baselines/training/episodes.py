@@ -135,14 +135,10 @@ def training_envs(
     n_envs: int,
     autoreset_mode: str = AutoresetMode.NEXT_STEP.value,
 ) -> list[Any]:
-    """Return the vector environments that are learned in, one for each side.
+    """Return the vector environments that are learned in, one for each side that is learned.
 
-    Args:
-        game: The game; its own side and opponent do not matter.
-        sides: The sides that are learned; none in a game of one player.
-        opponent: In a game with sides, the opponent, or "self" for self-play in one environment.
-        n_envs: Games side by side, in each environment.
-        autoreset_mode: When ended games are reset.
+    The game's own side and opponent do not matter.  With the opponent "self" there is one, in which
+    both sides are played.
 
     Raises:
         ValueError: If the games do not fit into memory.

@@ -52,11 +52,7 @@ def train(folder: Path | None, learner: Learner, task: Task, visible: bool | Non
     Ctrl-C or SIGTERM ends the call after the present iteration, with a checkpoint; the run can be
     resumed later.  A second one ends it at once, with the last checkpoint.
 
-    Args:
-        folder: The run's folder; without one nothing is written.
-        learner: The learner, whose `run_config` is that of the run.
-        task: What it learns.
-        visible: Whether to show progress; see `Progress`.
+    Without a folder nothing is written; `Progress` explains when progress is visible.
 
     Raises:
         Interrupted: If the call was interrupted.

@@ -90,16 +90,8 @@ def record(
     """Let an agent play, and write its games.
 
     No game is one of an evaluation, so that what learns from them can be evaluated with any seed.
-
-    Args:
-        agent: The agent.
-        task: What it plays.
-        games: Number of games.
-        seed: Seed of the games.
-        out: The folder of replays, the file of arrays, or the name of a dataset.
-        name: The agent's name, which they tell.
-        format: "replay" for a file of each game, "npz" for `transitions`, or "minari".
-        command: The command that records, which arrays and datasets tell.
+    They go to a folder of replays, a file of `transitions` or a dataset of Minari, which tell the
+    agent's name; the latter two tell the command as well.
 
     Raises:
         ValueError: If the folder holds a run or games of another task, another process writes to
