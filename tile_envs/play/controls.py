@@ -28,13 +28,10 @@ STEPS = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 
 
 class SlidingControls:
-    """How a sliding game is played and shown: the arrows are the actions.
-
-    Attributes:
-        keys: The keys that play, for people to read.
-    """
+    """How a sliding game is played and shown: the arrows are the actions."""
 
     keys = "arrows or WASD"
+    """The keys that play, for people to read."""
 
     def __init__(self, game: SlidingGame) -> None:
         self._rules = game.rules
@@ -71,10 +68,7 @@ class TicTacToeControls:
     """How tic-tac-toe is played and shown, by the methods of `SlidingControls`.
 
     Cells are chosen by their number, by a click, or with a cursor that appears when it is used.
-
-    Args:
-        game: The game.
-        person: Whether a person plays; if not, no sentence speaks of "you".
+    Where it is no `person` who plays, no sentence speaks of "you".
     """
 
     keys = "0-8, or arrows and Enter"

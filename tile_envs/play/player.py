@@ -62,9 +62,8 @@ def play_games(
     try:
         while True:
             position = game.position
-            screen.draw(
-                View(controls, position, [controls.words(position), *hints(position), keys])
-            )
+            lines = [controls.words(position), *hints(position), keys]
+            screen.draw(View(controls, position, lines))
             key = screen.key()
             if key in LEAVE:
                 break

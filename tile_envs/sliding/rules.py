@@ -148,11 +148,7 @@ class Rules:
 
     @classmethod
     def of(cls, value: Rules | Mapping[str, Any]) -> Rules:
-        """Return rules, or those of a mapping of their attributes.
-
-        Raises:
-            ValueError: If it is neither.
-        """
+        """Return rules, or those of a mapping of their attributes; refuse everything else."""
         if isinstance(value, Rules):
             return value
         try:

@@ -39,9 +39,7 @@ Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """The base of all wrappers: passes on what the environments offer beyond Gymnasium's API.
 
-    Args:
-        env: The environment.
-        **arguments: What a spec holds of the wrapper's arguments.
+    A spec holds the wrapper's `arguments`.
     """
 
     def __init__(self, env: AnyEnv, **arguments: Any) -> None:
