@@ -237,6 +237,11 @@ def test_masks_have_the_name_and_the_dtype_that_are_asked_for(dtype):
         assert observation in wrapped.observation_space
         assert np.array_equal(observation["mask"], info["action_mask"])
         assert observation["mask"] is not info["action_mask"]
+    binary = wrappers.MaskInObservation(env, mask_space="MultiBinary")
+    assert binary.observation_space["action_mask"] == gym.spaces.MultiBinary(4)
+    assert binary.reset()[0] in binary.observation_space
+    with pytest.raises(ValueError, match="'Box', 'MultiBinary', got 'Discrete'"):
+        wrappers.MaskInObservation(env, mask_space="Discrete")
 
 
 @every_id
@@ -345,6 +350,8 @@ def test_wrappers_refuse_what_they_cannot_wrap():
         wrappers.AfterstatesInObservation(wrappers.FlatObservation(env))
     with pytest.raises(ValueError, match="observation_key and mask_key must differ, got 'a'"):
         wrappers.MaskInObservation(env, "a", "a")
+    with pytest.raises(ValueError, match="MultiBinary holds int8, got float32"):
+        wrappers.MaskInObservation(env, mask_dtype=np.float32, mask_space="MultiBinary")
     with pytest.raises(ValueError, match="belong to a Discrete action space, got Box"):
         wrappers.MaskInObservation(gym.make("Pendulum-v1"))
     for name, arguments in (("Log2Reward", ()), ("ShapeReward", (WEIGHTS, 1.0))):

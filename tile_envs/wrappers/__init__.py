@@ -123,9 +123,10 @@ class MaskInObservation(_TransformObservation):
         observation_key: Where the observation goes.
         mask_key: Where the mask goes, `(actions,)`.
         mask_dtype: That of the mask: `int8`, `bool` or `float32`.
+        mask_space: The kind of space of the mask, `"Box"` or `"MultiBinary"`, which holds `int8`.
 
     Raises:
-        ValueError: If there is no such dtype.
+        ValueError: If there is no such dtype or kind of space.
     """
 
     def __init__(
@@ -134,9 +135,10 @@ class MaskInObservation(_TransformObservation):
         observation_key: str = "observation",
         mask_key: str = "action_mask",
         mask_dtype: DTypeLike = np.int8,
+        mask_space: str = "Box",
     ) -> None:
         options: dict[str, Any] = {"observation_key": observation_key, "mask_key": mask_key}
-        options["mask_dtype"] = np.dtype(mask_dtype).name
+        options |= {"mask_dtype": np.dtype(mask_dtype).name, "mask_space": mask_space}
         make = partial(MaskBeside, action_space=env.action_space, **options)
         super().__init__(env, make, **options)
 

@@ -16,6 +16,7 @@ from tile_envs.game import Game
 from tile_envs.sliding.rules import REWARD_LIMIT
 
 MASK_DTYPES = ("int8", "bool", "float32")
+MASK_SPACES = ("Box", "MultiBinary")
 
 COUNT = "illegal_actions"
 """The key of an info that holds the number of illegal actions in the present game."""
@@ -73,14 +74,18 @@ class MaskBeside:
         observation_key: str,
         mask_key: str,
         mask_dtype: DTypeLike,
+        mask_space: str,
     ) -> None:
         if not isinstance(action_space, spaces.Discrete):
             raise UsageError(f"action masks belong to a Discrete action space, got {action_space}.")
         if observation_key == mask_key:
             raise UsageError(f"observation_key and mask_key must differ, got {mask_key!r} twice.")
         name = checked_choice(np.dtype(mask_dtype).name, "mask_dtype", MASK_DTYPES)
-        self._dtype = np.dtype(name)
-        mask = spaces.Box(0, 1, (int(action_space.n),), self._dtype.type)
+        self._dtype, n = np.dtype(name), int(action_space.n)
+        is_box = checked_choice(mask_space, "mask_space", MASK_SPACES) == "Box"
+        if not is_box and name != "int8":
+            raise UsageError(f'MultiBinary holds int8, got {name}: pass mask_space="Box".')
+        mask = spaces.Box(0, 1, (n,), self._dtype.type) if is_box else spaces.MultiBinary(n)
         self.space = spaces.Dict({observation_key: space, mask_key: mask})
         self._keys = observation_key, mask_key
 
@@ -96,7 +101,7 @@ class AfterstatesBeside(MaskBeside):
 
     def __init__(self, space: spaces.Space[Any], game: Game) -> None:
         boards, n = checked_boards_space(space, "afterstates"), game.n_actions
-        super().__init__(space, spaces.Discrete(n), "observation", "action_mask", np.int8)
+        super().__init__(space, spaces.Discrete(n), "observation", "action_mask", np.int8, "Box")
         low, high = boards.low.min(), boards.high.max()
         after = spaces.Box(low, high, (n, *boards.shape), boards.dtype.type)
         rewards = spaces.Box(0, 8 * REWARD_LIMIT, (n,), np.int64)  # eight merges

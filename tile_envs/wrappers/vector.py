@@ -124,8 +124,9 @@ class MaskInObservation(_TransformObservation):
         observation_key: str = "observation",
         mask_key: str = "action_mask",
         mask_dtype: DTypeLike = np.int8,
+        mask_space: str = "Box",
     ) -> None:
-        options = (env.single_action_space, observation_key, mask_key, mask_dtype)
+        options = (env.single_action_space, observation_key, mask_key, mask_dtype, mask_space)
         super().__init__(env, lambda space: MaskBeside(space, *options))
 
 
