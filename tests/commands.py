@@ -47,9 +47,15 @@ def refused(*arguments, module="baselines"):
     return done.stderr
 
 
+def in_a_process(*arguments, **options):
+    """Run Python in a process of its own; return its status and what it printed."""
+    words = [sys.executable, *map(str, arguments)]
+    stdin = subprocess.DEVNULL
+    return subprocess.run(words, capture_output=True, text=True, stdin=stdin, **options)
+
+
 def python(*arguments, **options):
     """Run Python in a process of its own, which must succeed; return what it printed."""
-    words = [sys.executable, *map(str, arguments)]
-    done = subprocess.run(words, capture_output=True, text=True, **options)
+    done = in_a_process(*arguments, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done

@@ -1,7 +1,6 @@
 """Runs a command that is interrupted by a signal after a known iteration of learning."""
 
-import subprocess
-import sys
+from commands import in_a_process
 
 SCRIPT = """
 import importlib, os, signal, sys
@@ -30,6 +29,4 @@ main()
 def interrupted(path, iteration, signal, *arguments):
     """Run a command in which a learner, `module:Class`, gets a signal after an iteration."""
     script = SCRIPT.format(path=path, iteration=iteration, signal=signal)
-    return subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True
-    )
+    return in_a_process("-c", script, *arguments)

@@ -2,13 +2,13 @@
 
 import ast
 import re
-import subprocess
 import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from commands import in_a_process
 from gymnasium.error import DependencyNotInstalled
 
 from tile_envs.errors import extra
@@ -34,13 +34,7 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
 def run(missing, *command):
-    return subprocess.run(
-        [sys.executable, "-c", COMMAND, missing, *command],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-    )
+    return in_a_process("-c", COMMAND, missing, *command, cwd=ROOT)
 
 
 @pytest.mark.parametrize("name", ["no_such_library", "json.no_such_part"])
@@ -82,8 +76,7 @@ def test_commands_say_what_to_install(missing, name, command):
 
 def test_functions_of_the_baselines_say_what_to_install():
     code = "import sys; sys.modules['psutil'] = None; from baselines import evaluate"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    last = done.stderr.splitlines()[-1]
+    last = in_a_process("-c", code, cwd=ROOT).stderr.splitlines()[-1]
     assert last.endswith("psutil is not installed: pip install 'tile-envs[baselines]'")
 
 

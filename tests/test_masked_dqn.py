@@ -1,14 +1,12 @@
 """The masked DQN: networks against the package's rules, masks, targets, files."""
 
-import subprocess
-import sys
-
 import gymnasium as gym
 import numpy as np
 import powers3
 import pytest
 import small
 import torch
+from commands import python
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.logger import Logger
@@ -246,7 +244,6 @@ for path in sys.argv[1:]:
         actions, _ = model.predict(known["boards"], action_masks=known["masks"], deterministic=True)
     assert np.array_equal(actions, known["actions"]), path
 assert "powers3" not in sys.modules
-print("played")
 """
 
 
@@ -269,9 +266,7 @@ def test_trained_models_load_and_play_in_a_fresh_process(tmp_path):
             trained.save_model(path)
             np.savez(f"{path}.npz", boards=boards, actions=actions, masks=masks)
             paths.append(path)
-    command = [sys.executable, "-c", FRESH, *map(str, paths)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.stdout == "played\n", done.stderr
+    python("-c", FRESH, *paths)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 """Monte Carlo tree search: a policy that takes wins, blocks, and never loses."""
 
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import python
 
 from baselines.evaluation.exact_tictactoe import against_random, policy_of
 from baselines.search import mcts
@@ -26,7 +25,7 @@ PUBLISHED = {"X": 0.818, "O": 0.635}
 PRINT_POLICY = """
 import sys
 from baselines.search.mcts import MCTSAgent
-from tests.test_mcts import BOARDS, GAME, KEPT
+from test_mcts import BOARDS, GAME, KEPT
 assert "numba" not in sys.modules
 for options in ({"seed": 3, "playouts": 100}, {"seed": 3} | KEPT):
     print("".join(map(str, MCTSAgent(GAME, **options).predict(BOARDS)[0])))
@@ -41,13 +40,7 @@ def actions(**options):
 def test_same_seed_same_policy_in_another_process_and_numba_is_not_imported_before():
     import numba  # noqa: F401 # the other process needs it
 
-    printed = subprocess.run(
-        [sys.executable, "-c", PRINT_POLICY],
-        cwd=Path(__file__).parent.parent,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
+    printed = python("-c", PRINT_POLICY, cwd=Path(__file__).parent).stdout.split()
     for text, options in zip(printed, ({"playouts": 100}, KEPT), strict=True):
         assert text == "".join(map(str, actions(seed=3, **options)))
 

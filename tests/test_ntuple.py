@@ -3,14 +3,12 @@
 import copy
 import itertools
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import oracle
 import powers3
 import pytest
+from commands import python
 
 from baselines.ntuple.network import SETS, SMALL_SETS, Network
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
@@ -224,15 +222,9 @@ with warnings.catch_warnings(record=True) as caught:
 print(learner.net.simd, learner.action_values([[[1, 2, 0], [0, 0, 0]]]).max())
 print(*(str(warning.message) for warning in caught))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=Path(__file__).parent.parent,
-        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.startswith("None 4.0\n"), done.stderr
-    assert "no such instruction" in done.stdout
+    printed = python("-c", script, env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}).stdout
+    assert printed.startswith("None 4.0\n")
+    assert "no such instruction" in printed
 
 
 def test_a_restart_begins_in_the_middle_of_the_last_game():

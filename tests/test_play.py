@@ -234,18 +234,14 @@ def test_a_replay_is_shown_in_the_terminal(tmp_path):
     assert person.has_left() == 0
 
 
-def press(pygame, *keys):
-    for key, character in keys:
-        pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=key, unicode=character))
-
-
 def test_a_window_takes_keys_clicks_and_being_closed():
     import pygame
 
     with Window(fps=60) as window:
         left, top = _corner(8)
         keys = [(pygame.K_UP, ""), (pygame.K_RETURN, "\r"), (pygame.K_4, "4"), (pygame.K_x, "X")]
-        press(pygame, *keys)
+        for key, character in keys:
+            pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=key, unicode=character))
         pygame.event.post(
             pygame.event.Event(pygame.MOUSEBUTTONDOWN, button=1, pos=(left + 5, top + 5))
         )
@@ -261,15 +257,6 @@ def test_a_window_waits_no_longer_than_asked():
         while window.key(0.05) is not None:
             pass  # what opening a window reports
         assert time.monotonic() - begun < 5
-
-
-def test_a_window_shows_a_replay():
-    import pygame
-
-    with Window(fps=60) as window:
-        press(pygame, (pygame.K_RIGHT, ""), (pygame.K_q, "q"))
-        show(Replay("Tiles2048-v0", 0, (3, 2)), window, 0.001)
-        assert pygame.display.get_init()
 
 
 BAD_COMMANDS = {

@@ -4,11 +4,10 @@ import ast
 import json
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import in_a_process, python
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -43,16 +42,6 @@ TINY = {
 def block_with(words):
     (block,) = [block for block in PYTHON if words in block]
     return block
-
-
-def python(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
 
 
 RUN_ALL = """
@@ -108,8 +97,8 @@ def test_the_commands_run(folder):
     assert len(commands) > 20
     # Benchmarks are not installed: they run in the clone.
     path = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.path.insert(0, '')\n"
-    done = python(folder, "-c", path + RUN_ALL, json.dumps([tiny(command) for command in commands]))
-    assert done.returncode == 0, done.stderr
+    words = json.dumps([tiny(command) for command in commands])
+    done = python("-c", path + RUN_ALL, words, cwd=folder)
     for command, (status, stderr) in zip(commands, json.loads(done.stdout), strict=True):
         shows = " watch " in command and "--" not in command
         if shows or " play " in command or ".play " in command:
@@ -126,19 +115,18 @@ def test_each_block_of_code_runs_by_itself(block, folder):
     exec(compile(ast.Module(imports, []), "README.md", "exec"), {})  # a missing library shows here
     if "runs/2048" in block and not (folder / "runs" / "2048").exists():
         first = COMMANDS[0].partition(" && ")[2]
-        assert python(folder, *tiny(first)).returncode == 0
-    done = python(folder, "-W", "ignore", "-c", block)
-    assert done.returncode == 0, done.stderr
+        python(*tiny(first), cwd=folder)
+    python("-W", "ignore", "-c", block, cwd=folder)
 
 
 def test_traps_of_masks_are_where_pages_show_them(folder):
     """Without the line for ended games a policy is NaN; SB3's own evaluation ignores masks."""
     block = block_with("masked_fill")
     line = next(line for line in block.splitlines() if "keepdim" in line)
-    assert "ValueError" in python(folder, "-c", block.replace(line, "")).stderr
+    assert "ValueError" in in_a_process("-c", block.replace(line, ""), cwd=folder).stderr
     block = block_with("maskable.evaluation") + "print(mean)"
     other = block.replace("sb3_contrib.common.maskable", "stable_baselines3.common")
-    masked, plain = (float(python(folder, "-c", code).stdout) for code in (block, other))
+    masked, plain = (float(python("-c", code, cwd=folder).stdout) for code in (block, other))
     assert masked > 5 * plain
 
 

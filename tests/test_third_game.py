@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 import powers3
 import pytest
-from commands import command
+from commands import command, in_a_process
 
 from baselines import evaluate, load
 from baselines.registry import make_agent, player, with_search
@@ -21,15 +19,6 @@ from tile_envs.sliding import RULES_2048, Rules, SlidingEnv, SlidingVectorEnv, r
 
 ENV, HERE = "Powers3-v0", Path(__file__).parent
 SMALL = {"shape": [2, 2]}
-
-
-def in_a_process(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "baselines", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=HERE,
-    )
 
 
 def test_the_largest_reward_is_paid_in_full(engine):
@@ -97,8 +86,9 @@ def test_a_trained_agent_is_saved_loaded_and_evaluated(runs, name):
     assert row["mean"] > 0
     boards, _ = gym.make_vec(ENV, 8, **options).reset(seed=0)
     assert agent.action_values(boards).shape == (8, 4)
-    evaluated = in_a_process if name == "ntuple" else command
-    done = evaluated("evaluate", runs / name, "--import", "powers3", "--episodes", 50)
+    words = ("evaluate", runs / name, "--import", "powers3", "--episodes", 50)
+    alone = name == "ntuple"
+    done = in_a_process("-m", "baselines", *words, cwd=HERE) if alone else command(*words)
     assert done.returncode == 0, done.stderr
     assert f"{name} on {ENV}" in done.stdout
 
@@ -120,7 +110,7 @@ def test_it_is_searched(runs):
 
 
 def test_a_folder_says_which_module_it_needs(runs):
-    done = in_a_process("evaluate", runs / "qtable")
+    done = in_a_process("-m", "baselines", "evaluate", runs / "qtable", cwd=HERE)
     assert done.returncode == 2
     assert "it needs the module powers3: import it first, with --import" in done.stderr
     assert done.stderr.count("\n") == 1
