@@ -124,9 +124,10 @@ def test_traps_of_masks_are_where_pages_show_them(folder):
     block = block_with("masked_fill")
     line = next(line for line in block.splitlines() if "keepdim" in line)
     assert "ValueError" in in_a_process("-c", block.replace(line, ""), cwd=folder).stderr
-    block = block_with("maskable.evaluation") + "print(mean)"
-    other = block.replace("sb3_contrib.common.maskable", "stable_baselines3.common")
-    masked, plain = (float(python("-c", code, cwd=folder).stdout) for code in (block, other))
+    block = block_with("maskable.evaluation") + "print(mean)\n"
+    _, evaluation = block.split("learn(1_024)\n")
+    other = "from stable_baselines3.common.evaluation import evaluate_policy\n" + evaluation
+    masked, plain = map(float, python("-c", block + other, cwd=folder).stdout.split())
     assert masked > 5 * plain
 
 
