@@ -114,7 +114,8 @@ def evaluate(
         env_kwargs: The environment's options.
         episodes: The number of games.
         seed: The seed of the list of games; two seeds share no game.
-        side: The side in tic-tac-toe: X, O, random or both.
+        side: The side in tic-tac-toe: X, O, random or both; if not given, the first one that a run
+            has learned, or X.
         search: The depth of a search with the agent's values, in moves.
         agent_kwargs: Options of a named agent, or of the search.
         name: The agent's name in the row.

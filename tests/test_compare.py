@@ -7,6 +7,8 @@ import pytest
 from commands import command, refused, typed
 from test_evaluation import Interrupting
 
+from baselines.commands.compare import compare
+from baselines.commands.evaluate import evaluate
 from baselines.commands.watch import games_of
 from baselines.evaluation import sampled
 from baselines.evaluation.rows import read_rows
@@ -70,6 +72,17 @@ def test_named_agents_play_the_boards_of_the_runs(runs, tmp_path):
     assert done.stdout.count("shape=[2, 2]") == 2
     assert done.stdout.count("Tiles2048-v0, 20 games") == 1
     assert f"{tmp_path} holds no run: give" in refused("compare", tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(("run", "form"), [(compare, lambda folder: (folder,)), (evaluate, str)])
+def test_a_closed_pipe_loses_no_row(runs, tmp_path, monkeypatch, run, form):
+    def closed(*texts):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(f"{run.__module__}.print", closed, raising=False)
+    with pytest.raises(BrokenPipeError):
+        run(form(str(runs / "x")), episodes=20, out=tmp_path / "rows.csv")
+    assert len(read_rows(tmp_path / "rows.csv")) == 1
 
 
 @pytest.mark.parametrize(("moves", "n_rows"), [(2, 1), (60, 2)])

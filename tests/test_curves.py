@@ -85,13 +85,22 @@ def test_a_band_goes_as_far_as_two_seeds_do_and_says_that_budgets_differ(tmp_pat
     assert len(bands_of(apart)) == 3  # they have no place in common
 
 
-def test_equal_runs_are_no_seeds(tmp_path):
+def test_boards_that_differ_have_labels_that_do(tmp_path):
+    curve = read_curve(run(tmp_path / "a"), "games", "mean")
+    boards = ({"shape": [2, 3]}, {}, {"shape": [3, 3]})
+    curves = [curve._replace(config=curve.config | {"env_kwargs": board}) for board in boards]
+    labels = [band.label for band in bands_of(curves)]
+    assert labels == [f"ntuple, shape {shape}" for shape in ("[2, 3]", "default", "[3, 3]")]
+
+
+def test_equal_runs_are_no_seeds(tmp_path, capsys):
     folders = [run(tmp_path / name) for name in ("a", "b")]
     shutil.copytree(run(tmp_path / "c", seed=1, games=50), tmp_path / "copy")
     folders += [tmp_path / "c", tmp_path / "copy"]
     bands = bands_of([read_curve(folder, "games", "mean") for folder in folders])
     labels = [f"ntuple, seed {seed}, {f}" for seed, f in zip((0, 0, 1, 1), folders, strict=True)]
     assert [band.label for band in bands] == labels
+    assert "no band of ntuple: seeds come twice" in capsys.readouterr().err
     assert all(np.array_equal(band.low, band.high) for band in bands)
     assert [band.xs[-1] for band in bands] == [100, 100, 50, 50]
 

@@ -277,7 +277,7 @@ def test_an_interrupted_evaluation_counts_the_first_games_that_have_all_ended():
     with pytest.raises(KeyboardInterrupt) as early:
         evaluate(Interrupting(game, 3), "Tiles2048-v0", episodes=40)
     assert not isinstance(early.value, Stopped)
-    assert "before the first game of the list has ended" in str(early.value)
+    assert "the very first is still on (" in str(early.value)
 
 
 def test_illegal_actions_are_told(capsys):

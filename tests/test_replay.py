@@ -140,7 +140,7 @@ def test_a_game_that_no_id_names_has_no_replay(env):
     ("options", "message"),
     [
         ({"render_mode": "human"}, "unknown option 'render_mode'"),
-        ({"rules": {}}, "unknown option 'rules'"),
+        ({"rules": {}}, "register them by register_game"),
         ({"shape": (9, 9, 9)}, "shape must be"),
         ({"placer": LastCell()}, "numbers and names only, got .*LastCell"),
     ],

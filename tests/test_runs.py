@@ -171,6 +171,8 @@ def test_a_run_is_not_begun_twice(trained):
         (("--preset", "published"), ("n_envs was 1000 and is now 1;",)),
         (("--preset", "none"), ("there is no preset 'none' for qtable on TicTacToe-v0",)),
         (("--env", "Tiles2048-v0"), ("env was 'TicTacToe-v0' and is now 'Tiles2048-v0'",)),
+        (("--games", 5_000), (" games: give more than --games 5000.",)),
+        (("--minutes", 1e-6), (" minutes: give more than --minutes 1e-06.",)),
         (("--side", "X"), ("sides was ['X', 'O'] and is now ['X']",)),
         (("--env-kwargs", '{"max_illegal": 3}'), ("env_kwargs was {} and is now {'max_ill",)),
     ],

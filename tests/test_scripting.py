@@ -18,8 +18,9 @@ DEEP = {"width": 4, "hidden": [8], "n_envs": 4, "learning_starts": 64, "batch_si
 
 @pytest.fixture(autouse=True)
 def empty_folder(tmp_path, monkeypatch):
-    """Work in a folder in which nothing is left behind."""
+    """Work in a folder in which nothing is left behind, without modules of other tests."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("baselines.registry.IMPORTED", [])
 
 
 def words_of(settings):

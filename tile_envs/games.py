@@ -87,6 +87,8 @@ def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any]:
     parameters = inspect.signature(load_env_creator(str(gym.spec(env_id).entry_point))).parameters
     allowed = [name for name in parameters if name not in ("render_mode", "rules")]
     for name in options:
+        if name == "rules":
+            raise UsageError("rules are no option here: register them by register_game(id, rules).")
         if name not in allowed:
             raise UsageError(f"unknown option {name!r} of {env_id}: expected {listed(allowed)}.")
     env = gym.make(env_id, disable_env_checker=True, **options).unwrapped

@@ -216,10 +216,10 @@ def write(replay: Replay, path: str | os.PathLike[str]) -> None:
             cannot begin.
         OSError: If the file cannot be written.
     """
+    begin(replay)  # complains of what a reader would meet
     values = {"format": FORMAT, **vars(replay)}
     kept = [name for name in ENTRIES if values[name] or name not in OPTIONAL]
     lines = [f'  "{name}": {json.dumps(values[name], default=_plain)}' for name in kept]
-    begin(replay)  # complains of what a reader would meet
     write_file(Path(path), ("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 

@@ -81,10 +81,10 @@ def compare(
         rows.append(stopped.row)
         raise
     finally:
-        if rows:
-            print(comparison(rows))
         if rows and out is not None:
             write_rows(rows, out)
+        if rows:
+            print(comparison(rows))
 
 
 def _label(name: str, found: Player) -> str:

@@ -86,11 +86,11 @@ def evaluate(
                 row = evaluate_exactly(*evaluated, name=played.name)
             else:
                 row = evaluate_sampled(*evaluated, episodes, seed, name=played.name)
+            rows.append(row)  # before it is printed, since a pipe can be closed
             print(block(row))
-            rows.append(row)
     except Stopped as stopped:
-        print(block(stopped.row))
         rows.append(stopped.row)
+        print(block(stopped.row))
         raise
     finally:
         if rows and out is not None:

@@ -73,7 +73,8 @@ def _hall(scores: NDArray[np.float64]) -> tuple[float, float]:
     t = stdtrit(n - 1, np.array([UPPER, 1 - UPPER]))
     if abs(shift) > 1e-9:  # else the transformation is the identity
         t = 3 / shift * (np.cbrt(1 + shift * (t - shift / 6)) - 1)
-    return _rounded(*(mean - t * scores.std(ddof=1) / sqrt(n)))
+    bounds = mean - t * scores.std(ddof=1) / sqrt(n)
+    return _rounded(*bounds.clip(min=0))  # no score is below 0
 
 
 def _rounded(low: float, high: float) -> tuple[float, float]:

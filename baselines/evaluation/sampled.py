@@ -182,8 +182,8 @@ def play(
         if not first:
             raise Interrupted(
                 number,
-                "stopped before the first game of the list has ended: the others that have would "
-                "count short games more than long ones.",
+                f"stopped without a result: a row is of the first games of the list that have all "
+                f"ended, and the very first is still on ({has_ended.sum():,} others have ended).",
             ) from None
         stopped = Stopped(number)
         stopped.record = record(first)

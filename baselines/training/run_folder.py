@@ -33,7 +33,7 @@ from baselines.settings import NonNegative, Positive, Seed, Weight, read_setting
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import sweep, write_file
-from tile_envs.words import printable
+from tile_envs.words import number, printable
 
 if TYPE_CHECKING:
     from baselines.training.learner import Learner, State
@@ -171,12 +171,18 @@ def resume(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
     The folder is locked; `check_as_begun` has checked the configuration, which has the budget.
 
     Raises:
-        ValueError: If there is no run, or its checkpoint is damaged.
+        ValueError: If there is no run, its checkpoint is damaged, or it has used up the budget.
     """
     read_progress(folder)  # a damaged one is refused before anything is learned
     if (folder / CHECKPOINT).exists():
         learner.restore(read_checkpoint(folder, size_of(learner.state_dict())))
     old, budget = read_config(folder), {name: config[name] for name in BUDGET}
+    for name, used in (("games", learner.games), ("minutes", old["seconds"] / 60)):
+        if budget[name] != old[name] and (budget[name] or math.inf) < used:
+            raise UsageError(
+                f"{folder} has learned for {number(used)} {name}: give more than --{name} "
+                f"{budget[name]}."
+            )
     if any(old[name] != value for name, value in budget.items()):
         write_config(folder, old | budget | {"finished": False})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -104,6 +105,7 @@ def bands_of(curves: Sequence[Curve]) -> list[Band]:
         if n_seeds == len(group) and len(band.xs):
             bands.append(band)
         else:
+            print(f"no band of {label}: seeds come twice or do not meet", file=sys.stderr)
             bands += [_band(f"{label}, seed {c.config['seed']}, {c.folder}", [c]) for c in group]
     return bands
 
@@ -131,9 +133,11 @@ def _budgets(curves: Sequence[Curve]) -> str:
 
 def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
     """Return names for kinds of runs: the agent, and the options in which they differ."""
+    # An option that is not given counts as a value of its own; agents differ in their settings.
+    of_envs = dict.fromkeys({name for kind in kinds for name in kind["env_kwargs"]}, "default")
     options = [
         {"env": kind["env"], f"{kind['agent']} version": kind["agent_version"]}
-        | {**kind["env_kwargs"], **kind["settings"]}
+        | {**of_envs, **kind["env_kwargs"], **kind["settings"]}
         for kind in kinds
     ]
     values: dict[str, set[str]] = {}
