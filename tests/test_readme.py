@@ -121,6 +121,8 @@ def test_each_block_of_code_runs_by_itself(block, folder):
 
 def test_traps_of_masks_are_where_pages_show_them(folder):
     """Without the line for ended games a policy is NaN; SB3's own evaluation ignores masks."""
+    import sb3_contrib  # noqa: F401 # the other processes need it
+
     block = block_with("masked_fill")
     line = next(line for line in block.splitlines() if "keepdim" in line)
     assert "ValueError" in in_a_process("-c", block.replace(line, ""), cwd=folder).stderr

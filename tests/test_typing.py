@@ -13,6 +13,8 @@ SCRIPT = TESTS / "typed_script.py"
 
 
 def test_the_script_runs():
+    import tyro  # noqa: F401 # the other process needs the baselines
+
     assert python("-m", SCRIPT.stem, cwd=TESTS).stdout.startswith(
         "AutoresetMode.NEXT_STEP ('X', 'O')"
     )
