@@ -120,8 +120,8 @@ def test_a_person_plays_it(monkeypatch):
     monkeypatch.setattr(os, "isatty", lambda _: False)
     done = command(f"powers3:{ENV}", module="tile_envs.play")
     assert "this needs a terminal" in done.stderr
-    unknown = command(f"powers3:{ENV}", "-o", "rules=3", module="tile_envs.play")
-    assert "unknown option 'rules' of Powers3-v0: expected 'shape', 'spawn'" in unknown.stderr
+    unknown = command(f"powers3:{ENV}", "-o", "rule=3", module="tile_envs.play")
+    assert "unknown option 'rule' of Powers3-v0: expected 'shape', 'spawn'" in unknown.stderr
 
 
 def test_no_preset_means_the_defaults():

@@ -178,7 +178,7 @@ def resume(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
         learner.restore(read_checkpoint(folder, size_of(learner.state_dict())))
     old, budget = read_config(folder), {name: config[name] for name in BUDGET}
     for name, used in (("games", learner.games), ("minutes", old["seconds"] / 60)):
-        if budget[name] != old[name] and (budget[name] or math.inf) < used:
+        if (budget[name] or math.inf) < min(used, old[name] or math.inf):
             raise UsageError(
                 f"{folder} has learned for {number(used)} {name}: give more than --{name} "
                 f"{budget[name]}."
