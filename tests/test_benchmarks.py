@@ -445,6 +445,7 @@ def test_a_program_that_fails_or_takes_no_time_is_not_measured():
         moves_per_second(lambda n: [sys.executable, "-c", "raise SystemExit('oh')"], int, 100, 600)
 
 
+@pytest.mark.slow
 def test_tdl2048_is_measured_by_the_cpu_time_of_the_program_without_its_start_up(
     tmp_path, monkeypatch
 ):

@@ -34,6 +34,7 @@ TINY = {
         *("--games", "4", "--iteration-games", "2", "--learning-starts", "50", "--newest", "20"),
         *("--others", "20", "--n-epochs", "1", "--score-games", "2", "--confirmations", "1"),
         *("--batch-size", "20", "--threads", "1", "--precision", "float32"),
+        *("--env-kwargs", '{"shape": [2, 2]}'),
     ),
 }
 

@@ -46,7 +46,7 @@ CASES = [
             COHERENT | {"halving_games": 10},
         )
     ),
-    *((Article, SlidingGame(RULES_2048, (3, 3)), ARTICLE | {"one_hot": o}) for o in (False, True)),
+    *((Article, SlidingGame(RULES_2048, (2, 2)), ARTICLE | {"one_hot": o}) for o in (False, True)),
     *((DQNLearner, game, DQN) for game in GAMES),
     *((DQNLearner, game, DQN | {"n_steps": 2}) for game in GAMES),
     *((PPOLearner, game, PPO) for game in GAMES),

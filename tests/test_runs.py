@@ -15,6 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from baselines import load, train
 from baselines.arrays import write_arrays
 from baselines.training import run_folder as runs
+from baselines.training.run import as_begun
 from tile_envs.games import IMPORTED
 
 
@@ -184,9 +185,10 @@ def test_a_run_does_not_go_on_as_another_one(trained, words, messages):
 
 
 def test_a_run_goes_on_with_the_preset_that_it_began_with(tmp_path):
-    begin = ("train", "qtable", "--preset", "published", "--out", tmp_path / "q")
-    typed(*begin, "--games", 10)
-    assert "has played 7,000 games" in typed(*begin, "--resume")
+    typed("train", "qtable", "--preset", "published", "--games", 10, "--out", tmp_path / "q")
+    resumed, begun = (as_begun("qtable", tmp_path / "q", p) for p in ("published", None))
+    assert (resumed.games, begun.games) == (7000, 10)
+    assert resumed.settings == begun.settings
 
 
 HOLDING = """
