@@ -142,7 +142,7 @@ def test_the_best_model_is_that_with_the_better_worst_side(tmp_path, monkeypatch
     monkeypatch.setattr(
         PPOLearner, "save_model", lambda made, path: path.write_text(f"{made.games}")
     )
-    monkeypatch.setattr("baselines.commands.train.closing_text", str)
+    monkeypatch.setattr("baselines.commands.train.closing_text", lambda *_: "")
     small = ("--width", 8, "--hidden", 8, "--n-envs", 8, "--n-steps", 8)
     typed("train", "ppo", "--env", "TicTacToe-v0", "--games", 1000, *small, "--out", tmp_path)
     assert len(tested) == 4

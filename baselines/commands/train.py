@@ -13,7 +13,7 @@ import tyro
 
 from baselines.errors import parsing
 from baselines.evaluation.sampled import play
-from baselines.registry import Player, learner_class, load_player, usual_env
+from baselines.registry import learner_class, usual_env
 from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
 from baselines.training.learner import Learner, NoSettings
@@ -77,8 +77,8 @@ def train_agent(name: str, words: Sequence[str]) -> None:
             config=(tyro.conf.OmitArgPrefixes,),
         )
     folder = options.out or usual_folder(name, resolve_id(options.env), options.seed)
-    run(name, dataclasses.replace(options, out=folder))
-    print(closing_text(folder))
+    trained = run(name, dataclasses.replace(options, out=folder))
+    print(closing_text(folder, trained))
 
 
 def _without(kind: type[Any], names: Collection[str]) -> type[Any]:
@@ -99,16 +99,16 @@ def _description(name: str, learner: type[Learner]) -> str:
     return first + listed * bool(presets)
 
 
-def closing_text(folder: Path) -> str:
+def closing_text(folder: Path, learner: Learner) -> str:
     """Return what there is to say of a finished run: its best board, and what to do next."""
-    player = load_player(folder)
-    assert isinstance(player.agent, Learner)
-    played = f"{player.name} has played {games_played(player.agent, player.task)}: {folder}"
+    config = learner.run_config
+    task, agent = Task.from_dict(config), config["agent"].rpartition(":")[2]
+    played = f"{agent} has played {games_played(learner, task)}: {folder}"
     name = shlex.quote(str(folder))
     how, why = "", "play 1,000 games"
-    if player.task.sides or is_solved_quickly(player.task.game):
+    if task.sides or is_solved_quickly(task.game):
         how, why = " --exact", "compute its exact results"
-    elif hasattr(player.agent, "action_values"):
+    elif hasattr(learner, "action_values"):
         how, why = " --search 2", f"{why}, looking two moves ahead"
     named = "".join(f" --import {shlex.quote(module)}" for module in IMPORTED)
     commands = {
@@ -118,14 +118,13 @@ def closing_text(folder: Path) -> str:
     }
     width = max(map(len, commands))
     lines = [f"  python -m baselines {typed:<{width}}  # {why}" for typed, why in commands.items()]
-    return "\n".join([played, "", *_best_board(player), "Next:", *lines])
+    return "\n".join([played, "", *_best_board(learner, task), "Next:", *lines])
 
 
-def _best_board(player: Player) -> list[str]:
-    task = player.task
+def _best_board(learner: Learner, task: Task) -> list[str]:
     if task.sides:
         return []
-    record = play(player.agent, task.env, task.env_kwargs, GAMES, use="test")
+    record = play(learner, task.env, task.env_kwargs, GAMES, use="test")
     best = int(record.returns.argmax())
     board = task.game.draw(record.boards[best], "ansi", int(record.returns[best]))
     indented = "\n".join(f"  {line}" for line in board.splitlines())
