@@ -28,8 +28,9 @@ NAN = float("nan")
 A = np.zeros(99)
 
 BAD_SLIDING_OPTIONS = [
-    ({"shape": (0, 4)}, r"shape must be two integers from 2 to 4.*\(0, 4\)"),
-    ({"shape": (4, 5)}, r"\(4, 5\)"),
+    ({"shape": (0, 4)}, r"shape must be two integers from 1 to 8.*\(0, 4\)"),
+    ({"shape": (4, 9)}, r"\(4, 9\)"),
+    ({"shape": (1, 2)}, r"3 cells or more, got \(1, 2\)"),
     ({"shape": (2.5, 4)}, r"\(2\.5, 4\)"),
     ({"shape": (True, 4)}, r"True"),
     ({"shape": "44"}, r"'44'"),
@@ -261,7 +262,7 @@ IMPOSSIBLE = [
 @pytest.mark.parametrize(
     ("game", "boards"),
     [
-        *((SlidingGame(RULES_2048), np.zeros(shape, int)) for shape in ((4, 4), (1, 5, 4))),
+        *((SlidingGame(RULES_2048), np.zeros(shape, int)) for shape in ((4, 4), (1, 9, 4))),
         (SlidingGame(RULES_2048), np.zeros((1, 4, 4))),
         (SlidingGame(RULES_2048), np.full((1, 4, 4), 18)),
         (TicTacToe(), np.zeros((3, 3), int)),

@@ -22,6 +22,7 @@ from placers import LastCell
 from test_envs import IDS
 
 from tile_envs.errors import ExtraNotInstalled
+from tile_envs.sliding import board, boards, numpy_engine
 
 MODES = ["NextStep", "SameStep", "Disabled"]
 equal = partial(data_equivalence, exact=True)
@@ -54,9 +55,10 @@ def assert_equal_steps(ours, theirs, steps, seed=0):
 
 
 SHAPES = st.tuples(st.integers(2, 4), st.integers(2, 4))
+LARGE_SHAPES = st.sampled_from([(1, 4), (5, 1), (2, 5), (5, 5), (6, 4), (8, 8)])
 SLIDING = st.fixed_dictionaries(
     {
-        "shape": SHAPES,
+        "shape": SHAPES | LARGE_SHAPES,
         "spawn": st.sampled_from([None, {3: 0.5, 9: 0.3, 27: 0.2}, {9: 1.0}]),
         "start_tiles": st.sampled_from([1, 2, 4, [27, 3]]),
         "placer": st.sampled_from(["random", "adversary"]),
@@ -131,6 +133,22 @@ def test_games_that_a_users_object_decides_are_played_by_numpy():
     envs = gym.make_vec("Tiles2048-v0", 2, engine="numba", placer=LastCell())
     assert envs.engine == "numpy"
     envs.reset(seed=0), envs.step([0, 1])
+
+
+@given(SLIDING, st.integers(0, 2**64), st.integers(1, 9))
+def test_boards_of_cells_are_played_as_packed_ones(options, seed, num_envs):
+    """On the shapes that both can play."""
+    options = options | {"shape": tuple(min(4, side + (side == 1)) for side in options["shape"])}
+    packed = gym.make_vec("Powers3-v0", num_envs, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (numpy_engine, board, boards):
+            patch.setattr(module, "packs", lambda shape: False)
+        cells = gym.make_vec("Powers3-v0", num_envs, **options)
+        single = gym.make("Powers3-v0", shape=options["shape"]).unwrapped
+        packed.action_space.seed(0), cells.action_space.seed(0)
+        assert_equal_steps(cells, packed, steps=40, seed=seed)
+    assert type(cells.unwrapped._engine) is numpy_engine.CellsEngine
+    assert type(single._board) is board.CellsBoard
 
 
 def played(envs):

@@ -21,6 +21,8 @@ VARIANTS = [
     ("Powers3-v0", {"shape": (3, 4), "placer": "adversary"}),
     ("Tiles2048-v0", {"placer": "adversary"}),
     ("Tiles2584-v0", {"placer": "adversary", "shape": (2, 3), "spawn": {1: 0.75, 3: 0.25}}),
+    ("Tiles2048-v0", {"shape": (5, 2)}),
+    ("Tiles2584-v0", {"shape": (1, 5)}),
     ("TicTacToe-v0", {"opponent": "minimax", "side": "O"}),
     ("TicTacToe-v0", {"opponent": "minimax_first", "side": "random"}),
     ("TicTacToe-v0", {"side": "both"}),

@@ -197,7 +197,7 @@ def test_drawn_tiles_come_near_the_weighted_ones():
         ({"depth": 0}, "depth must be a positive integer, got 0"),
         ({"depth": 101}, "depth must be at most 100, got 101"),
         ({"deeper": {3: 0}}, "depth must be a positive integer, got 0"),
-        ({"deeper": {17: 2}}, "empty cells in deeper must be at most 16, got 17"),
+        ({"deeper": {65: 2}}, "empty cells in deeper must be at most 64, got 65"),
         ({"deeper": 3}, 'deeper must be a mapping such as {"3": 4}, got 3'),
         ({"deeper": {"x": 2}}, "empty cells in deeper must be a non-negative integer, got 'x'"),
         ({"milliseconds": "a"}, "milliseconds must be above 0 and finite, got 'a'"),

@@ -47,7 +47,7 @@ def test_the_adversary_takes_the_cells_that_leave_the_player_the_least(rules, sh
     boards = random_boards(game, 300)
     for tile in (1, 2, 3):
         expected = [worst_by_force(game, board, tile) for board in boards]
-        possible = possible_cells("adversary", game.tables, boards, tile)
+        possible = possible_cells("adversary", game.rules, boards, tile)
         assert [np.flatnonzero(cells).tolist() for cells in possible] == expected
         assert cells_of(game, boards, tile) == expected
     assert len({len(cells) for cells in expected}) > 2

@@ -5,15 +5,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tile_envs.sliding import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, afterstates
-from tile_envs.sliding.packed import legal_actions, pack, transpose
+from tile_envs.sliding import (
+    DOWN,
+    LEFT,
+    RIGHT,
+    RULES_2048,
+    RULES_2584,
+    UP,
+    afterstates,
+    legal_actions,
+)
+from tile_envs.sliding.packed import pack, transpose
 
 RULES = [RULES_2048, RULES_2584]
-SHAPES = st.tuples(st.integers(2, 4), st.integers(2, 4))
+PACKED = st.tuples(st.integers(2, 4), st.integers(2, 4))
+SHAPES = PACKED | st.tuples(st.integers(1, 8), st.integers(1, 8)).filter(lambda s: s[0] * s[1] > 2)
 
 
-def boards(rules):
-    return SHAPES.flatmap(
+def boards(rules, shapes=SHAPES):
+    return shapes.flatmap(
         lambda shape: arrays(np.uint8, shape, elements=st.integers(0, rules.largest))
     )
 
@@ -56,7 +66,7 @@ def test_a_move_keeps_the_sum_of_the_faces_and_the_mask_tells_what_changes_the_b
     assert (rewards[~changed] == 0).all()
 
 
-@given(boards(RULES_2584))
+@given(boards(RULES_2584, PACKED))
 def test_transposed_rows_are_columns(board):
     rows, columns = pack(board[None])
     assert np.array_equal(transpose(rows), columns)

@@ -22,6 +22,9 @@ GAMES = pytest.mark.parametrize(
 )
 
 
+SHAPES = [shape for shape in itertools.product(range(1, 9), repeat=2) if shape[0] * shape[1] > 2]
+
+
 def slide_left(rules: Rules, faces: list[int]) -> tuple[list[int], int]:
     row = [0 if face == 0 else rules.index_of(face) for face in faces]
     after, rewards, _ = afterstates(np.array([[row, [0] * len(row)]]), rules)
@@ -83,10 +86,10 @@ def test_every_row_slides_as_the_oracle_says(rules, merge, length):
 
 
 @GAMES
-@pytest.mark.parametrize("shape", list(itertools.product((2, 3, 4), repeat=2)))
+@pytest.mark.parametrize("shape", SHAPES)
 def test_boards_of_every_shape_move_as_the_oracle_says(rules, merge, shape):
     rng = np.random.default_rng(1)
-    boards = rng.integers(0, 5, (200, *shape)) * (rng.random((200, *shape)) < 0.7)
+    boards = rng.integers(0, 5, (50, *shape)) * (rng.random((50, *shape)) < 0.7)
     after, rewards, masks = afterstates(boards, rules)
     faces = np.array(rules.faces)
     for board, moved, reward, mask in zip(boards, after, rewards, masks, strict=True):

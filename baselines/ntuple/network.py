@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from baselines.settings import check_memory
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.tables import CELL_MASK
+from tile_envs.sliding.tables import CELL_MASK, check_packs
 
 Weights = NDArray[np.float32]
 
@@ -91,6 +91,7 @@ class Network:
             ValueError: If a tuple has no cells, repeats one or has one outside the board; if there
                 are too few values; or if a stage's tile is none of the game's.
         """
+        check_packs(game.shape, "an n-tuple network")
         has_few_tiles = game.rules.largest <= FEW_TILES
         if not tuples:
             usual = SETS["5x6" if has_few_tiles else "5x5"]

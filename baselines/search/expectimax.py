@@ -30,12 +30,13 @@ from baselines.search.compiled_expectimax import CompiledSearch
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError
 from tile_envs.game import Game, Replies
+from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed import checked_boards
 from tile_envs.sliding.placer import RANDOM
-from tile_envs.sliding.tables import CELLS
+from tile_envs.sliding.rules import MAX_SIDE
 
 DEEPEST = 100
+MOST_CELLS = MAX_SIDE**2
 
 Search = Callable[[Observations, NDArray[np.int64]], NDArray[np.float64]]
 """Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`."""
@@ -82,8 +83,10 @@ class Expectimax(ValueAgent):
             raise UsageError(f"milliseconds must be above 0 and finite, got {milliseconds!r}.")
         if not isinstance(deeper or {}, Mapping):
             raise UsageError(f'deeper must be a mapping such as {{"3": 4}}, got {deeper!r}.')
-        depths = {CELLS: depth} | {_empty_cells(cells): d for cells, d in (deeper or {}).items()}
-        self._depths = np.zeros(CELLS + 1, np.int64)
+        depths = {MOST_CELLS: depth} | {
+            _empty_cells(cells): d for cells, d in (deeper or {}).items()
+        }
+        self._depths = np.zeros(MOST_CELLS + 1, np.int64)
         for cells, at_depth in sorted(depths.items(), reverse=True):
             self._depths[: cells + 1] = checked_integer(at_depth, "depth", 1, DEEPEST)
         if not isinstance(game, SlidingGame):
@@ -203,4 +206,4 @@ def _search_in_time(
 def _empty_cells(cells: Any) -> int:
     """Return a number of empty cells, which JSON has as text."""
     number = int(cells) if isinstance(cells, str) and cells.isdecimal() else cells
-    return checked_integer(number, "empty cells in deeper", most=CELLS)
+    return checked_integer(number, "empty cells in deeper", most=MOST_CELLS)

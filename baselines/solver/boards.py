@@ -29,8 +29,8 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM
-from tile_envs.sliding.rules import MAX_SIDE, Rules
-from tile_envs.sliding.tables import CELL_BITS
+from tile_envs.sliding.rules import Rules
+from tile_envs.sliding.tables import CELL_BITS, PACKED_SIDE, check_packs
 
 Boards = NDArray[np.uint8]
 Mass = NDArray[np.float64]
@@ -121,6 +121,7 @@ def check_size(game: SlidingGame) -> str:
     Raises:
         ValueError: If they cannot, or do not fit.
     """
+    check_packs(game.shape, "solving")
     boards = most_boards(game)
     number = f"{boards:,}" if boards < 10**12 else f"{boards:.1e}"
     what = f"solving {game} (at most {number} boards up to symmetry)"
@@ -128,7 +129,7 @@ def check_size(game: SlidingGame) -> str:
     def advice(available: int) -> str:
         smaller = [
             f"{shape[0]}×{shape[1]}"
-            for shape in combinations_with_replacement(range(2, MAX_SIDE + 1), 2)
+            for shape in combinations_with_replacement(range(2, PACKED_SIDE + 1), 2)
             if _bytes(game, shape) <= available
         ]
         fitting = f"of a smaller shape, {', '.join(smaller)} would fit"

@@ -16,9 +16,9 @@ from baselines.solver.boards import BYTES_PER_BOARD, most_boards, start_boards, 
 from baselines.solver.keys import Values, count_boards, keys_of, values_of
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
+from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import game_tables, rows_of
-from tile_envs.sliding.packed import checked_boards
 
 FILE = "solution.npz"
 PARTS = ("states", "afterstates")

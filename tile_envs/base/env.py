@@ -77,7 +77,6 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
     def _info(self) -> Info:
         """Return a fresh info."""
 
-    @abstractmethod
     def _open_tables(self) -> None:
         """Take views of the lookup tables, which are not pickled."""
 

@@ -7,7 +7,7 @@ actions: observations, rewards, ends, and infos wherever their `_key` is true.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, SupportsIndex
@@ -82,8 +82,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
 
     single: ClassVar[type[GameEnv[Any]]]
     """The single environment, which checks the options and makes the spaces."""
-    engine_class: ClassVar[type[NumpyEngine]]
-    """What plays the games, by numpy."""
+    make_engine: ClassVar[Callable[..., NumpyEngine]]
+    """Returns what plays the games, by numpy; it takes the arguments of a `NumpyEngine`."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
             self.action_space = batch_space(self.single_action_space, num_envs)
         except (MemoryError, ValueError):  # numpy's, of arrays that cannot be addressed
             raise UsageError(f"num_envs must fit into memory, got {num_envs:,}.") from None
-        self._games = self.engine_class(self.game, num_envs, self.max_illegal, max_episode_steps)
+        self._games = self.make_engine(self.game, num_envs, self.max_illegal, max_episode_steps)
         engine = checked_choice(engine, "engine", (NUMPY, NUMBA, AUTO))
         compiled = engine == NUMBA or (engine == AUTO and find_spec("numba") is not None)
         self._engine = self._compile(self._games) if compiled else self._games

@@ -1,5 +1,6 @@
 """The sliding games: rules, tables, games as values, environments, pictures."""
 
+from tile_envs.sliding.boards import afterstates, legal_actions
 from tile_envs.sliding.env import (
     SlidingEnv,
     SlidingVectorEnv,
@@ -10,7 +11,6 @@ from tile_envs.sliding.env import (
     register_game,
 )
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed import afterstates, legal_actions
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, Palette, Rules
 
 __all__ = [

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -16,29 +17,12 @@ from tile_envs.base.env import GameEnv, Info
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Positions
-from tile_envs.sliding import packed as batch
-from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.numpy_engine import SlidingEngine
-from tile_envs.sliding.placer import RANDOM, Placer, place
-from tile_envs.sliding.rules import LEFT, MAX_SIDE, RULES_2048, RULES_2584, VERTICAL, Rules
-from tile_envs.sliding.tables import (
-    CELL_BITS,
-    CELL_MASK,
-    CELLS,
-    EMPTY_MASK,
-    EMPTY_SHIFT,
-    EVEN_CELLS,
-    LARGEST_SHIFT,
-    LINE_MASK,
-    LOW_BLOCK,
-    PATTERN_ACTION_WEIGHT,
-    PATTERN_WEIGHTS,
-    REWARD_MASK,
-    REWARD_SHIFT,
-)
-
-_TWO_CELLS = 2 * CELL_BITS
-_, _SECOND, _THIRD, _FOURTH = PATTERN_WEIGHTS
+from tile_envs.sliding.board import board_of
+from tile_envs.sliding.boards import MASKS
+from tile_envs.sliding.game import SlidingGame, checked_shape
+from tile_envs.sliding.numpy_engine import CellsEngine, SlidingEngine, sliding_engine
+from tile_envs.sliding.placer import RANDOM, Placer
+from tile_envs.sliding.rules import LEFT, RULES_2584, Rules, rules_2048
 
 
 class SlidingEnv(GameEnv[SlidingGame]):
@@ -52,12 +36,6 @@ class SlidingEnv(GameEnv[SlidingGame]):
         ValueError: If an argument is not as described.
     """
 
-    # A batch of one would spend its time on calling numpy, so a single game is played in plain
-    # Python integers over the lookup tables; the vector environment is the same game over arrays.
-
-    usual_rules: ClassVar[Rules | None] = None
-    """The rules of a class that has a game of its own."""
-
     reset_options = ("board", "score")
 
     def __init__(
@@ -70,38 +48,20 @@ class SlidingEnv(GameEnv[SlidingGame]):
         render_mode: str | None = None,
         rules: Rules | Mapping[str, Any] | None = None,
     ) -> None:
-        rules = self.usual_rules if rules is None else rules
-        if rules is None:
-            raise UsageError("rules must be given: make a registered game with gym.make(id).")
+        shape = checked_shape(shape)
+        rules = self.usual_rules(shape) if rules is None else rules
         game = SlidingGame(rules, shape, spawn, start_tiles, placer)  # type: ignore[arg-type]
         super().__init__(game, max_illegal, render_mode)
         self.observation_space = spaces.Box(0, game.rules.largest, game.shape, np.uint8)
         self._faces = game.rules.faces
-        self._distribution = game.distribution
-        self._places_uniformly = game.placer == RANDOM
-        self._offsets = game.tables.offsets.tolist()
-        self._masks = list(batch.MASKS)
-        self._rows: Sequence[int] = (0,) * MAX_SIDE
-        self._columns: Sequence[int] = (0,) * MAX_SIDE
-        self._legal = 0
+        self._masks = list(MASKS)
+        self._board = board_of(game, [0] * math.prod(game.shape))
         self._score = 0
-        self._largest = 0
-        self._open_tables()
 
-    def _open_tables(self) -> None:
-        # A memoryview gives single numbers faster than an array does, and as Python's integers.
-        tables = self.game.tables
-        self._pushed = tables.pushed.data
-        self._row_legal = tables.row_legal.data
-        self._column_legal = tables.column_legal.data
-        self._cells = tables.cells.data
-        self._empty_count = tables.empty_count.data
-        self._empty_cell = tables.empty_cell.data
-        # An observation is put together here, a row at a time, and copied.
-        stage = np.zeros(MAX_SIDE, np.uint32)
-        self._stage = stage.data
-        n_rows, n_columns = self.game.shape
-        self._staged = stage.view(np.uint8).reshape(MAX_SIDE, MAX_SIDE)[:n_rows, :n_columns]
+    @classmethod
+    def usual_rules(cls, shape: tuple[int, int]) -> Rules:
+        """Return the rules on a board of this shape, if the class has a game of its own."""
+        raise UsageError("rules must be given: make a registered game with gym.make(id).")
 
     def step(self, action: int) -> tuple[NDArray[np.uint8], float, bool, bool, Info]:
         """Slide all tiles, and let a new one appear if that changed the board.
@@ -121,108 +81,35 @@ class SlidingEnv(GameEnv[SlidingGame]):
             self._refuse()
         if type(action) is not int or not 0 <= action <= LEFT:
             action = checked_action(action, self.game.n_actions)
-        legal = self._legal >> action & 1
-        reward = self._move(action) if legal else 0
-        terminated = not self._legal
+        board = self._board
+        legal, reward = board.legal >> action & 1, 0
+        if legal:
+            reward = board.play(action, self._stream)
+            self._score += reward
+        terminated = not board.legal
         truncated = self._finish_step(legal, terminated)
-        return self._observation(), float(reward), terminated, truncated, self._info()
-
-    def _move(self, action: int) -> int:
-        table, offset = self._pushed, self._offsets[action]
-        vertical = action in VERTICAL
-        a, b, c, d = self._columns if vertical else self._rows
-        a, b, c, d = table[offset + a], table[offset + b], table[offset + c], table[offset + d]
-        reward: int = a + b + c + d >> REWARD_SHIFT & REWARD_MASK
-        largest = max(a, b, c, d) >> LARGEST_SHIFT
-
-        lines = [a & LINE_MASK, b & LINE_MASK, c & LINE_MASK, d & LINE_MASK]
-        if self._places_uniformly:
-            word = self._stream.word()
-            tile = self._distribution.tile(word)
-            pattern = (
-                action * PATTERN_ACTION_WEIGHT
-                + (a >> EMPTY_SHIFT & EMPTY_MASK)
-                + (b >> EMPTY_SHIFT & EMPTY_MASK) * _SECOND
-                + (c >> EMPTY_SHIFT & EMPTY_MASK) * _THIRD
-                + (d >> EMPTY_SHIFT & EMPTY_MASK) * _FOURTH
-            )
-            k = (word >> 32) * self._empty_count[pattern] >> 32
-            cell = self._empty_cell[pattern * CELLS + k]
-            lines[cell >> CELL_BITS] |= tile << (cell & CELL_MASK)
-            self._set_lines(lines, vertical)
-        else:
-            tile = self._place(lines, vertical)
-        self._largest = tile if tile > largest else largest
-        self._score += reward
-        return reward
-
-    def _place(self, lines: Sequence[int], vertical: bool) -> int:
-        """Let the placer set a tile on the lines of an afterstate; return the tile."""
-        word = self._stream.peek()  # drawn below, once the placer has answered
-        tile = self._distribution.tile(word)
-        rows = np.array(lines)[:, None]
-        turned = batch.transpose(rows)
-        packed = np.stack((turned, rows) if vertical else (rows, turned))
-        words = np.array([word], np.uint64)
-        place(self.game.placer, self.game.tables, packed, np.array([tile]), words)
-        self._stream.word()
-        self._set_lines(packed[0, :, 0].tolist(), vertical=False)
-        return tile
-
-    def _set_lines(self, lines: Sequence[int], vertical: bool) -> None:
-        """Take over a board, given as its columns or its rows, and find its legal actions."""
-        a, b, c, d = lines
-        # Turned as by `boards.transpose`.
-        swap = (a >> _TWO_CELLS ^ c) & LOW_BLOCK
-        e, g = a ^ swap << _TWO_CELLS, c ^ swap
-        swap = (b >> _TWO_CELLS ^ d) & LOW_BLOCK
-        f, h = b ^ swap << _TWO_CELLS, d ^ swap
-        swap = (e >> CELL_BITS ^ f) & EVEN_CELLS
-        e, f = e ^ swap << CELL_BITS, f ^ swap
-        swap = (g >> CELL_BITS ^ h) & EVEN_CELLS
-        g, h = g ^ swap << CELL_BITS, h ^ swap
-        if vertical:
-            self._rows, self._columns = (e, f, g, h), lines
-            of_lines, of_turned = self._column_legal, self._row_legal
-        else:
-            self._rows, self._columns = lines, (e, f, g, h)
-            of_lines, of_turned = self._row_legal, self._column_legal
-        self._legal = (
-            of_lines[a] | of_lines[b] | of_lines[c] | of_lines[d]
-            | of_turned[e] | of_turned[f] | of_turned[g] | of_turned[h]
-        )  # fmt: skip
+        return board.observation(), float(reward), terminated, truncated, self._info()
 
     def _start(self, position: Positions | None) -> None:
         if position is None:
-            self._set_cells(self.game.start.board(self._stream))
+            self._board.set(self.game.start.board(self._stream))
             self._score = 0
         else:
             boards, scores = position
-            self._set_cells(boards.ravel().tolist())
+            self._board.set(boards.ravel().tolist())
             self._score = int(scores[0])
-
-    def _set_cells(self, cells: Sequence[int]) -> None:
-        rows = [0] * MAX_SIDE
-        for i, tile in enumerate(cells):
-            row, column = divmod(i, self.game.shape[1])
-            rows[row] |= tile << CELL_BITS * column
-        self._set_lines(rows, vertical=False)
-        self._largest = max(cells)
 
     def _position(self) -> dict[str, Any]:
         return {"board": self._observation(), "score": self._score}
 
     def _observation(self) -> NDArray[np.uint8]:
-        cells, stage = self._cells, self._stage
-        a, b, c, d = self._rows
-        stage[0], stage[1], stage[2], stage[3] = cells[a], cells[b], cells[c], cells[d]
-        return self._staged.copy()
+        return self._board.observation()
 
     def _info(self) -> Info:
         return {
-            "action_mask": self._masks[self._legal].copy(),
+            "action_mask": self._masks[self._board.legal].copy(),
             "score": self._score,
-            "max_tile": self._faces[self._largest],
+            "max_tile": self._faces[self._board.largest],
             "illegal": self._illegal,
         }
 
@@ -238,14 +125,23 @@ class SlidingVectorEnv(GameVectorEnv[SlidingGame]):
     """
 
     single = SlidingEnv
-    engine_class = SlidingEngine
+    make_engine = staticmethod(sliding_engine)
 
     def _compile(self, games: SlidingEngine) -> Engine:
+        if isinstance(games, CellsEngine):
+            return self._compile_cells(games)
         if not isinstance(self.game.placer, str):
             return games
         with extra("fast"):
-            from tile_envs.sliding.numba_engine import CompiledSlidingEngine
-        return CompiledSlidingEngine(games)
+            from tile_envs.sliding.numba_engine import CompiledPackedEngine
+        return CompiledPackedEngine(games)
+
+    def _compile_cells(self, games: CellsEngine) -> Engine:
+        if self.game.placer != RANDOM:
+            return games
+        with extra("fast"):
+            from tile_envs.sliding.numba_cells_engine import CompiledCellsEngine
+        return CompiledCellsEngine(games)
 
 
 def register_game(env_id: str, rules: Rules) -> None:
@@ -306,7 +202,9 @@ class Tiles2048Env(SlidingEnv):
     ## Observation Space
 
     `Box(0, 17, shape, uint8)`, the tile index of each cell.  0 is empty, index t shows the face
-    2**t.  The largest tile is 131072, index 17; two of them do not merge.
+    2**t.  The largest tile is 131072, index 17; two of them do not merge.  On more than 16 cells
+    there are more tiles, as many as the rewards of a move may add up to 2**33: on 5×5 the largest
+    is 2**29, on 8×8 2**27.
 
     ## Starting State
 
@@ -347,7 +245,9 @@ class Tiles2048Env(SlidingEnv):
     )
     ```
 
-    - `shape`: rows and columns, 2 to 4 each.
+    - `shape`: rows and columns, 1 to 8 each, with 3 cells or more.  Boards of 2 to 4 rows and
+      columns are packed into integers, which is faster; n-tuple networks and the solver play only
+      these.
     - `spawn`: the distribution of the new tile, face to probability.  Another one in the literature
       is `{2: 0.8, 4: 0.2}`.
     - `start_tiles`: the number of tiles a game starts with, or their faces, such as `[2, 2]`.
@@ -373,7 +273,10 @@ class Tiles2048Env(SlidingEnv):
         ValueError: If an argument is not as described.
     """
 
-    usual_rules = RULES_2048
+    @classmethod
+    def usual_rules(cls, shape: tuple[int, int]) -> Rules:
+        """Return the rules of 2048 on a board of this shape."""
+        return rules_2048(shape)
 
 
 class Tiles2584Env(SlidingEnv):
@@ -400,7 +303,10 @@ class Tiles2584Env(SlidingEnv):
     - v0: first version.
     """
 
-    usual_rules = RULES_2584
+    @classmethod
+    def usual_rules(cls, shape: tuple[int, int]) -> Rules:
+        """Return the rules of 2584."""
+        return RULES_2584
 
 
 class Tiles2048VectorEnv(SlidingVectorEnv):

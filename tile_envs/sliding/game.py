@@ -23,12 +23,21 @@ from tile_envs.base.checks import (
 )
 from tile_envs.errors import UsageError
 from tile_envs.game import DRAWN, TEXT, Positions, Replies, Symmetries, board_symmetries
-from tile_envs.sliding import packed as batch
+from tile_envs.sliding import boards as batch
 from tile_envs.sliding import render
-from tile_envs.sliding.placer import NAMED, RANDOM, Placer, possible_cells
-from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, Rules, Spawn, checked_spawn
+from tile_envs.sliding.cells import Pairs, compile_pairs
+from tile_envs.sliding.placer import ADVERSARY, NAMED, RANDOM, Placer, possible_cells
+from tile_envs.sliding.rules import (
+    ACTIONS,
+    MAX_SIDE,
+    MIN_CELLS,
+    Rules,
+    Spawn,
+    checked_spawn,
+    is_board,
+)
 from tile_envs.sliding.spawn import SpawnDistribution, Start
-from tile_envs.sliding.tables import Tables, compile_tables
+from tile_envs.sliding.tables import Tables, check_packs, compile_tables
 
 LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
 """The largest scores that a game starts with and that a state has.
@@ -50,7 +59,7 @@ class SlidingGame:
 
     Attributes:
         rules: The rules.
-        shape: Rows and columns, 2 to 4 each.
+        shape: Rows and columns, 1 to 8 each, with 3 cells or more.
         spawn: The distribution of the new tile, as a mapping of face to probability or as
             `(face, probability)` pairs; None is that of the rules.
         start_tiles: How many tiles a game starts with, or their faces.
@@ -72,10 +81,13 @@ class SlidingGame:
 
     def __post_init__(self) -> None:
         rules = Rules.of(self.rules)
-        shape = _checked_shape(self.shape)
+        shape = checked_shape(self.shape)
+        rules.check_rewards(shape)
         spawn = rules.spawn if self.spawn is None else checked_spawn(rules, self.spawn)
         start_tiles = _checked_start_tiles(self.start_tiles, rules, shape)
         check_named(self.placer, "placer", NAMED, Placer, "an object with place()")
+        if self.placer == ADVERSARY:
+            check_packs(shape, "the adversary")
         # Past the frozen dataclass.
         vars(self).update(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
 
@@ -89,8 +101,13 @@ class SlidingGame:
 
     @cached_property
     def tables(self) -> Tables:
-        """The lookup tables of the rules on this board."""
+        """The lookup tables of the rules on this board, if it has 2 to 4 rows and columns."""
         return compile_tables(self.rules, self.shape)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """What two neighboring tiles do."""
+        return compile_pairs(self.rules)
 
     @cached_property
     def distribution(self) -> SpawnDistribution:
@@ -156,11 +173,10 @@ class SlidingGame:
         `tile_envs.sliding.placer`).  The boards are listed tile by tile, the smallest first.
         """
         boards = batch.checked_boards(afterstates, self.rules)
-        tables = compile_tables(self.rules, boards.shape[1:])
         parts = []
         distribution = self.distribution
         for tile, probability in zip(distribution.tiles, distribution.probabilities, strict=True):
-            cells = possible_cells(self.placer, tables, boards, tile)
+            cells = possible_cells(self.placer, self.rules, boards, tile)
             parents, rows, columns = np.nonzero(cells)
             following = boards[parents]
             following[np.arange(len(parents)), rows, columns] = tile
@@ -198,13 +214,15 @@ class SlidingGame:
         return json.dumps(values | {"rules": asdict(self.rules)})
 
 
-def _checked_shape(shape: Any) -> tuple[int, int]:
+def checked_shape(shape: Any) -> tuple[int, int]:
+    """Return the rows and columns of a board."""
     # A set has no order.
     listed = isinstance(shape, Sequence) or (isinstance(shape, np.ndarray) and shape.ndim > 0)
     sides = tuple(as_integer(side) for side in shape) if listed else ()
-    if len(sides) != 2 or not all(side is not None and 2 <= side <= MAX_SIDE for side in sides):
+    if len(sides) != 2 or None in sides or not is_board(sides):  # type: ignore[arg-type]
         raise UsageError(
-            f"shape must be two integers from 2 to {MAX_SIDE}, rows and columns, got {shape!r}."
+            f"shape must be two integers from 1 to {MAX_SIDE}, rows and columns, with {MIN_CELLS} "
+            f"cells or more, got {shape!r}."
         )
     return sides  # type: ignore[return-value]
 

@@ -7,7 +7,7 @@ This module imports numba, so the package imports it only once compiled loops ar
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +17,9 @@ from tile_envs.base.compiled import HALF, ONE, Word, compiled
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.sliding import spawn, tables
+from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed import checked_boards, pack
+from tile_envs.sliding.packed import pack
 from tile_envs.sliding.placer import ADVERSARY, NAMED
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 
@@ -89,19 +90,30 @@ def game_tables(game: SlidingGame) -> GameTables:
             f"compiled loops know the placers {', '.join(map(repr, NAMED))} only, "
             f"got {brief(game.placer)}."
         )
-    of_rules, distribution = game.tables, game.distribution
+    of_rules = game.tables
+    tiles, thresholds, probabilities = spawn_tables(game)
     return GameTables(
         pushed=of_rules.pushed.view(np.uint64),
         offsets=of_rules.offsets.view(np.uint64),
         empty_count=of_rules.empty_count,
         empty_cell=of_rules.empty_cell.view(np.uint64),
-        tiles=np.array(distribution.tiles, np.uint64),
-        thresholds=np.array((*distribution.thresholds, LOW_HALF + ONE), np.uint64),
-        probabilities=np.array(distribution.probabilities),
+        tiles=tiles,
+        thresholds=thresholds,
+        probabilities=probabilities,
         rows=game.shape[0],
         columns=game.shape[1],
         square=game.shape[0] == game.shape[1],
         adversarial=True if game.placer == ADVERSARY else None,
+    )
+
+
+def spawn_tables(game: SlidingGame) -> tuple[Words, Words, NDArray[np.float64]]:
+    """Return the `tiles`, `thresholds` and `probabilities` of `GameTables`."""
+    distribution = game.distribution
+    return (
+        np.array(distribution.tiles, np.uint64),
+        np.array((*distribution.thresholds, LOW_HALF + ONE), np.uint64),
+        np.array(distribution.probabilities),
     )
 
 
@@ -218,8 +230,11 @@ def both_following(
 
 
 @compiled
-def drawn_tile(game: GameTables, word: Word) -> Word:
-    """Return the index of the tile that a random word makes appear."""
+def drawn_tile(game: Any, word: Word) -> Word:
+    """Return the index of the tile that a random word makes appear.
+
+    It takes anything that holds `tiles` and `thresholds` as `GameTables` does.
+    """
     which = 0
     while (word & LOW_HALF) >= game.thresholds[which]:
         which += 1

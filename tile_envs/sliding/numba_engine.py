@@ -25,8 +25,8 @@ from tile_envs.sliding.kernels import (
     push,
     transposed,
 )
-from tile_envs.sliding.numpy_engine import KTH_LEGAL, N_LEGAL, SlidingEngine
-from tile_envs.sliding.rules import MAX_SIDE
+from tile_envs.sliding.numpy_engine import KTH_LEGAL, N_LEGAL, PackedEngine, SlidingEngine
+from tile_envs.sliding.tables import PACKED_SIDE
 
 NONE = Word(0)
 BYTE, TWO_BYTES = Word(8), Word(16)
@@ -176,7 +176,7 @@ def show(world: World, i: int) -> None:
         line = Word(world.lines[0, row, i])
         pairs = line & LOW_PAIR | (line & HIGH_PAIR) << TO_PAIRS
         cells = pairs & EVEN_CELL | (pairs & ODD_CELL) << TO_BYTES
-        if world.tables.columns == MAX_SIDE:
+        if world.tables.columns == PACKED_SIDE:
             world.rows[i, row] = cells
         else:
             world.observations[i, row, 0] = cells
@@ -190,10 +190,23 @@ def show(world: World, i: int) -> None:
 
 
 class CompiledSlidingEngine(CompiledEngine):
-    """Many sliding games, whose placer has a name, played by compiled code."""
+    """Many sliding games, played by compiled code; how their boards are held is up to the subclass.
+
+    Their placer has a name.
+    """
+
+    _games: SlidingEngine
+
+    def choose_legal(self, words: Words) -> Ints:
+        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+        return chosen_all(words, self._games.legal)
+
+
+class CompiledPackedEngine(CompiledSlidingEngine):
+    """Many sliding games on packed boards."""
 
     _loops = play_all, begin_all
-    _games: SlidingEngine
+    _games: PackedEngine
 
     def _fixed(self) -> tuple[Any, ...]:
         games, tables = self._games, self._games.game.tables
@@ -204,10 +217,6 @@ class CompiledSlidingEngine(CompiledEngine):
 
     def _shown(self, outcome: Outcome) -> tuple[NDArray[Any], ...]:
         observations, (masks, *infos) = outcome.observations, outcome.infos.values()
-        wide = observations.shape[2] == MAX_SIDE
+        wide = observations.shape[2] == PACKED_SIDE
         rows = observations.view(np.uint32)[:, :, 0] if wide else NO_ROWS
         return rows, observations, masks.view(np.uint32)[:, 0], *infos
-
-    def choose_legal(self, words: Words) -> Ints:
-        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-        return chosen_all(words, self._games.legal)

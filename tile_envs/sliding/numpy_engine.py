@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
 from tile_envs.game import Positions
+from tile_envs.sliding import cells as any_size
 from tile_envs.sliding import packed as batch
 from tile_envs.sliding import tables
+from tile_envs.sliding.boards import MASKS, Boards
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.placer import RANDOM, place
-from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, VERTICAL
-from tile_envs.sliding.tables import Lines
+from tile_envs.sliding.placer import RANDOM, choose_cells, place
+from tile_envs.sliding.rules import ACTIONS, VERTICAL
+from tile_envs.sliding.tables import PACKED_SIDE, Lines, packs
 
 # Numbers as 0-d arrays: see `random_stream`.
 _STRIDE = np.array(STRIDE, np.uint64)
@@ -33,14 +36,14 @@ _N_ACTIONS, _ONE = np.array(len(ACTIONS)), np.array(1)
 _VERTICAL = np.array([-(action in VERTICAL) for action in range(len(ACTIONS))])
 """By action: all ones where columns move, else 0."""
 
-KTH_LEGAL = np.argsort(-batch.MASKS, axis=1, kind="stable").reshape(-1)
+KTH_LEGAL = np.argsort(-MASKS, axis=1, kind="stable").reshape(-1)
 """`(64,)`, by set of legal actions (as bits) times four, plus k: the k-th action of the set."""
-N_LEGAL = batch.MASKS.sum(axis=1).astype(np.uint64)
+N_LEGAL = MASKS.sum(axis=1).astype(np.uint64)
 """`(16,)`, by set of legal actions: how many there are."""
 
 
 class SlidingEngine(NumpyEngine):
-    """Many sliding games.
+    """Many sliding games; how their boards are held is up to the subclass.
 
     A placer that the user brings is asked once a step, for all games in which a tile appears.
     """
@@ -51,15 +54,58 @@ class SlidingEngine(NumpyEngine):
         self, game: SlidingGame, num_envs: int, max_illegal: int, max_steps: int | None
     ) -> None:
         super().__init__(game, num_envs, max_illegal, max_steps)
-        self._tables = game.tables
         self._distribution = game.distribution
-        self._places_uniformly = game.placer == RANDOM
         self.faces = np.array(game.rules.faces)
         self._games = np.arange(num_envs)
         self.legal = np.zeros(num_envs, np.int64)
         self.scores = np.zeros(num_envs, np.int64)
         self.largest = np.zeros(num_envs, np.int64)
-        self.lines = np.zeros((2, MAX_SIDE, num_envs), np.int64)
+
+    @abstractmethod
+    def _set_boards(self, boards: Boards, games: Games) -> None:
+        """Take over boards `(k, R, C)`, and find their legal actions."""
+
+    def _start(self, games: Games, positions: Positions | None) -> None:
+        if positions is None:
+            boards, self.streams[games] = self.game.start.boards(self.streams[games])
+            self.scores[games] = 0
+        else:
+            boards, scores = (values[games] for values in positions)
+            self.scores[games] = scores
+        self._set_boards(boards, games)
+        self.largest[games] = np.maximum.reduce(boards.reshape(len(boards), -1), axis=1)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the positions of all games as `Game.checked_positions` reads them."""
+        return {"board": self.observations(EVERY_GAME), "score": self.scores.copy()}
+
+    def masks(self, games: Games) -> NDArray[np.int8]:
+        """Return fresh action masks, `(k, 4) int8`."""
+        return MASKS.take(self.legal[games], axis=0)
+
+    def _info(self, games: Games) -> Info:
+        return {
+            "score": self.scores[games].copy(),
+            "max_tile": self.faces.take(self.largest[games]),
+        }
+
+    def choose_legal(self, words: Words) -> NDArray[np.int64]:
+        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+        k = choose(words, N_LEGAL.take(self.legal)).view(np.int64)
+        actions: NDArray[np.int64] = KTH_LEGAL.take(k + self.legal * _N_ACTIONS)
+        return actions
+
+
+class PackedEngine(SlidingEngine):
+    """Many sliding games on packed boards."""
+
+    def __init__(
+        self, game: SlidingGame, num_envs: int, max_illegal: int, max_steps: int | None
+    ) -> None:
+        super().__init__(game, num_envs, max_illegal, max_steps)
+        self._tables = game.tables
+        self._places_uniformly = game.placer == RANDOM
+        self.lines = np.zeros((2, PACKED_SIDE, num_envs), np.int64)
         self._lines_of = _lines_of_tiles(game.shape)
 
     def _play(
@@ -109,45 +155,72 @@ class SlidingEngine(NumpyEngine):
 
     def _start(self, games: Games, positions: Positions | None) -> None:
         if positions is not None:
-            all_boards, scores = positions
-            boards = all_boards[games]
-            largest = np.maximum.reduce(boards.reshape(len(boards), -1), axis=1)
-            self._set_lines(batch.pack(boards), largest, games)
-            self.scores[games] = scores[games]
-            return
+            return super()._start(games, positions)
+        # Faster than by boards, and games start all the time.
         cells, tiles, self.streams[games] = self.game.start.draws(self.streams[games])
         lines = np.add.reduce(self._lines_of.take(cells * _ALL_TILES + tiles, axis=0))
-        self._set_lines(lines.T, np.maximum.reduce(tiles), games)
+        self._set_lines(lines.T, games)
         self.scores[games] = 0
+        self.largest[games] = np.maximum.reduce(tiles)
 
-    def _set_lines(self, lines: Lines, largest: NDArray[Any], games: Games) -> None:
+    def _set_boards(self, boards: Boards, games: Games) -> None:
+        self._set_lines(batch.pack(boards), games)
+
+    def _set_lines(self, lines: Lines, games: Games) -> None:
         self.lines[:, :, games] = lines
         self.legal[games] = batch.legal(self._tables, lines)
-        self.largest[games] = largest
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return the positions of all games as `Game.checked_positions` reads them."""
-        return {"board": self.observations(EVERY_GAME), "score": self.scores.copy()}
 
     def observations(self, games: Games) -> NDArray[np.uint8]:
         """Return fresh observations, `(k, R, C) uint8`."""
         return batch.unpack(self._tables, self.lines[0][:, games])
 
-    def masks(self, games: Games) -> NDArray[np.int8]:
-        """Return fresh action masks, `(k, 4) int8`."""
-        return batch.MASKS.take(self.legal[games], axis=0)
 
-    def _info(self, games: Games) -> Info:
-        return {
-            "score": self.scores[games].copy(),
-            "max_tile": self.faces.take(self.largest[games]),
-        }
+class CellsEngine(SlidingEngine):
+    """Many sliding games on boards of cells, of any size."""
 
-    def choose_legal(self, words: Words) -> NDArray[np.int64]:
-        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-        k = choose(words, N_LEGAL.take(self.legal)).view(np.int64)
-        actions: NDArray[np.int64] = KTH_LEGAL.take(k + self.legal * _N_ACTIONS)
-        return actions
+    def __init__(
+        self, game: SlidingGame, num_envs: int, max_illegal: int, max_steps: int | None
+    ) -> None:
+        super().__init__(game, num_envs, max_illegal, max_steps)
+        self._pairs = game.pairs
+        self.boards = np.zeros((num_envs, *game.shape), np.uint8)
+
+    def _play(
+        self, actions: NDArray[np.int64], frozen: Bools | None
+    ) -> tuple[Floats, Bools, Bools]:
+        legal = (self.legal >> actions & _ONE).astype(np.bool_)
+        if frozen is not None:
+            legal &= ~frozen
+        streams = self.streams + legal * _STRIDE
+        words = mix(streams)
+        new_tiles = self._distribution.tiles_of(words) * legal
+        boards = np.ascontiguousarray(self.boards.transpose(1, 2, 0))
+        boards, rewards = any_size.push(self._pairs, boards, actions)
+        # A user's placer can fail: nothing has changed then.
+        cells = choose_cells(self.game.placer, boards, new_tiles, words)
+        boards.reshape(-1)[cells * self.num_envs + self._games] += new_tiles.astype(np.uint8)
+
+        self.streams, self.boards = streams, np.ascontiguousarray(boards.transpose(2, 0, 1))
+        self.legal = any_size.legal(self._pairs, boards)
+        self.scores += rewards
+        self.largest = boards.reshape(-1, self.num_envs).max(axis=0).astype(np.int64)
+        return rewards.astype(np.float64), self.legal == 0, legal
+
+    def _set_boards(self, boards: Boards, games: Games) -> None:
+        self.boards[games] = boards
+        self.legal[games] = any_size.legal(self._pairs, boards.transpose(1, 2, 0))
+
+    def observations(self, games: Games) -> NDArray[np.uint8]:
+        """Return fresh observations, `(k, R, C) uint8`."""
+        return np.array(self.boards[games])
+
+
+def sliding_engine(
+    game: SlidingGame, num_envs: int, max_illegal: int, max_steps: int | None
+) -> SlidingEngine:
+    """Return the engine for the boards of a game."""
+    engine = PackedEngine if packs(game.shape) else CellsEngine
+    return engine(game, num_envs, max_illegal, max_steps)
 
 
 def _lines_of_tiles(shape: tuple[int, int]) -> Lines:

@@ -12,6 +12,7 @@ on the board with the tile on it, -1 if no move is legal.  The cells with the lo
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -20,8 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.base.checks import checked_cells
 from tile_envs.base.random_stream import Words, choose
 from tile_envs.sliding.packed import PLACES, Boards, pack, unpack
-from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
-from tile_envs.sliding.tables import CELL_BITS, CELL_MASK, Lines, Tables
+from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP, Rules
+from tile_envs.sliding.tables import (
+    CELL_BITS,
+    CELL_MASK,
+    Lines,
+    Tables,
+    compile_tables,
+)
 
 Cells = NDArray[np.bool_]
 
@@ -65,15 +72,28 @@ def place(
     lines[1, columns, every] |= tiles << rows * CELL_BITS
 
 
-def possible_cells(placer: str | Placer, tables: Tables, boards: Boards, tile: int) -> Cells:
+def choose_cells(
+    placer: str | Placer, boards: Boards, tiles: NDArray[np.int64], words: Words
+) -> NDArray[np.int64]:
+    """Choose the cells `(n,)` of new tiles on afterstates `(R, C, n)`, of any size; see `place`."""
+    if placer == RANDOM:
+        return _one_of((boards == 0).reshape(-1, len(tiles)), words)
+    games = np.flatnonzero(tiles)
+    cells = np.zeros(len(tiles), np.int64)
+    cells[games] = _answers(placer, boards[:, :, games].transpose(2, 0, 1), tiles[games])  # type: ignore[arg-type]
+    return cells
+
+
+def possible_cells(placer: str | Placer, rules: Rules, boards: Boards, tile: int) -> Cells:
     """Return the cells of afterstates `(n, R, C)` on which a tile may appear, `(n, R, C)`."""
     empty: Cells = boards == 0
     if placer == RANDOM:
         return empty
-    tiles = np.full(len(boards), tile)
+    tiles, shape = np.full(len(boards), tile), boards.shape[1:]
     if placer == ADVERSARY:
-        return worst_cells(tables, pack(boards), tiles).T.reshape(boards.shape)
-    possible = np.zeros((len(boards), math.prod(tables.shape)), np.bool_)
+        worst = worst_cells(compile_tables(rules, shape), pack(boards), tiles)
+        return worst.T.reshape(boards.shape)
+    possible = np.zeros((len(boards), math.prod(shape)), np.bool_)
     asked = np.flatnonzero(empty.any(axis=(1, 2)))
     possible[asked, _answers(placer, boards[asked], tiles[asked])] = True  # type: ignore[arg-type]
     return possible.reshape(boards.shape)
@@ -113,10 +133,12 @@ def _values(tables: Tables, action: int, lines: Lines, with_tile: Lines) -> NDAr
 
 def _one_of(cells: Cells, words: Words) -> NDArray[np.int64]:
     """Choose one of each set of cells `(R * C, n)`, by the high halves of random words."""
-    ranks = cells.cumsum(axis=0, dtype=np.uint8)
+    ranks = cells.astype(np.uint8)
+    for before, rank in pairwise(ranks):  # three times as fast as `cumsum`
+        rank += before
     k = choose(words, ranks[-1].astype(np.uint64)).astype(np.uint8)
-    before: NDArray[np.uint8] = np.add.reduce(ranks[:-1] <= k, axis=0, dtype=np.uint8)
-    return before.astype(np.int64)
+    chosen: NDArray[np.uint8] = np.add.reduce((ranks[:-1] <= k).view(np.uint8))
+    return chosen.astype(np.int64)
 
 
 def _answers(placer: Placer, boards: Boards, tiles: NDArray[np.int64]) -> NDArray[np.int64]:

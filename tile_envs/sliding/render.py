@@ -56,7 +56,10 @@ def _cell(i: int, j: int) -> tuple[int, int, int, int]:
 def _empty_board(rules: Rules, n_rows: int, n_columns: int) -> Picture:
     palette = rules.palette
     right, bottom = (GAP + n * (TILE + GAP) + MARGIN for n in (n_columns, n_rows))
-    canvas = Canvas(right + MARGIN, bottom + HEADER + MARGIN, palette.page)
+    width = (
+        max(right, 2 * SIGN_WIDTH + GAP + MARGIN) + MARGIN
+    )  # of the header, if the board is less
+    canvas = Canvas(width, bottom + HEADER + MARGIN, palette.page)
     title = (MARGIN, MARGIN, MARGIN + SIGN_WIDTH, MARGIN + SIGN_HEIGHT)
     canvas.text(title, rules.name, TITLE_SIZE, palette.dark)
     canvas.rectangle((MARGIN, MARGIN + HEADER, right, bottom + HEADER), 8, palette.board)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Real
 from typing import Any
@@ -25,12 +25,14 @@ UP, RIGHT, DOWN, LEFT = range(4)
 ACTIONS = ("up", "right", "down", "left")
 VERTICAL = (UP, DOWN)
 
-MAX_SIDE = 4
-"""Most rows or columns a board may have (the fewest is 2)."""
+MAX_SIDE, MIN_CELLS = 8, 3
+"""The most rows or columns that a board may have, and the fewest cells."""
 MAX_TILES = 31
 """Most tile indices, the empty cell not counted: a packed cell has 5 bits."""
+MOVE_LIMIT = 1 << 33
+"""No move pays this much: see `Rules.check_rewards`."""
 REWARD_LIMIT = 1 << 30
-"""No merge pays this much: eight of them, the most in one move, must fit into 33 bits."""
+"""No merge pays this much: eight of them are the most in one move of a 4×4 board."""
 
 COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
@@ -175,6 +177,32 @@ class Rules:
             )
         return self.faces.index(value)
 
+    def check_rewards(self, shape: tuple[int, int]) -> None:
+        """Check that no move on a board of this shape can pay `MOVE_LIMIT` or more.
+
+        Raises:
+            ValueError: If one can.
+        """
+        most = max((self.faces[made] for *_, made in self.merges), default=0)
+        if most > (limit := most_paid(shape)):
+            raise UsageError(
+                f"a merge of {self.name} pays {most}, which is too large for boards of "
+                f"{shape[0]}×{shape[1]}: rewards must be at most {limit}, so end the chain of "
+                "merges before this tile."
+            )
+
+
+def is_board(shape: Sequence[int]) -> bool:
+    """Tell whether a board may have these rows and columns."""
+    return all(1 <= side <= MAX_SIDE for side in shape) and math.prod(shape) >= MIN_CELLS
+
+
+def most_paid(shape: tuple[int, int]) -> int:
+    """Return the most that each merge may pay, of all that one move on a board can make."""
+    n_rows, n_columns = shape
+    most_merges = max(n_rows * (n_columns // 2), n_columns * (n_rows // 2))
+    return (MOVE_LIMIT - 1) // most_merges
+
 
 def checked_spawn(rules: Rules, spawn: object) -> Spawn:
     """Return a spawn distribution as `(face, probability)` pairs, the smallest face first.
@@ -251,6 +279,24 @@ RULES_2048 = Rules(
     goal=2048,
     palette=CLASSIC,
 )
+
+
+def rules_2048(shape: tuple[int, int]) -> Rules:
+    """Return the rules of 2048 on a board: on more than 16 cells, with all tiles that may pay.
+
+    >>> rules_2048((4, 4)) == RULES_2048, rules_2048((5, 5)).faces[-1]
+    (True, 536870912)
+    """
+    if math.prod(shape) <= 16:
+        return RULES_2048
+    largest = most_paid(shape).bit_length() - 1
+    return replace(
+        RULES_2048,
+        faces=(0, *(2**t for t in range(1, largest + 1))),
+        merges=tuple((t, t, t + 1) for t in range(1, largest)),
+        palette=replace(CLASSIC, tiles=CLASSIC.tiles + CLASSIC.tiles[-1:] * (largest - 17)),
+    )
+
 
 _FIBONACCI = [0, 1, 2]
 while len(_FIBONACCI) <= MAX_TILES:

@@ -1,4 +1,4 @@
-"""Lookup tables compiled from the rules: the one place where tiles are slid and merged.
+"""Lookup tables of packed boards, compiled from the rules.
 
 A *line* is a row or a column, packed into an integer of 5 bits a cell, its first cell lowest:
 
@@ -18,13 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, MAX_SIDE, RIGHT, UP, Rules
+from tile_envs.errors import UsageError
+from tile_envs.sliding.cells import TILE_BITS, compile_pairs, push_to_low_end
+from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, Rules
 
 Lines = NDArray[np.int64]
 
-CELL_BITS = 5
-CELL_MASK = 31
-LINE_BITS = CELL_BITS * MAX_SIDE
+PACKED_SIDE = 4
+"""The most rows or columns of a board that is packed; the fewest is 2."""
+
+CELL_BITS = TILE_BITS
+CELL_MASK = (1 << CELL_BITS) - 1
+LINE_BITS = CELL_BITS * PACKED_SIDE
 LINE_MASK = (1 << LINE_BITS) - 1
 
 # What `Tables.pushed` holds of a pushed line, from bit 0 on: the line itself (20 bits), the number
@@ -44,9 +49,9 @@ TO_LOW_END = 1 << UP | 1 << LEFT
 TO_HIGH_END = 1 << DOWN | 1 << RIGHT
 
 # A pattern is an action and the number of empty cells it leaves on each line, as digits.
-PATTERN_WEIGHTS = tuple((MAX_SIDE + 1) ** line for line in range(MAX_SIDE))
-PATTERN_ACTION_WEIGHT = (MAX_SIDE + 1) ** MAX_SIDE
-CELLS = MAX_SIDE * MAX_SIDE
+PATTERN_WEIGHTS = tuple((PACKED_SIDE + 1) ** line for line in range(PACKED_SIDE))
+PATTERN_ACTION_WEIGHT = (PACKED_SIDE + 1) ** PACKED_SIDE
+CELLS = PACKED_SIDE * PACKED_SIDE
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +88,7 @@ class Tables:
         """Integers, as `pushed`: the reward of a line plus the number of its empty cells."""
         empty, reward = self.pushed >> EMPTY_SHIFT, self.pushed >> REWARD_SHIFT
         gains = (empty & EMPTY_MASK) + (reward & REWARD_MASK)
-        fits = gains.max() * MAX_SIDE <= np.iinfo(np.int32).max
+        fits = gains.max() * PACKED_SIDE <= np.iinfo(np.int32).max
         return gains.astype(np.int32) if fits else gains
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -91,9 +96,32 @@ class Tables:
         return compile_tables, (self.rules, self.shape)
 
 
+def packs(shape: tuple[int, ...]) -> bool:
+    """Tell whether boards of a shape are packed."""
+    return all(2 <= side <= PACKED_SIDE for side in shape)
+
+
+def check_packs(shape: tuple[int, int], what: str) -> None:
+    """Check that boards of a shape are packed, for what knows no others.
+
+    Raises:
+        ValueError: If they are not.
+    """
+    if not packs(shape):
+        raise UsageError(
+            f"{what} is for boards of 2 to {PACKED_SIDE} rows and columns, "
+            f"got {shape[0]}×{shape[1]}."
+        )
+
+
 @cache
 def compile_tables(rules: Rules, shape: tuple[int, int]) -> Tables:
-    """Compile the tables of a game and shape, once per process (4×4: 0.1 s, 22 MiB)."""
+    """Compile the tables of a game and shape, once per process (4×4: 0.1 s, 22 MiB).
+
+    Raises:
+        ValueError: If boards of this shape are not packed.
+    """
+    check_packs(shape, "a game of lookup tables")
     n_rows, n_columns = shape
     row_pushed, row_legal = _push_lines(rules, n_columns)
     if n_rows == n_columns:
@@ -131,7 +159,8 @@ def _push_lines(rules: Rules, length: int) -> tuple[NDArray[np.int64], NDArray[n
     """
     lines = np.arange(1 << CELL_BITS * length, dtype=np.uint32)
     cells = _unpack(lines, length)
-    after, rewards = _push_to_low_end(rules, cells)
+    after = cells.copy()
+    rewards = push_to_low_end(compile_pairs(rules), after[:, None])
     low = (
         _pack(after, CELL_BITS)
         | (after == 0).sum(axis=0) << EMPTY_SHIFT
@@ -145,33 +174,6 @@ def _push_lines(rules: Rules, length: int) -> tuple[NDArray[np.int64], NDArray[n
     high = high & ~LINE_MASK | mirror[high & LINE_MASK]
     legal = low_changes * np.uint8(TO_LOW_END) | low_changes[mirror] * np.uint8(TO_HIGH_END)
     return np.concatenate([low, high]), legal
-
-
-def _push_to_low_end(
-    rules: Rules, cells: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Slide and merge `(length, n)` cells towards index 0; return them and the rewards `(n,)`."""
-    merged = np.zeros((1 << CELL_BITS, 1 << CELL_BITS), np.uint8)
-    for a, b, c in rules.merges:
-        merged[a, b] = c
-    faces = np.zeros(1 << CELL_BITS, np.int64)
-    faces[: len(rules.faces)] = rules.faces
-    cells, length = cells.copy(), len(cells)
-    for end in range(length - 1, 0, -1):  # let the empty cells bubble to the high end
-        for i in range(end):
-            empty = cells[i] == 0
-            cells[i] |= cells[i + 1] * empty
-            cells[i + 1] *= ~empty
-    rewards = np.zeros(cells.shape[1], np.int64)
-    for i in range(length - 1):  # from the wall on; a merged tile is left behind, so it rests
-        made = merged[cells[i], cells[i + 1]]
-        apart = made == 0
-        rewards += faces[made]
-        cells[i] = cells[i] * apart + made
-        for j in range(i + 1, length):
-            beyond = cells[j + 1] if j + 1 < length else np.uint8(0)
-            cells[j] = np.where(apart, cells[j], beyond)
-    return cells, rewards
 
 
 def _unpack(lines: NDArray[np.uint32], length: int) -> NDArray[np.uint8]:
@@ -195,7 +197,7 @@ def _empty_cells(shape: tuple[int, int]) -> tuple[NDArray[np.uint64], NDArray[np
         count, length = shape if horizontal else shape[::-1]
         to_low_end = bool(TO_LOW_END >> action & 1)
         # The lines a smaller board lacks are empty ones: as many empty cells as a line has.
-        lacking = (length,) * (MAX_SIDE - count)
+        lacking = (length,) * (PACKED_SIDE - count)
         for empty in itertools.product(range(length + 1), repeat=count):
             places = [
                 (line, place)

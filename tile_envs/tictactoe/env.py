@@ -220,7 +220,7 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToe]):
     """
 
     single = TicTacToeEnv
-    engine_class = TicTacToeEngine
+    make_engine = TicTacToeEngine
 
     def _compile(self, games: TicTacToeEngine) -> Engine:
         if not isinstance(self.game.opponent, str):

@@ -1,0 +1,256 @@
+"""One board in plain Python integers, as the single environments play it.
+
+A batch of one would spend its time on calling numpy.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import pairwise, zip_longest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.base.random_stream import Stream
+from tile_envs.sliding import packed
+from tile_envs.sliding.cells import TILE_BITS
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.placer import RANDOM, choose_cells, place
+from tile_envs.sliding.rules import LEFT, UP, VERTICAL
+from tile_envs.sliding.tables import (
+    CELL_BITS,
+    CELL_MASK,
+    CELLS,
+    EMPTY_MASK,
+    EMPTY_SHIFT,
+    EVEN_CELLS,
+    LARGEST_SHIFT,
+    LINE_MASK,
+    LOW_BLOCK,
+    PACKED_SIDE,
+    PATTERN_ACTION_WEIGHT,
+    PATTERN_WEIGHTS,
+    REWARD_MASK,
+    REWARD_SHIFT,
+    packs,
+)
+
+_TWO_CELLS = 2 * CELL_BITS
+_, _SECOND, _THIRD, _FOURTH = PATTERN_WEIGHTS
+
+
+class Board(ABC):
+    """A board that is played on.
+
+    Attributes:
+        legal: The legal actions, as bits.
+        largest: The index of the largest tile.
+    """
+
+    legal: int
+    largest: int
+
+    def __init__(self, game: SlidingGame) -> None:
+        self._game = game
+        self._distribution = game.distribution
+        self._places_uniformly = game.placer == RANDOM
+        self._open_tables()
+
+    @abstractmethod
+    def _open_tables(self) -> None:
+        """Take views of the lookup tables: memoryviews, faster for single numbers than arrays."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Memoryviews are not pickled.
+        return board_of, (self._game, self.observation().ravel().tolist())
+
+    @abstractmethod
+    def set(self, cells: Sequence[int]) -> None:
+        """Set all tiles, given in reading order."""
+
+    @abstractmethod
+    def play(self, action: int, stream: Stream) -> int:
+        """Play a legal action, and let a tile appear; return the reward.
+
+        If a user's placer fails, nothing has changed.
+        """
+
+    @abstractmethod
+    def observation(self) -> NDArray[np.uint8]:
+        """Return the tiles as a fresh array, `(R, C)`."""
+
+
+def board_of(game: SlidingGame, cells: Sequence[int]) -> Board:
+    """Return a board of a game with these tiles, in reading order."""
+    board = PackedBoard(game) if packs(game.shape) else CellsBoard(game)
+    board.set(cells)
+    return board
+
+
+class PackedBoard(Board):
+    """A packed board: its rows and its columns."""
+
+    _rows: Sequence[int]
+    _columns: Sequence[int]
+
+    def _open_tables(self) -> None:
+        tables = self._game.tables
+        self._offsets = tables.offsets.tolist()
+        self._pushed = tables.pushed.data
+        self._row_legal = tables.row_legal.data
+        self._column_legal = tables.column_legal.data
+        self._cells = tables.cells.data
+        self._empty_count = tables.empty_count.data
+        self._empty_cell = tables.empty_cell.data
+        # An observation is put together here, a row at a time, and copied.
+        stage = np.zeros(PACKED_SIDE, np.uint32)
+        self._stage = stage.data
+        n_rows, n_columns = self._game.shape
+        self._staged = stage.view(np.uint8).reshape(PACKED_SIDE, PACKED_SIDE)[:n_rows, :n_columns]
+
+    def set(self, cells: Sequence[int]) -> None:
+        """See `Board.set`."""
+        rows = [0] * PACKED_SIDE
+        for i, tile in enumerate(cells):
+            row, column = divmod(i, self._game.shape[1])
+            rows[row] |= tile << CELL_BITS * column
+        self._set_lines(rows, vertical=False)
+        self.largest = max(cells)
+
+    def play(self, action: int, stream: Stream) -> int:
+        """See `Board.play`."""
+        table, offset = self._pushed, self._offsets[action]
+        vertical = action in VERTICAL
+        a, b, c, d = self._columns if vertical else self._rows
+        a, b, c, d = table[offset + a], table[offset + b], table[offset + c], table[offset + d]
+        reward: int = a + b + c + d >> REWARD_SHIFT & REWARD_MASK
+        largest = max(a, b, c, d) >> LARGEST_SHIFT
+
+        lines = [a & LINE_MASK, b & LINE_MASK, c & LINE_MASK, d & LINE_MASK]
+        if self._places_uniformly:
+            word = stream.word()
+            tile = self._distribution.tile(word)
+            pattern = (
+                action * PATTERN_ACTION_WEIGHT
+                + (a >> EMPTY_SHIFT & EMPTY_MASK)
+                + (b >> EMPTY_SHIFT & EMPTY_MASK) * _SECOND
+                + (c >> EMPTY_SHIFT & EMPTY_MASK) * _THIRD
+                + (d >> EMPTY_SHIFT & EMPTY_MASK) * _FOURTH
+            )
+            k = (word >> 32) * self._empty_count[pattern] >> 32
+            cell = self._empty_cell[pattern * CELLS + k]
+            lines[cell >> CELL_BITS] |= tile << (cell & CELL_MASK)
+            self._set_lines(lines, vertical)
+        else:
+            tile = self._place(lines, vertical, stream)
+        self.largest = tile if tile > largest else largest
+        return reward
+
+    def _place(self, lines: Sequence[int], vertical: bool, stream: Stream) -> int:
+        """Let the placer set a tile on the lines of an afterstate; return the tile."""
+        word = stream.peek()  # drawn below, once the placer has answered
+        tile = self._distribution.tile(word)
+        rows = np.array(lines)[:, None]
+        turned = packed.transpose(rows)
+        both = np.stack((turned, rows) if vertical else (rows, turned))
+        words = np.array([word], np.uint64)
+        place(self._game.placer, self._game.tables, both, np.array([tile]), words)
+        stream.word()
+        self._set_lines(both[0, :, 0].tolist(), vertical=False)
+        return tile
+
+    def _set_lines(self, lines: Sequence[int], vertical: bool) -> None:
+        """Take over a board, given as its columns or its rows, and find its legal actions."""
+        a, b, c, d = lines
+        # Turned as by `packed.transpose`.
+        swap = (a >> _TWO_CELLS ^ c) & LOW_BLOCK
+        e, g = a ^ swap << _TWO_CELLS, c ^ swap
+        swap = (b >> _TWO_CELLS ^ d) & LOW_BLOCK
+        f, h = b ^ swap << _TWO_CELLS, d ^ swap
+        swap = (e >> CELL_BITS ^ f) & EVEN_CELLS
+        e, f = e ^ swap << CELL_BITS, f ^ swap
+        swap = (g >> CELL_BITS ^ h) & EVEN_CELLS
+        g, h = g ^ swap << CELL_BITS, h ^ swap
+        if vertical:
+            self._rows, self._columns = (e, f, g, h), lines
+            of_lines, of_turned = self._column_legal, self._row_legal
+        else:
+            self._rows, self._columns = lines, (e, f, g, h)
+            of_lines, of_turned = self._row_legal, self._column_legal
+        self.legal = (
+            of_lines[a] | of_lines[b] | of_lines[c] | of_lines[d]
+            | of_turned[e] | of_turned[f] | of_turned[g] | of_turned[h]
+        )  # fmt: skip
+
+    def observation(self) -> NDArray[np.uint8]:
+        """See `Board.observation`."""
+        cells, stage = self._cells, self._stage
+        a, b, c, d = self._rows
+        stage[0], stage[1], stage[2], stage[3] = cells[a], cells[b], cells[c], cells[d]
+        return self._staged.copy()
+
+
+class CellsBoard(Board):
+    """A board of cells, of any size, in reading order."""
+
+    def _open_tables(self) -> None:
+        pairs = self._game.pairs
+        self._merged = pairs.merged.data
+        self._row_legal = pairs.row_legal.data
+        self._column_legal = pairs.column_legal.data
+        places = np.arange(math.prod(self._game.shape)).reshape(self._game.shape)
+        self._rows, self._columns = places.tolist(), places.T.tolist()
+
+    def set(self, cells: Sequence[int]) -> None:
+        """See `Board.set`."""
+        self._cells = cells
+        self.largest = max(cells)
+        self.legal = 0
+        for lines, of_pair in (
+            (self._rows, self._row_legal),
+            (self._columns, self._column_legal),
+        ):
+            for line in lines:
+                for i, j in pairwise(line):
+                    self.legal |= of_pair[cells[i] << TILE_BITS | cells[j]]
+
+    def play(self, action: int, stream: Stream) -> int:
+        """See `Board.play`."""
+        cells, faces = list(self._cells), self._game.rules.faces
+        reward = 0
+        for line in self._columns if action in VERTICAL else self._rows:
+            places = line if action in (UP, LEFT) else line[::-1]
+            pushed: list[int] = []
+            last = 0  # the tile that may still merge
+            for tile in filter(None, map(cells.__getitem__, places)):
+                last = self._merged[last << TILE_BITS | tile]
+                if last:
+                    reward += faces[last]
+                    pushed[-1], last = last, 0
+                else:
+                    pushed.append(tile)
+                    last = tile
+            for cell, tile in zip_longest(places, pushed, fillvalue=0):
+                cells[cell] = tile
+        word = stream.peek()  # drawn below, once the placer has answered
+        tile = self._distribution.tile(word)
+        cells[self._choose_cell(cells, tile, word)] = tile
+        stream.word()
+        self.set(cells)
+        return reward
+
+    def _choose_cell(self, cells: Sequence[int], tile: int, word: int) -> int:
+        if self._places_uniformly:
+            empty = [place for place, tile in enumerate(cells) if not tile]
+            return empty[(word >> 32) * len(empty) >> 32]
+        boards = np.array(cells, np.uint8).reshape(*self._game.shape, 1)
+        words = np.array([word], np.uint64)
+        placer = self._game.placer
+        return int(choose_cells(placer, boards, np.array([tile]), words)[0])
+
+    def observation(self) -> NDArray[np.uint8]:
+        """See `Board.observation`."""
+        return np.array(self._cells, np.uint8).reshape(self._game.shape)

@@ -1,0 +1,84 @@
+"""Batched boards in public, `(n, R, C) uint8` tile indices: checks, legality, afterstates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tile_envs.base.checks import as_array
+from tile_envs.errors import UsageError
+from tile_envs.sliding import cells, packed
+from tile_envs.sliding.rules import MAX_SIDE, MIN_CELLS, Rules, is_board
+from tile_envs.sliding.tables import compile_tables, packs
+
+Boards = NDArray[np.uint8]
+
+MASKS = np.array([[bits >> a & 1 for a in range(4)] for bits in range(16)], np.int8)
+"""`(16, 4)`: the action mask of each set of legal actions."""
+
+
+def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
+    """Return the action masks of boards.
+
+    Args:
+        boards: Tile indices, `(n, R, C)`.
+        rules: The game, such as `RULES_2048`.
+
+    Returns:
+        `(n, 4) int8`, 1 where the action (0 up, 1 right, 2 down, 3 left) changes the board.
+
+    Raises:
+        ValueError: If these are not boards of the game.
+    """
+    boards = checked_boards(boards, rules)
+    shape = boards.shape[1:]
+    if packs(shape):
+        return MASKS[packed.legal(compile_tables(rules, shape), packed.pack(boards))]
+    return MASKS[cells.legal(cells.compile_pairs(rules), boards.transpose(1, 2, 0))]
+
+
+def afterstates(
+    boards: ArrayLike, rules: Rules
+) -> tuple[Boards, NDArray[np.int64], NDArray[np.int8]]:
+    """Return what each action makes of boards, before the new tile appears.
+
+    Args:
+        boards: Tile indices, `(n, R, C)`.
+        rules: The game, such as `RULES_2048`.
+
+    Returns:
+        The afterstates `(n, 4, R, C) uint8` (an illegal action leaves the board as it is), the
+        rewards `(n, 4) int64`, and the action masks `(n, 4) int8`.
+
+    Raises:
+        ValueError: If these are not boards of the game.
+    """
+    boards = checked_boards(boards, rules)
+    shape = boards.shape[1:]
+    if packs(shape):
+        after, rewards, legal = packed.afterstates(compile_tables(rules, shape), boards)
+    else:
+        after, rewards, legal = cells.afterstates(cells.compile_pairs(rules), boards)
+    return after, rewards, MASKS[legal]
+
+
+def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
+    """Return boards `(n, R, C)` of any integers as `uint8`.
+
+    Raises:
+        ValueError: If they are not integers, not of a board's shape, or hold tiles the game lacks.
+    """
+    array = as_array(boards)
+    if array.ndim != 3 or not is_board(array.shape[1:]):
+        raise UsageError(
+            f"boards must have shape (n, R, C), R and C 1 to {MAX_SIDE}, with {MIN_CELLS} cells or "
+            f"more, got {array.shape}."
+        )
+    if array.dtype.kind not in "iu":
+        raise UsageError(f"boards must be integers (tile indices), got dtype {array.dtype}.")
+    if array.size and not 0 <= array.min() <= array.max() <= rules.largest:
+        raise UsageError(
+            f"boards of {rules.name} hold tile indices 0 to {rules.largest}, not faces, "
+            f"got {array.min()} to {array.max()}."
+        )
+    return array.astype(np.uint8)

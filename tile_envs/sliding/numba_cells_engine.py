@@ -1,0 +1,201 @@
+"""Many sliding games on boards of cells, played by compiled code, one game after the other."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_loop, mixed
+from tile_envs.base.compiled_engine import Ints, all_inside, clear, finish
+from tile_envs.base.engine import Bools, Floats, Outcome
+from tile_envs.base.random_stream import Words
+from tile_envs.sliding import cells
+from tile_envs.sliding.kernels import count, drawn_tile, is_vertical, spawn_tables
+from tile_envs.sliding.numba_engine import FOUR_TIMES, LOWEST_BITS, CompiledSlidingEngine
+from tile_envs.sliding.numpy_engine import CellsEngine
+from tile_envs.sliding.rules import DOWN, LEFT, UP
+
+Board = NDArray[np.uint8]
+"""The cells of one game, `(R * C,)`."""
+
+NONE, TILE_BITS = Word(0), Word(cells.TILE_BITS)
+TO_UP, TO_DOWN, TO_LEFT = Word(UP), Word(DOWN), Word(LEFT)
+
+
+class World(NamedTuple):
+    """All that the loops read and write; see `tile_envs.base.compiled_engine.World`."""
+
+    rewards: Floats
+    terminations: Bools
+    truncations: Bools
+    observations: NDArray[np.uint8]  # (n, R * C)
+    masks: NDArray[np.uint32]  # a byte an action
+    shown_scores: Ints
+    max_tiles: Ints
+    shown_illegal: Bools
+
+    streams: Words
+    steps: Ints
+    illegal_run: Ints
+    illegal: Bools
+    ended: Bools
+    max_illegal: int
+    max_steps: int
+
+    legal: Ints
+    scores: Ints
+    largest: Ints
+    boards: NDArray[np.uint8]  # (n, R * C)
+    n_rows: int
+    n_columns: int
+    merged: NDArray[np.uint8]
+    row_legal: NDArray[np.uint8]
+    column_legal: NDArray[np.uint8]
+    faces: Ints
+    start: Words  # `Start.tiles`
+    tiles: Words
+    thresholds: Words
+
+
+@compiled_loop
+def play_all(actions: Ints, *arrays: Any) -> bool:
+    """Play a step of all games; see `CompiledEngine`."""
+    world = World(*arrays)
+    if not all_inside(actions, 4):
+        return False
+    for i in range(len(actions)):
+        board = world.boards[i]
+        if world.ended[i]:
+            begin(world, i, board)
+            world.rewards[i], world.terminations[i], world.truncations[i] = 0.0, False, False
+        else:
+            action, reward = Word(actions[i]), NONE
+            legal = bool(Word(world.legal[i]) >> action & ONE)
+            if legal:
+                reward = push(world, board, action)
+                position = world.streams[i] + NEXT
+                world.streams[i] = position
+                word = mixed(position)
+                place(board, drawn_tile(world, word), word)
+                world.scores[i] += np.int64(reward)
+                settle(world, i, board)
+            finish(world, i, np.float64(reward), legal, world.legal[i] == 0)
+        show(world, i, board)
+    return True
+
+
+@compiled_loop
+def begin_all(games: Ints, *arrays: Any) -> None:
+    """Begin some games anew, and show them; see `CompiledEngine`."""
+    world = World(*arrays)
+    for i in games:
+        board = world.boards[i]
+        begin(world, i, board)
+        show(world, i, board)
+
+
+@compiled
+def begin(world: World, i: int, board: Board) -> None:
+    """Begin one game anew."""
+    clear(world, i)
+    world.scores[i] = 0
+    for cell in range(len(board)):
+        board[cell] = 0
+    position = world.streams[i]
+    for fixed in world.start:
+        position += NEXT
+        word = mixed(position)
+        place(board, fixed if fixed else drawn_tile(world, word), word)
+    world.streams[i] = position
+    settle(world, i, board)
+
+
+@compiled
+def push(world: World, board: Board, action: Word) -> Word:
+    """Push a board in place; return the reward."""
+    # A line begins at the wall that the tiles move towards.
+    n_lines, length, beside, along = world.n_rows, world.n_columns, world.n_columns, 1
+    if is_vertical(action):
+        n_lines, length, beside, along = length, n_lines, 1, beside
+    first = 0
+    if action != TO_UP and action != TO_LEFT:
+        first, along = (length - 1) * along, -along
+    # Without branches on tiles, which a processor could not predict.
+    reward = NONE
+    for line in range(n_lines):
+        begin = first + line * beside
+        free: Any = begin
+        last = NONE  # the first cell that is free, and the tile that may still merge
+        for place in range(length):
+            cell = begin + place * along
+            tile = Word(board[cell])
+            made = Word(world.merged[last << TILE_BITS | tile])
+            is_tile, is_merge = np.int64(tile != NONE), np.int64(made != NONE)
+            board[cell] = 0
+            board[free - is_merge * along] = made if is_merge else tile
+            reward += Word(world.faces[made])
+            free += (is_tile - is_merge) * along
+            last = NONE if is_merge else tile if is_tile else last
+    return reward
+
+
+@compiled
+def place(board: Board, tile: Word, word: Word) -> None:
+    """Set a tile on one of the empty cells, as a random word chooses it."""
+    empty = NONE
+    for cell in range(len(board)):
+        empty |= Word(board[cell] == 0) << Word(cell)
+    k = (word >> HALF) * count(empty) >> HALF
+    for _ in range(k):
+        empty &= empty - ONE
+    board[count((empty & ~empty + ONE) - ONE)] = tile
+
+
+@compiled
+def settle(world: World, i: int, board: Board) -> None:
+    """Find the legal actions and the largest tile of a game."""
+    legal, largest, cell = NONE, NONE, 0
+    for row in range(world.n_rows):
+        for column in range(world.n_columns):
+            tile = Word(board[cell])
+            largest = max(largest, tile)
+            pairs = tile << TILE_BITS
+            if column + 1 < world.n_columns:
+                legal |= Word(world.row_legal[pairs | Word(board[cell + 1])])
+            if row + 1 < world.n_rows:
+                legal |= Word(world.column_legal[pairs | Word(board[cell + world.n_columns])])
+            cell += 1
+    world.legal[i], world.largest[i] = legal, largest
+
+
+@compiled
+def show(world: World, i: int, board: Board) -> None:
+    """Write what is shown of one game."""
+    for cell in range(len(board)):
+        world.observations[i, cell] = board[cell]
+    world.masks[i] = Word(world.legal[i]) * FOUR_TIMES & LOWEST_BITS
+    world.shown_scores[i] = world.scores[i]
+    world.max_tiles[i] = world.faces[world.largest[i]]
+    world.shown_illegal[i] = world.illegal[i]
+
+
+class CompiledCellsEngine(CompiledSlidingEngine):
+    """Many sliding games on boards of cells, whose tiles are placed uniformly."""
+
+    _loops = play_all, begin_all
+    _games: CellsEngine
+
+    def _fixed(self) -> tuple[Any, ...]:
+        games, pairs = self._games, self._games.game.pairs
+        held = games.legal, games.scores, games.largest
+        boards = games.boards.reshape(games.num_envs, -1)
+        looked_up = pairs.merged, pairs.row_legal, pairs.column_legal, pairs.faces
+        start = np.array(games.game.start.tiles, np.uint64)
+        return *held, boards, *games.game.shape, *looked_up, start, *spawn_tables(games.game)[:2]
+
+    def _shown(self, outcome: Outcome) -> tuple[NDArray[Any], ...]:
+        observations, (masks, *infos) = outcome.observations, outcome.infos.values()
+        flat = observations.reshape(len(observations), -1)
+        return flat, masks.view(np.uint32)[:, 0], *infos
