@@ -45,6 +45,8 @@ _, _SECOND, _THIRD, _FOURTH = PATTERN_WEIGHTS
 class Board(ABC):
     """A board that is played on.
 
+    It looks its game up in memoryviews, which give single numbers faster than arrays do.
+
     Attributes:
         legal: The legal actions, as bits.
         largest: The index of the largest tile.
@@ -57,11 +59,6 @@ class Board(ABC):
         self._game = game
         self._distribution = game.distribution
         self._places_uniformly = game.placer == RANDOM
-        self._open_tables()
-
-    @abstractmethod
-    def _open_tables(self) -> None:
-        """Take views of the lookup tables: memoryviews, faster for single numbers than arrays."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Memoryviews are not pickled.
@@ -85,19 +82,20 @@ class Board(ABC):
 
 def board_of(game: SlidingGame, cells: Sequence[int]) -> Board:
     """Return a board of a game with these tiles, in reading order."""
-    board = PackedBoard(game) if packs(game.shape) else CellsBoard(game)
+    board = _PackedBoard(game) if packs(game.shape) else _CellsBoard(game)
     board.set(cells)
     return board
 
 
-class PackedBoard(Board):
+class _PackedBoard(Board):
     """A packed board: its rows and its columns."""
 
     _rows: Sequence[int]
     _columns: Sequence[int]
 
-    def _open_tables(self) -> None:
-        tables = self._game.tables
+    def __init__(self, game: SlidingGame) -> None:
+        super().__init__(game)
+        tables = game.tables
         self._offsets = tables.offsets.tolist()
         self._pushed = tables.pushed.data
         self._row_legal = tables.row_legal.data
@@ -108,11 +106,10 @@ class PackedBoard(Board):
         # An observation is put together here, a row at a time, and copied.
         stage = np.zeros(PACKED_SIDE, np.uint32)
         self._stage = stage.data
-        n_rows, n_columns = self._game.shape
+        n_rows, n_columns = game.shape
         self._staged = stage.view(np.uint8).reshape(PACKED_SIDE, PACKED_SIDE)[:n_rows, :n_columns]
 
     def set(self, cells: Sequence[int]) -> None:
-        """See `Board.set`."""
         rows = [0] * PACKED_SIDE
         for i, tile in enumerate(cells):
             row, column = divmod(i, self._game.shape[1])
@@ -121,7 +118,6 @@ class PackedBoard(Board):
         self.largest = max(cells)
 
     def play(self, action: int, stream: Stream) -> int:
-        """See `Board.play`."""
         table, offset = self._pushed, self._offsets[action]
         vertical = action in VERTICAL
         a, b, c, d = self._columns if vertical else self._rows
@@ -186,39 +182,34 @@ class PackedBoard(Board):
         )  # fmt: skip
 
     def observation(self) -> NDArray[np.uint8]:
-        """See `Board.observation`."""
         cells, stage = self._cells, self._stage
         a, b, c, d = self._rows
         stage[0], stage[1], stage[2], stage[3] = cells[a], cells[b], cells[c], cells[d]
         return self._staged.copy()
 
 
-class CellsBoard(Board):
+class _CellsBoard(Board):
     """A board of cells, of any size, in reading order."""
 
-    def _open_tables(self) -> None:
-        pairs = self._game.pairs
+    def __init__(self, game: SlidingGame) -> None:
+        super().__init__(game)
+        pairs = game.pairs
         self._merged = pairs.merged.data
-        self._row_legal = pairs.row_legal.data
-        self._column_legal = pairs.column_legal.data
-        places = np.arange(math.prod(self._game.shape)).reshape(self._game.shape)
+        places = np.arange(math.prod(game.shape)).reshape(game.shape)
         self._rows, self._columns = places.tolist(), places.T.tolist()
+        of_lines = (self._rows, pairs.row_legal.data), (self._columns, pairs.column_legal.data)
+        self._pairs = [
+            (i, j, legal) for lines, legal in of_lines for line in lines for i, j in pairwise(line)
+        ]
 
     def set(self, cells: Sequence[int]) -> None:
-        """See `Board.set`."""
         self._cells = cells
         self.largest = max(cells)
         self.legal = 0
-        for lines, of_pair in (
-            (self._rows, self._row_legal),
-            (self._columns, self._column_legal),
-        ):
-            for line in lines:
-                for i, j in pairwise(line):
-                    self.legal |= of_pair[cells[i] << TILE_BITS | cells[j]]
+        for i, j, of_pair in self._pairs:
+            self.legal |= of_pair[cells[i] << TILE_BITS | cells[j]]
 
     def play(self, action: int, stream: Stream) -> int:
-        """See `Board.play`."""
         cells, faces = list(self._cells), self._game.rules.faces
         reward = 0
         for line in self._columns if action in VERTICAL else self._rows:
@@ -226,10 +217,10 @@ class CellsBoard(Board):
             pushed: list[int] = []
             last = 0  # the tile that may still merge
             for tile in filter(None, map(cells.__getitem__, places)):
-                last = self._merged[last << TILE_BITS | tile]
-                if last:
-                    reward += faces[last]
-                    pushed[-1], last = last, 0
+                made = self._merged[last << TILE_BITS | tile]
+                if made:
+                    reward += faces[made]
+                    pushed[-1], last = made, 0
                 else:
                     pushed.append(tile)
                     last = tile
@@ -244,7 +235,7 @@ class CellsBoard(Board):
 
     def _choose_cell(self, cells: Sequence[int], tile: int, word: int) -> int:
         if self._places_uniformly:
-            empty = [place for place, tile in enumerate(cells) if not tile]
+            empty = [cell for cell, found in enumerate(cells) if not found]
             return empty[(word >> 32) * len(empty) >> 32]
         boards = np.array(cells, np.uint8).reshape(*self._game.shape, 1)
         words = np.array([word], np.uint64)
@@ -252,5 +243,4 @@ class CellsBoard(Board):
         return int(choose_cells(placer, boards, np.array([tile]), words)[0])
 
     def observation(self) -> NDArray[np.uint8]:
-        """See `Board.observation`."""
         return np.array(self._cells, np.uint8).reshape(self._game.shape)

@@ -128,20 +128,13 @@ class SlidingVectorEnv(GameVectorEnv[SlidingGame]):
     make_engine = staticmethod(sliding_engine)
 
     def _compile(self, games: SlidingEngine) -> Engine:
-        if isinstance(games, CellsEngine):
-            return self._compile_cells(games)
         if not isinstance(self.game.placer, str):
             return games
         with extra("fast"):
-            from tile_envs.sliding.numba_engine import CompiledPackedEngine
-        return CompiledPackedEngine(games)
-
-    def _compile_cells(self, games: CellsEngine) -> Engine:
-        if self.game.placer != RANDOM:
-            return games
-        with extra("fast"):
-            from tile_envs.sliding.numba_cells_engine import CompiledCellsEngine
-        return CompiledCellsEngine(games)
+            from tile_envs.sliding import numba_cells_engine, numba_engine
+        if isinstance(games, CellsEngine):
+            return numba_cells_engine.CompiledCellsEngine(games)
+        return numba_engine.CompiledPackedEngine(games)
 
 
 def register_game(env_id: str, rules: Rules) -> None:

@@ -50,10 +50,8 @@ class SlidingEngine(NumpyEngine):
 
     game: SlidingGame
 
-    def __init__(
-        self, game: SlidingGame, num_envs: int, max_illegal: int, max_steps: int | None
-    ) -> None:
-        super().__init__(game, num_envs, max_illegal, max_steps)
+    def __init__(self, game: SlidingGame, num_envs: int, *limits: Any) -> None:
+        super().__init__(game, num_envs, *limits)
         self._distribution = game.distribution
         self.faces = np.array(game.rules.faces)
         self._games = np.arange(num_envs)
@@ -62,8 +60,31 @@ class SlidingEngine(NumpyEngine):
         self.largest = np.zeros(num_envs, np.int64)
 
     @abstractmethod
+    def _follow(
+        self, actions: NDArray[np.int64], tiles: NDArray[np.int64], words: Words
+    ) -> NDArray[np.int64]:
+        """Go to the next boards, their legal actions and largest tiles; return the rewards.
+
+        `tiles` are the new tiles, 0 where the action is illegal.  If a user's placer fails, nothing
+        has changed.
+        """
+
+    @abstractmethod
     def _set_boards(self, boards: Boards, games: Games) -> None:
         """Take over boards `(k, R, C)`, and find their legal actions."""
+
+    def _play(
+        self, actions: NDArray[np.int64], frozen: Bools | None
+    ) -> tuple[Floats, Bools, Bools]:
+        legal = (self.legal >> actions & _ONE).astype(np.bool_)
+        if frozen is not None:
+            legal &= ~frozen
+        streams = self.streams + legal * _STRIDE
+        words = mix(streams)
+        rewards = self._follow(actions, self._distribution.tiles_of(words) * legal, words)
+        self.streams = streams
+        self.scores += rewards
+        return rewards.astype(np.float64), self.legal == 0, legal
 
     def _start(self, games: Games, positions: Positions | None) -> None:
         if positions is None:
@@ -99,18 +120,16 @@ class SlidingEngine(NumpyEngine):
 class PackedEngine(SlidingEngine):
     """Many sliding games on packed boards."""
 
-    def __init__(
-        self, game: SlidingGame, num_envs: int, max_illegal: int, max_steps: int | None
-    ) -> None:
-        super().__init__(game, num_envs, max_illegal, max_steps)
+    def __init__(self, game: SlidingGame, num_envs: int, *limits: Any) -> None:
+        super().__init__(game, num_envs, *limits)
         self._tables = game.tables
         self._places_uniformly = game.placer == RANDOM
         self.lines = np.zeros((2, PACKED_SIDE, num_envs), np.int64)
         self._lines_of = _lines_of_tiles(game.shape)
 
-    def _play(
-        self, actions: NDArray[np.int64], frozen: Bools | None
-    ) -> tuple[Floats, Bools, Bools]:
+    def _follow(
+        self, actions: NDArray[np.int64], tiles: NDArray[np.int64], words: Words
+    ) -> NDArray[np.int64]:
         of_rules = self._tables
         rows, columns = self.lines
         # `vertical` is all ones where columns move: bit by bit, x ^ ((x ^ y) & vertical) picks y.
@@ -118,13 +137,6 @@ class PackedEngine(SlidingEngine):
         lines = rows ^ ((rows ^ columns) & vertical)
         lines += of_rules.offsets.take(actions)
         pushed = of_rules.pushed.take(lines)
-        legal = (self.legal >> actions & _ONE).astype(np.bool_)
-        if frozen is not None:
-            legal &= ~frozen
-
-        streams = self.streams + legal * _STRIDE
-        words = mix(streams)
-        new_tiles = self._distribution.tiles_of(words) * legal
         moved = pushed & _LINE_MASK
         after = self.lines
         if self._places_uniformly:
@@ -135,7 +147,7 @@ class PackedEngine(SlidingEngine):
             k = choose(words, of_rules.empty_count.take(pattern)).view(np.int64)
             cell = of_rules.empty_cell.take(pattern * _CELLS + k)
             flat = (cell >> _CELL_BITS) * self.num_envs + self._games
-            moved.reshape(-1)[flat] += new_tiles << (cell & _CELL_MASK)
+            moved.reshape(-1)[flat] += tiles << (cell & _CELL_MASK)
         else:
             after = np.empty_like(self.lines)  # a user's placer can fail: nothing has changed then
         turned = batch.transpose(moved)
@@ -144,14 +156,12 @@ class PackedEngine(SlidingEngine):
         np.bitwise_xor(moved, swap, out=after[0])
         np.bitwise_xor(turned, swap, out=after[1])
         if not self._places_uniformly:
-            place(self.game.placer, of_rules, after, new_tiles, words)
-
-        self.streams, self.lines = streams, after
+            place(self.game.placer, of_rules, after, tiles, words)
+        self.lines = after
         self.legal = batch.legal(of_rules, self.lines)
-        rewards = np.add.reduce(pushed) >> _REWARD_SHIFT & _REWARD_MASK
-        self.scores += rewards
-        self.largest = np.maximum(np.maximum.reduce(pushed) >> _LARGEST_SHIFT, new_tiles)
-        return rewards.astype(np.float64), self.legal == 0, legal
+        self.largest = np.maximum(np.maximum.reduce(pushed) >> _LARGEST_SHIFT, tiles)
+        rewards: NDArray[np.int64] = np.add.reduce(pushed) >> _REWARD_SHIFT & _REWARD_MASK
+        return rewards
 
     def _start(self, games: Games, positions: Positions | None) -> None:
         if positions is not None:
@@ -178,49 +188,34 @@ class PackedEngine(SlidingEngine):
 class CellsEngine(SlidingEngine):
     """Many sliding games on boards of cells, of any size."""
 
-    def __init__(
-        self, game: SlidingGame, num_envs: int, max_illegal: int, max_steps: int | None
-    ) -> None:
-        super().__init__(game, num_envs, max_illegal, max_steps)
-        self._pairs = game.pairs
+    def __init__(self, game: SlidingGame, num_envs: int, *limits: Any) -> None:
+        super().__init__(game, num_envs, *limits)
         self.boards = np.zeros((num_envs, *game.shape), np.uint8)
 
-    def _play(
-        self, actions: NDArray[np.int64], frozen: Bools | None
-    ) -> tuple[Floats, Bools, Bools]:
-        legal = (self.legal >> actions & _ONE).astype(np.bool_)
-        if frozen is not None:
-            legal &= ~frozen
-        streams = self.streams + legal * _STRIDE
-        words = mix(streams)
-        new_tiles = self._distribution.tiles_of(words) * legal
-        boards = np.ascontiguousarray(self.boards.transpose(1, 2, 0))
-        boards, rewards = any_size.push(self._pairs, boards, actions)
-        # A user's placer can fail: nothing has changed then.
-        cells = choose_cells(self.game.placer, boards, new_tiles, words)
-        boards.reshape(-1)[cells * self.num_envs + self._games] += new_tiles.astype(np.uint8)
-
-        self.streams, self.boards = streams, np.ascontiguousarray(boards.transpose(2, 0, 1))
-        self.legal = any_size.legal(self._pairs, boards)
-        self.scores += rewards
+    def _follow(
+        self, actions: NDArray[np.int64], tiles: NDArray[np.int64], words: Words
+    ) -> NDArray[np.int64]:
+        pairs, boards = self.game.pairs, np.ascontiguousarray(self.boards.transpose(1, 2, 0))
+        boards, rewards = any_size.push(pairs, boards, actions)
+        cells = choose_cells(self.game.placer, boards, tiles, words)
+        boards.reshape(-1)[cells * self.num_envs + self._games] += tiles.astype(np.uint8)
+        self.boards = np.ascontiguousarray(boards.transpose(2, 0, 1))
+        self.legal = any_size.legal(pairs, boards)
         self.largest = boards.reshape(-1, self.num_envs).max(axis=0).astype(np.int64)
-        return rewards.astype(np.float64), self.legal == 0, legal
+        return rewards
 
     def _set_boards(self, boards: Boards, games: Games) -> None:
         self.boards[games] = boards
-        self.legal[games] = any_size.legal(self._pairs, boards.transpose(1, 2, 0))
+        self.legal[games] = any_size.legal(self.game.pairs, boards.transpose(1, 2, 0))
 
     def observations(self, games: Games) -> NDArray[np.uint8]:
         """Return fresh observations, `(k, R, C) uint8`."""
         return np.array(self.boards[games])
 
 
-def sliding_engine(
-    game: SlidingGame, num_envs: int, max_illegal: int, max_steps: int | None
-) -> SlidingEngine:
-    """Return the engine for the boards of a game."""
-    engine = PackedEngine if packs(game.shape) else CellsEngine
-    return engine(game, num_envs, max_illegal, max_steps)
+def sliding_engine(game: SlidingGame, *settings: Any) -> SlidingEngine:
+    """Return the engine for the boards of a game, which takes the settings of a `NumpyEngine`."""
+    return (PackedEngine if packs(game.shape) else CellsEngine)(game, *settings)
 
 
 def _lines_of_tiles(shape: tuple[int, int]) -> Lines:

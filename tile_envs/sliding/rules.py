@@ -31,8 +31,6 @@ MAX_TILES = 31
 """Most tile indices, the empty cell not counted: a packed cell has 5 bits."""
 MOVE_LIMIT = 1 << 33
 """No move pays this much: see `Rules.check_rewards`."""
-REWARD_LIMIT = 1 << 30
-"""No merge pays this much: eight of them are the most in one move of a 4×4 board."""
 
 COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
@@ -138,7 +136,7 @@ class Rules:
         if not isinstance(self.name, str) or not self.name or printable(self.name) != self.name:
             raise UsageError(f"the name of a game must be one line of text, got {self.name!r}.")
         keep(faces=_checked_faces(self.faces))
-        keep(merges=_checked_merges(self.merges, self.faces))
+        keep(merges=_checked_merges(self.merges, self.largest))
         keep(spawn=checked_spawn(self, self.spawn), goal=self.faces[self.index_of(self.goal)])
         if isinstance(self.palette, Mapping):
             keep(palette=Palette(**self.palette))
@@ -246,10 +244,8 @@ def _checked_faces(faces: Iterable[Any]) -> tuple[int, ...]:
     return numbers
 
 
-def _checked_merges(
-    merges: Iterable[Any], faces: tuple[int, ...]
-) -> tuple[tuple[int, int, int], ...]:
-    largest, checked = len(faces) - 1, list[tuple[Any, ...]]()
+def _checked_merges(merges: Iterable[Any], largest: int) -> tuple[tuple[int, int, int], ...]:
+    checked = list[tuple[Any, ...]]()
     for merge in merges:
         listed: tuple[Any, ...] = ()
         if isinstance(merge, (tuple, list)):
@@ -257,12 +253,6 @@ def _checked_merges(
         if len(listed) != 3 or not all(tile in range(1, largest + 1) for tile in listed):
             raise UsageError(
                 f"a merge must be three tile indices (a, b, c) from 1 to {largest}, got {merge!r}."
-            )
-        face = faces[listed[2]]
-        if face >= REWARD_LIMIT:
-            raise UsageError(
-                f"merging {merge!r} pays {face}, which is too large: rewards must be below "
-                f"{REWARD_LIMIT}, so end the chain of merges before this tile."
             )
         if listed[:2] in [earlier[:2] for earlier in checked]:
             raise UsageError(f"merges say twice what tiles {listed[0]} and {listed[1]} make.")

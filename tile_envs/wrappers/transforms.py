@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from tile_envs.base.checks import checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.sliding.rules import REWARD_LIMIT
+from tile_envs.sliding.rules import MOVE_LIMIT
 
 MASK_DTYPES = ("int8", "bool", "float32")
 MASK_SPACES = ("Box", "MultiBinary")
@@ -104,7 +104,7 @@ class AfterstatesBeside(MaskBeside):
         super().__init__(space, spaces.Discrete(n), "observation", "action_mask", np.int8, "Box")
         low, high = boards.low.min(), boards.high.max()
         after = spaces.Box(low, high, (n, *boards.shape), boards.dtype.type)
-        rewards = spaces.Box(0, 8 * REWARD_LIMIT, (n,), np.int64)  # eight merges
+        rewards = spaces.Box(0, MOVE_LIMIT, (n,), np.int64)
         self.space = spaces.Dict({**self.space, "afterstates": after, "rewards": rewards})
         self._game = game
 
