@@ -158,20 +158,21 @@ def played(envs):
     return [envs.step(envs.sample_legal_actions()) for _ in range(60)], envs.get_state()
 
 
-def seeded(env_id):
-    envs = gym.make_vec(env_id, 32, engine="numba")
+def seeded(env_id, threads=3):
+    envs = gym.make_vec(env_id, 800, engine="numba", threads=threads)
     envs.reset(seed=4)
     envs.action_space.seed(4)
     return envs
 
 
-def played_anew(env_id):
-    return played(seeded(env_id))
+def played_anew(env_id, threads=3):
+    return played(seeded(env_id, threads))
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_other_processes_play_the_same(method):
-    expected = [played_anew(env_id) for env_id in IDS] * 2
+    expected = [played_anew(env_id, threads=1) for env_id in IDS] * 2
+    played_anew(IDS[0])  # with threads, which a fork does not have
     with multiprocessing.get_context(method).Pool(2) as pool:
         assert equal(pool.map(played_anew, IDS * 2), expected)
         pickled = [seeded(env_id) for env_id in IDS] * 2
@@ -180,10 +181,35 @@ def test_other_processes_play_the_same(method):
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_threads_play_the_same(env_id):
-    expected = played_anew(env_id)
+    expected = played_anew(env_id, threads=1)
     with ThreadPoolExecutor(4) as threads:
         for found in threads.map(played_anew, [env_id] * 8):
             assert equal(found, expected)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("env_id", "options"),
+    [
+        ("Tiles2048-v0", {"placer": "adversary", "start_tiles": 14}),
+        ("Tiles2584-v0", {"shape": (5, 6), "max_episode_steps": 9}),
+        ("TicTacToe-v0", {"opponent": "random", "side": "random"}),
+    ],
+)
+def test_games_shared_by_threads_are_the_same(env_id, options, mode):
+    for threads in (2, 5):
+        ours, theirs = (
+            gym.make_vec(env_id, 1300, engine="numba", autoreset_mode=mode, threads=k, **options)
+            for k in (threads, 1)
+        )
+        ours.action_space.seed(0), theirs.action_space.seed(0)
+        assert_equal_steps(ours, theirs, steps=25, seed=threads)
+        state, actions = ours.get_state(), np.zeros(1300, np.int64)
+        if not state["ended"].any():
+            actions[-1] = 99
+            with pytest.raises(ValueError, match="got 99 for game 1299"):
+                ours.step(actions)
+            assert equal(ours.get_state(), state)
 
 
 @pytest.mark.parametrize("env_id", IDS)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tile_envs.base.checks import checked_actions, shaped_actions
 from tile_envs.base.compiled import announced, compiled
 from tile_envs.base.engine import EVERY_GAME, NUMBA, Engine, NumpyEngine, Outcome
+from tile_envs.base.threads import NO_THREADS, crew
 
 Ints = NDArray[np.int64]
 World = Any
@@ -27,6 +28,8 @@ then what `CompiledEngine._shown` returns, then `streams`, `steps`, `illegal_run
 """
 
 NO_LIMIT = np.iinfo(np.int64).max
+FEWEST = 256
+"""The fewest games that take a thread of their own longer than it takes to start it."""
 
 
 class CompiledEngine(Engine):
@@ -38,10 +41,11 @@ class CompiledEngine(Engine):
     name = NUMBA
 
     _loops: tuple[Any, Any]
-    """What plays a step of all games, and what begins some games anew and shows them.
+    """What plays a step of some games, and what begins some games anew and shows them.
 
-    The first takes actions `(n,)`, the second games `(k,)`; then both take the fields of `World`.
-    The first returns whether all actions were inside the action space; if not, nothing has changed.
+    The first takes the games `first` to `end - 1`, the threads to start and to join, and actions
+    `(n,)`; the second games `(k,)`; then both take the fields of `World`.  The first, if it plays
+    game 0, returns whether all actions were inside the action space; if not, nothing has changed.
     """
 
     def __init__(self, games: NumpyEngine) -> None:
@@ -49,8 +53,9 @@ class CompiledEngine(Engine):
         self._bind()
         none, outcome = np.empty(0, np.int64), self._empty_outcome()
         with announced(str(self._games.game)):  # unless compiled already: no games are played
-            for loop in self._loops:
-                loop(none, *outcome[1:4], *self._shown(outcome), *self._arrays)
+            arrays = *outcome[1:4], *self._shown(outcome), *self._arrays
+            self._loops[0](0, 0, NO_THREADS, none, *arrays)
+            self._loops[1](none, *arrays)
             self.choose_legal(none.view(np.uint64))
 
     @abstractmethod
@@ -72,7 +77,7 @@ class CompiledEngine(Engine):
         self._infos = {name: (values.shape, values.dtype) for name, values in infos.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_games": self._games}
+        return {"_games": self._games, "threads": self.threads}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -82,7 +87,13 @@ class CompiledEngine(Engine):
         """Play one action in every game; those that have ended begin anew instead."""
         n, play = self._games.num_envs, self._loops[0]
         outcome, chosen = self._empty_outcome(), shaped_actions(actions, n)
-        if not play(chosen, *outcome[1:4], *self._shown(outcome), *self._arrays):
+        arguments = chosen, *outcome[1:4], *self._shown(outcome), *self._arrays
+        threads = min(self.threads, n // FEWEST)
+        if threads > 1:
+            inside = crew(threads - 1).play(play, n, *arguments)
+        else:
+            inside = play(0, n, NO_THREADS, *arguments)
+        if not inside:
             checked_actions(actions, n, self._games.game.n_actions)  # says which one it is
         return outcome
 

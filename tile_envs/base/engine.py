@@ -54,9 +54,11 @@ class Engine(ABC):
 
     Attributes:
         name: `NUMPY` or `NUMBA`.
+        threads: How many may share a step.
     """
 
     name: str
+    threads = 1
 
     @abstractmethod
     def play(self, actions: Any) -> Outcome:

@@ -72,6 +72,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
     - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
     - `engine`: `"numpy"`; `"numba"`, compiled code, which is faster (extra `fast`); or `"auto"`,
       numba where it is installed.  Both play the same games (see `tile_envs.base.engine`).
+    - `threads`: how many threads share a step of the engine `"numba"`, 256 games or more in each;
+      they play the same games, too, as each game has a random stream of its own.
 
     Raises:
         ValueError: If an argument is not as described.
@@ -92,6 +94,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
         engine: str = NUMPY,
+        threads: int = 1,
         **options: Any,
     ) -> None:
         single = self.single(**options)
@@ -120,6 +123,10 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         engine = checked_choice(engine, "engine", (NUMPY, NUMBA, AUTO))
         compiled = engine == NUMBA or (engine == AUTO and find_spec("numba") is not None)
         self._engine = self._compile(self._games) if compiled else self._games
+        threads = checked_count(threads, "threads")
+        if threads > 1 and self._engine.name == NUMPY:
+            raise UsageError(f'threads need engine="numba", got {threads} threads for numpy.')
+        self._engine.threads = threads
         self._every = np.ones(self.num_envs, np.bool_)
 
     @property

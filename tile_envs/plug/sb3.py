@@ -70,7 +70,8 @@ def make_sb3(
         seed: The seed of the first `reset`; game i is seeded by `seed + i`.
         wrappers: Wrappers of `tile_envs.wrappers.vector`, the first one around the environment;
             with arguments as `functools.partial(PenalizeIllegal, penalty=1.0)`.
-        **options: The environment's options; `engine` is "auto" here, numba where it is installed.
+        **options: The environment's options, and `threads`; `engine` is "auto" here, numba where it
+            is installed.
 
     Raises:
         ValueError: If an argument is not as described.

@@ -11,6 +11,7 @@ from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_lo
 from tile_envs.base.compiled_engine import Ints, all_inside, clear, finish
 from tile_envs.base.engine import Bools, Floats, Outcome
 from tile_envs.base.random_stream import Words
+from tile_envs.base.threads import Flags, join, start
 from tile_envs.sliding import cells
 from tile_envs.sliding.kernels import count, drawn_tile, is_vertical, spawn_tables
 from tile_envs.sliding.numba_engine import FOUR_TIMES, LOWEST_BITS, CompiledSlidingEngine
@@ -60,12 +61,13 @@ class World(NamedTuple):
 
 
 @compiled_loop
-def play_all(actions: Ints, *arrays: Any) -> bool:
-    """Play a step of all games; see `CompiledEngine`."""
+def play_all(first: int, end: int, flags: Flags, actions: Ints, *arrays: Any) -> bool:
+    """Play a step of some games; see `CompiledEngine`."""
     world = World(*arrays)
-    if not all_inside(actions, 4):
+    if first == 0 and not all_inside(actions, 4):
         return False
-    for i in range(len(actions)):
+    start(flags)
+    for i in range(first, end):
         board = world.boards[i]
         if world.ended[i]:
             begin(world, i, board)
@@ -83,6 +85,7 @@ def play_all(actions: Ints, *arrays: Any) -> bool:
                 settle(world, i, board)
             finish(world, i, np.float64(reward), legal, world.legal[i] == 0)
         show(world, i, board)
+    join(flags)
     return True
 
 

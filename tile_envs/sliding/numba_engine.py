@@ -11,6 +11,7 @@ from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_lo
 from tile_envs.base.compiled_engine import CompiledEngine, Ints, all_inside, clear, finish
 from tile_envs.base.engine import Bools, Floats, Outcome
 from tile_envs.base.random_stream import Words
+from tile_envs.base.threads import Flags, join, start
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     GameTables,
@@ -76,12 +77,13 @@ TABLES = len(World._fields) - 1
 
 
 @compiled_loop
-def play_all(actions: Ints, *arrays: Any) -> bool:
-    """Play a step of all games; see `CompiledEngine`."""
+def play_all(first: int, end: int, flags: Flags, actions: Ints, *arrays: Any) -> bool:
+    """Play a step of some games; see `CompiledEngine`."""
     world = World(GameTables(*arrays[TABLES:]), *arrays[:TABLES])
-    if not all_inside(actions, 4):
+    if first == 0 and not all_inside(actions, 4):
         return False
-    for i in range(len(actions)):
+    start(flags)
+    for i in range(first, end):
         if world.ended[i]:
             begin(world, i)
             world.rewards[i], world.terminations[i], world.truncations[i] = 0.0, False, False
@@ -92,6 +94,7 @@ def play_all(actions: Ints, *arrays: Any) -> bool:
                 reward = play(world, i, action)
             finish(world, i, reward, legal, world.legal[i] == 0)
         show(world, i)
+    join(flags)
     return True
 
 

@@ -11,6 +11,7 @@ from tile_envs.base.compiled import HALF, NEXT, Word, compiled, compiled_loop, m
 from tile_envs.base.compiled_engine import CompiledEngine, Ints, all_inside, clear, finish
 from tile_envs.base.engine import Bools, Floats, Outcome
 from tile_envs.base.random_stream import Words
+from tile_envs.base.threads import Flags, join, start
 from tile_envs.tictactoe.numpy_engine import TicTacToeEngine
 from tile_envs.tictactoe.positions import (
     CELLS,
@@ -61,12 +62,13 @@ class World(NamedTuple):
 
 
 @compiled_loop
-def play_all(actions: Ints, *arrays: Any) -> bool:
-    """Play a step of all games; see `CompiledEngine`."""
+def play_all(first: int, end: int, flags: Flags, actions: Ints, *arrays: Any) -> bool:
+    """Play a step of some games; see `CompiledEngine`."""
     world = World(*arrays)
-    if not all_inside(actions, CELLS):
+    if first == 0 and not all_inside(actions, CELLS):
         return False
-    for i in range(len(actions)):
+    start(flags)
+    for i in range(first, end):
         if world.ended[i]:
             begin(world, i)
             world.rewards[i], world.terminations[i], world.truncations[i] = 0.0, False, False
@@ -77,6 +79,7 @@ def play_all(actions: Ints, *arrays: Any) -> bool:
                 reward = play(world, i, action)
             finish(world, i, reward, legal, world.over[world.codes[i]])
         show(world, i)
+    join(flags)
     return True
 
 
