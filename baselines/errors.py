@@ -15,8 +15,6 @@ from contextlib import contextmanager, redirect_stderr
 from types import FrameType
 from typing import NoReturn
 
-BROKEN_PIPE = 13
-"""The number of SIGPIPE, which Windows lacks."""
 TRACEBACK = "--traceback"
 """The option of every command that shows where a mistake was found."""
 
@@ -47,7 +45,7 @@ def handle_errors(advice: str = "") -> Iterator[None]:
         sys.stdout.flush()
     except BrokenPipeError:  # of `| head`: there is nobody to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + BROKEN_PIPE)
+        sys.exit(128 + 13)  # the number of SIGPIPE, which Windows lacks
     except KeyboardInterrupt as interrupt:
         known = "" if advice else str(interrupt)
         print(known or f"stopped{advice}.", file=sys.stderr)

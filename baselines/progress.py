@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 LINE_SECONDS = 10.0
 """The least time between two lines where standard error is no terminal."""
-BAR_WIDTH = 20
 
 
 class Progress:
@@ -103,8 +102,7 @@ class Progress:
         from rich.table import Table
         from rich.text import Text
 
-        pulse = self._total is None
-        bar = ProgressBar(self._total, self._done, width=BAR_WIDTH, pulse=pulse)
+        bar = ProgressBar(self._total, self._done, width=20, pulse=self._total is None)
         row = Table.grid(padding=(0, 1))
         row.add_column(no_wrap=True)  # where the terminal is narrow, the text is cut
         row.add_column()

@@ -15,15 +15,8 @@ from typing import Any, NamedTuple
 
 from baselines.arrays import size_of
 from baselines.task import BOTH, Task
+from baselines.training import run_folder as runs
 from baselines.training.learner import Learner
-from baselines.training.run_folder import (
-    CONFIG,
-    MODEL_SUFFIX,
-    as_played,
-    read_checkpoint,
-    read_config,
-    settings_of,
-)
 from tile_envs.agents import Agent
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Game
@@ -217,7 +210,7 @@ def make_agent(name: str, game: Game, seed: int = 0, **options: Any) -> Agent:
 
 def names_run(name: str) -> bool:
     """Tell whether an agent is named by the folder of its run, or a model in that."""
-    return name not in AGENTS and (Path(name).is_dir() or Path(name).suffix == MODEL_SUFFIX)
+    return name not in AGENTS and (Path(name).is_dir() or Path(name).suffix == runs.MODEL_SUFFIX)
 
 
 def player(
@@ -292,18 +285,18 @@ def load(path: str | Path) -> Agent:
 def load_player(path: str | Path) -> Player:
     """Load a trained agent with what it plays; see `load`."""
     path = Path(path)
-    folder = path.parent if path.suffix == MODEL_SUFFIX else path
-    config = read_config(folder)
+    folder = path.parent if path.suffix == runs.MODEL_SUFFIX else path
+    config = runs.read_config(folder)
     name = config["agent"]
     try:
         task = Task.from_dict(config)
         exported = config.get("exported")
         changed = exported["settings"] if isinstance(exported, dict) else {}
         as_copied = config | {"settings": config["settings"] | changed}
-        settings = as_played(settings_of(folder, as_copied, _class_in_a_file(name)))
+        settings = runs.as_played(runs.settings_of(folder, as_copied, _class_in_a_file(name)))
         learner = make_learner(name, task, config["seed"], settings)
         learner.run_config = config
-        learner.restore(read_checkpoint(folder, size_of(learner.state_dict())))
+        learner.restore(runs.read_checkpoint(folder, size_of(learner.state_dict())))
         if path != folder:
             learner.load_model(path)
     except UsageError as error:
@@ -322,5 +315,5 @@ def load_player(path: str | Path) -> Player:
 def _class_in_a_file(name: str) -> type[Learner]:
     """Return the learner that a file names; never imports a module that only a file names."""
     if name not in AGENTS and name.partition(":")[0] not in sys.modules:
-        raise UsageError(f"{CONFIG} names the agent {name!r}, which is not known here.")
+        raise UsageError(f"{runs.CONFIG} names the agent {name!r}, which is not known here.")
     return learner_class(name)

@@ -69,7 +69,9 @@ def compare(
             found = [player(name, task.env, task.env_kwargs, seed) for task in tasks.values()]
         else:
             found = [player(name, env, env_kwargs, seed)]
-        players += [one._replace(name=_label(name, one)) for one in found]
+        players += [
+            one if one.name in name else one._replace(name=f"{name} ({one.name})") for one in found
+        ]
     # All sides are checked before the first game.
     planned = [(one, as_side) for one in players for as_side in _sides(one, players, side)]
     rows = []

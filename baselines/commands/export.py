@@ -31,7 +31,6 @@ from tile_envs.files import PART, write_file
 from tile_envs.words import number
 
 CARD, MODEL = "README.md", "model.zip"
-EPISODES = 200
 HEAD = """---
 library_name: tile-envs
 """
@@ -44,7 +43,7 @@ def export(
     run: Annotated[Positional[Path], arg(metavar="RUN")],
     /,
     out: Path,
-    episodes: Count = EPISODES,
+    episodes: Count = 200,
 ) -> None:
     """Make a small copy of a trained agent, for sharing: it plays, but cannot learn.
 

@@ -123,6 +123,5 @@ def _untrained(name: str, seed: int) -> Path:
     folder = Path("runs", f"{name}-person")
     if not (folder / runs.CONFIG).exists():
         settings = default_options(name, ENV, PUBLISHED).settings
-        task = Task.of(ENV)
-        make_learner(name, task, seed, settings).save(folder)
+        make_learner(name, Task.of(ENV), seed, settings).save(folder)
     return folder

@@ -1,9 +1,4 @@
-"""`python -m baselines solve`: solves a small sliding game, and answers queries of its boards.
-
-A query is a line of text, such as `b 1 1 0 0 0 0`: `b`, a state (the board before a move), or `a`,
-an afterstate, and the tile indices row by row.  Its answer is its value, or -1 for a board that is
-unreachable as that kind.
-"""
+"""`python -m baselines solve`: solves a small sliding game, and answers queries of its boards."""
 
 from __future__ import annotations
 
@@ -26,8 +21,6 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 
-UNREACHABLE = "-1"
-
 
 def solve(
     env: Env = None,
@@ -42,7 +35,7 @@ def solve(
         shape: Rows and columns of the board.
         query: A file with a query on each line, or - for standard input: b (a state, before the
             move) or a (an afterstate), and tile indices row by row, such as "b 1 1 0 0 0 0". Prints
-            each query with its value, -1 if it is unreachable, and nothing else.
+            each query with its value, -1 if it is unreachable as that kind, and nothing else.
         out: The folder of the solution; if it holds one, that is loaded. `evaluate optimal` takes
             it with --agent-kwargs '{"solution": "DIR"}'.
     """
@@ -114,7 +107,7 @@ def answers(solution: Solution, lines: Sequence[str]) -> Iterator[str]:
         chosen = possible & (kinds == kind)
         values[chosen] = look_up(boards[chosen].astype(np.uint8))
     for (_, line), value in zip(asked, values.tolist(), strict=True):
-        yield f"{line} = {UNREACHABLE if math.isnan(value) else f'{value:.9f}'}"
+        yield f"{line} = {'-1' if math.isnan(value) else f'{value:.9f}'}"
 
 
 def _query(line: str, number: int, shape: tuple[int, int]) -> tuple[str, list[int]]:

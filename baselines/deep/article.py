@@ -121,13 +121,7 @@ class ArticleSettings:
 
 
 class ArticleNetwork(nn.Module):
-    """Q(s, a) of pairs of board and action.
-
-    Args:
-        game: The game.
-        one_hot: Whether it sees one-hot planes instead of faces.
-        bfloat16: Whether all layers but the last compute in bfloat16.
-    """
+    """Q(s, a) of pairs of board and action; all layers but the last can compute in bfloat16."""
 
     faces: Tensor
 

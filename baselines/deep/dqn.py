@@ -39,8 +39,6 @@ from baselines.training.learner import State
 from baselines.training.recording import read_transitions
 from tile_envs.errors import UsageError
 
-MOST_BOARDS = 1024
-"""Maximum number of boards in one forward pass when it plays."""
 TRANSITIONS = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
@@ -198,7 +196,7 @@ class DQNLearner(ValueAgent, SB3Learner):
             raise UsageError(f"boards must have shape {self._game.shape}, got {boards.shape[1:]}.")
         network = self.model.q_net
         network.set_training_mode(False)
-        parts = np.array_split(boards, max(1, -(-len(boards) // MOST_BOARDS)))
+        parts = np.array_split(boards, max(1, -(-len(boards) // 1024)))  # for little memory
         with torch.no_grad(), torch_threads(self._settings.threads):
             outputs = [
                 network(torch.as_tensor(part, device=self.model.device)).cpu() for part in parts

@@ -51,16 +51,7 @@ class PPOSettings(SB3Settings):
 
 
 class PreciseFeatures(BoardFeatures):
-    """`BoardFeatures` in a given precision.
-
-    Args:
-        observation_space: Boards.
-        width: Channels of each branch of convolutions.
-        bfloat16: Whether they compute in bfloat16.
-
-    Raises:
-        ValueError: If the observations are not boards.
-    """
+    """`BoardFeatures` that compute in bfloat16 if that is asked for."""
 
     def __init__(
         self, observation_space: spaces.Box, width: int = 64, bfloat16: bool = False
@@ -77,12 +68,7 @@ class PreciseFeatures(BoardFeatures):
 
 
 class ScaledRewards(VecEnvWrapper):
-    """Scales rewards: the value function learns badly from returns of thousands.
-
-    Args:
-        envs: The games.
-        scale: The factor.
-    """
+    """Games with scaled rewards: the value function learns badly from returns of thousands."""
 
     def __init__(self, envs: VecEnv, scale: float) -> None:
         super().__init__(envs)

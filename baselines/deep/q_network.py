@@ -29,15 +29,10 @@ BLOCK = 64
 
 
 class BoardNetwork(nn.Module):
-    """Values of boards.
+    """Several values of a board: as many as there are `outputs`.
 
-    Args:
-        marks: The content of the cells that each one-hot plane marks.
-        shape: Rows and columns.
-        width: Channels of each branch of convolutions.
-        hidden: Widths of the hidden layers after them.
-        outputs: Number of values for each board.
-        bfloat16: Whether all layers but the last compute in bfloat16.
+    `marks` are the contents of the cells that the one-hot planes mark; for the other arguments see
+    `BoardQNetwork`.
     """
 
     marks: Tensor

@@ -52,11 +52,6 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Game, describe
 from tile_envs.plug.sb3 import SB3VecEnv
 
-SPARE = 1 << 20
-"""Bytes of a saved model beside its parameters."""
-RECENT_GAMES = 100
-"""Number of games over which SB3 averages return and length."""
-
 
 @dataclass(frozen=True)
 class SB3Settings:
@@ -180,7 +175,7 @@ class SB3Learner(Learner):
     def load_model(self, path: Path) -> None:
         """Play from now on with a model that SB3 has saved."""
         try:
-            check_unpacked(path, 2 * size_of(self.state_dict()) + SPARE)
+            check_unpacked(path, 2 * size_of(self.state_dict()) + (1 << 20))  # and other entries
             # SB3's own loading of parameters runs what a file says before SB3 2.8.
             with zipfile.ZipFile(path) as archive:
                 parameters = {
@@ -201,7 +196,7 @@ class SB3Learner(Learner):
     def state_dict(self) -> State:
         """Return networks, optimizer, games, counters and the results of recent games."""
         model = self.model
-        recent = np.full((RECENT_GAMES, 2), np.nan)
+        recent = np.full((100, 2), np.nan)  # the games over which SB3 averages
         for i, game in enumerate(model.ep_info_buffer):
             recent[i] = game["r"], game["l"]
         state: State = {

@@ -26,7 +26,8 @@ def block(row: Row, with_speed: bool = True) -> str:
     head = [f"{row['agent']} on {row['env']}", *_options(row)]
     if "worst" in row:
         worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
-        return f"{', '.join(head)}, exactly\n{_fractions(row)}\n  against every opponent: {worst}"
+        fractions = "   ".join(f"  {key} {row[key]:.3%}" for key in ("win", "draw", "loss"))
+        return f"{', '.join(head)}, exactly\n{fractions}\n  against every opponent: {worst}"
     if "share" in row:
         lines = [
             f"{', '.join(head)}, exactly",
@@ -83,10 +84,6 @@ def _options(row: Row) -> list[str]:
 
 def _interval(row: Row) -> str:
     return "" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"
-
-
-def _fractions(row: Row) -> str:
-    return "   ".join(f"  {key} {row[key]:.3%}" for key in ("win", "draw", "loss"))
 
 
 def _percents(interval: Sequence[float]) -> str:

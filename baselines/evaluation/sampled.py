@@ -30,8 +30,6 @@ from tile_envs.words import counted
 
 N_ENVS = 512
 """Games that are played side by side."""
-BYTES_PER_GAME = 64
-"""What the results of a game take, and their intervals."""
 QUANTILES = tuple(step / 20 for step in range(21))
 """The fractions of games that a row has a score for, from the lowest to the highest."""
 
@@ -125,7 +123,7 @@ def play(
     Two uses share no game.  Progress is shown by `progress`, if it is given.
     """
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
-    check_batch(episodes, "episodes", BYTES_PER_GAME)
+    check_batch(episodes, "episodes", 64)  # bytes of a game's results, and of their intervals
     n = min(episodes, N_ENVS)
     envs: Any = gym.make_vec(env, num_envs=n, autoreset_mode="Disabled", **(env_kwargs or {}))
     # Environments for which no game is left play on as game number `episodes`, which is dropped.

@@ -50,8 +50,6 @@ SMALL_SETS = {
 }
 """The default sets of smaller boards."""
 
-FEW_TILES = 17
-"""Games with at most this many tiles, such as 2048, have networks of 16 values by default."""
 LARGEST = 1 << 32
 """Entries are numbered in 32 bits."""
 
@@ -92,7 +90,7 @@ class Network:
                 are too few values; or if a stage's tile is none of the game's.
         """
         check_packs(game.shape, "an n-tuple network")
-        has_few_tiles = game.rules.largest <= FEW_TILES
+        has_few_tiles = game.rules.largest <= 17  # as in 2048
         if not tuples:
             usual = SETS["5x6" if has_few_tiles else "5x5"]
             tuples = usual if game.shape == (4, 4) else SMALL_SETS[game.shape]

@@ -56,9 +56,6 @@ from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import game_tables, rows_of
 
-BYTES_PER_GAME = 100
-"""What a game of an iteration takes."""
-
 
 @dataclass(frozen=True)
 class NTupleSettings:
@@ -130,7 +127,7 @@ class NTuple(ValueAgent, Learner):
     ) -> None:
         super().__init__(game, seed, settings, sides)
         self.game, settings = game, self._settings
-        check_batch(settings.iteration_games, "iteration_games", BYTES_PER_GAME)
+        check_batch(settings.iteration_games, "iteration_games", 100)  # bytes of a game
         self.network = Network.of(game, settings.network, settings.values, settings.stages)
         self._tables = game_tables(game)
         weights = new_weights(self.network, settings.width, settings.initial)

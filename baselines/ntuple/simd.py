@@ -60,9 +60,9 @@ def add_up(
         lines: The numbers of the lines.
         used: The lanes in use.  The tuple's length carries their number at compile time.
         out: `uint32`, receives the sum from index `at` on.
-        at: See `out`.
+        at: Where the sum begins.
         weights: Those at `base` plus each element of the sum will be read soon.
-        base: See `weights`.
+        base: What is added to the elements.
     """
     if simd is None:
         lanes = Word(-(-len(used) // LANES) * LANES)  # round_up(len(used)), as compiled code

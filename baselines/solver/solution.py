@@ -22,8 +22,6 @@ from tile_envs.sliding.kernels import game_tables, rows_of
 
 FILE = "solution.npz"
 PARTS = ("states", "afterstates")
-HEADER_BYTES = 1 << 20
-"""Room for the game in a file, besides its boards."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +124,7 @@ class Solution:
         path = folder / FILE
         if not path.exists():
             raise UsageError(f"{folder} holds no solution: make one with solve --out.")
-        arrays = read_arrays(path, most_boards(game) * BYTES_PER_BOARD + HEADER_BYTES)
+        arrays = read_arrays(path, most_boards(game) * BYTES_PER_BOARD + (1 << 20))  # and the game
         names = {part: [f"{part}_{name}" for name in _DTYPES] for part in PARTS}
         if arrays.keys() != {"game", *names["states"], *names["afterstates"]}:
             raise UsageError(f"{path} holds {sorted(arrays)}: it is no solution of a game.")

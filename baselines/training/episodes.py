@@ -21,8 +21,6 @@ from tile_envs.game import Game
 from tile_envs.games import vector_env
 
 SELF = "self"
-BYTES_PER_GAME = 1000
-"""What a game of a vector environment takes at least, with a few of its observations."""
 
 Choose = Callable[[NDArray[Any], NDArray[np.bool_]], NDArray[np.int64]]
 """Takes observations `(n, ...)` and masks `(n, actions)`, returns actions `(n,)`."""
@@ -143,7 +141,7 @@ def training_envs(
     Raises:
         ValueError: If the games do not fit into memory.
     """
-    check_batch(n_envs, "n_envs", BYTES_PER_GAME)
+    check_batch(n_envs, "n_envs", 1000)  # bytes of a game at least, with a few observations
     options = [{"side": side, "opponent": opponent} for side in sides]
     if sides and opponent == SELF:
         options = [{"side": "both"}]

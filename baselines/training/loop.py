@@ -22,15 +22,8 @@ from baselines.evaluation.rows import Row, write_rows
 from baselines.evaluation.sampled import play
 from baselines.progress import Progress, duration, metrics_text
 from baselines.task import Task
+from baselines.training import run_folder as runs
 from baselines.training.learner import Learner, Metrics
-from baselines.training.run_folder import (
-    BEST,
-    LAST,
-    PROGRESS,
-    read_progress,
-    write_checkpoint,
-    write_config,
-)
 from tile_envs.files import replacing
 from tile_envs.words import counted
 
@@ -132,7 +125,7 @@ def _note_test(
     log.show(learner.games, metrics)
     log.write(learner.games, seconds, metrics)
     if log.folder and tested and _merit(tested) >= log.best(tested):
-        _save_model(log.folder, learner, BEST)
+        _save_model(log.folder, learner, runs.BEST)
 
 
 def _merit(tested: Mapping[str, Any]) -> tuple[float, ...]:
@@ -161,9 +154,9 @@ def test(learner: Learner, task: Task) -> Metrics:
 def _save(folder: Path | None, learner: Learner, seconds: float) -> None:
     learner.run_config["seconds"] = seconds
     if folder:
-        write_checkpoint(folder, learner.state_dict())
-        _save_model(folder, learner, LAST)
-        write_config(folder, learner.run_config)  # last: it tells whether the run is finished
+        runs.write_checkpoint(folder, learner.state_dict())
+        _save_model(folder, learner, runs.LAST)
+        runs.write_config(folder, learner.run_config)  # last: it tells whether the run is finished
 
 
 def _save_model(folder: Path, learner: Learner, name: str) -> None:
@@ -173,7 +166,7 @@ def _save_model(folder: Path, learner: Learner, name: str) -> None:
 
 class _Log:
     def __init__(self, folder: Path | None, games: int) -> None:
-        rows = read_progress(folder) if folder else []
+        rows = runs.read_progress(folder) if folder else []
         # Lines after the checkpoint that the run is resumed from will be written again.
         self._rows = [row for row in rows if int(row["games"]) <= games]
         self.folder = folder
@@ -199,7 +192,7 @@ class _Log:
             line = self._rows.pop()
         self._rows.append(line | metrics)
         if self.folder:
-            write_rows(self._rows, self.folder / PROGRESS)
+            write_rows(self._rows, self.folder / runs.PROGRESS)
 
     def show(self, games: int, metrics: Metrics) -> None:
         """Add a point to the curves of TensorBoard that have none yet at this number of games."""

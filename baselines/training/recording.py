@@ -31,8 +31,6 @@ from tile_envs.words import counted
 VERSION = 2
 """Raised when the same command records other games."""
 Format = Literal["replay", "npz", "minari"]
-BYTES_PER_SEED = 40
-"""What the seed of a game takes, also as an integer of Python."""
 
 
 def read_transitions(folder: Path, game: Game) -> dict[str, NDArray[Any]]:
@@ -98,7 +96,7 @@ def record(
             it, or the file or the dataset cannot be called so.
         OSError: If nothing can be written there.
     """
-    check_batch(games, "episodes", BYTES_PER_SEED)
+    check_batch(games, "episodes", 40)  # bytes of a game's seed, also as an integer of Python
     if format == "replay":
         check_free(out)
         _check_others(out, task)

@@ -130,7 +130,7 @@ def run(name: str, options: Options, visible: bool | None = None) -> Learner:
         return learner
     with runs.lock_folder(folder):
         if options.resume:
-            runs.resume(folder, config, learner)
+            runs.resume(folder, learner)
         else:
             runs.begin(folder, config)
         learner.run_config = runs.read_config(folder)

@@ -88,12 +88,7 @@ class Config(TypedDict):
 
 
 def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> None:
-    """Write the configuration of a new run.
-
-    Args:
-        folder: Its folder, which exists and is locked (`lock_folder`).
-        config: What `as_json` returns of `baselines.registry.configuration` and the `BUDGET`.
-        finished: Whether the run is complete.
+    """Write the configuration of a new run, checked by `as_json`, to its locked folder.
 
     Raises:
         ValueError: If there is a run already.
@@ -165,10 +160,10 @@ def check_as_begun(folder: Path, config: Mapping[str, Any]) -> None:
         raise UsageError(f"{folder} can be resumed only as it began: {'; '.join(differing)}.")
 
 
-def resume(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
-    """Restore a new learner from the last checkpoint of a run, and give the run a budget.
+def resume(folder: Path, learner: Learner) -> None:
+    """Restore a new learner from the last checkpoint of a run, and give the run its budget.
 
-    The folder is locked; `check_as_begun` has checked the configuration, which has the budget.
+    The folder is locked; `check_as_begun` has checked the learner's `run_config`.
 
     Raises:
         ValueError: If there is no run, its checkpoint is damaged, or it has used up the budget.
@@ -176,7 +171,7 @@ def resume(folder: Path, config: Mapping[str, Any], learner: Learner) -> None:
     read_progress(folder)  # a damaged one is refused before anything is learned
     if (folder / CHECKPOINT).exists():
         learner.restore(read_checkpoint(folder, size_of(learner.state_dict())))
-    old, budget = read_config(folder), {name: config[name] for name in BUDGET}
+    old, budget = read_config(folder), {name: learner.run_config[name] for name in BUDGET}
     for name, used in (("games", learner.games), ("minutes", old["seconds"] / 60)):
         if (budget[name] or math.inf) < min(used, old[name] or math.inf):
             raise UsageError(

@@ -21,13 +21,8 @@ from tile_envs.words import number
 
 Floats = NDArray[np.float64]
 
-SUFFIXES = (".png", ".svg")
 AXES = {"games": ("games", 1.0), "minutes": ("seconds", 1 / 60), "steps": ("timesteps", 1.0)}
 """By what curves are drawn against: the column of progress, and its unit."""
-TESTED = "greedy_"
-"""How the names of the metrics of tests begin."""
-MOST_LABELS = 12
-"""With more lines than this, a legend would hide them."""
 
 
 class Curve(NamedTuple):
@@ -56,7 +51,7 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
         ValueError: If one of them is unusable, no folder holds a run, or a run has no such metric.
     """
     checked_choice(against, "against", tuple(AXES))
-    checked_file(out, SUFFIXES, "a picture is")
+    checked_file(out, (".png", ".svg"), "a picture is")
     if not folders:
         raise UsageError("plot needs the folder of a run, such as runs/*.")
     folders = runs.with_runs(list({folder.resolve(): folder for folder in folders}.values()))
@@ -163,7 +158,7 @@ def _usual_metric(folders: Sequence[Path]) -> str:
     if not common:
         has = [f"{folder} has {', '.join(names) or 'none'}" for folder, names in metrics.items()]
         raise UsageError(f"no metric can be drawn of all these runs: {'; '.join(has)}.")
-    return next((name for name in common if name.startswith(TESTED)), common[0])
+    return next((name for name in common if name.startswith("greedy_")), common[0])
 
 
 def _figure(bands: Sequence[Band], against: str, metric: str) -> Figure:
@@ -176,6 +171,6 @@ def _figure(bands: Sequence[Band], against: str, metric: str) -> Figure:
         axis.set(xlabel=against, ylabel=metric.replace("_", " "))
         axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
         axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
-        if 0 < len(bands) <= MOST_LABELS:
+        if 0 < len(bands) <= 12:  # the legend of more would hide them
             axis.legend()
     return figure

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import matplotlib as mpl
@@ -35,13 +34,8 @@ STYLE: Any = {
     "svg.fonttype": "path",
     "svg.hashsalt": "tile-envs",
 }
-
-
-@contextmanager
-def styled() -> Iterator[None]:
-    """Draw in this style while the body of `with` runs."""
-    with mpl.rc_context(STYLE):
-        yield
+styled = partial(mpl.rc_context, STYLE)
+"""Pictures are drawn in this style while the body of `with styled()` runs."""
 
 
 def svg(figure: Figure, data: Any) -> bytes:

@@ -28,10 +28,6 @@ from tile_envs.words import counted, number, printable
 
 Values = NDArray[np.float64]
 
-CELL_WIDTH = 14
-KEPT = 1 << 16
-"""Positions whose thoughts are kept: a person goes back and forth."""
-
 
 class Thought(NamedTuple):
     """The values of the actions in one position.
@@ -62,7 +58,7 @@ class Thinker:
         if exact and (values := exact_values(game)) is not None:
             meaning = "expected score" if isinstance(game, SlidingGame) else "with perfect play"
             self._sources.append((f"exact, {meaning}", values, True))
-        self._kept: dict[bytes, list[Thought]] = {}
+        self._kept: dict[bytes, list[Thought]] = {}  # a person goes back and forth
 
     def __bool__(self) -> bool:
         """Whether anything is thought at all."""
@@ -76,7 +72,7 @@ class Thinker:
         key = seen.tobytes()
         if key not in self._kept:
             legal = position.info["action_mask"].astype(np.bool_)
-            if len(self._kept) >= KEPT:
+            if len(self._kept) >= 1 << 16:
                 self._kept.clear()
             self._kept[key] = [
                 Thought(name, np.where(legal, estimate(seen[None])[0], np.nan), is_exact)
@@ -123,7 +119,7 @@ def in_words(thoughts: Sequence[Thought], game: Game, chosen: int | None = None)
             text = f"{name} {number(value) if math.isfinite(value) else '-'}"
             words.append(f"[{text}]" if action == chosen else text)
         if isinstance(game, TicTacToe):
-            cells = [word.center(CELL_WIDTH) for word in words]
+            cells = [word.center(14) for word in words]
             rows = ["".join(cells[i : i + SIDE]).rstrip() for i in range(0, len(cells), SIDE)]
             lines += [f"{thought.name}:", *rows]
         else:
