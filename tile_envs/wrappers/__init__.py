@@ -16,21 +16,8 @@ from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import DTypeLike, NDArray
 
 from tile_envs.base.checks import checked_action
+from tile_envs.wrappers import transforms
 from tile_envs.wrappers.potentials import Potential, Shaping
-from tile_envs.wrappers.transforms import (
-    COUNT,
-    UNSHAPED,
-    AfterstatesBeside,
-    Flat,
-    MakeTransform,
-    MaskBeside,
-    Planes,
-    checked_game,
-    checked_in_place,
-    checked_penalty,
-    legal_choices,
-    log2,
-)
 
 AnyEnv = gym.Env[Any, Any]
 Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
@@ -55,7 +42,7 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 class _TransformObservation(_Wrapper):
     """Passes every observation, with its info, through a transform."""
 
-    def __init__(self, env: AnyEnv, make: MakeTransform, **arguments: Any) -> None:
+    def __init__(self, env: AnyEnv, make: transforms.MakeTransform, **arguments: Any) -> None:
         super().__init__(env, **arguments)
         self._transform = make(env.observation_space)
         self.observation_space = self._transform.space
@@ -85,7 +72,7 @@ class OneHotPlanes(_TransformObservation):
     """
 
     def __init__(self, env: AnyEnv, dtype: DTypeLike = np.uint8) -> None:
-        super().__init__(env, partial(Planes, dtype=dtype), dtype=np.dtype(dtype).name)
+        super().__init__(env, partial(transforms.Planes, dtype=dtype), dtype=np.dtype(dtype).name)
 
 
 class FlatObservation(_TransformObservation):
@@ -102,7 +89,7 @@ class FlatObservation(_TransformObservation):
     """
 
     def __init__(self, env: AnyEnv, dtype: DTypeLike = np.float32) -> None:
-        super().__init__(env, partial(Flat, dtype=dtype), dtype=np.dtype(dtype).name)
+        super().__init__(env, partial(transforms.Flat, dtype=dtype), dtype=np.dtype(dtype).name)
 
 
 class MaskInObservation(_TransformObservation):
@@ -139,7 +126,7 @@ class MaskInObservation(_TransformObservation):
     ) -> None:
         options: dict[str, Any] = {"observation_key": observation_key, "mask_key": mask_key}
         options |= {"mask_dtype": np.dtype(mask_dtype).name, "mask_space": mask_space}
-        make = partial(MaskBeside, action_space=env.action_space, **options)
+        make = partial(transforms.MaskBeside, action_space=env.action_space, **options)
         super().__init__(env, make, **options)
 
 
@@ -161,7 +148,8 @@ class AfterstatesInObservation(_TransformObservation):
     """
 
     def __init__(self, env: AnyEnv) -> None:
-        super().__init__(env, partial(AfterstatesBeside, game=checked_game(env, self)))
+        game = transforms.checked_game(env, self)
+        super().__init__(env, partial(transforms.AfterstatesBeside, game=game))
 
 
 class Log2Reward(_Wrapper):
@@ -179,12 +167,12 @@ class Log2Reward(_Wrapper):
 
     def __init__(self, env: AnyEnv) -> None:
         super().__init__(env)
-        checked_in_place(env, self)
+        transforms.checked_in_place(env, self)
 
     def step(self, action: Any) -> Step:
         """Play a step; its reward is a logarithm."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation, float(log2(reward)), terminated, truncated, info
+        return observation, float(transforms.log2(reward)), terminated, truncated, info
 
 
 class ShapeReward(_Wrapper):
@@ -209,13 +197,13 @@ class ShapeReward(_Wrapper):
 
     def __init__(self, env: AnyEnv, potential: Potential, gamma: float) -> None:
         super().__init__(env, potential=potential, gamma=gamma)
-        game = checked_in_place(env, self)
+        game = transforms.checked_in_place(env, self)
         self._shaping = Shaping(env.observation_space, game, potential, gamma)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Start a new game."""
         observation, info = self.env.reset(**kwargs)
-        return observation, info | {UNSHAPED: 0.0}
+        return observation, info | {transforms.UNSHAPED: 0.0}
 
     def step(self, action: Any) -> Step:
         """Play a step; its reward is shaped."""
@@ -223,7 +211,7 @@ class ShapeReward(_Wrapper):
         start = self._shaping.potentials(self.env.get_wrapper_attr("get_state")()["board"][None])
         observation, reward, terminated, truncated, info = self.env.step(action)
         added = self._shaping.added(start, observation[None], terminated)[0]
-        info[UNSHAPED] = reward
+        info[transforms.UNSHAPED] = reward
         return observation, float(reward) + float(added), terminated, truncated, info
 
 
@@ -238,13 +226,13 @@ class _CountIllegal(_Wrapper):
 
     def __init__(self, env: AnyEnv, **arguments: Any) -> None:
         super().__init__(env, **arguments)
-        checked_in_place(env, self)
+        transforms.checked_in_place(env, self)
         self._count = 0
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(**kwargs)
         self._count = 0
-        info[COUNT] = 0
+        info[transforms.COUNT] = 0
         return observation, info
 
     def step(self, action: Any) -> Step:
@@ -252,10 +240,10 @@ class _CountIllegal(_Wrapper):
         action = checked_action(action, len(masks))
         is_illegal = not masks[action]
         if is_illegal and self._rng is not None:
-            action = int(legal_choices(self._rng, masks[None])[0])
+            action = int(transforms.legal_choices(self._rng, masks[None])[0])
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._count += is_illegal
-        info[COUNT] = self._count
+        info[transforms.COUNT] = self._count
         reward = float(reward) - self._penalty * is_illegal
         return observation, reward, terminated, truncated, info
 
@@ -275,7 +263,7 @@ class PenalizeIllegal(_CountIllegal):
     """
 
     def __init__(self, env: AnyEnv, penalty: float) -> None:
-        self._penalty = checked_penalty(penalty)
+        self._penalty = transforms.checked_penalty(penalty)
         super().__init__(env, penalty=self._penalty)
 
 

@@ -17,21 +17,8 @@ from numpy.typing import DTypeLike, NDArray
 from tile_envs.base.checks import checked_actions
 from tile_envs.base.vector_env import SINGLE, GameVectorEnv
 from tile_envs.game import Game
+from tile_envs.wrappers import transforms
 from tile_envs.wrappers.potentials import Potential, Shaping
-from tile_envs.wrappers.transforms import (
-    COUNT,
-    UNSHAPED,
-    AfterstatesBeside,
-    Flat,
-    MakeTransform,
-    MaskBeside,
-    Planes,
-    checked_game,
-    checked_in_place,
-    checked_penalty,
-    legal_choices,
-    log2,
-)
 
 AnyVectorEnv = VectorEnv[Any, Any, Any]
 Step = tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]
@@ -80,7 +67,7 @@ class _Wrapper(Base):
 class _TransformObservation(_Wrapper):
     """Passes all observations, final ones too, with their infos through a transform."""
 
-    def __init__(self, env: AnyVectorEnv, make: MakeTransform) -> None:
+    def __init__(self, env: AnyVectorEnv, make: transforms.MakeTransform) -> None:
         super().__init__(env)
         self._transform = make(env.single_observation_space)
         self.single_observation_space = self._transform.space
@@ -105,14 +92,14 @@ class OneHotPlanes(_TransformObservation):
     """The boards as one-hot planes `(n, P, R, C)`; see `tile_envs.wrappers.OneHotPlanes`."""
 
     def __init__(self, env: AnyVectorEnv, dtype: DTypeLike = np.uint8) -> None:
-        super().__init__(env, partial(Planes, dtype=dtype))
+        super().__init__(env, partial(transforms.Planes, dtype=dtype))
 
 
 class FlatObservation(_TransformObservation):
     """Each observation as a row `(n, size)`; see `tile_envs.wrappers.FlatObservation`."""
 
     def __init__(self, env: AnyVectorEnv, dtype: DTypeLike = np.float32) -> None:
-        super().__init__(env, partial(Flat, dtype=dtype))
+        super().__init__(env, partial(transforms.Flat, dtype=dtype))
 
 
 class MaskInObservation(_TransformObservation):
@@ -127,14 +114,15 @@ class MaskInObservation(_TransformObservation):
         mask_space: str = "Box",
     ) -> None:
         options = (env.single_action_space, observation_key, mask_key, mask_dtype, mask_space)
-        super().__init__(env, lambda space: MaskBeside(space, *options))
+        super().__init__(env, lambda space: transforms.MaskBeside(space, *options))
 
 
 class AfterstatesInObservation(_TransformObservation):
     """What the actions make of the boards; see `tile_envs.wrappers.AfterstatesInObservation`."""
 
     def __init__(self, env: AnyVectorEnv) -> None:
-        super().__init__(env, partial(AfterstatesBeside, game=checked_game(env, self)))
+        game = transforms.checked_game(env, self)
+        super().__init__(env, partial(transforms.AfterstatesBeside, game=game))
 
 
 class Log2Reward(_Wrapper):
@@ -142,12 +130,12 @@ class Log2Reward(_Wrapper):
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
-        checked_in_place(env, self)
+        transforms.checked_in_place(env, self)
 
     def step(self, actions: Any) -> Step:
         """Play a step; its rewards are logarithms."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        return observations, log2(rewards), terminations, truncations, infos
+        return observations, transforms.log2(rewards), terminations, truncations, infos
 
 
 class ShapeReward(_Wrapper):
@@ -155,13 +143,13 @@ class ShapeReward(_Wrapper):
 
     def __init__(self, env: AnyVectorEnv, potential: Potential, gamma: float) -> None:
         super().__init__(env)
-        game = checked_in_place(env, self)
+        game = transforms.checked_in_place(env, self)
         self._shaping = Shaping(env.single_observation_space, game, potential, gamma)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Start new games."""
         observations, infos = self.env.reset(**kwargs)
-        _report(infos, UNSHAPED, np.zeros(self.num_envs))
+        _report(infos, transforms.UNSHAPED, np.zeros(self.num_envs))
         return observations, infos
 
     def step(self, actions: Any) -> Step:
@@ -174,7 +162,7 @@ class ShapeReward(_Wrapper):
             after, ended = observations.copy(), infos["_final_obs"]
             after[ended] = np.stack(infos["final_obs"][ended])
         added = self._shaping.added(start, after, terminations)
-        _report(infos, UNSHAPED, rewards)
+        _report(infos, transforms.UNSHAPED, rewards)
         # Nothing is added in the steps that only reset games.
         shaped = rewards + np.where(before["ended"], 0.0, added)
         return observations, shaped, terminations, truncations, infos
@@ -191,7 +179,7 @@ class _CountIllegal(_Wrapper):
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
-        checked_in_place(env, self)
+        transforms.checked_in_place(env, self)
         self._indices = np.arange(self.num_envs)
         self._counts = np.zeros(self.num_envs, np.int64)
         self._over = np.zeros(self.num_envs, np.bool_)
@@ -202,7 +190,7 @@ class _CountIllegal(_Wrapper):
         observations, infos = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
         begun = (options or {}).get("reset_mask", slice(None))
         self._counts[begun], self._over[begun] = 0, False
-        _report(infos, COUNT, self._counts)
+        _report(infos, transforms.COUNT, self._counts)
         return observations, infos
 
     def step(self, actions: Any) -> Step:
@@ -212,12 +200,12 @@ class _CountIllegal(_Wrapper):
         illegal = ~masks[self._indices, actions] & ~self._over
         if self._rng is not None and illegal.any():
             actions = actions.copy()
-            actions[illegal] = legal_choices(self._rng, masks[illegal])
+            actions[illegal] = transforms.legal_choices(self._rng, masks[illegal])
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         self._counts[self._over] = 0
         self._counts += illegal
         self._over = terminations | truncations
-        _report(infos, COUNT, self._counts)
+        _report(infos, transforms.COUNT, self._counts)
         if "final_info" in infos:
             self._counts[self._over], self._over = 0, np.zeros_like(self._over)
         rewards = rewards - self._penalty * illegal
@@ -238,7 +226,7 @@ class PenalizeIllegal(_CountIllegal):
 
     def __init__(self, env: AnyVectorEnv, penalty: float) -> None:
         super().__init__(env)
-        self._penalty = checked_penalty(penalty)
+        self._penalty = transforms.checked_penalty(penalty)
 
 
 class ReplaceIllegal(_CountIllegal):
