@@ -19,13 +19,7 @@ from tile_envs.errors import UsageError, extra
 
 LOCAL = "local"
 """The address of a cluster that is started on this machine, and ends with the command."""
-CLIENT = "ray://"
-"""Before the address of a cluster that is reached by Ray's client."""
-ANSWER_SECONDS = 5
 RETRIES = 3
-OBJECT_STORE_BYTES = 100 * 2**20
-"""Of a local cluster: jobs and rows are small."""
-GIB = 2**30
 
 
 def on_ray(address: str = LOCAL) -> Executor:
@@ -36,7 +30,7 @@ def on_ray(address: str = LOCAL) -> Executor:
     if address == LOCAL:
         ray.init(
             address=LOCAL,
-            object_store_memory=OBJECT_STORE_BYTES,
+            object_store_memory=100 * 2**20,  # jobs and rows are small
             include_dashboard=False,
             log_to_driver=False,
             logging_level="error",
@@ -56,9 +50,9 @@ def on_ray(address: str = LOCAL) -> Executor:
 
 def _knock(address: str) -> None:
     """Raise an `OSError` if nothing answers at `host:port`: Ray tries for minutes."""
-    host, _, port = address.removeprefix(CLIENT).rpartition(":")
+    host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdecimal():
-        socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()
+        socket.create_connection((host, int(port)), timeout=5).close()
 
 
 def _do(jobs: Sequence[Job], runs: Path, begin: Callable[[Job], object]) -> Iterator[JobResult]:
@@ -73,7 +67,7 @@ def _do(jobs: Sequence[Job], runs: Path, begin: Callable[[Job], object]) -> Iter
             task = ray.remote(_make).options(
                 name=str(job),
                 num_cpus=cores_of(job, cores),
-                memory=int(min(job.experiment.memory * GIB, memory)),
+                memory=int(min(job.experiment.memory * 2**30, memory)),
                 max_retries=RETRIES,
             )
             before = (last[folder] for folder in folders if folder in last)

@@ -21,10 +21,6 @@ from tile_envs.words import counted, number
 
 Experiments = Sequence[Experiment]
 
-RUNS = Path("runs", "benchmarks")
-QUICK_RUNS = Path("runs", "quick")
-FEW_ROWS = 4
-"""Up to so many rows of a job are reported one by one."""
 RESULTS = ("error", "value", "x_wins", "win", "mean")
 """The columns of results: the first that a row has is reported."""
 
@@ -56,7 +52,7 @@ def run(
     """
     experiments = QUICK if quick else EXPERIMENTS
     chosen = select(only, experiments)
-    runs = runs or (QUICK_RUNS if quick else RUNS)
+    runs = runs or Path("runs", "quick" if quick else "benchmarks")
     results = results or (runs / "results" if quick else FOLDER)
     if list_:
         print("\n".join(listed(chosen, experiments, results)))
@@ -170,7 +166,7 @@ def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iter
 
 def _report(job: Job, rows: Sequence[Row]) -> Iterator[str]:
     errors = [row for row in rows if row.get("error")]
-    if len(rows) > FEW_ROWS:
+    if len(rows) > 4:
         yield f"{job}: {len(rows)} rows" + (f", {len(errors)} failed" if errors else "")
         return
     for row in rows:

@@ -16,8 +16,6 @@ from baselines.training.run import Options, default_options, run
 from baselines.training.run_folder import CONFIG, read_config, read_progress
 from tile_envs.errors import UsageError
 
-ENOUGH = 10**9  # games, where minutes end the training
-
 
 def version_of(*versions: int) -> int:
     """Return the version of what several makers of results make together.
@@ -112,7 +110,7 @@ class Training:
             raise UsageError(
                 f"{folder} has learned for more than {minutes:g} minutes: delete it to train again."
             )
-        games = options.games if minutes is None else ENOUGH
+        games = options.games if minutes is None else 10**9  # the minutes end it
         budget: dict[str, Any] = {"games": games, "minutes": minutes}
         if not (budget | {"finished": True}).items() <= config.items():
             settings = options.settings

@@ -27,9 +27,6 @@ KINDS = (
 """The players that have a color of their own, the same in all pictures."""
 TILES = 8
 """How many of the largest tiles are shown that anyone reaches in a hundredth of the games."""
-LEAST = 0.01
-BARS = 0.85
-"""The part of its place that a group of bars takes."""
 
 Point = tuple[float, float, float, float]
 """Minutes, mean, and the lower and upper end of the band."""
@@ -106,7 +103,7 @@ def by_tile(committed: Committed) -> bytes:
         axes = figure.subplots(len(shares), 1, squeeze=False)[:, 0]
         for axis, (game, of_game) in zip(axes, shares.items(), strict=True):
             tiles = sorted({tile for bars in of_game.values() for tile in bars})
-            places, width = np.arange(len(tiles)), BARS / max(1, len(of_game))
+            places, width = np.arange(len(tiles)), 0.85 / max(1, len(of_game))
             for number, (label, bars) in enumerate(of_game.items()):
                 offset = (number - (len(of_game) - 1) / 2) * width
                 heights = [bars.get(tile, 0.0) for tile in tiles]
@@ -128,7 +125,7 @@ def _tiles(committed: Committed, env: str) -> dict[str, dict[int, float]]:
             best[label] = row
     ordered = sorted(best.items(), key=lambda item: float(item[1]["mean"]))
     bars = {label + mark([row]): reached(row) for label, row in ordered}
-    tiles = sorted({tile for of in bars.values() for tile, share in of.items() if share >= LEAST})
+    tiles = sorted({tile for of in bars.values() for tile, share in of.items() if share >= 0.01})
     return {
         label: {tile: share for tile, share in of.items() if tile in tiles[-TILES:]}
         for label, of in bars.items()

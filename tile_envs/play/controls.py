@@ -18,11 +18,8 @@ from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe import render as tictactoe
 from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, SIDE
 
-BOTTOM = 8
-"""Rows of pixels of a board's margin below the words."""
 BLOCK_WIDTH = 7
 PLAIN, BOLD = "\x1b[0m", "\x1b[1m"
-MIDDLE = CELLS // 2
 STEPS = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 """Rows and columns that the cursor of tic-tac-toe goes."""
 
@@ -83,7 +80,7 @@ class TicTacToeControls:
             return tictactoe.cell_at(*key)
         if key in STEPS:
             down, right = STEPS[key]
-            row, column = divmod(MIDDLE if self._cursor is None else self._cursor, SIDE)
+            row, column = divmod(CELLS // 2 if self._cursor is None else self._cursor, SIDE)
             self._cursor = (row + down) % SIDE * SIDE + (column + right) % SIDE
             return None
         if key in ("enter", "space"):
@@ -149,7 +146,7 @@ class View:
         board = self.controls.picture(self.position)
         ground = "#" + board[0, 0].tobytes().hex()
         words = [caption(line, board.shape[1], ground) for line in self.lines]
-        return np.concatenate([board, *words, board[-BOTTOM:]])
+        return np.concatenate([board, *words, board[-8:]])
 
 
 class Block(NamedTuple):

@@ -38,8 +38,6 @@ KEY_NAMES = {
 KEY = re.compile(r"\x1b+(?:\[\[.|\[[0-?]*[ -/]*[@-~]|O.|[^\x1b[O])?|.", re.DOTALL)
 """What one key sends; of the many that begin with an escape, only the arrows have a name."""
 UNFINISHED = re.compile(r"\x1b+(?:\[\[?|\[[0-?]+[ -/]*|O)?")
-REST_OF_KEY = 0.05
-"""Seconds within which the rest of an unfinished key arrives, if it is not the escape key."""
 POLL = 0.5
 """Seconds between checks while waiting: a signal that comes just before it does not end it."""
 
@@ -90,7 +88,7 @@ class Terminal:
                 return None if arrived is None else "closed"
             self._unread = arrived
         while UNFINISHED.fullmatch(self._unread):
-            rest = self._input.read(REST_OF_KEY)
+            rest = self._input.read(0.05)  # if it is the escape key, nothing more arrives
             if not rest:
                 break
             self._unread += rest

@@ -24,12 +24,7 @@ from tile_envs.base.checks import checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.wrappers import vector
 
-AnyEnv = gym.Env[Any, Any]
-AnyVectorEnv = VectorEnv[Any, Any, Any]
-Games = TypeVar("Games", AnyEnv, AnyVectorEnv)
-Creator = Callable[[Mapping[str, Any]], Any]
-
-WRAPPERS = ("Log2Reward", "OneHotPlanes")
+Games = TypeVar("Games", gym.Env[Any, Any], VectorEnv[Any, Any, Any])
 
 
 def games(
@@ -38,7 +33,7 @@ def games(
     wrappers: Sequence[str] = (),
     autoreset_mode: str = "NextStep",
     **options: Any,
-) -> Creator:
+) -> Callable[[Mapping[str, Any]], Any]:
     """Return a function that makes games for RLlib, for `ray.tune.registry.register_env`.
 
     RLlib calls it in its worker processes, where an error ends in an `IndexError` of RLlib: so
@@ -58,7 +53,8 @@ def games(
         ValueError: If there is no such wrapper, or RLlib does not take the autoreset mode; and
             what `gymnasium.make` raises of the id and the options.
     """
-    names = tuple(checked_choice(name, "a wrapper", WRAPPERS) for name in wrappers)
+    known = ("Log2Reward", "OneHotPlanes")
+    names = tuple(checked_choice(name, "a wrapper", known) for name in wrappers)
 
     def create(config: Mapping[str, Any]) -> Any:
         kinds: Any

@@ -38,8 +38,7 @@ DIGITS = {X: 1, O: 2}
 PLAYED = {"X": (X,), "O": (O,), "random": (X, O), "both": (X, O)}
 """The sides that an agent can play, each with its marks."""
 
-_SETS = np.arange(1 << CELLS)
-_MEMBERS = (_SETS[:, None] >> np.arange(CELLS) & 1).astype(np.int8)
+_MEMBERS = (np.arange(1 << CELLS)[:, None] >> np.arange(CELLS) & 1).astype(np.int8)
 SET_SIZE = _MEMBERS.sum(axis=1, dtype=np.uint64)
 """`(512,) uint64`: how many cells a set has."""
 KTH_CELL = np.argsort(-_MEMBERS, axis=1, kind="stable").reshape(-1)

@@ -15,9 +15,6 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.rules import MOVE_LIMIT
 
-MASK_DTYPES = ("int8", "bool", "float32")
-MASK_SPACES = ("Box", "MultiBinary")
-
 COUNT = "illegal_actions"
 """The key of an info that holds the number of illegal actions in the present game."""
 UNSHAPED = "unshaped_reward"
@@ -80,9 +77,10 @@ class MaskBeside:
             raise UsageError(f"action masks belong to a Discrete action space, got {action_space}.")
         if observation_key == mask_key:
             raise UsageError(f"observation_key and mask_key must differ, got {mask_key!r} twice.")
-        name = checked_choice(np.dtype(mask_dtype).name, "mask_dtype", MASK_DTYPES)
+        name = np.dtype(mask_dtype).name
+        checked_choice(name, "mask_dtype", ("int8", "bool", "float32"))
         self._dtype, n = np.dtype(name), int(action_space.n)
-        is_box = checked_choice(mask_space, "mask_space", MASK_SPACES) == "Box"
+        is_box = checked_choice(mask_space, "mask_space", ("Box", "MultiBinary")) == "Box"
         if not is_box and name != "int8":
             raise UsageError(f'MultiBinary holds int8, got {name}: pass mask_space="Box".')
         mask = spaces.Box(0, 1, (n,), self._dtype.type) if is_box else spaces.MultiBinary(n)
@@ -118,8 +116,7 @@ class AfterstatesBeside(MaskBeside):
         }
 
 
-Transform = Planes | Flat | MaskBeside
-MakeTransform = Callable[[spaces.Space[Any]], Transform]
+MakeTransform = Callable[[spaces.Space[Any]], Planes | Flat | MaskBeside]
 """Makes a transform for the observation space of one game."""
 
 
