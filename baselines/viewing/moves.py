@@ -101,8 +101,7 @@ def _perfect_play(observations: NDArray[Any]) -> Values:
     n, n_actions = masks.shape
     codes = encode_seen(-after.reshape(-1, SIDE, SIDE)).reshape(n, n_actions)
     marks = solve().to_move[encode_seen(observations)]
-    values: Values = (solve().value[codes] * marks[:, None]).astype(np.float64)
-    return values
+    return (solve().value[codes] * marks[:, None]).astype(np.float64)
 
 
 def in_words(thoughts: Sequence[Thought], game: Game, chosen: int | None = None) -> list[str]:

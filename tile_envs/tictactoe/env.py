@@ -177,8 +177,7 @@ class TicTacToeEnv(GameEnv[TicTacToe]):
             cells = self._policy[code]
             k = (self._stream.word() >> 32) * self._set_size[cells] >> 32
             cell = self._kth_cell[cells * CELLS + k]
-        answered: int = code + DIGITS[mark] * self._powers[cell]
-        return answered
+        return code + DIGITS[mark] * self._powers[cell]
 
     def _start(self, position: Positions | None) -> None:
         code, *marks = (int(values[0]) for values in position or [[0]])
