@@ -33,17 +33,7 @@ from stable_baselines3.common.torch_layers import create_mlp
 from torch import Tensor, nn
 
 from baselines.agents import Observations
-from baselines.deep.torch_setup import (
-    Parts,
-    load_parts,
-    moments,
-    pack_parts,
-    part_of,
-    resolved,
-    seed_generators,
-    torch_threads,
-    uses_bfloat16,
-)
+from baselines.deep import torch_setup
 from baselines.seeds import training_generator, training_seeds
 from baselines.settings import Count, Fraction, NonNegative, Positive, Precision, Threads
 from baselines.training.episodes import (
@@ -171,15 +161,15 @@ class Article(EpsilonGreedyLearner):
     plays = SlidingGame
     learning_only = ("buffer", "rmsprop")
     saved = ("score", "best_score")
-    resolve = staticmethod(resolved)
+    resolve = staticmethod(torch_setup.resolved)
     _game: SlidingGame
     _settings: ArticleSettings
 
     def _build(self) -> None:
         game, settings = self._game, self._settings
         (self._score_envs,) = training_envs(game, (), "", settings.score_games)
-        with torch_threads(1), seed_generators(self._seed, "weights"):
-            bfloat16 = uses_bfloat16(settings.precision, "cpu")
+        with torch_setup.torch_threads(1), torch_setup.seed_generators(self._seed, "weights"):
+            bfloat16 = torch_setup.uses_bfloat16(settings.precision, "cpu")
             self._network = ArticleNetwork(game, settings.one_hot, bfloat16)
             self._best = deepcopy(self._network)
         self.score, self.best_score = np.zeros(()), np.zeros(())
@@ -201,13 +191,13 @@ class Article(EpsilonGreedyLearner):
         Returns:
             The mean return of the games, the score, and the best score so far.
         """
-        with torch_threads(self._settings.threads, learning=True):
+        with torch_setup.torch_threads(self._settings.threads, learning=True):
             metrics = super().learn()
         return metrics | {name: float(getattr(self, name)) for name in self.saved}
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the best network's value of each action; minus infinity for illegal ones."""
-        with torch_threads(self._settings.threads):
+        with torch_setup.torch_threads(self._settings.threads):
             return self._values(self._best, observations)
 
     def explore(
@@ -294,17 +284,18 @@ class Article(EpsilonGreedyLearner):
 
     def state_dict(self) -> State:
         """Return both networks, the optimizer, the buffer, scores and counters."""
-        return super().state_dict() | pack_parts(self._parts())
+        return super().state_dict() | torch_setup.pack_parts(self._parts())
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""
         super().load_state_dict(state)
-        load_parts(self._parts(), state)
+        torch_setup.load_parts(self._parts(), state)
 
-    def _parts(self) -> Parts:
+    def _parts(self) -> torch_setup.Parts:
+        rmsprop = torch_setup.moments(self._optimizer, "square_avg")
         return {
             "buffer": self._buffer.state,
             "network": self._network.state_dict(),
             "best": self._best.state_dict(),
-            "rmsprop": part_of(moments(self._optimizer, "square_avg"), "square_avg"),
+            "rmsprop": torch_setup.part_of(rmsprop, "square_avg"),
         }

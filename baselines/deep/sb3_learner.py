@@ -23,17 +23,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.utils import LinearSchedule, safe_mean
 
 from baselines.arrays import check_unpacked, size_of
-from baselines.deep.torch_setup import (
-    Parts,
-    check_device,
-    load_parts,
-    moments,
-    pack_parts,
-    part_of,
-    resolved,
-    seed_generators,
-    torch_threads,
-)
+from baselines.deep import torch_setup
 from baselines.seeds import training_stream
 from baselines.settings import (
     Count,
@@ -105,14 +95,14 @@ class SB3Learner(Learner):
     )
     """The counters among the model's attributes."""
 
-    resolve = staticmethod(resolved)
+    resolve = staticmethod(torch_setup.resolved)
     model: Any
 
     def __init__(
         self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
     ) -> None:
         super().__init__(game, seed, settings, sides)
-        check_device(self._settings.device)
+        torch_setup.check_device(self._settings.device)
         (envs,) = training_envs(
             game,
             self._sides if len(self._sides) < 2 else ("random",),
@@ -121,7 +111,7 @@ class SB3Learner(Learner):
             "SameStep",
         )
         self.envs = SB3VecEnv(envs)
-        with torch_threads(1), seed_generators(seed, "weights"):
+        with torch_setup.torch_threads(1), torch_setup.seed_generators(seed, "weights"):
             self.model = self._new_model()
             self.envs.seed(training_stream(seed))
             _, self._callback = self.model._setup_learn(self._settings.total_timesteps, None)
@@ -154,8 +144,8 @@ class SB3Learner(Learner):
             loss, and the share of the iteration's time that the games took.
         """
         began, before = time.perf_counter(), self.envs.seconds
-        threads = torch_threads(self._settings.threads, learning=True)
-        with threads, seed_generators(self._seed, "updates", self.iterations):
+        threads = torch_setup.torch_threads(self._settings.threads, learning=True)
+        with threads, torch_setup.seed_generators(self._seed, "updates", self.iterations):
             self._play_and_learn()
         self.iterations += 1
         seconds = time.perf_counter() - began
@@ -208,11 +198,11 @@ class SB3Learner(Learner):
         state |= {f"model {name}": np.array(getattr(model, name)) for name in self.counters}
         # By its name alone: options can be written in other words by another version.
         games = self.envs.get_state() | {"game": str(self._game)}
-        return state | pack_parts({**self._parts(), "games": games})
+        return state | torch_setup.pack_parts({**self._parts(), "games": games})
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""
-        games = part_of(state, "games")
+        games = torch_setup.part_of(state, "games")
         if str(games["game"]) == str(self._game):
             games["game"] = describe(self.envs.games.game)
         self.envs.set_state(games)
@@ -225,9 +215,9 @@ class SB3Learner(Learner):
             model.ep_info_buffer.append({"r": result, "l": length, "t": 0.0})
         for name in self.counters:
             setattr(model, name, state[f"model {name}"].item())
-        load_parts(self._parts(), state)
+        torch_setup.load_parts(self._parts(), state)
 
-    def _parts(self) -> Parts:
+    def _parts(self) -> torch_setup.Parts:
         policy = self.model.policy
-        adam = moments(policy.optimizer, "exp_avg", "exp_avg_sq")
+        adam = torch_setup.moments(policy.optimizer, "exp_avg", "exp_avg_sq")
         return {"policy": policy.state_dict(), "adam": adam}

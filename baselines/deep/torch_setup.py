@@ -76,12 +76,9 @@ def uses_bfloat16(precision: str, device: str) -> bool:
     """
     if precision != "auto":
         return precision == "bfloat16"
-    is_fast: bool
     if get_device(device).type == "cuda":
-        is_fast = torch.cuda.is_bf16_supported(including_emulation=False)
-    else:
-        is_fast = torch.cpu._is_avx512_bf16_supported()
-    return is_fast
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return bool(torch.cpu._is_avx512_bf16_supported())
 
 
 def resolved(settings: Any) -> Any:

@@ -46,12 +46,7 @@ class Rule(NamedTuple):
 
 @compiled
 def adjust(
-    net: Net,
-    indices: Indices,
-    at: Word,
-    stage: Word,
-    error: np.float32,
-    rule: Rule,
+    net: Net, indices: Indices, at: Word, stage: Word, error: np.float32, rule: Rule
 ) -> None:
     """Change the entries of a board by its error δ.
 

@@ -177,14 +177,7 @@ def value_of(
 
 @compiled
 def best_move(
-    game: GameTables,
-    net: Net,
-    a: Word,
-    b: Word,
-    c: Word,
-    d: Word,
-    indices: Indices,
-    at: Word,
+    game: GameTables, net: Net, a: Word, b: Word, c: Word, d: Word, indices: Indices, at: Word
 ) -> tuple[Word, Pushed, np.float32, np.float32, Word]:
     """Choose the action with the highest r + V(s'), the first of equals.
 

@@ -74,11 +74,7 @@ class TranspositionTable(NamedTuple):
 
 @compiled_loop
 def search(
-    game: GameTables,
-    net: Net,
-    table: TranspositionTable,
-    rows: Words,
-    depths: NDArray[np.int64],
+    game: GameTables, net: Net, table: TranspositionTable, rows: Words, depths: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     """Return the action values `(n, 4)` of boards, reward included; minus infinity if illegal.
 

@@ -103,11 +103,7 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         ValueError: If an argument is not as described.
     """
 
-    metadata = {
-        "name": "tictactoe_v0",
-        "is_parallelizable": False,
-        **TicTacToeEnv.metadata,
-    }
+    metadata = {"name": "tictactoe_v0", "is_parallelizable": False, **TicTacToeEnv.metadata}
 
     def __init__(self, render_mode: str | None = None, max_illegal: int = 100) -> None:
         super().__init__()

@@ -12,15 +12,12 @@ program is `benchmarks/libraries/sb3.py`:
     model = MaskablePPO("MlpPolicy", envs).learn(100_000)
     evaluate_policy(model, make_sb3("Tiles2048-v0", 8))
 
-Stable-Baselines3 has an `evaluate_policy` and an `EvalCallback`, too.  They ignore masks without a
-warning, so that a MaskablePPO repeats illegal actions until its games are truncated: import
-sb3-contrib's, as above, and its `MaskableEvalCallback`.
+Stable-Baselines3's own `evaluate_policy` and `EvalCallback` ignore masks without a warning.
 
 Algorithms without masks need `ReplaceIllegal`, and PPO and A2C also `PenalizeIllegal`: without the
 penalty they settle on a single direction, which `ReplaceIllegal` makes legal.
 
-SB3's own vector environments take single environments.  The processes of `SubprocVecEnv` have
-imported nothing, so name the package before the id: `"tile_envs:Tiles2048-v0"`.
+In the processes of SB3's own `SubprocVecEnv`, name the package: `"tile_envs:Tiles2048-v0"`.
 """
 
 from __future__ import annotations

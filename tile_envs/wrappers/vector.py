@@ -22,7 +22,6 @@ from tile_envs.wrappers.potentials import Potential, Shaping
 
 AnyVectorEnv = VectorEnv[Any, Any, Any]
 Step = tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]
-Bools = NDArray[np.bool_]
 
 if TYPE_CHECKING:
     Base = VectorWrapper[Any, Any, Any, Any, Any]
@@ -49,7 +48,7 @@ class _Wrapper(Base):
         """Draw a legal action for every game, `(num_envs,)`."""
         return self._games.sample_legal_actions()
 
-    def action_masks(self) -> Bools:
+    def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions, `(num_envs, actions) bool`."""
         return self._games.action_masks()
 
