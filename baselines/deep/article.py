@@ -48,9 +48,6 @@ from baselines.training.learner import Metrics, State
 from tile_envs.errors import UsageError
 from tile_envs.sliding import SlidingGame
 
-MOST_PAIRS = 4096
-"""Maximum number of pairs of board and action in one forward pass when it plays."""
-
 
 @dataclass(frozen=True)
 class ArticleSettings:
@@ -276,7 +273,8 @@ class Article(EpsilonGreedyLearner):
         boards, actions = np.nonzero(masks)
         values = np.full(masks.shape, -np.inf)
         with torch.no_grad():
-            for pairs in np.array_split(np.arange(len(boards)), len(boards) // MOST_PAIRS + 1):
+            # At most so many pairs of board and action in one forward pass.
+            for pairs in np.array_split(np.arange(len(boards)), len(boards) // 4096 + 1):
                 seen = torch.as_tensor(np.asarray(observations)[boards[pairs]])
                 of_pairs = network(seen, torch.as_tensor(actions[pairs]))
                 values[boards[pairs], actions[pairs]] = of_pairs.numpy()

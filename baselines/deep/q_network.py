@@ -24,8 +24,6 @@ from tile_envs.tictactoe.positions import O, X
 
 ILLEGAL = -1e9
 """The value of an illegal action: finite, because targets multiply it by 0 after a game's end."""
-BLOCK = 64
-"""Boards of a batch are padded to a multiple of this."""
 
 
 class BoardNetwork(nn.Module):
@@ -124,7 +122,7 @@ class BoardQNetwork(QNetwork):
             return torch.where(legal, self.q_net(obs), ILLEGAL)
         places = legal.flatten().nonzero()[:, 0]
         # Torch takes long to prepare layers for a new batch size, so there are few different ones.
-        places = nn.functional.pad(places, (0, -len(places) % BLOCK))
+        places = nn.functional.pad(places, (0, -len(places) % 64))
         values = torch.zeros_like(rewards)
         values.view(-1)[places] = self._values(
             after.flatten(0, 1)[places], rewards.flatten()[places]

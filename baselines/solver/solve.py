@@ -50,10 +50,8 @@ def solve(game: SlidingGame) -> Solution:
     )
 
 
-@lru_cache(maxsize=2)
-def solution_of(game: SlidingGame) -> Solution:
-    """Return the solution of a game, solved once per process; see `solve`."""
-    return solve(game)
+solution_of = lru_cache(maxsize=2)(solve)
+"""Returns the solution of a game, solved once per process; see `solve`."""
 
 
 def compile_steps(game: SlidingGame) -> None:

@@ -35,8 +35,6 @@ REPORTS = 100
 """Lines of progress of a whole run, without those of tests: the same ones in every run."""
 SHOW_SECONDS = 2
 """The longest time without new metrics, in the progress bar and in TensorBoard."""
-STARTING = "starting (compiling on first use)"
-STOPPING = "stopping: saves after this iteration (once more stops at once)"
 
 
 def train(folder: Path | None, learner: Learner, task: Task, visible: bool | None = None) -> None:
@@ -62,7 +60,7 @@ def train(folder: Path | None, learner: Learner, task: Task, visible: bool | Non
     progress.seconds["training"] = seconds
     log = _Log(folder, learner.games)
     with closing(log), progress, _interrupts(progress) as interrupted:
-        progress.update(done, STARTING)
+        progress.update(done, "starting (compiling on first use)")
         while done < 1 and not interrupted:
             games, before = learner.games, done
             with progress.timed("training"):
@@ -216,7 +214,7 @@ def _interrupts(progress: Progress) -> Iterator[list[int]]:
     def note(number: int, _: object) -> None:
         interrupted.append(number)
         restore()
-        progress.say(STOPPING)
+        progress.say("stopping: saves after this iteration (once more stops at once)")
 
     def restore() -> None:
         for number, handler in before.items():

@@ -25,9 +25,6 @@ from numba.core.event import Listener, install_listener
 
 from tile_envs.base import random_stream
 
-PATIENCE = 1.0
-"""Seconds of compiling before a message says so."""
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 Word = np.uint64
 
@@ -77,7 +74,7 @@ def mixed(position: Word) -> Word:
 def announced(what: str) -> Iterator[None]:
     """Say on standard error what is being compiled if that takes longer than a second."""
     message = f"tile_envs: compiling {what}, some seconds; kept on disk for the next time"
-    timer = Timer(PATIENCE, print, [message], {"file": sys.stderr})
+    timer = Timer(1.0, print, [message], {"file": sys.stderr})
     timer.daemon = True
     with install_listener("numba:compile", _Compiling(timer)):
         try:

@@ -168,10 +168,7 @@ class ShapeReward(_Wrapper):
 
 
 class _CountIllegal(_Wrapper):
-    """Counts the illegal actions of each game in `infos["illegal_actions"]`.
-
-    It subtracts a penalty for each, and replaces them by legal ones where it has a generator.
-    """
+    """Counts the illegal actions of each game, as its namesake in `tile_envs.wrappers` does."""
 
     _penalty = 0.0
     _rng: np.random.Generator | None = None
