@@ -227,6 +227,7 @@ ADVERSARY = (
 
 SOLVED = {GAME_2048: ((2, 2), (2, 3), (2, 4), (3, 3)), GAME_2584: ((2, 2), (2, 3))}
 SOLVED_QUICK = {GAME_2048: ((2, 3),), GAME_2584: ((2, 2),)}
+THREADS = {"turns": 7, "games": ("2048",), "sizes": (16384, 65536), "threads": True}
 SPEED_QUICK = {"turns": 3, "seconds": 0.2, "sizes": (1, 1024), "peers": False}
 MEASURES = (
     Measure(
@@ -241,9 +242,10 @@ MEASURES = (
     Measure(
         *("speed", "environments", "speed.environments", {"turns": 7}, "steps per second"),
         version=4,
-        cost=9,
-        quick={"options": SPEED_QUICK, "cost": 0.1},
+        cost=15,
+        quick={"options": SPEED_QUICK, "cost": 0.3},
     ),
+    Measure("threads", "2048", "speed.environments", THREADS, cost=3),
 )
 
 # Libraries that train on the environments: name, extra, and the minutes that it takes.

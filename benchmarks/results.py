@@ -34,6 +34,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "kernels": ("measure", "package"),
     "bridge": _SPEED,
     "speed": _SPEED,
+    "threads": (*_SPEED, "threads"),
     "plug": ("measure", "algorithm", "env", "games"),
 }
 """By table, the columns that name a row."""

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,7 @@ SPEEDS = (
     Measure(
         *("speed", "environments", "speed.environments"),
         measure=turns.STEPS_PER_SECOND,
-        options=BRIEF | {"games": ("2048", "tic-tac-toe"), "sizes": (1, 4)},
+        options=BRIEF | {"games": ("2048", "2048, 5×5", "tic-tac-toe"), "sizes": (1, 4)},
     ),
 )
 FROM_OUTSIDE = ("start-up", "n-tuple networks")
@@ -233,7 +234,7 @@ def test_an_experiment_makes_its_rows_once(each, tmp_path, monkeypatch):
     versions = each.wanted(SMALL)
     assert all(row["version"] == str(versions[key_of(each.table, row)]) for row in rows)
     columns = set(read_rows(FOLDER / path.name)[0])
-    new = {"machine", "quantiles", "fraction_intervals"}  # which old rows do not have
+    new = {"machine", "quantiles", "fraction_intervals", "threads"}  # which old rows do not have
     assert set(rows[0]) <= columns | new
     monkeypatch.setattr(Job, "make", None)
     run_small(tmp_path, each)
@@ -491,6 +492,26 @@ def test_a_measure_with_a_broken_peer_is_made_again_and_replaces_no_result(tmp_p
     add(results, "speed", [key | {"value": 7.0}])
     run_small(tmp_path, each, experiments=(each,))
     assert float(read(results, "speed")[key_of("speed", key)]["value"]) == 7.0
+
+
+def test_threads_are_measured_by_wall_clock(tmp_path, monkeypatch):
+    def make(num_envs, threads):
+        return lambda steps: time.sleep(steps / 1e5 / threads) or steps
+
+    peer = Peer("numpy", "2048", "numba", 4, make)
+    others = [peer._replace(kind="vector"), peer._replace(game="tic-tac-toe")]
+    monkeypatch.setattr("benchmarks.speed.environments.installed", lambda: [peer, *others])
+    monkeypatch.setattr("os.cpu_count", lambda: 6)
+    options = BRIEF | {"games": ("2048",), "sizes": (), "peers": True, "threads": True}
+    each = Measure("threads", "2048", "speed.environments", options)
+    run_small(tmp_path, each, experiments=(each,))
+    theirs = [row for row in read(tmp_path / "results", "threads").values() if row["value"]]
+    assert [row["threads"] for row in theirs] == ["1", "2", "4"]
+    for row in theirs:
+        assert 0.5e5 < float(row["value"]) / int(row["threads"]) < 1e5
+    made = TABLES["threads"](Committed(tmp_path / "results", (each,)))
+    assert made.head[2:5] == ["threads: 1", "threads: 2", "threads: 4"]
+    assert re.search(r"\(.* to .*\) [1-3]\.?\d? ×", made.lines[-1][3])
 
 
 # The pages

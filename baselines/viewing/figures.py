@@ -17,7 +17,7 @@ COLORS = (
     *("#56b4e9", "#e69f00", "#000000", "#f0e442"),
 )
 """Okabe and Ito's, which color-blind people tell apart."""
-MARKERS = "os*^DvPX"
+MARKERS = "os*^DvPXd"
 """For lines that share a color, or are printed in black."""
 
 STYLE: Any = {

@@ -21,11 +21,12 @@ Point = tuple[float, float, int]
 
 def by_size(committed: Committed) -> bytes:
     """Draw steps per second against the number of games at once, a panel for each game."""
-    lines: dict[str, dict[str, list[tuple[int, float]]]] = {game: {} for game in GAMES}
+    best: dict[str, dict[str, dict[int, float]]] = {game: {} for game in GAMES}
     for row in committed.rows("speed"):
-        if row["measure"] == STEPS_PER_SECOND:
-            point = int(row["num_envs"]), float(row["value"])
-            lines[row["game"]].setdefault(_name(row), []).append(point)
+        if row["measure"] == STEPS_PER_SECOND and row["game"] in GAMES:
+            speeds, n = best[row["game"]].setdefault(_name(row), {}), int(row["num_envs"])
+            speeds[n] = max(float(row["value"]), speeds.get(n, 0))
+    lines = {game: {name: [*best[game][name].items()] for name in best[game]} for game in GAMES}
     names = {name for of_game in lines.values() for name in of_game}
     with panels(list(lines), 4.2, 4.2, sharey=True) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):

@@ -7,6 +7,7 @@ observations, masks and other infos on every step, as always.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import partial
 from itertools import compress, product
@@ -19,9 +20,11 @@ import numpy as np
 import tile_envs  # noqa: F401
 from benchmarks.results import Plan
 from benchmarks.speed.peers import Peer, Play, installed, repeat
-from benchmarks.speed.turns import OURS, speed_plan
+from benchmarks.speed.turns import BY_WALL_CLOCK, OURS, speed_plan
 
 GAMES = {"2048": "Tiles2048-v0", "2584": "Tiles2584-v0", "tic-tac-toe": "TicTacToe-v0"}
+LARGE = {"2048, 5×5": (5, 5), "2048, 6×6": (6, 6)}
+"""Larger boards of 2048, by the names of their rows."""
 SIZES = (1, 8, 64, 256, 1024, 4096, 16384, 65536)
 ENGINES = ("numpy", "numba")
 SECONDS = 0.7
@@ -29,14 +32,17 @@ SECONDS = 0.7
 
 def plan(
     turns: int,
-    games: Sequence[str] = tuple(GAMES),
+    games: Sequence[str] = (*GAMES, *LARGE),
     sizes: Sequence[int] = SIZES,
     peers: bool = True,
     seconds: float = SECONDS,
+    threads: bool = False,
 ) -> Plan:
     """Return the plan to measure candidates side by side, in turns of about so many CPU seconds.
 
-    They play some of `GAMES`, as many at once as each of the sizes; peers are other packages.
+    They play some of `GAMES` and `LARGE`, as many at once as each of the sizes; peers are other
+    packages.  Those that have `threads` can be measured by wall clock instead, with 1, 2, 4, ...
+    threads, up to the number of cores.
     """
     others = [peer for peer in installed() if peers and peer.game in games]
     ours: list[Peer] = []
@@ -47,11 +53,24 @@ def plan(
                 ours.append(Peer(OURS, game, "single", n, partial(_single, game)))
             else:
                 ours += [Peer(OURS, game, e, n, partial(_vector, game, e)) for e in ENGINES]
-    return speed_plan([*ours, *others], turns, seconds)
+    candidates = [*ours, *others]
+    if threads:
+        candidates = [
+            peer._replace(make=partial(peer.make, threads=k), threads=k, measure=BY_WALL_CLOCK)
+            for peer in candidates
+            if peer.kind == "numba" or peer.package == "envpool"
+            for k in (2**i for i in range((os.cpu_count() or 1).bit_length()))
+        ]
+    return speed_plan(candidates, turns, seconds)
 
 
-def _vector(game: str, engine: str, num_envs: int) -> Play:
-    envs: Any = gym.make_vec(GAMES[game], num_envs=num_envs, engine=engine)
+def _options(game: str) -> dict[str, Any]:
+    """Return the id and the options that make an environment."""
+    return {"id": GAMES["2048"], "shape": LARGE[game]} if game in LARGE else {"id": GAMES[game]}
+
+
+def _vector(game: str, engine: str, num_envs: int, **options: Any) -> Play:
+    envs: Any = gym.make_vec(**_options(game), num_envs=num_envs, engine=engine, **options)
     envs.reset(seed=0)
     envs.action_space.seed(0)
     answered = bool(envs.game.sides)
@@ -70,7 +89,7 @@ def _vector(game: str, engine: str, num_envs: int) -> Play:
 
 
 def _single(game: str, num_envs: int) -> Play:
-    env = gym.make(GAMES[game])
+    env = gym.make(**_options(game))
     answered = bool(env.unwrapped.game.sides)  # type: ignore[attr-defined]
     n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
     masks = product((0, 1), repeat=n_actions)

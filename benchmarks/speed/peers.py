@@ -10,7 +10,7 @@ What is counted is the same for every peer:
 Every action is uniformly random among the legal ones, and a finished game is followed by a new
 one.  Where a package has more than one way to play, the fastest is taken: what makes a peer slow
 should be the peer.  Peers are measured by the CPU time of the whole process, as some start threads
-of their own; JAX is held to one thread, with which it gets the most out of its CPU time.
+of their own; JAX and EnvPool are held to one, with which they get the most out of their CPU time.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+STEPS_PER_SECOND = "steps per second"
 Play = Callable[[int], int]
 """Plays at least that many steps and returns how many it played."""
 
@@ -42,6 +43,8 @@ class Peer(NamedTuple):
         num_envs: 1 for a single game, else the batch size.
         make: Imports, builds and compiles the peer for a number of games, and returns the function
             that plays them: only its calls are to be timed.
+        threads: Number of threads that play.
+        measure: What is measured: one of `CLOCKS` in `turns`.
     """
 
     package: str
@@ -49,6 +52,8 @@ class Peer(NamedTuple):
     kind: str
     num_envs: int
     make: Callable[[int], Play]
+    threads: int = 1
+    measure: str = STEPS_PER_SECOND
 
 
 def installed() -> list[Peer]:
@@ -148,13 +153,13 @@ def _pgx(name: Any, num_envs: int) -> Play:
     return _play_jax(tick, (state, key), num_envs)
 
 
-def _jumanji_2048(num_envs: int) -> Play:
+def _jumanji_2048(side: int, num_envs: int) -> Play:
     _limit_jax()
     import jax
     import jumanji
     from jumanji.wrappers import AutoResetWrapper, VmapWrapper
 
-    env = VmapWrapper(AutoResetWrapper(jumanji.make("Game2048-v1")))
+    env = VmapWrapper(AutoResetWrapper(jumanji.make("Game2048-v1", board_size=side)))
 
     def tick(carry: Any) -> Any:
         state, timestep, key = carry
@@ -203,12 +208,12 @@ def _open_spiel(name: str, num_envs: int) -> Play:
 GYMNASIUM_2048_ID = "gymnasium_2048:gymnasium_2048/TwentyFortyEight-v0"
 
 
-def make_gymnasium_2048() -> Any:
-    """Return the environment of gymnasium-2048."""
+def make_gymnasium_2048(side: int = 4) -> Any:
+    """Return the environment of gymnasium-2048, on a square board."""
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     import gymnasium
 
-    return gymnasium.make(GYMNASIUM_2048_ID, disable_env_checker=True)
+    return gymnasium.make(GYMNASIUM_2048_ID, size=side, disable_env_checker=True)
 
 
 def play_untried(num_envs: int, step: Callable[[Any], Any]) -> Play:
@@ -231,8 +236,8 @@ def play_untried(num_envs: int, step: Callable[[Any], Any]) -> Play:
     return repeat(play_step)
 
 
-def _gymnasium_2048(num_envs: int) -> Play:
-    env, random = make_gymnasium_2048(), Random(_SEED).random
+def _gymnasium_2048(side: int, num_envs: int) -> Play:
+    env, random = make_gymnasium_2048(side), Random(_SEED).random
     env.reset(seed=_SEED)
 
     def play_game() -> int:
@@ -249,14 +254,35 @@ def _gymnasium_2048(num_envs: int) -> Play:
     return repeat(play_game)
 
 
-def _gymnasium_2048_vector(num_envs: int) -> Play:
+def _gymnasium_2048_vector(side: int, num_envs: int) -> Play:
     from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
     # With resets in the step that ends a game, every tick is a try in every game.
     mode = AutoresetMode.SAME_STEP
-    envs: Any = SyncVectorEnv([make_gymnasium_2048] * num_envs, autoreset_mode=mode)
+    envs: Any = SyncVectorEnv([partial(make_gymnasium_2048, side)] * num_envs, autoreset_mode=mode)
     envs.reset(seed=_SEED)
     return play_untried(num_envs, lambda actions: envs.step(actions)[4]["is_legal"])
+
+
+def _envpool(env_id: str, num_envs: int, threads: int = 1) -> Play:
+    import envpool
+
+    envs = envpool.make_gymnasium(env_id, num_envs=num_envs, num_threads=threads, seed=_SEED)
+    rng = np.random.default_rng(_SEED)
+    observations, infos = envs.reset()
+    due = 0  # games that the next step resets
+
+    def play_step() -> int:
+        nonlocal observations, infos, due
+        is_of_pgx = "legal_action_mask" in infos  # the others are games of jumanji
+        masks = infos["legal_action_mask"] if is_of_pgx else observations["action_mask"]
+        actions = (rng.random(masks.shape) * masks).argmax(axis=1)
+        observations, _, terminations, truncations, infos = envs.step(actions)
+        played = num_envs - due
+        due = int(np.count_nonzero(terminations | truncations))
+        return played
+
+    return repeat(play_step)
 
 
 def _pettingzoo_tic_tac_toe(num_envs: int) -> Play:
@@ -284,6 +310,7 @@ def _pettingzoo_tic_tac_toe(num_envs: int) -> Play:
 MODULES = {
     "pgx": ("jax", "pgx"),
     "jumanji": ("jax", "jumanji"),
+    "envpool": ("envpool",),
     "gymnasium-2048": ("gymnasium_2048", "pygame"),
     "open_spiel": ("pyspiel",),
     "pettingzoo": ("pettingzoo", "pygame"),
@@ -291,10 +318,16 @@ MODULES = {
 """By package, the modules that it needs."""
 PEERS: tuple[tuple[str, str, str, Sequence[int], Callable[[int], Play]], ...] = (
     ("pgx", "2048", "vector", (64, 1024, 2048, 16384), partial(_pgx, "2048")),
-    ("jumanji", "2048", "vector", (64, 1024, 2048, 16384), _jumanji_2048),
-    ("gymnasium-2048", "2048", "vector", (8, 64, 256), _gymnasium_2048_vector),
-    ("gymnasium-2048", "2048", "single", (1,), _gymnasium_2048),
+    ("jumanji", "2048", "vector", (64, 1024, 2048, 16384), partial(_jumanji_2048, 4)),
+    ("jumanji", "2048, 5×5", "vector", (64, 1024, 16384), partial(_jumanji_2048, 5)),
+    ("envpool", "2048", "Game2048-v1", (64, 1024, 4096), partial(_envpool, "Game2048-v1")),
+    ("envpool", "2048", "Play2048-v1", (64, 1024, 4096), partial(_envpool, "Play2048-v1")),
+    ("gymnasium-2048", "2048", "vector", (8, 64, 256), partial(_gymnasium_2048_vector, 4)),
+    ("gymnasium-2048", "2048, 5×5", "vector", (64, 256), partial(_gymnasium_2048_vector, 5)),
+    ("gymnasium-2048", "2048", "single", (1,), partial(_gymnasium_2048, 4)),
+    ("gymnasium-2048", "2048, 5×5", "single", (1,), partial(_gymnasium_2048, 5)),
     ("open_spiel", "2048", "single", (1,), partial(_open_spiel, "2048")),
+    ("envpool", "tic-tac-toe", "TicTacToe-v1", (64, 1024), partial(_envpool, "TicTacToe-v1")),
     ("pgx", "tic-tac-toe", "vector", (64, 1024, 8192, 65536), partial(_pgx, "tic_tac_toe")),
     ("open_spiel", "tic-tac-toe", "single", (1,), partial(_open_spiel, "tic_tac_toe")),
     ("pettingzoo", "tic-tac-toe", "single", (1,), _pettingzoo_tic_tac_toe),

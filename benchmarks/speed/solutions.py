@@ -12,8 +12,6 @@ from baselines.task import Task
 from benchmarks.results import Plan, Row, machine
 from tile_envs.sliding.game import SlidingGame
 
-MEASURE = "solution"
-
 
 def plan(boards: Mapping[str, Sequence[tuple[int, int]]]) -> Plan:
     """Return the plan to solve games, each once.
@@ -33,7 +31,7 @@ def _solve(game: SlidingGame) -> Row:
     seconds = time.process_time() - began
     states, afterstates = solution.counts()
     return _name(game) | {
-        "measure": MEASURE,
+        "measure": "solution",
         "states": states,
         "afterstates": afterstates,
         "states_merged": len(solution.states),

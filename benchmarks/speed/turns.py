@@ -14,16 +14,18 @@ from functools import partial
 from importlib.metadata import version
 
 from benchmarks.results import Plan, Row, machine
-from benchmarks.speed.peers import Peer, Play
+from benchmarks.speed.peers import STEPS_PER_SECOND, Peer, Play
 
 OURS, TDL2048 = "tile-envs", "TDL2048+"
 WARM_UP_STEPS = 100
 """Steps of each game that are not measured: something may be compiled in them."""
-STEPS_PER_SECOND = "steps per second"
+BY_WALL_CLOCK = "steps per second by wall clock"
+CLOCKS = {STEPS_PER_SECOND: time.process_time, BY_WALL_CLOCK: time.perf_counter}
+"""By measure of speed, what tells the time; CPU time is that of all threads."""
 
 
 def speed_plan(candidates: Sequence[Peer], turns: int, seconds: float) -> Plan:
-    """Return the plan to measure steps per second of CPU time, in turns of about so many seconds.
+    """Return the plan to measure speeds, in turns of about so many seconds.
 
     One that cannot be made gets a row that says why.
     """
@@ -38,15 +40,15 @@ def _speed_rows(candidates: Sequence[Peer], turns: int, seconds: float) -> list[
         try:
             play = peer.make(peer.num_envs)
             play(WARM_UP_STEPS * peer.num_envs)
-            steps = _steps_for(play, seconds)
+            steps = _steps_for(peer, play, seconds)
         except Exception as error:  # a broken peer must not cost the others their rows
             traceback.print_exc()
             failed.append(speed_key(peer) | {"error": repr(error)})
             continue
         made.append((peer, play, steps, []))
     for _ in range(turns):
-        for _, play, steps, speeds in made:
-            played, taken = _time(play, steps)
+        for peer, play, steps, speeds in made:
+            played, taken = _time(peer, play, steps)
             speeds.append(played / taken)
     run = now()
     return [summary_row(speed_key(peer), speeds, run) for peer, _, _, speeds in made] + failed
@@ -54,16 +56,13 @@ def _speed_rows(candidates: Sequence[Peer], turns: int, seconds: float) -> list[
 
 def speed_key(peer: Peer) -> Row:
     """Return the columns that name the row of a candidate's speed."""
-    names = peer._asdict()
-    del names["make"]
-    return {"measure": STEPS_PER_SECOND} | names
+    return {name: value for name, value in peer._asdict().items() if name != "make"}
 
 
 def summary_row(key: Row, values: Sequence[float], run: str) -> Row:
     """Return the row of the values of several turns, and of a run (see `now`)."""
-    row = {"measure": key["measure"], "package": key["package"]}
-    row |= {"package_version": version(key["package"])}
-    return row | key | statistics_of(values) | {"run": run}
+    package_version = version(key["package"])
+    return key | {"package_version": package_version} | statistics_of(values) | {"run": run}
 
 
 def statistics_of(values: Sequence[float]) -> Row:
@@ -82,15 +81,16 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def _time(play: Play, steps: int) -> tuple[int, float]:
-    began = time.process_time()
-    return play(steps), time.process_time() - began
+def _time(peer: Peer, play: Play, steps: int) -> tuple[int, float]:
+    clock = CLOCKS[peer.measure]
+    began = clock()
+    return play(steps), clock() - began
 
 
-def _steps_for(play: Play, seconds: float) -> int:
+def _steps_for(peer: Peer, play: Play, seconds: float) -> int:
     steps = 1000
     while True:
-        played, taken = _time(play, steps)
+        played, taken = _time(peer, play, steps)
         if taken > seconds / 10:
             return round(played * seconds / taken)
         steps = 4 * played

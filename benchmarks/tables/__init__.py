@@ -36,6 +36,7 @@ TABLES: dict[str, Callable[[Committed], Table | str]] = {
     "headline": strength.headline,
     "commands": commands,
     "machine": speeds.machine,
+    "threads": speeds.threads,
     "speed": speeds.environments,
     "speed-by-size": speeds.by_size,
     "start-up": speeds.start_up,

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group
-from benchmarks.speed.environments import GAMES
+from benchmarks.speed.environments import GAMES, LARGE
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND, TDL2048
 from benchmarks.tables.table import Columns, Table, number, number_of, table
 
-FASTEST = ("single", "numba")
-"""The fastest kinds of ours: of one game, and of many."""
+ORDER = [*GAMES, *LARGE]
 
 
 def _measured(row: Row) -> str:
@@ -28,7 +27,7 @@ def environments(committed: Committed) -> Table:
 
     Ratios are to ours of the same run only: at as many games at once, and our best to their best.
     """
-    rows = [row for row in _steps(committed) if row["package"] != OURS or row["kind"] in FASTEST]
+    rows = [row for row in _steps(committed) if row["package"] != OURS or row["kind"] != "numpy"]
     rows.sort(key=_order)
     ours = {(row["game"], row["num_envs"]): row for row in rows if row["package"] == OURS}
     groups = group(rows, "game", "package")
@@ -36,7 +35,7 @@ def environments(committed: Committed) -> Table:
     best_of_ours = {row["game"]: row for row in best if row["package"] == OURS}
     columns: Columns = [
         ("game", "game"),
-        ("package", lambda row: f"**{OURS}**" if row["package"] == OURS else _versioned(row)),
+        ("package", _name),
         ("games at once", number_of("num_envs")),
         ("steps / s (lowest to highest turn)", _measured),
         ("ours at as many", lambda row: _ratio(ours.get((row["game"], row["num_envs"]), {}), row)),
@@ -48,8 +47,10 @@ def environments(committed: Committed) -> Table:
     return table(columns, [row for row in rows if row["num_envs"] == "1" or row in best])
 
 
-def _versioned(row: Row) -> str:
-    return f"{row['package']} {row['package_version']}"
+def _name(row: Row) -> str:
+    """Return a package with its version, and which engine or environment of it plays."""
+    name = f"**{OURS}**" if row["package"] == OURS else f"{row['package']} {row['package_version']}"
+    return name if row["kind"] in ("single", "vector") else f"{name}, {row['kind']}"
 
 
 def _steps(committed: Committed) -> list[Row]:
@@ -60,7 +61,7 @@ def _order(row: Row) -> tuple[int, bool, bool, float]:
     """Return what sorts by game: many games before one, ours before others, the fastest first."""
     is_other = row["package"] != OURS
     size = -float(row["value"]) if is_other else float(row["num_envs"])
-    return list(GAMES).index(row["game"]), row["num_envs"] == "1", is_other, size
+    return ORDER.index(row["game"]), row["num_envs"] == "1", is_other, size
 
 
 def _ratio(ours: Row, theirs: Row) -> str:
@@ -79,12 +80,8 @@ def _find(rows: Sequence[Row], **columns: str) -> Row:
 def by_size(committed: Committed) -> Table:
     """Return the speeds by the number of games at once, ours with each engine."""
     rows = [row for row in _steps(committed) if row["num_envs"] != "1"]
-    rows.sort(key=lambda row: (list(GAMES).index(row["game"]), row["package"] != OURS))
+    rows.sort(key=lambda row: (ORDER.index(row["game"]), row["package"] != OURS))
     sizes = sorted({row["num_envs"] for row in rows}, key=int)
-
-    def name(rows: Sequence[Row]) -> str:
-        package, kind = rows[0]["package"], rows[0]["kind"]
-        return f"**{package}**, {kind}" if package == OURS else str(package)
 
     def speed(rows: Sequence[Row], size: str) -> str:
         values = (float(row["value"]) / 1e6 for row in rows if row["num_envs"] == size)
@@ -92,10 +89,28 @@ def by_size(committed: Committed) -> Table:
 
     columns: Columns = [
         ("game", "game"),
-        ("games at once", name),
+        ("games at once", lambda rows: _name(rows[0])),
         *((number(size), lambda rows, size=size: speed(rows, size)) for size in sizes),
     ]
     return table(columns, group(rows, "game", "package", "kind"))
+
+
+def threads(committed: Committed) -> Table:
+    """Return the speeds of 2048 by the number of threads, as multiples of those of one."""
+    rows = sorted(committed.rows("threads"), key=lambda row: row["package"] != OURS)
+    counts = sorted({row["threads"] for row in rows}, key=int)
+
+    def speed(rows: Sequence[Row], count: str) -> str:
+        row = _find(rows, threads=count)
+        return f"{_measured(row)} {_ratio(row, _find(rows, threads='1'))}".strip()
+
+    columns: Columns = [
+        ("package", lambda rows: _name(rows[0])),
+        ("games at once", lambda rows: number(rows[0]["num_envs"])),
+        *((f"threads: {n}", lambda rows, n=n: speed(rows, n)) for n in counts),
+        ("measured with", "machine"),
+    ]
+    return table(columns, group(rows, "package", "kind", "num_envs"))
 
 
 def machine(committed: Committed) -> str:

@@ -21,8 +21,6 @@ HEADLINES = (
     (GAME_2584, "deep network", "deep", None),
 )
 """Each game and kind of agent, with the tables of ours and of the published results."""
-ITERATION_GAMES = 20
-"""Games of an iteration of the article's recipe."""
 PLACERS = {
     "random": "at random",
     "adversary": "by the adversary",
@@ -186,7 +184,7 @@ def recipe(committed: Committed) -> Table:
     """Return what the article's recipe and its ideas reach, published and ours."""
     rows = [row | {"label": str(row["source"])} for row in published("recipe")]
     for row in committed.rows("recipe"):
-        rows.append(row | {"iterations": int(row["games_learned"]) // ITERATION_GAMES})
+        rows.append(row | {"iterations": int(row["games_learned"]) // 20})  # of 20 games
     columns: Columns = [
         ("who", "label"),
         ("seed", "train_seed"),
