@@ -97,16 +97,16 @@ def record(
         OSError: If nothing can be written there.
     """
     check_batch(games, "episodes", 40)  # bytes of a game's seed, also as an integer of Python
+    env: Any = make(task.env, task.env_kwargs)
     if format == "replay":
         check_free(out)
         _check_others(out, task)
         with lock_folder(out):
-            for number, game in enumerate(_played(agent, task, games, seed)):
+            for number, game in enumerate(_played(agent, env, games, seed)):
                 write(replay_of(game, name), out / f"{seed}-{number}.json")
         after = f"python -m baselines watch {out} shows them"
     else:
-        trajectories = map(trajectory, _played(agent, task, games, seed))
-        env: Any = make(task.env, task.env_kwargs)
+        trajectories = map(trajectory, _played(agent, env, games, seed))
         if format == "npz":
             checked_file(out, (".npz",), "arrays are")
             about = {"env_spec": env.spec.to_json(), "algorithm_name": name, "command": command}
@@ -118,19 +118,16 @@ def record(
     print(f"wrote {counted(games, 'game')} to {out}; {after}")
 
 
-def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Playthrough]:
+def _played(agent: Agent, env: Any, games: int, seed: int) -> Iterator[Playthrough]:
     """Yield the games of an agent, one after the other, under a progress bar."""
     with Progress("recording", games) as progress:
         for number, word in enumerate(game_seeds(seed, games, "recording").tolist()):
-            playthrough = Playthrough(make(task.env, task.env_kwargs), word)
-            state, episode_start = None, np.ones(1, np.bool_)
+            playthrough = Playthrough(env, word)
+            state: Any = None
             while not playthrough.position.over:
-                position = playthrough.position
-                mask = position.info["action_mask"]
-                actions, state = choose_actions(
-                    agent, position.observation[None], mask[None], state, episode_start
-                )
-                episode_start = np.zeros(1, np.bool_)
-                playthrough.play(int(actions[0]))
+                position, first = playthrough.position, np.array([not playthrough.actions])
+                seen, masks = position.observation[None], position.info["action_mask"][None]
+                (action,), state = choose_actions(agent, seen, masks, state, first)
+                playthrough.play(int(action))
             yield playthrough
             progress.update(number + 1, counted(number + 1, "game"))

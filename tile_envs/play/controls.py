@@ -146,7 +146,7 @@ class View:
         board = self.controls.picture(self.position)
         ground = "#" + board[0, 0].tobytes().hex()
         words = [caption(line, board.shape[1], ground) for line in self.lines]
-        return np.concatenate([board, *words, board[-8:]])
+        return np.concatenate([board, *words, board[-8:]])  # and a margin
 
 
 class Block(NamedTuple):

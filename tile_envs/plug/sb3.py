@@ -12,7 +12,7 @@ program is `benchmarks/libraries/sb3.py`:
     model = MaskablePPO("MlpPolicy", envs).learn(100_000)
     evaluate_policy(model, make_sb3("Tiles2048-v0", 8))
 
-Stable-Baselines3's own `evaluate_policy` and `EvalCallback` ignore masks without a warning.
+SB3's own `evaluate_policy` and `EvalCallback` ignore masks without a warning: take sb3-contrib's.
 
 Algorithms without masks need `ReplaceIllegal`, and PPO and A2C also `PenalizeIllegal`: without the
 penalty they settle on a single direction, which `ReplaceIllegal` makes legal.
