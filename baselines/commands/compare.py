@@ -89,10 +89,6 @@ def compare(
             print(comparison(rows))
 
 
-def _label(name: str, found: Player) -> str:
-    return name if found.name in name else f"{name} ({found.name})"
-
-
 def _sides(one: Player, players: Sequence[Player], side: str | None) -> Iterator[str | None]:
     """Yield the sides that an agent plays: the one asked for, or all that any run has learned."""
     runs = [other for other in players if other.trained and other.task.env == one.task.env]
