@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tile_envs.base.checks import checked_actions, shaped_actions
 from tile_envs.base.compiled import announced, compiled
 from tile_envs.base.engine import EVERY_GAME, NUMBA, Engine, NumpyEngine, Outcome
-from tile_envs.base.threads import NO_THREADS, crew
+from tile_envs.base.threads import FIRST, Share, crew, share_of
 
 Ints = NDArray[np.int64]
 World = Any
@@ -28,8 +28,6 @@ then what `CompiledEngine._shown` returns, then `streams`, `steps`, `illegal_run
 """
 
 NO_LIMIT = np.iinfo(np.int64).max
-FEWEST = 256
-"""The fewest games that take a thread of their own longer than it takes to start it."""
 
 
 class CompiledEngine(Engine):
@@ -43,9 +41,9 @@ class CompiledEngine(Engine):
     _loops: tuple[Any, Any]
     """What plays a step of some games, and what begins some games anew and shows them.
 
-    The first takes the games `first` to `end - 1`, the threads to start and to join, and actions
-    `(n,)`; the second games `(k,)`; then both take the fields of `World`.  The first, if it plays
-    game 0, returns whether all actions were inside the action space; if not, nothing has changed.
+    The first takes a `Share` and actions `(n,)`; the second games `(k,)`; then both take the fields
+    of `World`.  The first returns whether all actions were inside the action space; if not, nothing
+    has changed.
     """
 
     def __init__(self, games: NumpyEngine) -> None:
@@ -54,7 +52,7 @@ class CompiledEngine(Engine):
         none, outcome = np.empty(0, np.int64), self._empty_outcome()
         with announced(str(self._games.game)):  # unless compiled already: no games are played
             arrays = *outcome[1:4], *self._shown(outcome), *self._arrays
-            self._loops[0](0, 0, NO_THREADS, none, *arrays)
+            self._loops[0](share_of(0, 0), none, *arrays)
             self._loops[1](none, *arrays)
             self.choose_legal(none.view(np.uint64))
 
@@ -71,6 +69,7 @@ class CompiledEngine(Engine):
         games = self._games
         counted = games.streams, games.steps, games.illegal_run, games.illegal, games.ended
         limits = games.max_illegal, games.max_steps or NO_LIMIT
+        self._every_game = share_of(0, games.num_envs)
         self._arrays = *counted, *limits, *self._fixed()
         observations, infos = games.observations(EVERY_GAME), games.infos(EVERY_GAME)
         self._observations = observations.shape, observations.dtype
@@ -88,11 +87,10 @@ class CompiledEngine(Engine):
         n, play = self._games.num_envs, self._loops[0]
         outcome, chosen = self._empty_outcome(), shaped_actions(actions, n)
         arguments = chosen, *outcome[1:4], *self._shown(outcome), *self._arrays
-        threads = min(self.threads, n // FEWEST)
-        if threads > 1:
-            inside = crew(threads - 1).play(play, n, *arguments)
+        if self.threads == 1:
+            inside = play(self._every_game, *arguments)
         else:
-            inside = play(0, n, NO_THREADS, *arguments)
+            inside = crew(self.threads - 1).play(play, n, arguments)
         if not inside:
             checked_actions(actions, n, self._games.game.n_actions)  # says which one it is
         return outcome
@@ -110,11 +108,11 @@ class CompiledEngine(Engine):
 
 
 @compiled
-def all_inside(actions: Ints, n_actions: int) -> bool:
-    """Tell whether all actions are inside the action space."""
+def all_inside(share: Share, actions: Ints, n_actions: int) -> bool:
+    """Tell whether all actions are inside the action space; only who plays game 0 looks."""
     inside = True
-    for action in actions:
-        inside &= 0 <= action < n_actions
+    for i in range(len(actions) if share[FIRST] == 0 else 0):
+        inside &= 0 <= actions[i] < n_actions
     return inside
 
 

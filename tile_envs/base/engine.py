@@ -23,6 +23,8 @@ Observations = NDArray[Any]
 Info = dict[str, NDArray[Any]]
 
 EVERY_GAME = slice(None)
+GAMES_PER_THREAD = 256
+"""Fewer games take less time than it takes to start a thread for them."""
 NUMPY, NUMBA, AUTO = "numpy", "numba", "auto"
 _ONE = np.array(1)  # 0-d: see `random_stream`
 
@@ -54,7 +56,7 @@ class Engine(ABC):
 
     Attributes:
         name: `NUMPY` or `NUMBA`.
-        threads: How many may share a step.
+        threads: How many share a step.
     """
 
     name: str

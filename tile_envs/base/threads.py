@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 
 from tile_envs.base.compiled import compiled, compiled_loop
 
-Flags = NDArray[np.int64]
-"""What each thread is doing, one of the numbers below; only `STARTED` is set by compiled code."""
+Share = NDArray[np.int64]
+"""A share of the games: the first one, the end, and a flag for each thread that plays others."""
+FIRST, END, FLAGS = range(3)
+
 READY, ASLEEP, CALLED, STARTED = range(4)
-NO_THREADS: Flags = np.empty(0, np.int64)
+"""What a flag says of a thread.  Compiled code only starts it and waits until it is ready."""
 
 LOOKS = 1_000_000
 """How often a thread looks for work before it goes to sleep, some tenths of a millisecond."""
@@ -53,22 +55,22 @@ store: Any = intrinsic(_store)
 
 
 @compiled
-def start(flags: Flags) -> None:
+def start(share: Share) -> None:
     """Start the threads that have been called."""
-    for i in range(len(flags)):
-        store(flags, i, STARTED)
+    for i in range(FLAGS, len(share)):
+        store(share, i, STARTED)
 
 
 @compiled
-def join(flags: Flags) -> None:
+def join(share: Share) -> None:
     """Wait until all threads are done."""
-    for i in range(len(flags)):
-        while load(flags, i) == STARTED:
+    for i in range(FLAGS, len(share)):
+        while load(share, i) == STARTED:
             pass
 
 
 @compiled_loop
-def is_started(flags: Flags, i: int, done: bool) -> bool:
+def is_started(flags: Share, i: int, done: bool) -> bool:
     """Tell whether a thread, which may be done with a share, is started while it looks for work."""
     if done:
         store(flags, i, READY)
@@ -78,13 +80,18 @@ def is_started(flags: Flags, i: int, done: bool) -> bool:
     return False
 
 
+def share_of(first: int, end: int, threads: int = 0) -> Share:
+    """Return a share of the games, beside those of some threads."""
+    return np.array([first, end, *[READY] * threads])
+
+
 class Crew:
     """Threads that work beside the one that calls them, one step at a time."""
 
     def __init__(self, size: int) -> None:
-        self._flags = np.full(size, READY)
+        self._shares = [share_of(0, 0, size), *(share_of(0, 0) for _ in range(size))]
+        self._flags = self._shares[0][FLAGS:]
         self._wake = [Lock() for _ in range(size)]
-        self._shares = [(0, 0)] * size
         self._loop: Callable[..., bool] = bool
         self._arguments: tuple[Any, ...] = ()
         self._free = Lock()
@@ -93,23 +100,25 @@ class Crew:
             self._wake[i].acquire()
             Thread(target=self._work, args=(i,), daemon=True).start()
 
-    def play(self, loop: Callable[..., bool], n: int, *arguments: Any) -> bool:
-        """Play n games by `loop(first, end, flags, *arguments)`, a share of them in each thread.
+    def play(self, loop: Callable[..., bool], n: int, arguments: tuple[Any, ...]) -> bool:
+        """Play n games by `loop(share, *arguments)`, a share of them in each thread.
 
         The loop of the thread that calls starts the crew, and joins it, unless it returns False.
         While the crew plays for somebody else, this thread plays alone.
         """
         if not self._free.acquire(blocking=False):
-            return loop(0, n, NO_THREADS, *arguments)
-        flags, parts, started = self._flags, len(self._flags) + 1, False
+            return loop(share_of(0, n), *arguments)
+        flags, started = self._flags, False
         self._loop, self._arguments = loop, arguments
         try:
+            for k, share in enumerate(self._shares):
+                share[FIRST] = n * k // len(self._shares)
+                share[END] = n * (k + 1) // len(self._shares)
             for i, wake in enumerate(self._wake):
-                self._shares[i] = n * (i + 1) // parts, n * (i + 2) // parts
                 was, flags[i] = flags[i], CALLED
                 if was == ASLEEP:
                     wake.release()
-            started = loop(0, n // parts, flags, *arguments)
+            started = loop(self._shares[0], *arguments)
         finally:
             if not started:  # refused, or interrupted before
                 flags[flags == CALLED] = READY
@@ -125,7 +134,7 @@ class Crew:
                 if flags[i] == READY:  # nobody calls now: that takes Python's lock
                     flags[i] = ASLEEP
                     self._wake[i].acquire()
-            self._loop(*self._shares[i], NO_THREADS, *self._arguments)
+            self._loop(self._shares[i + 1], *self._arguments)
             done = True
 
 

@@ -32,6 +32,7 @@ from tile_envs.base.checks import (
 from tile_envs.base.engine import (
     AUTO,
     EVERY_GAME,
+    GAMES_PER_THREAD,
     NUMBA,
     NUMPY,
     Bools,
@@ -126,7 +127,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         threads = checked_count(threads, "threads")
         if threads > 1 and self._engine.name == NUMPY:
             raise UsageError(f'threads need engine="numba", got {threads} threads for numpy.')
-        self._engine.threads = threads
+        self._engine.threads = min(threads, max(1, num_envs // GAMES_PER_THREAD))
         self._every = np.ones(self.num_envs, np.bool_)
 
     @property

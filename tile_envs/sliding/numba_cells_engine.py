@@ -11,7 +11,7 @@ from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_lo
 from tile_envs.base.compiled_engine import Ints, all_inside, clear, finish
 from tile_envs.base.engine import Bools, Floats, Outcome
 from tile_envs.base.random_stream import Words
-from tile_envs.base.threads import Flags, join, start
+from tile_envs.base.threads import END, FIRST, Share, join, start
 from tile_envs.sliding import cells
 from tile_envs.sliding.kernels import count, drawn_tile, is_vertical, spawn_tables
 from tile_envs.sliding.numba_engine import FOUR_TIMES, LOWEST_BITS, CompiledSlidingEngine
@@ -61,13 +61,13 @@ class World(NamedTuple):
 
 
 @compiled_loop
-def play_all(first: int, end: int, flags: Flags, actions: Ints, *arrays: Any) -> bool:
-    """Play a step of some games; see `CompiledEngine`."""
+def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
+    """Play a step of a share of the games; see `CompiledEngine`."""
     world = World(*arrays)
-    if first == 0 and not all_inside(actions, 4):
+    if not all_inside(share, actions, 4):
         return False
-    start(flags)
-    for i in range(first, end):
+    start(share)
+    for i in range(Word(share[FIRST]), Word(share[END])):
         board = world.boards[i]
         if world.ended[i]:
             begin(world, i, board)
@@ -85,7 +85,7 @@ def play_all(first: int, end: int, flags: Flags, actions: Ints, *arrays: Any) ->
                 settle(world, i, board)
             finish(world, i, np.float64(reward), legal, world.legal[i] == 0)
         show(world, i, board)
-    join(flags)
+    join(share)
     return True
 
 

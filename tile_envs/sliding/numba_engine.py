@@ -11,7 +11,7 @@ from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_lo
 from tile_envs.base.compiled_engine import CompiledEngine, Ints, all_inside, clear, finish
 from tile_envs.base.engine import Bools, Floats, Outcome
 from tile_envs.base.random_stream import Words
-from tile_envs.base.threads import Flags, join, start
+from tile_envs.base.threads import END, FIRST, Share, join, start
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
     GameTables,
@@ -77,13 +77,13 @@ TABLES = len(World._fields) - 1
 
 
 @compiled_loop
-def play_all(first: int, end: int, flags: Flags, actions: Ints, *arrays: Any) -> bool:
-    """Play a step of some games; see `CompiledEngine`."""
+def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
+    """Play a step of a share of the games; see `CompiledEngine`."""
     world = World(GameTables(*arrays[TABLES:]), *arrays[:TABLES])
-    if first == 0 and not all_inside(actions, 4):
+    if not all_inside(share, actions, 4):
         return False
-    start(flags)
-    for i in range(first, end):
+    start(share)
+    for i in range(Word(share[FIRST]), Word(share[END])):
         if world.ended[i]:
             begin(world, i)
             world.rewards[i], world.terminations[i], world.truncations[i] = 0.0, False, False
@@ -94,7 +94,7 @@ def play_all(first: int, end: int, flags: Flags, actions: Ints, *arrays: Any) ->
                 reward = play(world, i, action)
             finish(world, i, reward, legal, world.legal[i] == 0)
         show(world, i)
-    join(flags)
+    join(share)
     return True
 
 

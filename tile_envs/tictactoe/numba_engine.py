@@ -11,7 +11,7 @@ from tile_envs.base.compiled import HALF, NEXT, Word, compiled, compiled_loop, m
 from tile_envs.base.compiled_engine import CompiledEngine, Ints, all_inside, clear, finish
 from tile_envs.base.engine import Bools, Floats, Outcome
 from tile_envs.base.random_stream import Words
-from tile_envs.base.threads import Flags, join, start
+from tile_envs.base.threads import END, FIRST, Share, join, start
 from tile_envs.tictactoe.numpy_engine import TicTacToeEngine
 from tile_envs.tictactoe.positions import (
     CELLS,
@@ -62,13 +62,13 @@ class World(NamedTuple):
 
 
 @compiled_loop
-def play_all(first: int, end: int, flags: Flags, actions: Ints, *arrays: Any) -> bool:
-    """Play a step of some games; see `CompiledEngine`."""
+def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
+    """Play a step of a share of the games; see `CompiledEngine`."""
     world = World(*arrays)
-    if first == 0 and not all_inside(actions, CELLS):
+    if not all_inside(share, actions, CELLS):
         return False
-    start(flags)
-    for i in range(first, end):
+    start(share)
+    for i in range(Word(share[FIRST]), Word(share[END])):
         if world.ended[i]:
             begin(world, i)
             world.rewards[i], world.terminations[i], world.truncations[i] = 0.0, False, False
@@ -79,7 +79,7 @@ def play_all(first: int, end: int, flags: Flags, actions: Ints, *arrays: Any) ->
                 reward = play(world, i, action)
             finish(world, i, reward, legal, world.over[world.codes[i]])
         show(world, i)
-    join(flags)
+    join(share)
     return True
 
 
