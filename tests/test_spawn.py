@@ -20,7 +20,7 @@ def first_spawns(env_id, board, action, n, **options):
     return after, new.argmax(axis=1), observations.reshape(n, -1)[new]
 
 
-@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (4, 3), (2, 4), (4, 4)])
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (4, 3), (2, 4), (4, 4), (5, 5), (8, 8)])
 def test_the_new_tile_lands_uniformly_on_the_empty_cells(shape, engine):
     board = np.zeros(shape, int)
     board[:2, 0], board[1, 1] = 1, 3
@@ -28,7 +28,7 @@ def test_the_new_tile_lands_uniformly_on_the_empty_cells(shape, engine):
         after, cells, _ = first_spawns("Tiles2584-v0", turned, action, 20_000, engine=engine)
         counts = np.bincount(cells, minlength=board.size)[np.flatnonzero(after == 0)]
         assert counts.sum() == 20_000
-        assert len(counts) == 1 or chisquare(counts).pvalue > 1e-4
+        assert len(counts) == 1 or chisquare(counts).pvalue > 0.01
 
 
 @pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
@@ -41,7 +41,7 @@ def test_nearly_full_boards_get_their_tile_too(env_id, engine):
     after, cells, _ = first_spawns(env_id, two, 1, 20_000, engine=engine)
     counts = np.bincount(cells, minlength=16)[np.flatnonzero(after == 0)]
     assert len(counts) == 2
-    assert chisquare(counts).pvalue > 1e-4
+    assert chisquare(counts).pvalue > 0.01
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_tiles_appear_by_the_law(env_id, spawn, law, engine):
     values, counts = np.unique(tiles, return_counts=True)
     assert values.tolist() == list(law)
     if len(law) > 1:
-        assert chisquare(counts, [50_000 * p for p in law.values()]).pvalue > 1e-4
+        assert chisquare(counts, [50_000 * p for p in law.values()]).pvalue > 0.01
 
 
 def test_start_boards_hold_the_tiles_asked_for(engine):
@@ -72,7 +72,7 @@ def test_start_boards_hold_the_tiles_asked_for(engine):
 
     filled = start_boards(5000) > 0
     assert (filled.sum(axis=1) == 2).all()
-    assert chisquare(filled.sum(axis=0)).pvalue > 1e-4
+    assert chisquare(filled.sum(axis=0)).pvalue > 0.01
     fixed = start_boards(500, start_tiles=[2, 2, 64])
     assert (np.sort(fixed)[:, -4:] == [0, 1, 1, 6]).all()
     assert (start_boards(9, shape=(2, 2), start_tiles=4) > 0).all()
