@@ -11,6 +11,7 @@ from tile_envs.base.checks import checked_mapping
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.games import make, resolve_id
+from tile_envs.sliding.spawn import START_OPTIONS
 
 BOTH = "both"
 
@@ -51,8 +52,12 @@ class Task:
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Task:
-        """Return the task that `to_dict` wrote; no module that only a file names is imported."""
-        task = cls(entries["env"], entries["env_kwargs"])
+        """Return the task of a run's configuration, as it is tested, loaded and evaluated.
+
+        It has ordinary starts alone.  No module that only a file names is imported.
+        """
+        options = entries["env_kwargs"].items()
+        task = cls(entries["env"], {n: value for n, value in options if n not in START_OPTIONS})
         return replace(task, sides=tuple(entries["sides"]) or task.game.sides)
 
     def to_dict(self) -> dict[str, Any]:

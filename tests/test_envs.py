@@ -23,6 +23,8 @@ VARIANTS = [
     ("Tiles2584-v0", {"placer": "adversary", "shape": (2, 3), "spawn": {1: 0.75, 3: 0.25}}),
     ("Tiles2048-v0", {"shape": (5, 2)}),
     ("Tiles2584-v0", {"shape": (1, 5)}),
+    ("Tiles2048-v0", {"shape": (2, 3), "starts": [[[5, 4, 3], [1, 2, 2]], [[0, 9, 0], [0, 9, 0]]]}),
+    ("Tiles2584-v0", {"shape": (1, 5), "starts": [[[7, 6, 0, 3, 1]]], "start_fraction": 0.7}),
     ("TicTacToe-v0", {"opponent": "minimax", "side": "O"}),
     ("TicTacToe-v0", {"opponent": "minimax_first", "side": "random"}),
     ("TicTacToe-v0", {"side": "both"}),

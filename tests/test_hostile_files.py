@@ -197,6 +197,15 @@ HOSTILE_ARRAYS = [
 
 
 @pytest.mark.parametrize("spoil", HOSTILE_ARRAYS)
+def test_a_hostile_file_of_start_boards_is_refused_in_one_line(spoil, tmp_path):
+    path = tmp_path / "games.npz"
+    np.savez(path, observations=np.tile([[0, 1], [2, 3]], (500, 1, 1)))
+    spoil(path)
+    message = refused(make, "Tiles2048-v0", BOARD | {"starts": path})
+    assert message.startswith("starts must be a .npy file of boards, or a .npz file")
+
+
+@pytest.mark.parametrize("spoil", HOSTILE_ARRAYS)
 def test_a_hostile_checkpoint_is_refused_in_one_line(spoil, table, copied):
     folder = copied(table)
     spoil(folder / runs.CHECKPOINT)

@@ -10,6 +10,7 @@ import pytest
 import torch
 from small import ARTICLE, DQN, PPO
 
+from baselines import evaluate, evaluate_exactly, train
 from baselines.deep.article import Article
 from baselines.deep.dqn import DQNLearner
 from baselines.deep.neural import Neural
@@ -18,6 +19,7 @@ from baselines.ntuple.ntuple import NTuple
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
 from baselines.training.run import default_options
+from baselines.training.run_folder import read_config, read_progress
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
@@ -91,6 +93,28 @@ def test_seed_and_iterations_decide_what_is_learned(kind, game, settings, sides)
         same.learn(), other.learn()
     assert equal(whole, same)
     assert not equal(whole, other)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        *(("ntuple", {"network": "0123"}), ("qtable", {"sequential": True})),
+        *(("dqn", DQN), ("ppo", PPO), ("article", ARTICLE)),
+    ],
+)
+def test_runs_learn_from_listed_boards_and_are_judged_without_them(name, settings, tmp_path):
+    np.save(tmp_path / "starts.npy", [[[10, 10], [1, 2]]])  # no other game gets to 2048 points
+    options = {"shape": [2, 2], "starts": str(tmp_path / "starts.npy"), "start_fraction": 1.0}
+    train(name, "Tiles2048-v0", options, games=20, out=tmp_path / "run", **settings)
+    (tmp_path / "starts.npy").unlink()
+    assert read_config(tmp_path / "run")["env_kwargs"] == options
+    rows = read_progress(tmp_path / "run")
+    assert max(float(row["return"] or 0) for row in rows) > 2048 > float(rows[-1]["greedy_return"])
+    assert evaluate(tmp_path / "run", episodes=9)["max"] < 2048
+    with pytest.raises(ValueError, match=r"starts must be .*starts\.npy: .*No such file"):
+        train(name, resume=True, games=30, out=tmp_path / "run")
+    with pytest.raises(ValueError, match="ordinary starts: leave out starts"):
+        evaluate_exactly("random", "Tiles2048-v0", options)
 
 
 @pytest.mark.parametrize(("kind", "game", "settings"), {case[0]: case for case in CASES}.values())

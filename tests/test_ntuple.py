@@ -3,6 +3,7 @@
 import copy
 import itertools
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import oracle
@@ -13,6 +14,7 @@ from commands import python
 from baselines.ntuple.network import SETS, SMALL_SETS, Network
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.ntuple.plain import PlainNTuple
+from baselines.seeds import training_generator, training_seeds
 from tile_envs.base.random_stream import Stream, consecutive, start, starts
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
@@ -184,6 +186,18 @@ def test_learning_does_as_plain_python_does(rules, shape, method, variant):
     assert values[legal] == pytest.approx(expected[legal], rel=1e-4, abs=1e-2)
 
 
+def test_learning_from_listed_boards_does_as_plain_python_does():
+    game = SlidingGame(RULES_2048, (2, 3), starts=[[[5, 0, 1], [4, 3, 1]]], start_fraction=1)
+    learner = made(game, 6, network="0123 124", values=7, iteration_games=1)
+    plain = plain_copy(with_random_weights(learner))
+    for iteration in range(3):
+        seeds = training_seeds(training_generator(6, iteration), 1)
+        plain.rng = SimpleNamespace(integers=lambda *_, seeds=seeds, **__: seeds)
+        plain.stream = Stream(int(game.start.boards(starts(seeds))[1][0]))
+        assert plain.learn() == learner.learn()["return"]
+    assert learner.action_values(game.starts) == pytest.approx(plain.action_values(game.starts))
+
+
 def test_the_plain_learner_learns():
     settings = NTupleSettings(learning_rate=1.0)
     learner = PlainNTuple(SMALL_BOARD, settings=settings)
@@ -231,7 +245,7 @@ def test_a_restart_begins_in_the_middle_of_the_last_game():
     """Without learning to speak of, chains of games halve in length, so moves double or so."""
     settings = COHERENT | {"network": "01", "learning_rate": 1e-30}
     learner = with_random_weights(made(**settings))
-    starting = learner._starts(consecutive(0, 50))
+    starting = learner._starts(learner.game, consecutive(0, 50))
     rule = learner._rule()
     scores, _, moves = learner._play(*starting, rule, "backward")
     same, _, alone = learner._play(*starting, rule._replace(restart=False), "backward")

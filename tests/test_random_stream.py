@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tile_envs.base.random_stream import Stream, ahead, choose, mix, start, starts
+from tile_envs.base.random_stream import Stream, ahead, choose, mix, seed_of, start, starts
 
 
 def test_words_are_those_of_splitmix64():
@@ -24,6 +24,7 @@ def test_one_by_one_and_in_bulk_the_words_agree():
     for seed in range(5):
         stream = Stream(start(seed))
         assert [stream.word() for _ in range(200)] == words[:, seed].tolist()
+        assert seed_of(start(seed)) == seed
 
 
 def test_a_stream_goes_on_from_its_position():

@@ -1,7 +1,9 @@
 """Recorded games as lessons: recorded, read back as they were played, learned from first."""
 
+import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.envs.registration import EnvSpec
 
 from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.evaluation.sampled import play
@@ -9,6 +11,7 @@ from baselines.registry import make_agent
 from baselines.task import Task
 from baselines.training.recording import read_transitions, record
 from tile_envs.games import make
+from tile_envs.plug.sb3 import make_sb3
 from tile_envs.replay import Playthrough, play_through, read, replay_of, write
 
 SHAPE = {"shape": [3, 3]}
@@ -52,6 +55,18 @@ def test_an_agent_needs_no_more_than_predict(tmp_path):
     played = read_transitions(tmp_path, TASK.game)
     assert np.array_equal(played["actions"], First().predict(played["observations"]))
     assert played["terminations"].sum() == 2
+
+
+def test_recorded_games_are_boards_to_begin_with(tmp_path):
+    path = tmp_path / "games.npz"
+    record(make_agent("greedy", TASK.game), TASK, 2, 0, path, format="npz")
+    options = SHAPE | {"starts": str(path), "start_fraction": 1.0}
+    envs = gym.make_vec(TASK.env, 50, **options)
+    drawn, boards = envs.reset(seed=0)[0], np.load(path)["observations"]
+    assert {board.tobytes() for board in drawn} <= {board.tobytes() for board in boards}
+    assert np.array_equal(make_sb3(TASK.env, 50, seed=0, **options).reset(), drawn)
+    again = gym.make_vec(EnvSpec.from_json(envs.spec.to_json()))
+    assert np.array_equal(again.reset(seed=0)[0], drawn)
 
 
 def test_illegal_actions_of_a_person_are_left_out(tmp_path):

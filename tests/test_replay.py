@@ -37,6 +37,7 @@ VARIANTS = [
     ("Tiles2048-v0", {}),
     ("Tiles2584-v0", {"shape": [2, 3], "spawn": {"1": 0.75, "3": 0.25}, "max_illegal": 3}),
     ("Tiles2048-v0", {"placer": "adversary"}),
+    ("Tiles2048-v0", {"shape": [1, 5], "starts": [[[1, 2, 0, 2, 2]], [[9, 0, 0, 0, 0]]]}),
     ("TicTacToe-v0", {"opponent": "minimax", "side": "random"}),
     ("TicTacToe-v0", {"side": "both"}),
 ]
@@ -100,6 +101,20 @@ def test_taking_back_leads_to_the_same_game():
     for action in actions[20:]:
         game.play(action)
     assert_same(game.position, before)
+
+
+def test_a_drawn_start_is_kept_as_a_board_that_was_given():
+    options = {"shape": [1, 5], "starts": [[[9, 0, 0, 8, 0]]], "start_fraction": 1.0}
+    game = played("Tiles2048-v0", options, 3, n_actions=9)
+    replay = replay_of(game)
+    assert (replay.options, replay.reset) == ({"shape": [1, 5]}, {"board": options["starts"][0]})
+    make("Tiles2048-v0", replay.options).set_state(game.position.state)  # one of an equal game
+    assert_same(play_through(replay), game.position)
+    while game.actions:
+        game.take_back()
+    assert game.env.get_state()["stream"] == begin(replay).env.get_state()["stream"]
+    given = Playthrough(game.env, 7, {"board": [[1, 0, 0, 0, 2]]})
+    assert (replay_of(given).seed, replay_of(given).reset) == (7, given.reset)
 
 
 def test_render_modes_are_not_kept():

@@ -78,6 +78,19 @@ def test_start_boards_hold_the_tiles_asked_for(engine):
     assert (start_boards(9, shape=(2, 2), start_tiles=4) > 0).all()
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (5, 2)])
+@pytest.mark.parametrize("fraction", [0, 0.5, 1])
+def test_games_begin_with_listed_boards_as_often_as_asked(shape, fraction):
+    n, boards = 20_000, np.zeros((3, *shape), int)
+    boards[:, 0, 0] = 9, 10, 11
+    options = {"shape": shape, "starts": boards, "start_fraction": fraction}
+    first, _ = gym.make_vec("Tiles2048-v0", n, **options).reset(seed=0)
+    counts = np.bincount(first[:, 0, 0], minlength=12)[9:]
+    assert abs(counts.sum() - n * fraction) <= 4 * (n * fraction * (1 - fraction)) ** 0.5
+    assert fraction == 0 or chisquare(counts).pvalue > 1e-4
+    assert ((first > 0).sum(axis=(1, 2)) == 2).sum() == n - counts.sum()
+
+
 def test_random_play_has_the_known_statistics(engine):
     """20,000 games; the reference values carry a standard error of their own."""
     n = 20_000

@@ -140,7 +140,8 @@ def describe(game: Game) -> str:
     as equal, unless it is a frozen dataclass.
     """
     assert is_dataclass(game)
-    settings = [f"{field.name}={_describe(getattr(game, field.name))}" for field in fields(game)]
+    compared = [field.name for field in fields(game) if field.compare]
+    settings = [f"{name}={_describe(getattr(game, name))}" for name in compared]
     return f"{game} ({', '.join(settings)})"
 
 

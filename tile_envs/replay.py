@@ -12,7 +12,8 @@
 
 A game that began with a given board has `"reset": {"board": …, "score": …}` as well; one that an
 agent has played may name it, `"player": "ntuple"`.  The version is that of the format; the package
-is the one that the game was played with.
+is the one that the game was played with.  A game that drew its start board from `starts` is written
+as one that was given this board, with the seed that leads to the random stream after that.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ from gymnasium.error import ResetNeeded
 from tile_envs import __version__
 from tile_envs.base.checks import brief, checked_mapping
 from tile_envs.base.env import GameEnv, Info, Observation
+from tile_envs.base.random_stream import seed_of
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 from tile_envs.game import describe
 from tile_envs.games import make
+from tile_envs.sliding.spawn import START_OPTIONS
 from tile_envs.words import printable
 
 FORMAT = "tile-envs replay"
@@ -169,13 +172,16 @@ def replay_of(game: Playthrough, player: str = "") -> Replay:
     spec = game.env.spec
     kwargs = spec.kwargs.items() if spec else ()
     # The rules of a registered game are no option: its id stands for them.
-    options = {n: value for n, value in kwargs if n not in ("render_mode", "rules")}
+    options = {n: value for n, value in kwargs if n not in ("render_mode", "rules", *START_OPTIONS)}
     if not spec or describe(make(spec.id, options).game) != describe(game.env.game):
         raise UsageError(
             f"{game.env.game} has no replay, because no id stands for its rules: register them "
             "with register_game(id, rules), and make the game with gymnasium.make(id)."
         )
-    return Replay(spec.id, game.seed, tuple(game.actions), options, game.reset, player=player)
+    seed, reset, first = game.seed, game.reset, game.positions[0].state
+    if spec.kwargs.get("starts") is not None and not reset:
+        seed, reset = seed_of(first["stream"]), {"board": first["board"].tolist()}
+    return Replay(spec.id, seed, tuple(game.actions), options, reset, player=player)
 
 
 def begin(replay: Replay) -> Playthrough:

@@ -26,6 +26,7 @@ from baselines.solver.solve import solution_of
 from baselines.task import Task
 from tile_envs.agents import Agent
 from tile_envs.base.checks import checked_mapping
+from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.words import counted
 
@@ -66,6 +67,8 @@ def evaluate_exactly(
             a memoryless policy.
     """
     options = checked_mapping(env_kwargs, "env_kwargs")
+    if "starts" in options:
+        raise UsageError("exact results are those of ordinary starts: leave out starts.")
     game = Task.of(env, options).game
     row: Row = {"agent": name or type(agent).__name__, "env": env, "env_kwargs": options}
     if isinstance(game, SlidingGame):

@@ -170,7 +170,7 @@ class NTuple(ValueAgent, Learner):
         rng = training_generator(self._seed, self.iterations)
         seeds = training_seeds(rng, self._settings.iteration_games)
         began = time.perf_counter()
-        rows, positions = self._starts(seeds)
+        rows, positions = self._starts(self.game, seeds)
         scores, tiles, moves = self._play(rows, positions, self._rule(), self._settings.direction)
         speed = moves / (time.perf_counter() - began)
         self.moves += moves
@@ -188,10 +188,10 @@ class NTuple(ValueAgent, Learner):
         decay, coherent = np.float32(settings.trace_decay), settings.method == "tc"
         return Rule(np.float32(rate), decay, coherent, settings.restart)
 
-    def _starts(self, seeds: Words) -> tuple[Words, Words]:
+    def _starts(self, game: SlidingGame, seeds: Words) -> tuple[Words, Words]:
         """Return the rows that games start from, and the positions of their streams after that."""
-        boards, positions = self.game.start.boards(starts(seeds))
-        return rows_of(self.game, boards), positions
+        boards, positions = game.start.boards(starts(seeds))
+        return rows_of(game, boards), positions
 
     def _play(self, rows: Words, positions: Words, rule: Rule, direction: str) -> Played:
         threads = self._settings.threads
@@ -211,9 +211,9 @@ class NTuple(ValueAgent, Learner):
         return {f"greedy_{name}": value for name, value in self._metrics(scores, tiles).items()}
 
     def play_greedily(self, seeds: Words) -> Played:
-        """Play the games of seeds as the environment does, without learning."""
+        """Play the games of seeds as the environment does, without `starts` and learning."""
         rule = Rule(np.float32(0), np.float32(0), coherent=False, restart=False)
-        return self._play(*self._starts(seeds), rule, "forward")
+        return self._play(*self._starts(self.game.without_starts(), seeds), rule, "forward")
 
     def _metrics(self, scores: NDArray[np.int64], tiles: NDArray[np.int64]) -> Metrics:
         rules = self.game.rules

@@ -144,4 +144,4 @@ def check_size(game: SlidingGame) -> str:
 def _bytes(game: SlidingGame, shape: tuple[int, int]) -> float:
     if math.prod(shape) > MOST_CELLS or len(game.start.tiles) > math.prod(shape):
         return math.inf
-    return most_boards(replace(game, shape=shape)) * BYTES_PER_BOARD
+    return most_boards(replace(game.without_starts(), shape=shape)) * BYTES_PER_BOARD

@@ -120,7 +120,7 @@ def run(name: str, options: Options, visible: bool | None = None) -> Learner:
             runs.check_as_begun(folder, config)
     learner = make_learner(name, task, options.seed, options.settings)
     check_state(learner)
-    learner.run_config = config
+    learner.run_config, task = config, Task.from_dict(config)
     if not options.resume:
         if folder:
             runs.check_free(folder)

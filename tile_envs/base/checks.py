@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -53,6 +54,13 @@ def checked_integer(value: object, name: str, least: int = 0, most: float = LARG
 def checked_count(value: object, name: str) -> int:
     """Return a positive integer of 64 bits."""
     return checked_integer(value, name, least=1)
+
+
+def checked_probability(value: object, name: str) -> float:
+    """Return a number between 0 and 1 as a float."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
+        raise UsageError(f"{name} must be a probability between 0 and 1, got {value!r}.")
+    return float(value)
 
 
 def checked_seed(seed: object) -> int:

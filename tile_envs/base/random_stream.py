@@ -50,6 +50,14 @@ def start(seed: int) -> int:
     return int(starts(np.array([seed & WORD_MASK], np.uint64))[0])
 
 
+def seed_of(position: int) -> int:
+    """Return the seed of the game whose stream is at a position at first: `start` backwards."""
+    for shift, factor in zip(MIX_SHIFTS[::-1], (*MIX_FACTORS[::-1], 1), strict=True):
+        position ^= position >> shift ^ position >> 2 * shift  # three shifts leave nothing
+        position = position * pow(factor, -1, 1 << 64) & WORD_MASK
+    return position
+
+
 def consecutive(seed: int, n: int) -> Words:
     """Return the seeds `seed`, `seed + 1`, … of n games."""
     return np.arange(n, dtype=np.uint64) + np.uint64(seed & WORD_MASK)

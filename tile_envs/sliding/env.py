@@ -23,6 +23,7 @@ from tile_envs.sliding.game import SlidingGame, checked_shape
 from tile_envs.sliding.numpy_engine import CellsEngine, SlidingEngine, sliding_engine
 from tile_envs.sliding.placer import RANDOM, Placer
 from tile_envs.sliding.rules import LEFT, RULES_2584, Rules, rules_2048
+from tile_envs.sliding.spawn import START_FRACTION, Starts
 
 
 class SlidingEnv(GameEnv[SlidingGame]):
@@ -47,10 +48,12 @@ class SlidingEnv(GameEnv[SlidingGame]):
         max_illegal: int = 100,
         render_mode: str | None = None,
         rules: Rules | Mapping[str, Any] | None = None,
+        starts: Starts | None = None,
+        start_fraction: float = START_FRACTION,
     ) -> None:
         shape = checked_shape(shape)
         rules = self.usual_rules(shape) if rules is None else rules
-        game = SlidingGame(rules, shape, spawn, start_tiles, placer)  # type: ignore[arg-type]
+        game = SlidingGame(rules, shape, spawn, start_tiles, placer, starts, start_fraction)  # type: ignore[arg-type]
         super().__init__(game, max_illegal, render_mode)
         self.observation_space = spaces.Box(0, game.rules.largest, game.shape, np.uint8)
         self._faces = game.rules.faces
@@ -202,7 +205,8 @@ class Tiles2048Env(SlidingEnv):
     ## Starting State
 
     An empty board, then `start_tiles` new tiles, each on an empty cell drawn uniformly, whatever
-    the placer.  `reset` takes two options:
+    the placer.  With `starts`, some games begin with one of these boards instead, and score 0.
+    `reset` takes two options, which come first:
 
     - `board`: tile indices to start from, of the environment's shape.  A board on which no move is
       legal is accepted: its action mask is zero, and the first step ends the episode.
@@ -234,6 +238,8 @@ class Tiles2048Env(SlidingEnv):
         spawn={2: 0.9, 4: 0.1},
         start_tiles=2,
         placer="random",
+        starts=None,
+        start_fraction=0.5,
         max_illegal=100,
     )
     ```
@@ -249,6 +255,10 @@ class Tiles2048Env(SlidingEnv):
       `place(boards, tiles) -> cells`, batched: afterstates `(n, R, C) uint8` and tile indices
       `(n,)` lead to cells `(n,)` in reading order, `row * C + column`.  If an object raises an
       error, which is passed on, or returns a cell that is not empty, nothing has changed.
+    - `starts`: boards that new games begin with, `(m, R, C)` tile indices with legal actions, or
+      the path of a file: a `.npy` of boards, or the `.npz` of `python -m baselines record`.
+    - `start_fraction`: the fraction of games that do; the others have ordinary starts.  The game's
+      random stream decides which game begins with which board.
     - `max_illegal`: the number of consecutive illegal actions that truncates an episode.
 
     The adversary places the tile on each empty cell in turn, and looks at the legal move with the

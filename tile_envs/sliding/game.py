@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -20,6 +20,7 @@ from tile_envs.base.checks import (
     check_named,
     checked_choice,
     checked_integer,
+    checked_probability,
 )
 from tile_envs.errors import UsageError
 from tile_envs.game import DRAWN, TEXT, Positions, Replies, Symmetries, board_symmetries
@@ -36,7 +37,7 @@ from tile_envs.sliding.rules import (
     checked_spawn,
     is_board,
 )
-from tile_envs.sliding.spawn import SpawnDistribution, Start
+from tile_envs.sliding.spawn import START_FRACTION, SpawnDistribution, Start, Starts, checked_starts
 from tile_envs.sliding.tables import Tables, check_packs, compile_tables
 
 LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
@@ -65,6 +66,9 @@ class SlidingGame:
         start_tiles: How many tiles a game starts with, or their faces.
         placer: Who places the new tiles: "random", "adversary", or an object with `place` (see
             `tile_envs.sliding.placer`).
+        starts: Boards that new games begin with, `(m, R, C)` or their file, or None.  Games that
+            differ only in where they begin are equal.
+        start_fraction: The fraction of new games that begin with one of these boards.
 
     Raises:
         ValueError: If a value is not as described.
@@ -75,6 +79,8 @@ class SlidingGame:
     spawn: Spawn = None  # type: ignore[assignment] # None is replaced below
     start_tiles: int | tuple[int, ...] = 2
     placer: str | Placer = RANDOM
+    starts: Starts | None = field(default=None, compare=False, repr=False)
+    start_fraction: float = field(default=START_FRACTION, compare=False, repr=False)
 
     n_actions: ClassVar[int] = len(ACTIONS)  # 0 up, 1 right, 2 down, 3 left
     sides: ClassVar[tuple[str, ...]] = ()  # there is one player
@@ -88,8 +94,13 @@ class SlidingGame:
         check_named(self.placer, "placer", NAMED, Placer, "an object with place()")
         if self.placer == ADVERSARY:
             check_packs(shape, "the adversary")
+        fraction = checked_probability(self.start_fraction, "start_fraction")
+        if self.starts is None and fraction != START_FRACTION:
+            raise UsageError(f"start_fraction={fraction!r} needs starts, the boards to begin with.")
+        starts = None if self.starts is None else checked_starts(self.starts, rules, shape)
         # Past the frozen dataclass.
         vars(self).update(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
+        vars(self).update(starts=starts, start_fraction=fraction)
 
     def __str__(self) -> str:
         return f"{self.name} on {self.shape[0]}×{self.shape[1]}"
@@ -120,7 +131,13 @@ class SlidingGame:
         """How a game starts."""
         listed = isinstance(self.start_tiles, tuple)
         fixed = map(self.rules.index_of, self.start_tiles) if listed else [0] * self.start_tiles  # type: ignore[operator, arg-type]
-        return Start(self.distribution, self.shape, tuple(fixed))
+        boards: Any = np.empty((0, *self.shape), np.uint8) if self.starts is None else self.starts
+        threshold = round(self.start_fraction * 2**32)
+        return Start(self.distribution, self.shape, tuple(fixed), boards, threshold)
+
+    def without_starts(self) -> SlidingGame:
+        """Return the same game with ordinary starts alone."""
+        return replace(self, starts=None, start_fraction=START_FRACTION)
 
     @cached_property
     def cells_needed(self) -> dict[int, int]:
@@ -210,7 +227,7 @@ class SlidingGame:
 
     def to_json(self) -> str:
         """Return the game as JSON text, unless the placer is an object; see `Game`."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.compare}
         return json.dumps(values | {"rules": asdict(self.rules)})
 
 

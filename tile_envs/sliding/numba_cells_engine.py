@@ -13,7 +13,7 @@ from tile_envs.base.engine import Bools, Floats, Outcome
 from tile_envs.base.random_stream import Words
 from tile_envs.base.threads import END, FIRST, Share, join, start
 from tile_envs.sliding import cells
-from tile_envs.sliding.kernels import count, drawn_tile, is_vertical, spawn_tables
+from tile_envs.sliding.kernels import LOW_HALF, count, drawn_tile, is_vertical, spawn_tables
 from tile_envs.sliding.numba_engine import FOUR_TIMES, LOWEST_BITS, CompiledSlidingEngine
 from tile_envs.sliding.numpy_engine import CellsEngine
 from tile_envs.sliding.rules import DOWN, LEFT, UP
@@ -56,6 +56,8 @@ class World(NamedTuple):
     column_legal: NDArray[np.uint8]
     faces: Ints
     start: Words  # `Start.tiles`
+    listed: NDArray[np.uint8] | None  # `Start.listed`, (m, R * C)
+    threshold: int  # `Start.threshold`
     tiles: Words
     thresholds: Words
 
@@ -70,7 +72,7 @@ def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
     for i in range(Word(share[FIRST]), Word(share[END])):
         board = world.boards[i]
         if world.ended[i]:
-            begin(world, i, board)
+            begin(world, world.listed, i, board)
             world.rewards[i], world.terminations[i], world.truncations[i] = 0.0, False, False
         else:
             action, reward = Word(actions[i]), NONE
@@ -95,19 +97,25 @@ def begin_all(games: Ints, *arrays: Any) -> None:
     world = World(*arrays)
     for i in games:
         board = world.boards[i]
-        begin(world, i, board)
+        begin(world, world.listed, i, board)
         show(world, i, board)
 
 
 @compiled
-def begin(world: World, i: int, board: Board) -> None:
+def begin(world: World, listed: NDArray[np.uint8] | None, i: int, board: Board) -> None:
     """Begin one game anew."""
     clear(world, i)
     world.scores[i] = 0
     for cell in range(len(board)):
         board[cell] = 0
-    position = world.streams[i]
-    for fixed in world.start:
+    position, tiles = world.streams[i], world.start
+    if listed is not None:
+        position += NEXT
+        word = mixed(position)
+        if word & LOW_HALF < Word(world.threshold):
+            board[:] = listed[(word >> HALF) * Word(len(listed)) >> HALF]
+            tiles = tiles[:0]
+    for fixed in tiles:
         position += NEXT
         word = mixed(position)
         place(board, fixed if fixed else drawn_tile(world, word), word)
@@ -195,8 +203,11 @@ class CompiledCellsEngine(CompiledSlidingEngine):
         held = games.legal, games.scores, games.largest
         boards = games.boards.reshape(games.num_envs, -1)
         looked_up = pairs.merged, pairs.row_legal, pairs.column_legal, pairs.faces
-        start = np.array(games.game.start.tiles, np.uint64)
-        return *held, boards, *games.game.shape, *looked_up, start, *spawn_tables(games.game)[:2]
+        start = games.game.start
+        listed = start.listed.reshape(-1, boards.shape[1]) if len(start.listed) else None
+        begun = np.array(start.tiles, np.uint64), listed, start.threshold
+        drawn = spawn_tables(games.game)[:2]
+        return *held, boards, *games.game.shape, *looked_up, *begun, *drawn
 
     def _shown(self, outcome: Outcome) -> tuple[NDArray[Any], ...]:
         observations, (masks, *infos) = outcome.observations, outcome.infos.values()

@@ -14,6 +14,7 @@ from tile_envs.base.random_stream import Words
 from tile_envs.base.threads import END, FIRST, Share, join, start
 from tile_envs.sliding.kernels import (
     ACTIONS_END,
+    LOW_HALF,
     GameTables,
     Lines,
     both_following,
@@ -24,6 +25,7 @@ from tile_envs.sliding.kernels import (
     one_of,
     placed,
     push,
+    rows_of,
     transposed,
 )
 from tile_envs.sliding.numpy_engine import KTH_LEGAL, N_LEGAL, PackedEngine, SlidingEngine
@@ -70,6 +72,8 @@ class World(NamedTuple):
     column_legal: NDArray[np.uint8]
     faces: Ints
     start: Words  # `Start.tiles`
+    listed: Words | None  # rows and largest tile of each board of `Start.listed`, (m, 5)
+    threshold: int  # `Start.threshold`
 
 
 TABLES = len(World._fields) - 1
@@ -85,7 +89,7 @@ def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
     start(share)
     for i in range(Word(share[FIRST]), Word(share[END])):
         if world.ended[i]:
-            begin(world, i)
+            begin(world, world.listed, i)
             world.rewards[i], world.terminations[i], world.truncations[i] = 0.0, False, False
         else:
             action, reward = Word(actions[i]), 0.0
@@ -103,7 +107,7 @@ def begin_all(games: Ints, *arrays: Any) -> None:
     """Begin some games anew, and show them; see `CompiledEngine`."""
     world = World(GameTables(*arrays[TABLES:]), *arrays[:TABLES])
     for i in games:
-        begin(world, i)
+        begin(world, world.listed, i)
         show(world, i)
 
 
@@ -141,13 +145,22 @@ def play(world: World, i: int, action: Word) -> float:
 
 
 @compiled
-def begin(world: World, i: int) -> None:
-    """Begin one game anew."""
+def begin(world: World, listed: Words | None, i: int) -> None:
+    """Begin one game anew; as an argument of its own, no `listed` leaves out what needs it."""
     clear(world, i)
     world.scores[i] = 0
     position, largest = world.streams[i], NONE
     a = b = c = d = NONE
-    for fixed in world.start:
+    tiles = world.start
+    if listed is not None:
+        position += NEXT
+        word = mixed(position)
+        if word & LOW_HALF < Word(world.threshold):
+            at = (word >> HALF) * Word(len(listed)) >> HALF
+            a, b, c, d = listed[at, 0], listed[at, 1], listed[at, 2], listed[at, 3]
+            largest = listed[at, 4]
+            tiles = tiles[:0]
+    for fixed in tiles:
         position += NEXT
         word = mixed(position)
         tile = fixed if fixed else drawn_tile(world.tables, word)
@@ -213,10 +226,13 @@ class CompiledPackedEngine(CompiledSlidingEngine):
 
     def _fixed(self) -> tuple[Any, ...]:
         games, tables = self._games, self._games.game.tables
-        start = np.array(games.game.start.tiles, np.uint64)
+        start = games.game.start
+        lines = rows_of(games.game, start.listed), start.listed.max(axis=(1, 2))
+        listed = np.column_stack(lines) if len(start.listed) else None
+        begun = np.array(start.tiles, np.uint64), listed, start.threshold
         held = games.legal, games.scores, games.largest, games.lines
-        looked_up = tables.row_legal, tables.column_legal, games.faces, start
-        return *held, *looked_up, *game_tables(games.game)
+        looked_up = tables.row_legal, tables.column_legal, games.faces
+        return *held, *looked_up, *begun, *game_tables(games.game)
 
     def _shown(self, outcome: Outcome) -> tuple[NDArray[Any], ...]:
         observations, (masks, *infos) = outcome.observations, outcome.infos.values()

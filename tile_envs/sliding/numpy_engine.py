@@ -164,7 +164,7 @@ class PackedEngine(SlidingEngine):
         return rewards
 
     def _start(self, games: Games, positions: Positions | None) -> None:
-        if positions is not None:
+        if positions is not None or self.game.starts is not None:
             return super()._start(games, positions)
         # Faster than by boards, and games start all the time.
         cells, tiles, self.streams[games] = self.game.start.draws(self.streams[games])

@@ -14,10 +14,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from numbers import Real
 from typing import Any
 
-from tile_envs.base.checks import as_integer, brief
+from tile_envs.base.checks import as_integer, brief, checked_probability
 from tile_envs.errors import UsageError
 from tile_envs.words import printable
 
@@ -219,14 +218,9 @@ def checked_spawn(rules: Rules, spawn: object) -> Spawn:
     probabilities: dict[int, float] = {}
     for name, probability in given.items():
         face = rules.faces[rules.index_of(name)]
-        is_number = isinstance(probability, Real) and not isinstance(probability, bool)
-        if not is_number or not 0 <= probability <= 1:
-            raise UsageError(
-                f"spawn[{name!r}] must be a probability between 0 and 1, got {probability!r}."
-            )
         if face in probabilities:
             raise UsageError(f"spawn names the face {face} twice: {given!r}.")
-        probabilities[face] = float(probability)
+        probabilities[face] = checked_probability(probability, f"spawn[{name!r}]")
     total = sum(probabilities.values())
     if not math.isclose(total, 1, abs_tol=1e-6):
         raise UsageError(f"spawn must add up to 1, got {given!r}, which makes {total}.")

@@ -7,14 +7,25 @@ which it may appear (see `placer`), and the tile by its low half.
 from __future__ import annotations
 
 import math
+import os
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from tile_envs.base.checks import as_array
 from tile_envs.base.random_stream import Stream, Words, ahead, choose, mix
+from tile_envs.errors import UsageError
+from tile_envs.sliding.boards import Boards, legal_actions
+from tile_envs.sliding.rules import Rules
+from tile_envs.words import counted
+
+Starts = str | os.PathLike[str] | ArrayLike
+START_OPTIONS = "starts", "start_fraction"
+"""The options that say where games begin, and nothing else about them."""
+START_FRACTION = 0.5
 
 LOW_HALF = 0xFFFFFFFF
 _LOW_HALF = np.array(LOW_HALF, np.uint64)
@@ -60,7 +71,7 @@ class SpawnDistribution:
         return [np.array(threshold, np.uint64) for threshold in self.thresholds]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Start:
     """The start of a game: tiles on an empty board, each on a cell drawn uniformly.
 
@@ -68,14 +79,21 @@ class Start:
         distribution: The distribution of the new tile.
         shape: Rows and columns.
         tiles: One entry a tile: its index where it is fixed, 0 where it is drawn.
+        listed: Boards that games may begin with, `(m, R, C)`; there may be none.
+        threshold: A game begins with one of them if the low half of its first word is below this,
+            up to 2**32; the high half picks it.  Without listed boards there is no such word.
     """
 
     distribution: SpawnDistribution
     shape: tuple[int, int]
     tiles: tuple[int, ...]
+    listed: Boards
+    threshold: int
 
     def board(self, stream: Stream) -> list[int]:
         """Draw one start board, tile indices in reading order."""
+        if len(self.listed) and (word := stream.word()) & LOW_HALF < self.threshold:
+            return list(self.listed[(word >> 32) * len(self.listed) >> 32].tobytes())
         cells = [0] * math.prod(self.shape)
         for fixed in self.tiles:
             word = stream.word()
@@ -86,13 +104,19 @@ class Start:
     def boards(self, positions: Words) -> tuple[NDArray[np.uint8], Words]:
         """Draw start boards `(n, R, C)` from streams at `positions`, and return these moved on."""
         n, n_cells = len(positions), math.prod(self.shape)
-        cells, tiles, after = self.draws(positions)
-        boards = np.zeros((n, n_cells), np.uint8)
-        boards[np.arange(n), cells] = tiles
-        return boards.reshape(n, *self.shape), after
+        first = ahead(positions, 1)[0] if len(self.listed) else positions
+        cells, tiles, after = self.draws(first)
+        boards = np.zeros((n, *self.shape), np.uint8)
+        boards.reshape(n, n_cells)[np.arange(n), cells] = tiles
+        if len(self.listed):
+            words = mix(first)
+            which = (words & _LOW_HALF) < np.array(self.threshold, np.uint64)
+            numbers = choose(words[which], np.array(len(self.listed), np.uint64))
+            boards[which], after[which] = self.listed[numbers], first[which]
+        return boards, after
 
     def draws(self, positions: Words) -> tuple[NDArray[np.int64], NDArray[np.int64], Words]:
-        """Draw the tiles of start boards from streams at `positions`, `(n,)`.
+        """Draw the tiles of start boards that are not listed from streams at `positions`, `(n,)`.
 
         Returns:
             The cells `(tiles, n)` in reading order, the tile indices on them `(tiles, n)`, and the
@@ -115,3 +139,27 @@ class Start:
         """The number of empty cells before each tile, `(tiles, 1)`."""
         n_cells = math.prod(self.shape)
         return np.arange(n_cells, n_cells - len(self.tiles), -1, dtype=np.uint64)[:, None]
+
+
+def checked_starts(starts: Starts, rules: Rules, shape: tuple[int, int]) -> Boards:
+    """Return the boards `(m, R, C)` that an array or a file holds; see `Tiles2048Env`."""
+    boards = as_array(starts)
+    if isinstance(starts, str | os.PathLike):
+        try:
+            with open(starts, "rb") as file:
+                loaded = np.load(file, allow_pickle=False)
+                boards = loaded if isinstance(loaded, np.ndarray) else loaded["observations"]
+        except Exception as error:  # numpy, zipfile and zlib raise a dozen kinds on damaged files
+            raise UsageError(
+                "starts must be a .npy file of boards, or a .npz file with the observations of "
+                f"recorded games, got {os.fspath(starts)}: {str(error).partition('. ')[0]}."
+            ) from error
+    if boards.ndim != 3 or boards.shape[1:] != shape or not len(boards):
+        raise UsageError(f"starts must be one {shape} board or more, got shape {boards.shape}.")
+    stuck = np.flatnonzero(~legal_actions(boards, rules).any(axis=1))
+    if len(stuck):
+        raise UsageError(
+            f"starts must be boards with legal actions: leave out {counted(len(stuck), 'board')} "
+            f"without any, the first at index {stuck[0]}."
+        )
+    return boards.astype(np.uint8)
