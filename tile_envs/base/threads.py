@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from functools import cache
 from threading import Lock, Thread
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,10 @@ READY, ASLEEP, CALLED, STARTED = range(4)
 
 LOOKS = 1_000_000
 """How often a thread looks for work before it goes to sleep, some tenths of a millisecond."""
+LOOKS_PER_GAME = 300
+"""How often it looks in the time that a game takes."""
+NAP, REST = 1e-6, 64
+"""The seconds between more looks, and for how many steps threads that have no core are left out."""
 
 
 def _load(_: Any, flags: Any, i: Any) -> Any:
@@ -63,10 +68,12 @@ def start(share: Share) -> None:
 
 @compiled
 def join(share: Share) -> None:
-    """Wait until all threads are done."""
+    """Wait until all threads are done, but not much longer than a share takes."""
+    patience = LOOKS // 10 + LOOKS_PER_GAME * (share[END] - share[FIRST])
     for i in range(FLAGS, len(share)):
-        while load(share, i) == STARTED:
-            pass
+        looks = 0
+        while load(share, i) == STARTED and looks < patience:
+            looks += 1
 
 
 @compiled_loop
@@ -94,7 +101,7 @@ class Crew:
         self._wake = [Lock() for _ in range(size)]
         self._loop: Callable[..., bool] = bool
         self._arguments: tuple[Any, ...] = ()
-        self._free = Lock()
+        self._free, self._rest = Lock(), 0
         is_started(self._flags, 0, True)  # compiled before a thread needs it
         for i in range(size):
             self._wake[i].acquire()
@@ -104,9 +111,10 @@ class Crew:
         """Play n games by `loop(share, *arguments)`, a share of them in each thread.
 
         The loop of the thread that calls starts the crew, and joins it, unless it returns False.
-        While the crew plays for somebody else, this thread plays alone.
+        While the crew plays for somebody else, or has no cores, this thread plays alone.
         """
-        if not self._free.acquire(blocking=False):
+        if self._rest or not self._free.acquire(blocking=False):
+            self._rest = max(0, self._rest - 1)
             return loop(share_of(0, n), *arguments)
         flags, started = self._flags, False
         self._loop, self._arguments = loop, arguments
@@ -114,11 +122,14 @@ class Crew:
             for k, share in enumerate(self._shares):
                 share[FIRST] = n * k // len(self._shares)
                 share[END] = n * (k + 1) // len(self._shares)
-            for i, wake in enumerate(self._wake):
-                was, flags[i] = flags[i], CALLED
+            found, flags[:] = flags.tolist(), CALLED
+            for wake, was in zip(self._wake, found, strict=True):
                 if was == ASLEEP:
                     wake.release()
             started = loop(self._shares[0], *arguments)
+            while started and STARTED in flags:  # a thread has no core: leave it this one
+                self._rest = 0 if ASLEEP in found else REST
+                sleep(NAP)
         finally:
             if not started:  # refused, or interrupted before
                 flags[flags == CALLED] = READY
