@@ -116,7 +116,7 @@ class Crew:
         if self._rest or not self._free.acquire(blocking=False):
             self._rest = max(0, self._rest - 1)
             return loop(share_of(0, n), *arguments)
-        flags, started = self._flags, False
+        flags = self._flags
         self._loop, self._arguments = loop, arguments
         try:
             for k, share in enumerate(self._shares):
@@ -126,16 +126,17 @@ class Crew:
             for wake, was in zip(self._wake, found, strict=True):
                 if was == ASLEEP:
                     wake.release()
-            started = loop(self._shares[0], *arguments)
-            while started and STARTED in flags:  # a thread has no core: leave it this one
+            played = loop(self._shares[0], *arguments)
+            while STARTED in flags:  # a thread has no core: leave it this one
                 self._rest = 0 if ASLEEP in found else REST
                 sleep(NAP)
         finally:
-            if not started:  # refused, or interrupted before
-                flags[flags == CALLED] = READY
+            while STARTED in flags:  # an interrupt came
+                sleep(NAP)
+            flags[flags == CALLED] = READY  # refused, or interrupted before
             self._loop, self._arguments = bool, ()
             self._free.release()
-        return started
+        return played
 
     def _work(self, i: int) -> None:
         flags, done = self._flags, False
