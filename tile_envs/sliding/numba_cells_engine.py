@@ -186,7 +186,7 @@ def show(world: World, i: int, board: Board) -> None:
     """Write what is shown of one game."""
     for cell in range(len(board)):
         world.observations[i, cell] = board[cell]
-    world.masks[i] = Word(world.legal[i]) * FOUR_TIMES & LOWEST_BITS
+    world.masks[i, 0] = Word(world.legal[i]) * FOUR_TIMES & LOWEST_BITS
     world.shown_scores[i] = world.scores[i]
     world.max_tiles[i] = world.faces[world.largest[i]]
     world.shown_illegal[i] = world.illegal[i]
@@ -212,4 +212,4 @@ class CompiledCellsEngine(CompiledSlidingEngine):
     def _shown(self, outcome: Outcome) -> tuple[NDArray[Any], ...]:
         observations, (masks, *infos) = outcome.observations, outcome.infos.values()
         flat = observations.reshape(len(observations), -1)
-        return flat, masks.view(np.uint32)[:, 0], *infos
+        return flat, masks.view(np.uint32), *infos

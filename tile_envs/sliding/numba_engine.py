@@ -33,7 +33,7 @@ from tile_envs.sliding.tables import PACKED_SIDE
 
 NONE = Word(0)
 BYTE, TWO_BYTES = Word(8), Word(16)
-NO_ROWS = np.empty((0, 0), np.uint32)
+NO_ROWS = np.empty((0, 0, 0), np.uint32)
 # What spreads the cells of a line, 5 bits each, to a byte each: first in pairs, then one by one.
 LOW_PAIR, HIGH_PAIR, TO_PAIRS = Word(0x003FF), Word(0xFFC00), Word(6)
 EVEN_CELL, ODD_CELL, TO_BYTES = Word(0x001F001F), Word(0x03E003E0), Word(3)
@@ -193,13 +193,13 @@ def show(world: World, i: int) -> None:
         pairs = line & LOW_PAIR | (line & HIGH_PAIR) << TO_PAIRS
         cells = pairs & EVEN_CELL | (pairs & ODD_CELL) << TO_BYTES
         if world.tables.columns == PACKED_SIDE:
-            world.rows[i, row] = cells
+            world.rows[i, row, 0] = cells
         else:
             world.observations[i, row, 0] = cells
             world.observations[i, row, 1] = cells >> BYTE
             if world.tables.columns > 2:
                 world.observations[i, row, 2] = cells >> TWO_BYTES
-    world.masks[i] = Word(world.legal[i]) * FOUR_TIMES & LOWEST_BITS
+    world.masks[i, 0] = Word(world.legal[i]) * FOUR_TIMES & LOWEST_BITS
     world.shown_scores[i] = world.scores[i]
     world.max_tiles[i] = world.faces[world.largest[i]]
     world.shown_illegal[i] = world.illegal[i]
@@ -237,5 +237,5 @@ class CompiledPackedEngine(CompiledSlidingEngine):
     def _shown(self, outcome: Outcome) -> tuple[NDArray[Any], ...]:
         observations, (masks, *infos) = outcome.observations, outcome.infos.values()
         wide = observations.shape[2] == PACKED_SIDE
-        rows = observations.view(np.uint32)[:, :, 0] if wide else NO_ROWS
-        return rows, observations, masks.view(np.uint32)[:, 0], *infos
+        rows = observations.view(np.uint32) if wide else NO_ROWS
+        return rows, observations, masks.view(np.uint32), *infos
