@@ -35,6 +35,7 @@ BAD_SLIDING_OPTIONS = [
     ({"shape": (True, 4)}, r"True"),
     ({"shape": "44"}, r"'44'"),
     ({"shape": 4}, r"got 4"),
+    ({"shape": None}, r"got None"),
     ({"shape": {4, 3}}, r"got \{3, 4\}"),
     ({"shape": (4, 4, 4)}, r"\(4, 4, 4\)"),
     ({"shape": np.array(4)}, r"got array\(4\)"),

@@ -25,6 +25,7 @@ VARIANTS = [
     ("Tiles2584-v0", {"shape": (1, 5)}),
     ("Tiles2048-v0", {"shape": (2, 3), "starts": [[[5, 4, 3], [1, 2, 2]], [[0, 9, 0], [0, 9, 0]]]}),
     ("Tiles2584-v0", {"shape": (1, 5), "starts": [[[7, 6, 0, 3, 1]]], "start_fraction": 0.7}),
+    ("Powers3-v0", {"shape": (8, 8)}),
     ("TicTacToe-v0", {"opponent": "minimax", "side": "O"}),
     ("TicTacToe-v0", {"opponent": "minimax_first", "side": "random"}),
     ("TicTacToe-v0", {"side": "both"}),

@@ -51,6 +51,18 @@ class AnyAgent(ValueAgent):
         return self._made.action_values(observations)
 
 
+class EmptyCells(ValueAgent):
+    """Values an afterstate by its number of empty cells."""
+
+    def __init__(self, game):
+        self._game = game
+
+    def action_values(self, observations):
+        """Return the value of each action."""
+        after, rewards, masks = self._game.afterstates(observations)
+        return np.where(masks, rewards + (after == 0).sum(axis=(2, 3)), -np.inf)
+
+
 def brute_force(made, game, board, depth):
     """Return the value of each action, by the definition; minus infinity if illegal."""
     distribution = game.distribution
@@ -117,6 +129,20 @@ def test_search_is_its_definition(rules, spawn, shape, depth, kind, placer, monk
         expected = brute_force(made, game, board, depth)
         assert np.array_equal(np.isfinite(expected), np.isfinite(found))
         assert found[np.isfinite(found)] == pytest.approx(expected[np.isfinite(expected)], rel=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (6, 2), (5, 5)])
+def test_any_agent_is_searched_with_on_boards_of_any_shape(shape):
+    game = SlidingGame(RULES_2048, shape)
+    agent, boards = EmptyCells(game), vector_env(game, 8).reset(seed=0)[0]
+    values = Expectimax(agent, game, depth=2).action_values(boards)
+    after, rewards, masks = game.afterstates(boards)
+    assert np.array_equal(np.isfinite(values), masks > 0)
+    for i, action in np.argwhere(masks):
+        _, states, chances = game.replies(after[i, [action]])
+        best = agent.action_values(states).max(axis=1)
+        expected = rewards[i, action] + chances @ np.where(np.isfinite(best), best, 0.0)
+        assert values[i, action] == pytest.approx(expected)
 
 
 def test_full_depth_is_exact():

@@ -24,7 +24,8 @@ from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
 TICTACTOE, SLIDING = TicTacToe(), SlidingGame(RULES_2048)
-GAMES = [TICTACTOE, *(SlidingGame(r, (2, 3)) for r in (RULES_2048, RULES_2584, powers3.RULES))]
+SHAPES = {RULES_2048: (2, 3), RULES_2584: (5, 1), powers3.RULES: (1, 5)}
+GAMES = [TICTACTOE, *(SlidingGame(rules, shape) for rules, shape in SHAPES.items())]
 TUPLES = {"network": "0123 4567"}
 COHERENT = TUPLES | {"method": "tc", "direction": "backward", "restart": True, "learning_rate": 1.0}
 TIMES = {"environment_share", "moves_per_second"}
@@ -162,7 +163,12 @@ def test_memory_is_checked_before_it_is_taken(kind, settings, message, monkeypat
             lambda: QTable(TICTACTOE, 0, QTable.Settings(sequential=True)),
             "sequential is for the sliding games",
         ),
+        (
+            lambda: QTable(SlidingGame(RULES_2048, (1, 4)), 0, QTable.Settings(sequential=True)),
+            "sequential is for boards of 2 to 4 rows and columns, got 1×4: leave it out",
+        ),
         (lambda: QTable(SLIDING), "4×4 with 18 values a cell takes .* GiB, and 1 GiB are"),
+        (lambda: QTable(SlidingGame(RULES_2584, (8, 8))), r"takes [\d.]+e\+\d+ GiB, and 1 GiB are"),
         *(
             (lambda kind=kind: kind(TICTACTOE, sides=("Z",)), "tic-tac-toe has no side 'Z', only X")
             for kind in (QTable, ValueTable, Neural)

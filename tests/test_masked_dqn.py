@@ -34,6 +34,8 @@ BOARDS = [
     ("Tiles2048-v0", {"shape": (2, 3)}),
     ("Tiles2584-v0", {"shape": (3, 3)}),
     ("Tiles2048-v0", {"shape": (2, 2)}),
+    ("Tiles2048-v0", {"shape": (5, 5)}),
+    ("Tiles2584-v0", {"shape": (1, 5)}),
 ]
 GAMES = [*BOARDS, ("TicTacToe-v0", {"side": "random"})]
 SMALL = {"width": 8, "hidden": [8]}

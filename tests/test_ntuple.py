@@ -368,6 +368,8 @@ def test_games_with_many_tiles_have_smaller_tuples_and_more_values(rules, values
         (TILES_2048, {"stages": (3,)}, "3 is not a tile of 2048"),
         (SMALL_BOARD, {"network": "4x6"}, "4x6 is one for 4×4, not for 2×3"),
         (SMALL_BOARD, {"network": "016"}, "different cells from 0 to 5 on 2×3"),
+        (SlidingGame(RULES_2048, (5, 5)), {}, "2 to 4 rows and columns, got 5×5: dqn and ppo play"),
+        (SlidingGame(RULES_2584, (1, 3)), {"network": "012"}, "2 to 4 rows and columns, got 1×3"),
         (TicTacToe(), {}, "NTuple does not play tic-tac-toe"),
     ],
 )

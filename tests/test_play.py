@@ -134,6 +134,17 @@ def test_a_sliding_game_says_when_it_is_over():
     assert script.views[-1].lines[0].startswith("Game over")
 
 
+@pytest.mark.parametrize("shape", [(8, 8), (6, 6), (5, 5), (8, 1), (1, 8)])
+def test_every_board_fits_a_terminal_of_24_lines_and_80_columns(shape):
+    screen = Script("q")
+    play_games(make("Tiles2584-v0", {"shape": shape, "spawn": {"832040": 1}}), screen, 0)
+    for colors in (True, False):
+        lines = re.sub(r"\x1b\[[\d;]*m", "", screen.views[0].text(colors)).splitlines()
+        assert len(lines) < 24  # and an empty line above
+        assert max(map(len, lines)) <= 78  # and two spaces before
+        assert "832040" in "".join(lines)
+
+
 def test_it_is_said_which_side_is_played_and_who_won():
     env = make("TicTacToe-v0", {"opponent": "minimax_first", "side": "O"})
     script = Script("8", "7", "6", "5", "4", "3", "2", "1", "q")
@@ -265,6 +276,7 @@ BAD_COMMANDS = {
     "no terminal": (["Tiles2048-v0"], "terminal"),
     "no value": (["Tiles2048-v0", "-o", "shape"], "NAME=VALUE"),
     "unknown option": (["Tiles2048-v0", "-o", "size=4"], "'size'.*'shape'"),
+    "bad shape": (["Tiles2048-v0", "-o", "shape=5x5"], "shape must be two integers.*'5x5'"),
     "bad seed": (["Tiles2048-v0", "--seed", "-1"], "seed"),
     "bad speed": (["--replay", "x", "--speed", "0"], "speed must be above 0 and finite, got 0"),
     "nowhere to record": (["Tiles2048-v0", "--record", "/nowhere/game.json"], "/nowhere/game.json"),

@@ -26,7 +26,7 @@ torch.set_num_threads(1)  # more only wait for each other with networks as small
 N = 5
 GAMES = {
     "Tiles2048-v0": {"shape": (2, 3)},
-    "Tiles2584-v0": {"shape": (2, 2)},
+    "Tiles2584-v0": {"shape": (5, 1)},
     "TicTacToe-v0": {"opponent": "random", "side": "random"},
 }
 
@@ -240,7 +240,7 @@ def test_sb3_wraps_it_and_finds_masks_through_its_wrappers(wrap):
     assert mean > 0
 
 
-@pytest.mark.parametrize("shape", [(4, 4), (2, 3), (2, 2)])
+@pytest.mark.parametrize("shape", [(4, 4), (2, 3), (2, 2), (1, 3), (8, 1), (8, 8)])
 @pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
 def test_board_features_fit_every_board(env_id, shape):
     space = gym.make(env_id, shape=shape).observation_space

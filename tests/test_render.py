@@ -8,14 +8,17 @@ import pytest
 from commands import python
 
 import tile_envs  # noqa: F401
+from tile_envs.rendering.window import Click, Window
 from tile_envs.sliding import render as sliding
-from tile_envs.sliding.rules import RULES_2048, RULES_2584
+from tile_envs.sliding.rules import RULES_2048, RULES_2584, rules_2048
 from tile_envs.tictactoe import render as tictactoe
 
 every_game = pytest.mark.parametrize(
-    "rules", [RULES_2048, RULES_2584], ids=lambda rules: rules.name
+    "rules", [RULES_2048, RULES_2584, rules_2048((5, 5))], ids=lambda rules: rules.name
 )
-every_shape = pytest.mark.parametrize("shape", [*itertools.product((2, 3, 4), repeat=2)])
+every_shape = pytest.mark.parametrize(
+    "shape", [*itertools.product((2, 3, 4), repeat=2), (1, 3), (8, 1), (1, 8), (8, 8)]
+)
 
 DOUBLE_WIN = np.array([[1, 1, 1], [1, -1, -1], [1, -1, -1]], np.int8)
 
@@ -157,6 +160,21 @@ def shown():
     if not pygame.display.get_init():
         return None
     return pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
+
+
+def test_a_large_board_is_shrunk_to_the_screen_and_clicks_are_those_of_its_picture():
+    import pygame
+
+    picture = sliding.picture(np.zeros((8, 8), np.uint8), RULES_2048, 0)
+    with Window(fps=60) as window:
+        window.show(picture)
+        size = pygame.display.get_surface().get_size()
+        screen = pygame.display.get_desktop_sizes()[0]
+        assert all(side < 0.9 * room for side, room in zip(size, screen, strict=True))
+        pygame.event.post(pygame.event.Event(pygame.MOUSEBUTTONDOWN, button=1, pos=size))
+        while not isinstance(click := window.key(1), Click):
+            assert click is not None
+    assert click == pytest.approx(picture.shape[1::-1], abs=2)
 
 
 def test_two_environments_share_the_window():

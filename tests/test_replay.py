@@ -38,6 +38,8 @@ VARIANTS = [
     ("Tiles2584-v0", {"shape": [2, 3], "spawn": {"1": 0.75, "3": 0.25}, "max_illegal": 3}),
     ("Tiles2048-v0", {"placer": "adversary"}),
     ("Tiles2048-v0", {"shape": [1, 5], "starts": [[[1, 2, 0, 2, 2]], [[9, 0, 0, 0, 0]]]}),
+    ("Tiles2048-v0", {"shape": [5, 5]}),
+    ("Tiles2584-v0", {"shape": [8, 1]}),
     ("TicTacToe-v0", {"opponent": "minimax", "side": "random"}),
     ("TicTacToe-v0", {"side": "both"}),
 ]

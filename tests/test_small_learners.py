@@ -117,6 +117,14 @@ def test_tests_of_a_table_are_exact(env, tmp_path):
     assert float(last[name]) == pytest.approx(value, abs=1e-8)
 
 
+def test_a_table_learns_on_a_single_row_where_nothing_is_exact():
+    game = SlidingGame(RULES_2048, (1, 4))
+    learner = trained(QTable, tuned(QTable, n_envs=50), 20, sides=(), game=game)
+    boards = np.array([[[1, 1, 0, 2]], [[0, 0, 1, 1]]], np.uint8)
+    np.testing.assert_array_equal(np.isfinite(learner.action_values(boards)), [[0, 1, 0, 1]] * 2)
+    assert learner.test(1) is None
+
+
 @pytest.mark.parametrize("backwards", [True, False])
 @pytest.mark.parametrize(("rules", "shape"), [(RULES_2048, (2, 3)), (RULES_2584, (2, 2))])
 def test_games_in_turn_teach_what_games_of_a_batch_of_one_do(rules, shape, backwards):

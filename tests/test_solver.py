@@ -364,7 +364,13 @@ def test_a_line_that_is_no_query_is_named(tmp_path, line):
     [
         (("solve", "--env", "Tiles2584-v0"), "would fit"),
         (("solve", "--env", "TicTacToe-v0"), "the sliding games are solved"),
-        (("solve", "--shape", "1", "3"), "shape must be"),
+        (("solve", "--shape", "1", "2"), "shape must be"),
+        (
+            ("solve", "--shape", "1", "3"),
+            "solving is for boards of 2 to 4 rows",
+        ),
+        (("evaluate", "optimal", "--env-kwargs", '{"shape": [8, 8]}'), "solving is for boards"),
+        (("evaluate", "random", "--exact", "--env-kwargs", '{"shape": [3, 5]}'), "without --exact"),
         (("solve", "--shape", "2", "2", "--env-kwargs", '{"shape": [2, 3]}'), "the shape once"),
         (("solve", "--shape", "2", "2", "--query", "missing.txt"), "missing.txt"),
         (("solve", "--shape", "2", "2", "--out", __file__), "is a file"),

@@ -170,6 +170,13 @@ def test_a_page_holds_the_whole_game(tmp_path):
     assert len(json.dumps(shown)) < 200 * len(played.positions)  # a long game opens at once
 
 
+@pytest.mark.parametrize(("shape", "width"), [((2, 4), 280), ((1, 8), 535), ((8, 1), 268)])
+def test_tiles_are_as_large_in_films_of_every_board(shape, width, tmp_path):
+    write_film([game(shape=shape)], tmp_path / "x.gif", 5.0, frames=3)
+    with Image.open(tmp_path / "x.gif") as film:
+        assert film.width == width
+
+
 def test_pages_of_several_kinds_of_games_are_refused(tmp_path):
     games = [game(**SMALL), game("random", "TicTacToe-v0")]
     with pytest.raises(ValueError, match="games of one kind, got 2048 on 2×3, tic-tac-toe"):
@@ -305,6 +312,20 @@ def test_every_face_fits_its_tile(opened, env_id, width):
     assert len(widths) > 16
     assert all(text <= 0.95 * whole for text, whole in widths)
     assert widths[4][0] > 0.2 * widths[4][1]
+
+
+@pytest.mark.parametrize("shape", [(8, 1), (1, 8), (5, 5)])
+def test_a_board_is_never_higher_than_the_window(opened, shape):
+    page = opened([game(shape=shape)], viewport={"width": 1280, "height": 700})
+    sizes = page.evaluate(
+        """[get("board"), document.querySelector(".cell")].map(element => {
+            const { width, height } = element.getBoundingClientRect();
+            return [width, height];
+        })"""
+    )
+    (_, height), cell = sizes
+    assert height < 600
+    assert cell[0] == pytest.approx(cell[1], rel=0.02)
 
 
 def test_tiles_end_a_move_where_they_belong(opened):

@@ -86,10 +86,11 @@ class Network:
             stages: The faces of the tiles that begin a stage.
 
         Raises:
-            ValueError: If a tuple has no cells, repeats one or has one outside the board; if there
-                are too few values; or if a stage's tile is none of the game's.
+            ValueError: If the board has not 2 to 4 rows and columns; if a tuple has no cells,
+                repeats one or has one outside the board; if there are too few values; or if a
+                stage's tile is none of the game's.
         """
-        check_packs(game.shape, "an n-tuple network")
+        check_packs(game.shape, "an n-tuple network", "dqn and ppo play every board")
         has_few_tiles = game.rules.largest <= 17  # as in 2048
         if not tuples:
             usual = SETS["5x6" if has_few_tiles else "5x5"]

@@ -30,7 +30,7 @@ from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM
 from tile_envs.sliding.rules import Rules
-from tile_envs.sliding.tables import CELL_BITS, PACKED_SIDE, check_packs
+from tile_envs.sliding.tables import CELL_BITS, PACKED_SIDE, check_packs, packs
 
 Boards = NDArray[np.uint8]
 Mass = NDArray[np.float64]
@@ -106,7 +106,7 @@ def is_solved_quickly(game: Game) -> TypeGuard[SlidingGame]:
     """Tell whether a game is a sliding game whose exact values take seconds at most."""
     if not isinstance(game, SlidingGame) or not isinstance(game.placer, str):
         return False
-    if math.prod(game.shape) > SMALL:
+    if math.prod(game.shape) > SMALL or not packs(game.shape):
         return False
     try:
         tile_ages(game.rules)
@@ -121,7 +121,7 @@ def check_size(game: SlidingGame) -> str:
     Raises:
         ValueError: If they cannot, or do not fit.
     """
-    check_packs(game.shape, "solving")
+    check_packs(game.shape, "solving", "evaluate agents on others without --exact")
     boards = most_boards(game)
     number = f"{boards:,}" if boards < 10**12 else f"{boards:.1e}"
     what = f"solving {game} (at most {number} boards up to symmetry)"

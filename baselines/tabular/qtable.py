@@ -35,6 +35,7 @@ from baselines.training.learner import Metrics
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
 from tile_envs.sliding import SlidingGame
+from tile_envs.sliding.tables import check_packs
 
 LARGEST_TABLE = 1 << 30
 """Maximum size of a table in bytes."""
@@ -95,12 +96,14 @@ class QTable(EpsilonGreedyLearner):
         game, settings = self._game, self._settings
         if settings.sequential and not isinstance(game, SlidingGame):
             raise UsageError("sequential is for the sliding games, not for tic-tac-toe.")
+        if settings.sequential:
+            check_packs(game.shape, "sequential", "leave it out")
         self._codes = BoardCodes(game, settings.merge_symmetric)
         needed = self._codes.size * game.n_actions * 16  # a value and the number of its visits
         if needed > LARGEST_TABLE:
             raise UsageError(
                 f"a table for boards of {game.shape[0]}×{game.shape[1]} with {game.n_values} "
-                f"values a cell takes {needed / 2**30:,.0f} GiB, and {LARGEST_TABLE >> 30} GiB are "
+                f"values a cell takes {needed / 2**30:,.4g} GiB, and {LARGEST_TABLE >> 30} GiB are "
                 "allowed: use a smaller shape, such as (2, 3)."
             )
         self.q = np.full((self._codes.size, game.n_actions), settings.initial, np.float64)

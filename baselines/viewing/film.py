@@ -12,11 +12,12 @@ from PIL import Image
 from baselines.viewing.moves import Watched, check_kind, in_words
 from tile_envs.errors import UsageError, extra
 from tile_envs.files import replacing
-from tile_envs.rendering.canvas import CAPTION_HEIGHT, Picture, caption
+from tile_envs.rendering.canvas import CAPTION_HEIGHT, Picture, caption, shrunk
 
 FRAMES = 300
 """The most positions that a film shows if nothing else is said, spread over the game."""
-GIF_WIDTH = 280
+GIF_WIDTH, FOUR_COLUMNS = 280, 492
+"""The width of GIFs of boards of four columns, and of their pictures; wider ones shrink alike."""
 COLORS = 128
 FASTEST = 50
 """Positions a second: what shows GIFs takes shorter times for mistakes."""
@@ -41,7 +42,7 @@ def write_film(games: Sequence[Watched], path: Path, speed: float, frames: int =
 
 
 def _write_gif(pictures: Iterable[Picture], path: Path, speed: float) -> None:
-    small = [_small(picture) for picture in pictures]
+    small = [shrunk(each, GIF_WIDTH / min(each.shape[1], FOUR_COLUMNS)) for each in pictures]
     sample = Image.fromarray(np.concatenate(small[:: max(1, len(small) // 12)]))
     palette = sample.quantize(COLORS, dither=Image.Dither.NONE)  # one for all: nothing flickers
     images = [
@@ -104,11 +105,3 @@ def _pictures(games: Sequence[Watched], frames: int) -> Iterator[Picture]:
             strips = [caption(line, board.shape[1], ground) for line in words]
             space = np.full(((room - len(words)) * CAPTION_HEIGHT, *board.shape[1:]), board[0, 0])
             yield np.concatenate([board, *strips, space.astype(np.uint8)])
-
-
-def _small(picture: Picture) -> Picture:
-    height, width = picture.shape[:2]
-    if width <= GIF_WIDTH:
-        return picture
-    size = (GIF_WIDTH, round(height * GIF_WIDTH / width))
-    return np.array(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))

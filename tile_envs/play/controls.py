@@ -19,6 +19,8 @@ from tile_envs.tictactoe import render as tictactoe
 from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, SIDE
 
 BLOCK_WIDTH = 7
+TALL_ROWS = 5
+"""The most rows whose cells are three lines high: eight rows of two fit a terminal of 24 lines."""
 PLAIN, BOLD = "\x1b[0m", "\x1b[1m"
 STEPS = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 """Rows and columns that the cursor of tic-tac-toe goes."""
@@ -52,7 +54,7 @@ class SlidingControls:
             [Block(str(faces[t]) if t else "", palette.ink(t), palette.tiles[t]) for t in row]
             for row in board.tolist()
         ]
-        width = max(BLOCK_WIDTH, *(len(cell.label) + 2 for row in cells for cell in row))
+        width = max(BLOCK_WIDTH, *(len(cell.label) + 1 for row in cells for cell in row))
         painted = blocks(cells, palette.board, width)
         return f"{sliding.heading(self._rules, score)}\n{painted}"
 
@@ -158,7 +160,10 @@ class Block(NamedTuple):
 
 
 def blocks(rows: Sequence[Sequence[Block]], gap: str, width: int) -> str:
-    """Paint cells, `width` characters wide and three lines high, on a board of the color `gap`."""
+    """Paint cells, `width` characters wide, on a board of the color `gap`.
+
+    They are three lines high, or two if there are more than `TALL_ROWS` rows.
+    """
     edge = _paint(" ", gap, gap)
     lines = []
     for row in rows:
@@ -166,7 +171,8 @@ def blocks(rows: Sequence[Sequence[Block]], gap: str, width: int) -> str:
         lines.append(
             edge.join(_paint(cell.label.center(width), cell.ink, cell.ground) for cell in row)
         )
-        lines.append(edge.join(_paint(" " * width, cell.ink, cell.ground) for cell in row))
+        if len(rows) <= TALL_ROWS:
+            lines.append(edge.join(_paint(" " * width, cell.ink, cell.ground) for cell in row))
     columns = (width + 1) * len(rows[0]) + 1
     below = f"{_color(gap, 38)}{'▀' * columns}{PLAIN}"
     return "\n".join([*(edge + line + edge for line in lines), below])

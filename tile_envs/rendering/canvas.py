@@ -101,6 +101,17 @@ def caption(words: str, width: int, ground: str) -> Picture:
     return canvas.picture()
 
 
+def shrunk(picture: Picture, factor: float) -> Picture:
+    """Return a picture in a smaller size; as it is, if the factor is 1 or more."""
+    if factor >= 1:
+        return picture
+    from PIL import Image
+
+    height, width = picture.shape[:2]
+    size = round(width * factor), round(height * factor)
+    return np.array(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))
+
+
 @cache
 def _font(pixels: int) -> Any:
     from PIL import ImageFont

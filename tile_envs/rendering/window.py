@@ -8,10 +8,12 @@ import time
 from typing import Any, NamedTuple
 
 from tile_envs.errors import UsageError, extra
-from tile_envs.rendering.canvas import Picture
+from tile_envs.rendering.canvas import Picture, shrunk
 
 POLL = 0.05
 """Seconds between checks while waiting for a key, so that Ctrl-C in the terminal is noticed."""
+SHARE = 0.88
+"""The part of the screen that a window takes at most, so that there is room for its frame."""
 
 
 class Click(NamedTuple):
@@ -55,6 +57,7 @@ class Window:
         self.fps = fps
         self.closed = False
         self._title = title
+        self._scale = 1.0
         self._pygame = pygame
         self._clock = pygame.time.Clock()
         try:
@@ -89,11 +92,15 @@ class Window:
 
     def _put(self, picture: Picture) -> None:
         display = self._pygame.display
+        display.init()
+        room = display.get_desktop_sizes()[0]
+        sides = zip(room, picture.shape[1::-1], strict=True)
+        self._scale = min(1.0, *(SHARE * most / side for most, side in sides))
+        picture = shrunk(picture, self._scale)
         size = picture.shape[1::-1]
         surface = display.get_surface()
         # pygame has one window per process: another environment may have closed or resized it.
         if surface is None or surface.get_size() != size:
-            display.init()
             surface = display.set_mode(size)
             display.set_caption(self._title)
         self._pygame.surfarray.blit_array(surface, picture.swapaxes(0, 1))
@@ -117,7 +124,7 @@ class Window:
                 character: str = event.unicode.lower()
                 return NAMED_KEYS.get(pygame.key.name(event.key), character)
             elif event.type == pygame.MOUSEBUTTONDOWN and event.button == pygame.BUTTON_LEFT:
-                return Click(*event.pos)
+                return Click(*(round(place / self._scale) for place in event.pos))
             elif event.type == pygame.WINDOWEXPOSED:
                 pygame.display.flip()
             elif event.type == pygame.NOEVENT and rest <= 0:

@@ -93,7 +93,7 @@ class SlidingGame:
         start_tiles = _checked_start_tiles(self.start_tiles, rules, shape)
         check_named(self.placer, "placer", NAMED, Placer, "an object with place()")
         if self.placer == ADVERSARY:
-            check_packs(shape, "the adversary")
+            check_packs(shape, "the adversary", "use placer='random', or an object")
         fraction = checked_probability(self.start_fraction, "start_fraction")
         if self.starts is None and fraction != START_FRACTION:
             raise UsageError(f"start_fraction={fraction!r} needs starts, the boards to begin with.")

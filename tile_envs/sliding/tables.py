@@ -101,7 +101,7 @@ def packs(shape: tuple[int, ...]) -> bool:
     return all(2 <= side <= PACKED_SIDE for side in shape)
 
 
-def check_packs(shape: tuple[int, int], what: str) -> None:
+def check_packs(shape: tuple[int, int], what: str, advice: str) -> None:
     """Check that boards of a shape are packed, for what knows no others.
 
     Raises:
@@ -110,7 +110,7 @@ def check_packs(shape: tuple[int, int], what: str) -> None:
     if not packs(shape):
         raise UsageError(
             f"{what} is for boards of 2 to {PACKED_SIDE} rows and columns, "
-            f"got {shape[0]}×{shape[1]}."
+            f"got {shape[0]}×{shape[1]}: {advice}."
         )
 
 
@@ -121,7 +121,7 @@ def compile_tables(rules: Rules, shape: tuple[int, int]) -> Tables:
     Raises:
         ValueError: If boards of this shape are not packed.
     """
-    check_packs(shape, "a game of lookup tables")
+    check_packs(shape, "a game of lookup tables", "others are cells")
     n_rows, n_columns = shape
     row_pushed, row_legal = _push_lines(rules, n_columns)
     if n_rows == n_columns:
