@@ -227,7 +227,7 @@ ADVERSARY = (
 
 SOLVED = {GAME_2048: ((2, 2), (2, 3), (2, 4), (3, 3)), GAME_2584: ((2, 2), (2, 3))}
 SOLVED_QUICK = {GAME_2048: ((2, 3),), GAME_2584: ((2, 2),)}
-THREADS = {"turns": 7, "games": ("2048",), "sizes": (16384, 65536), "threads": True}
+THREADS = {"turns": 7, "games": ("2048",), "sizes": (1024, 4096, 16384, 65536), "threads": True}
 SPEED_QUICK = {"turns": 3, "seconds": 0.2, "sizes": (1, 1024), "peers": False}
 MEASURES = (
     Measure(

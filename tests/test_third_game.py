@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 
 import gymnasium as gym
@@ -16,6 +17,7 @@ from baselines.registry import make_agent, player, with_search
 from baselines.tabular.qtable import QTableSettings
 from baselines.training.run import default_options
 from tile_envs.sliding import RULES_2048, Rules, SlidingEnv, SlidingVectorEnv, register_game
+from tile_envs.sliding.game import SlidingGame
 
 ENV, HERE = "Powers3-v0", Path(__file__).parent
 SMALL = {"shape": [2, 2]}
@@ -187,3 +189,15 @@ def test_an_id_belongs_to_one_game():
     for taken in (ENV, "Tiles2048-v0"):
         with pytest.raises(ValueError, match="is registered already, with other rules"):
             register_game(taken, Rules(**GOOD))
+
+
+def test_rewards_of_a_move_are_bounded_by_the_board():
+    rules = Rules(**GOOD | {"faces": (0, 1, 2, 2**30), "merges": [(2, 2, 3)], "goal": 2})
+    for shape in ((1, 3), (3, 4)):
+        SlidingGame(rules, shape)
+    for shape in ((4, 4), (8, 8)):
+        with pytest.raises(ValueError, match=f"pays {2**30}, .* for boards of {shape[0]}×"):
+            SlidingGame(rules, shape)
+    for env_id, side in product(("Tiles2048-v0", "Tiles2584-v0"), range(1, 9)):
+        game = gym.make(env_id, shape=(8, side)).unwrapped.game
+        assert 4 * side * game.rules.faces[-1] < 2**33
