@@ -1,9 +1,4 @@
-"""The list of everything that is measured or trained for a table, and the short list.
-
-`run` makes the rows of each experiment, `report` writes the pages.  `quick` says what differs in
-the short list: every agent and environment, each trained for seconds instead of minutes, with
-budgets in games, so that a second run makes the same rows; speeds are the exception.
-"""
+"""The list of everything that is measured or trained for a table, and the short list."""
 
 from __future__ import annotations
 

@@ -32,8 +32,7 @@ class Experiment(ABC):
     """What makes rows of a table.
 
     Attributes:
-        table: The table.
-        label: Its name in that table.
+        label: Its name in the table.
         cost: Minutes on two cores that it takes beside the training by minutes.
         memory: GiB that it takes at most.
         quick: What differs in the short list, where mappings are added to those here; None leaves
@@ -94,9 +93,6 @@ class Job:
     """Rows of an experiment that one process makes together.
 
     Attributes:
-        experiment: The experiment.
-        rows: Its rows.
-        seed: The training seed.
         budget: The training budget in minutes of learning; None is that in games.
         minutes: About how long it takes.
         whole: Whether all rows are made if one is missing, so that they come from one machine at

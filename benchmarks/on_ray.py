@@ -1,9 +1,7 @@
 """Does jobs on Ray: on this machine, or on a cluster.
 
-Ray decides what runs where: each job is a task that asks for the cores and the memory that its
-experiment needs.  A task whose worker dies is tried again, and goes on with the training run's last
-checkpoint.  The machines of a cluster need this package, this clone and its training runs under the
-same paths, on a file system that they share.
+Ray decides what runs where.  The machines of a cluster need this package, this clone and its
+training runs under the same paths, on a file system that they share.
 """
 
 from __future__ import annotations
@@ -27,24 +25,20 @@ def on_ray(address: str = LOCAL) -> Executor:
     with extra("ray"):
         import ray
 
+    options: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "error"}
     if address == LOCAL:
-        ray.init(
-            address=LOCAL,
-            object_store_memory=100 * 2**20,  # jobs and rows are small
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level="error",
-        )
-    else:
-        try:
-            _knock(address)
-            ray.init(address=address, log_to_driver=False, logging_level="error")
-        except (OSError, ValueError, RuntimeError) as error:
-            raise UsageError(
-                f"no Ray cluster answers at {address!r}: expected the address that `ray start "
-                "--head` has printed (with RAY_AUTH_MODE=token in the environment, if the cluster "
-                f"asks for a token), or --ray alone for a cluster on this machine ({error})."
-            ) from error
+        small = 100 * 2**20  # as jobs and rows are
+        ray.init(**options, object_store_memory=small, include_dashboard=False)
+        return _do
+    try:
+        _knock(address)
+        ray.init(**options)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise UsageError(
+            f"no Ray cluster answers at {address!r}: expected the address that `ray start --head` "
+            "has printed (with RAY_AUTH_MODE=token in the environment, if the cluster asks for a "
+            f"token), or --ray alone for a cluster on this machine ({error})."
+        ) from error
     return _do
 
 

@@ -81,11 +81,6 @@ def add(folder: Path, table: str, rows: Iterable[Row]) -> None:
     write_rows(rows, folder / f"{table}.csv")
 
 
-def is_current(row: Mapping[str, Any], version: int) -> bool:
-    """Return whether a row of a file was made by this version."""
-    return row.get(VERSION) == str(version)
-
-
 @cache
 def machine() -> str:
     """Return what speeds depend on: the processor, Python and numpy."""

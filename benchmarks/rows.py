@@ -14,7 +14,7 @@ import yaml
 
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.jobs import Experiment, Measure
-from benchmarks.results import FOLDER, Row, is_current, key_of, read
+from benchmarks.results import FOLDER, VERSION, Row, key_of, read
 
 PUBLISHED = Path(__file__).parent / "published.yml"
 """The one home of results that others have published."""
@@ -55,7 +55,7 @@ class Committed:
         for row in rows:
             names = (row.get("measure"), key_of(table, row), "")
             version = next((versions[name] for name in names if name in versions), 0)
-            row["is_stale"] = not is_current(row, version)
+            row["is_stale"] = row.get(VERSION) != str(version)
         return sorted(rows, key=lambda row: places.get(key_of(table, row), len(places)))
 
 
@@ -64,8 +64,6 @@ class Source:
     """Where a result was published, as texts for people.
 
     Attributes:
-        author: The author, or the authors.
-        title: The title.
         year: The year, or "undated".
         link: The address, or "unknown".
         name: How tables cite it; by default the first author's surname and the year.

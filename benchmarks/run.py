@@ -14,7 +14,7 @@ from baselines.progress import Progress
 from baselines.training.run_folder import lock
 from benchmarks.experiments import EXPERIMENTS, QUICK, select
 from benchmarks.jobs import Executor, Experiment, Job, JobResult, Wanted
-from benchmarks.results import FOLDER, VERSION, Row, add, is_current, key_of, read
+from benchmarks.results import FOLDER, VERSION, Row, add, key_of, read
 from benchmarks.rows import Committed
 from tile_envs.files import check_writable
 from tile_envs.words import counted, number
@@ -90,9 +90,6 @@ def make_missing(
 ) -> list[str]:
     """Make the missing rows of those experiments that are chosen, and return what has failed.
 
-    Trained agents are resumed where they stopped.  Each row is written as soon as it is made; rows
-    that could not be made say why.
-
     Raises:
         OSError: If the folder of the tables' files or that of the runs cannot be written to.
         ValueError: If another process makes rows of one of these tables.
@@ -147,7 +144,7 @@ def _missing(chosen: Experiments, experiments: Experiments, results: Path) -> li
 
 
 def _made(wanted: Wanted, rows: dict[tuple[str, ...], Row]) -> Wanted:
-    return {key: v for key, v in wanted.items() if key in rows and is_current(rows[key], v)}
+    return {key: v for key, v in wanted.items() if rows.get(key, {}).get(VERSION) == str(v)}
 
 
 def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iterator[str]:

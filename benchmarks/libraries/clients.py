@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pkgutil import resolve_name
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,14 +150,12 @@ def counted() -> Iterator[Count]:
             count.illegal += int(outcome.final.infos["illegal"].sum())
         return outcome
 
-    GameEnv._finish_step = finish_and_count
-    GameVectorEnv.advance = advance_and_count
-    try:
+    with (
+        patch.object(GameEnv, "_finish_step", finish_and_count),
+        patch.object(GameVectorEnv, "advance", advance_and_count),
+    ):
         yield count
-    finally:
-        GameEnv._finish_step = finish_step
-        GameVectorEnv.advance = advance
-        count.minutes = (time.perf_counter() - began) / 60
+    count.minutes = (time.perf_counter() - began) / 60
 
 
 def plan(library: str, episodes: int) -> Plan:

@@ -1,9 +1,4 @@
-"""Measures environments, ours beside those of other packages that are installed.
-
-All of them play uniformly random legal actions, one game after another, in steps per second of CPU
-time on one core.  Our vector environments, with each engine, use their own sampler; they make
-observations, masks and other infos on every step, as always.
-"""
+"""Measures environments, ours with their own sampler beside other packages that are installed."""
 
 from __future__ import annotations
 

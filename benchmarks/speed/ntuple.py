@@ -1,18 +1,11 @@
 """Measures n-tuple networks: training, greedy play and search, beside TDL2048+ if it is there.
 
-Both programs are measured from outside, in alternating turns: the CPU time of a process that plays
-a long list of games, less that of one that plays a short list, so that start-up, loading and
-compilation do not count.  Both learn from the same numbers of games, and play the games that their
-own networks and searches lead to, without and with a transposition table; the faster way counts.
+benchmarks/README.md says how.  Both programs run in processes of their own; ours is
 
     python -m benchmarks.speed.ntuple FILE NETWORK METHOD GAMES DEPTH
 
-is our program: with depth 0 it learns, and saves the network if FILE is given; otherwise it loads
-the network and plays, with depth 1 without search.  It prints the number of moves.
-
-TDL2048+ is at github.com/moporgic/TDL2048; its program `2048`, built with `make`, is named by the
-environment variable TDL2048, or stands on the PATH as `tdl2048`.  Two threads are measured by wall
-clock, as a multiple of one.
+With depth 0 it learns, and saves the network if FILE is given; otherwise it loads the network and
+plays, with depth 1 without search.  It prints the number of moves.
 """
 
 from __future__ import annotations

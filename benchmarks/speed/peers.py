@@ -1,16 +1,11 @@
 """Other packages' 2048 and tic-tac-toe, played at random as fast as their public APIs allow.
 
-None of them is a dependency: a peer is imported only when it is made.
+None of them is a dependency: a peer is imported only when it is made.  A step of 2048 is one legal
+move with the new tile that follows it, one of tic-tac-toe a mark set by either player.
 
-What is counted is the same for every peer:
-
-* 2048: one step is one legal move and the new tile that follows it.
-* Tic-tac-toe: one step is one ply, a mark set by either player.
-
-Every action is uniformly random among the legal ones, and a finished game is followed by a new
-one.  Where a package has more than one way to play, the fastest is taken: what makes a peer slow
-should be the peer.  Peers are measured by the CPU time of the whole process, as some start threads
-of their own; JAX and EnvPool are held to one, with which they get the most out of their CPU time.
+Where a package has more than one way to play, the fastest is taken: what makes a peer slow should
+be the peer.  CPU time is that of the whole process, as some peers start threads of their own; JAX
+and EnvPool are held to one, with which they get the most out of their CPU time.
 """
 
 from __future__ import annotations
@@ -205,7 +200,6 @@ def _open_spiel(name: str, num_envs: int) -> Play:
 # `info["is_legal"]`.  Illegal moves, about one try in ten, are not counted and not tried again on
 # the same board, so that the move that counts is uniform among the legal ones.  To ask
 # `apply_action` for each move's legality first would be slower by a quarter.
-GYMNASIUM_2048_ID = "gymnasium_2048:gymnasium_2048/TwentyFortyEight-v0"
 
 
 def make_gymnasium_2048(side: int = 4) -> Any:
@@ -213,7 +207,8 @@ def make_gymnasium_2048(side: int = 4) -> Any:
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     import gymnasium
 
-    return gymnasium.make(GYMNASIUM_2048_ID, size=side, disable_env_checker=True)
+    env_id = "gymnasium_2048:gymnasium_2048/TwentyFortyEight-v0"
+    return gymnasium.make(env_id, size=side, disable_env_checker=True)
 
 
 def play_untried(num_envs: int, step: Callable[[Any], Any]) -> Play:

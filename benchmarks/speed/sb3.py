@@ -1,10 +1,6 @@
 """Measures how fast Stable-Baselines3 is given games, by our `SB3VecEnv` and its `DummyVecEnv`.
 
 The games play legal actions at random; masks are asked for in every step, as MaskablePPO does.
-`SB3VecEnv` is measured with each engine.
-gymnasium-2048, if it is installed, has no masks: its illegal moves are not counted, and not tried
-again on the same board.  The share of training is that of the time in which a DQN is trained that
-games and `SB3VecEnv` take together.
 """
 
 from __future__ import annotations

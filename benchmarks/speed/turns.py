@@ -10,7 +10,6 @@ import time
 import traceback
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from functools import partial
 from importlib.metadata import version
 
 from benchmarks.results import Plan, Row, machine
@@ -29,29 +28,26 @@ def speed_plan(candidates: Sequence[Peer], turns: int, seconds: float) -> Plan:
 
     One that cannot be made gets a row that says why.
     """
-    names = [speed_key(candidate) for candidate in candidates]
-    return Plan(names, partial(_speed_rows, candidates, turns, seconds))
 
+    def make() -> list[Row]:
+        failed: list[Row] = []
+        made: list[tuple[Peer, Play, int, list[float]]] = []
+        for peer in candidates:
+            try:
+                play = peer.make(peer.num_envs)
+                play(WARM_UP_STEPS * peer.num_envs)
+                made.append((peer, play, _steps_for(peer, play, seconds), []))
+            except Exception as error:  # a broken peer must not cost the others their rows
+                traceback.print_exc()
+                failed.append(speed_key(peer) | {"error": repr(error)})
+        for _ in range(turns):
+            for peer, play, steps, speeds in made:
+                played, taken = _time(peer, play, steps)
+                speeds.append(played / taken)
+        run = now()
+        return [summary_row(speed_key(peer), speeds, run) for peer, _, _, speeds in made] + failed
 
-def _speed_rows(candidates: Sequence[Peer], turns: int, seconds: float) -> list[Row]:
-    failed: list[Row] = []
-    made: list[tuple[Peer, Play, int, list[float]]] = []
-    for peer in candidates:
-        try:
-            play = peer.make(peer.num_envs)
-            play(WARM_UP_STEPS * peer.num_envs)
-            steps = _steps_for(peer, play, seconds)
-        except Exception as error:  # a broken peer must not cost the others their rows
-            traceback.print_exc()
-            failed.append(speed_key(peer) | {"error": repr(error)})
-            continue
-        made.append((peer, play, steps, []))
-    for _ in range(turns):
-        for peer, play, steps, speeds in made:
-            played, taken = _time(peer, play, steps)
-            speeds.append(played / taken)
-    run = now()
-    return [summary_row(speed_key(peer), speeds, run) for peer, _, _, speeds in made] + failed
+    return Plan([speed_key(candidate) for candidate in candidates], make)
 
 
 def speed_key(peer: Peer) -> Row:

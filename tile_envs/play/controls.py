@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,8 @@ TALL_ROWS = 5
 PLAIN, BOLD = "\x1b[0m", "\x1b[1m"
 STEPS = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 """Rows and columns that the cursor of tic-tac-toe goes."""
+Block = tuple[str, str, str]
+"""A cell to be painted: its label, the color of the label, and that of the ground."""
 
 
 class SlidingControls:
@@ -51,10 +53,10 @@ class SlidingControls:
             return sliding.text(board, self._rules, score)
         palette, faces = self._rules.palette, self._rules.faces
         cells = [
-            [Block(str(faces[t]) if t else "", palette.ink(t), palette.tiles[t]) for t in row]
+            [(str(faces[t]) if t else "", palette.ink(t), palette.tiles[t]) for t in row]
             for row in board.tolist()
         ]
-        width = max(BLOCK_WIDTH, *(len(cell.label) + 1 for row in cells for cell in row))
+        width = max(BLOCK_WIDTH, *(len(label) + 1 for row in cells for label, *_ in row))
         painted = blocks(cells, palette.board, width)
         return f"{sliding.heading(self._rules, score)}\n{painted}"
 
@@ -108,7 +110,7 @@ class TicTacToeControls:
         grounds = tictactoe.grounds(marks, cursor)
         letters, inks = tictactoe.LETTERS, tictactoe.INKS
         cells = [
-            Block(letters.get(mark, name), inks.get(mark, tictactoe.PALE_INK), ground)
+            (letters.get(mark, name), inks.get(mark, tictactoe.PALE_INK), ground)
             for name, mark, ground in zip(CELL_NAMES, marks.ravel().tolist(), grounds, strict=True)
         ]
         rows = [cells[first : first + SIDE] for first in range(0, CELLS, SIDE)]
@@ -151,14 +153,6 @@ class View:
         return np.concatenate([board, *words, board[-8:]])  # and a margin
 
 
-class Block(NamedTuple):
-    """A cell to be painted."""
-
-    label: str
-    ink: str
-    ground: str
-
-
 def blocks(rows: Sequence[Sequence[Block]], gap: str, width: int) -> str:
     """Paint cells, `width` characters wide, on a board of the color `gap`.
 
@@ -167,12 +161,10 @@ def blocks(rows: Sequence[Sequence[Block]], gap: str, width: int) -> str:
     edge = _paint(" ", gap, gap)
     lines = []
     for row in rows:
-        lines.append(edge.join(_paint("▄" * width, cell.ground, gap) for cell in row))
-        lines.append(
-            edge.join(_paint(cell.label.center(width), cell.ink, cell.ground) for cell in row)
-        )
+        lines.append(edge.join(_paint("▄" * width, ground, gap) for _, _, ground in row))
+        lines.append(edge.join(_paint(label.center(width), *colors) for label, *colors in row))
         if len(rows) <= TALL_ROWS:
-            lines.append(edge.join(_paint(" " * width, cell.ink, cell.ground) for cell in row))
+            lines.append(edge.join(_paint(" " * width, *colors) for _, *colors in row))
     columns = (width + 1) * len(rows[0]) + 1
     below = f"{_color(gap, 38)}{'▀' * columns}{PLAIN}"
     return "\n".join([*(edge + line + edge for line in lines), below])

@@ -13,8 +13,6 @@ The rules of tic-tac-toe are the same.  OpenSpiel 2.0.2 plays 2048 on 4×4 board
    `apply_action_with_legality_check` refuses it.
 
 An illegal action changes nothing in both.
-
-The program is `benchmarks/libraries/openspiel.py`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 The module has what those of PettingZoo's own games have: `env()` is the game in PettingZoo's
 wrappers, `raw_env()` the game alone.  There is no parallel environment, as the agents take turns.
 Importing it also registers it: `pettingzoo.make("aec", "tile_envs/tictactoe-v0")`, since 1.27.
-The program is `benchmarks/libraries/pettingzoo_selfplay.py`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ r"""Hyperparameters for rl-zoo3, which trains by one command.
         --conf-file tile_envs.plug.rl_zoo3 --log-folder runs/zoo
 
 rl-zoo3 makes single environments.  Its PPO has no masks: `ReplaceIllegal` keeps illegal actions
-from the games, and `PenalizeIllegal` keeps the policy from settling on a single direction.  The
-program is `benchmarks/libraries/rl_zoo.py`.
+from the games, and `PenalizeIllegal` keeps the policy from settling on a single direction.
 """
 
 from typing import Any

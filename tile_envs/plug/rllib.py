@@ -6,8 +6,6 @@ environments in the mode `vector_entry_point`:
 
     register_env("2048", games("Tiles2048-v0", wrappers=["Log2Reward", "OneHotPlanes"]))
     config = PPOConfig().environment("2048")
-
-The program is `benchmarks/libraries/rllib.py`.
 """
 
 from __future__ import annotations

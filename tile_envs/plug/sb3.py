@@ -1,8 +1,7 @@
 """The native vector environments as a `VecEnv` of Stable-Baselines3, at native speed.
 
 SB3 takes single environments or its own kind of vector environment, but none of Gymnasium's.  With
-this adapter its algorithms, and those of sb3-contrib, train on hundreds of games at once; the
-program is `benchmarks/libraries/sb3.py`:
+this adapter its algorithms, and those of sb3-contrib, train on hundreds of games at once:
 
     from sb3_contrib import MaskablePPO
     from sb3_contrib.common.maskable.evaluation import evaluate_policy
@@ -16,8 +15,6 @@ SB3's own `evaluate_policy` and `EvalCallback` ignore masks without a warning: t
 
 Algorithms without masks need `ReplaceIllegal`, and PPO and A2C also `PenalizeIllegal`: without the
 penalty they settle on a single direction, which `ReplaceIllegal` makes legal.
-
-In the processes of SB3's own `SubprocVecEnv`, name the package: `"tile_envs:Tiles2048-v0"`.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ Each does to every game what its namesake in `tile_envs.wrappers` does to one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
@@ -23,13 +22,8 @@ from tile_envs.wrappers.potentials import Potential, Shaping
 AnyVectorEnv = VectorEnv[Any, Any, Any]
 Step = tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]
 
-if TYPE_CHECKING:
-    Base = VectorWrapper[Any, Any, Any, Any, Any]
-else:
-    Base = VectorWrapper  # takes no type parameters before Gymnasium 1.4
 
-
-class _Wrapper(Base):
+class _Wrapper(VectorWrapper):
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
         self._games = cast("GameVectorEnv[Game]", env.unwrapped)
@@ -180,11 +174,9 @@ class _CountIllegal(_Wrapper):
         self._counts = np.zeros(self.num_envs, np.int64)
         self._over = np.zeros(self.num_envs, np.bool_)
 
-    def reset(
-        self, *, seed: Any = None, options: Mapping[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        observations, infos = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
-        begun = (options or {}).get("reset_mask", slice(None))
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        observations, infos = self.env.reset(**kwargs)
+        begun = (kwargs.get("options") or {}).get("reset_mask", slice(None))
         self._counts[begun], self._over[begun] = 0, False
         _report(infos, transforms.COUNT, self._counts)
         return observations, infos
@@ -235,11 +227,10 @@ class ReplaceIllegal(_CountIllegal):
         super().__init__(env)
         self._rng = np.random.default_rng()
 
-    def reset(
-        self, *, seed: Any = None, options: Mapping[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Start new games; seeds also seed the choice of legal actions."""
-        result = super().reset(seed=seed, options=options)  # checks the seeds
+        result = super().reset(**kwargs)  # checks the seeds
+        seed: Any = kwargs.get("seed")
         seeds = [int(number) for number in np.ravel(seed) if number is not None]
         if seeds:
             self._rng = np.random.default_rng(seeds)
