@@ -15,7 +15,7 @@ from baselines.agents import uniform
 from baselines.evaluation.policy import Policy, probabilities_of
 from tile_envs.agents import Agent
 from tile_envs.errors import UsageError
-from tile_envs.tictactoe.positions import CELLS, DIGITS, POWERS, O, X, solve
+from tile_envs.tictactoe.positions import CELLS, O, X, solve
 
 MARKS = {"X": X, "O": O}
 
@@ -60,11 +60,8 @@ def outcome(x: Policy, o: Policy) -> Outcome:
     n_marks = (tree.marks != 0).sum(axis=(1, 2))
     for n in reversed(range(CELLS)):
         layer = np.flatnonzero(tree.reachable & ~tree.over & (n_marks == n))
-        digits = np.where(tree.to_move[layer] == X, DIGITS[X], DIGITS[O])
-        # Taken cells have weight 0, and may lead anywhere.
-        children = (layer[:, None] + POWERS * digits[:, None]) * tree.masks[layer]
         policy = np.where(tree.to_move[layer, None] == X, x[layer], o[layer])
-        fractions[layer] = np.einsum("nc,ncs->ns", policy, fractions[children])
+        fractions[layer] = np.einsum("nc,ncs->ns", policy, fractions[tree.children[layer]])
     return Outcome(*map(float, fractions[0]))
 
 

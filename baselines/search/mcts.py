@@ -34,25 +34,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Actions, Observations, ValueAgent
+from baselines.tabular.boards import BoardCodes
 from tile_envs.base import random_stream
 from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.errors import UsageError
-from tile_envs.game import Game, board_symmetries
+from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
-from tile_envs.tictactoe.positions import (
-    CELLS,
-    DIGITS,
-    KTH_CELL,
-    POWERS,
-    SET_SIZE,
-    SIDE,
-    Ints,
-    O,
-    X,
-    encode,
-    encode_seen,
-    solve,
-)
+from tile_envs.tictactoe.positions import CELLS, KTH_CELL, SET_SIZE, Ints, encode_seen, pick, solve
 
 
 class MCTSAgent(ValueAgent):
@@ -97,10 +85,8 @@ class MCTSAgent(ValueAgent):
         ends = solve().over[_nodes()[1][codes]]
         actions: Actions = ((means == means.max(axis=1, keepdims=True)) * (1 + ends)).argmax(axis=1)
         untried = (visits == 0).all(axis=1)
-        legal = solve().legal[codes[untried]]
         words = random_stream.mix(self._streams(codes[untried]))
-        drawn = random_stream.choose(words, SET_SIZE[legal]).astype(np.int64)
-        actions[untried] = KTH_CELL[legal * CELLS + drawn]
+        actions[untried] = pick(solve().legal[codes[untried]], words)
         return actions
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
@@ -210,12 +196,7 @@ def _compiled() -> Any:
 def _nodes() -> tuple[Ints, Ints]:
     """Return the node of each position, `(19683,)`, and of what each cell leads to, `(19683, 9)`.
 
-    A node is the smallest code among mirrored and turned images; illegal cells lead to node 0.
+    A node is the smallest code among mirrored and turned images.
     """
-    solution = solve()
-    images, _ = board_symmetries((SIDE, SIDE))
-    boards = solution.marks.reshape(-1, CELLS)[:, images].reshape(-1, len(images), SIDE, SIDE)
-    nodes: Ints = encode(boards).min(axis=1)
-    digits = np.where(solution.to_move == X, DIGITS[X], DIGITS[O])
-    after = (np.arange(3**CELLS)[:, None] + POWERS * digits[:, None]) * solution.masks
-    return nodes, nodes[after]
+    nodes, _ = BoardCodes(TicTacToe(), merge_symmetric=True).of(solve().marks)
+    return nodes, nodes[solve().children]

@@ -23,7 +23,7 @@ from tile_envs.replay import Playthrough, Position, begin, read
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import ACTIONS
 from tile_envs.tictactoe.game import TicTacToe
-from tile_envs.tictactoe.positions import CELL_NAMES, SIDE, afterstates, encode_seen, solve
+from tile_envs.tictactoe.positions import CELL_NAMES, SIDE, encode_seen, solve
 from tile_envs.words import counted, number, printable
 
 Values = NDArray[np.float64]
@@ -97,11 +97,9 @@ def exact_values(game: Game) -> Callable[[NDArray[Any]], Values] | None:
 
 
 def _perfect_play(observations: NDArray[Any]) -> Values:
-    after, _, masks = afterstates(observations)
-    n, n_actions = masks.shape
-    codes = encode_seen(-after.reshape(-1, SIDE, SIDE)).reshape(n, n_actions)
-    marks = solve().to_move[encode_seen(observations)]
-    return (solve().value[codes] * marks[:, None]).astype(np.float64)
+    positions, codes = solve(), encode_seen(observations)
+    marks = positions.to_move[codes, None]
+    return (positions.value[positions.children[codes]] * marks).astype(np.float64)
 
 
 def in_words(thoughts: Sequence[Thought], game: Game, chosen: int | None = None) -> list[str]:

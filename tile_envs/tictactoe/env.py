@@ -17,18 +17,7 @@ from tile_envs.errors import extra
 from tile_envs.game import Positions
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.numpy_engine import TicTacToeEngine
-from tile_envs.tictactoe.positions import (
-    CELLS,
-    DIGITS,
-    KTH_CELL,
-    PLAYED,
-    POWERS,
-    SET_SIZE,
-    SIDE,
-    O,
-    X,
-    solve,
-)
+from tile_envs.tictactoe.positions import CELLS, KTH_CELL, PLAYED, SET_SIZE, O, X, solve
 
 
 class TicTacToeEnv(GameEnv[TicTacToe]):
@@ -118,10 +107,9 @@ class TicTacToeEnv(GameEnv[TicTacToe]):
         render_mode: str | None = None,
     ) -> None:
         super().__init__(TicTacToe(opponent, side), max_illegal, render_mode)
-        self.observation_space = spaces.Box(-1, 1, (SIDE, SIDE), np.int8)
+        self.observation_space = spaces.Box(-1, 1, self.game.shape, np.int8)
         self._positions = solve()
         self._side = self.game.side
-        self._powers = POWERS.tolist()
         self._code = 0
         self._mark = X
         self._open_tables()
@@ -131,6 +119,7 @@ class TicTacToeEnv(GameEnv[TicTacToe]):
         self._winner = self._positions.winner.data
         self._over = self._positions.over.data
         self._legal = self._positions.legal.data
+        self._children = self._positions.children.reshape(-1).data
         self._kth_cell = KTH_CELL.data
         self._set_size = SET_SIZE.data
         policy = self.game.policy
@@ -158,7 +147,7 @@ class TicTacToeEnv(GameEnv[TicTacToe]):
         reward = 0
         if legal:
             mark = self._mark
-            code = self._code + DIGITS[mark] * self._powers[action]
+            code = self._children[self._code * CELLS + action]
             if self._side == "both":
                 self._mark = -mark
             elif not self._over[code]:
@@ -177,7 +166,7 @@ class TicTacToeEnv(GameEnv[TicTacToe]):
             cells = self._policy[code]
             k = (self._stream.word() >> 32) * self._set_size[cells] >> 32
             cell = self._kth_cell[cells * CELLS + k]
-        return code + DIGITS[mark] * self._powers[cell]
+        return self._children[code * CELLS + cell]
 
     def _start(self, position: Positions | None) -> None:
         code, *marks = (int(values[0]) for values in position or [[0]])

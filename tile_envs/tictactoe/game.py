@@ -23,7 +23,7 @@ from tile_envs.base.checks import (
 from tile_envs.errors import UsageError
 from tile_envs.game import DRAWN, TEXT, Positions, Replies, Symmetries, board_symmetries
 from tile_envs.tictactoe import positions, render
-from tile_envs.tictactoe.positions import CELLS, DIGITS, PLAYED, POWERS, SIDE, Ints, O, X, solve
+from tile_envs.tictactoe.positions import CELLS, DIGITS, PLAYED, SIDE, Ints, solve
 
 NAMED: dict[str, Callable[[], Ints]] = {
     "random": lambda: solve().legal,
@@ -104,9 +104,8 @@ class TicTacToe:
         """
         tables = solve()
         boards = positions.checked_marks(afterstates)
-        # The one who has just moved has set as many marks as the other, if O, or one more, if X.
-        movers = np.where(boards.sum(axis=(1, 2)) == 0, O, X)
-        codes = positions.possible(positions.encode(boards * movers[:, None, None]))
+        codes = positions.encode_seen(-boards)  # as the other player sees them, who is to move
+        movers = -tables.to_move[codes]
         going_on = np.flatnonzero(~tables.over[codes])
         if self.side == "both":
             return Replies(going_on, -boards[going_on], np.ones(len(going_on)))
@@ -118,8 +117,7 @@ class TicTacToe:
         cells = policy[codes[going_on], None] >> np.arange(CELLS) & 1
         rows, chosen = np.nonzero(cells)
         parents = going_on[rows]
-        digits = np.where(movers[parents] == X, DIGITS[O], DIGITS[X])
-        replied = codes[parents] + POWERS[chosen] * digits
+        replied = tables.children[codes[parents], chosen]
         return Replies(
             parents, tables.views[movers[parents], replied], (1 / cells.sum(axis=1))[rows]
         )

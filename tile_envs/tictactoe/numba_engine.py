@@ -13,17 +13,7 @@ from tile_envs.base.engine import Bools, Floats, Outcome
 from tile_envs.base.random_stream import Words
 from tile_envs.base.threads import END, FIRST, Share, join, start
 from tile_envs.tictactoe.numpy_engine import TicTacToeEngine
-from tile_envs.tictactoe.positions import (
-    CELLS,
-    DIGITS,
-    KTH_CELL,
-    PLAYED,
-    POWERS,
-    SET_SIZE,
-    O,
-    X,
-    solve,
-)
+from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, PLAYED, POWERS, SET_SIZE, O, X
 
 SIDE_X, SIDE_O, SIDE_RANDOM, SIDE_BOTH = range(len(PLAYED))
 TOP_BIT = Word(63)
@@ -168,7 +158,7 @@ class CompiledTicTacToeEngine(CompiledEngine):
     _games: TicTacToeEngine
 
     def _fixed(self) -> tuple[Any, ...]:
-        games, positions = self._games, solve()
+        games, positions = self._games, self._games.tables
         views = positions.views.reshape(*positions.views.shape[:2], CELLS)
         looked_up = views, positions.masks, positions.winner, positions.over, positions.legal
         side = list(PLAYED).index(games.game.side)
@@ -179,4 +169,4 @@ class CompiledTicTacToeEngine(CompiledEngine):
 
     def choose_legal(self, words: Words) -> Ints:
         """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-        return chosen_all(words, solve().legal, self._games.codes)
+        return chosen_all(words, self._games.tables.legal, self._games.codes)

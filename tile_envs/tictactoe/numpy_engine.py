@@ -8,24 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine
-from tile_envs.base.random_stream import STRIDE, Words, choose, mix
+from tile_envs.base.random_stream import STRIDE, Words, mix
 from tile_envs.game import Positions
 from tile_envs.tictactoe.game import TicTacToe
-from tile_envs.tictactoe.positions import (
-    CELLS,
-    DIGITS,
-    KTH_CELL,
-    PLAYED,
-    POWERS,
-    SET_SIZE,
-    Ints,
-    O,
-    X,
-    solve,
-)
+from tile_envs.tictactoe.positions import DIGITS, PLAYED, POWERS, ROW, Ints, O, X, pick, solve
 
 _STRIDE = np.array(STRIDE, np.uint64)
-_CELLS = np.array(CELLS)
 _DIGITS = np.array([0, DIGITS[X], DIGITS[O]])
 """The digit of each mark in a code, by mark (-1 is the last)."""
 
@@ -42,7 +30,7 @@ class TicTacToeEngine(NumpyEngine):
         self, game: TicTacToe, num_envs: int, max_illegal: int, max_steps: int | None
     ) -> None:
         super().__init__(game, num_envs, max_illegal, max_steps)
-        self._tables = solve()
+        self.tables = solve()
         self.policy = game.policy
         self.codes = np.zeros(num_envs, np.int64)
         self.marks = np.ones(num_envs, np.int64)
@@ -50,9 +38,9 @@ class TicTacToeEngine(NumpyEngine):
     def _play(
         self, actions: NDArray[np.int64], frozen: Bools | None
     ) -> tuple[Floats, Bools, Bools]:
-        tables, marks = self._tables, self.marks
+        tables, marks = self.tables, self.marks
         masks = tables.masks.reshape(-1)
-        legal = masks.take(self.codes * _CELLS + actions).view(np.bool_)
+        legal = masks.take(self.codes * ROW + actions).view(np.bool_)
         if frozen is not None:
             legal &= ~frozen
         codes = self.codes + POWERS.take(actions) * _DIGITS.take(marks) * legal
@@ -74,16 +62,14 @@ class TicTacToeEngine(NumpyEngine):
                 codes[asked] += POWERS.take(cells) * digits
             return codes
         self.streams[games] += asked * _STRIDE
-        cells = self.policy.take(codes)
-        k = choose(mix(self.streams[games]), SET_SIZE.take(cells)).view(np.int64)
-        cell = KTH_CELL.take(cells * _CELLS + k)
+        cell = pick(self.policy.take(codes), mix(self.streams[games]))
         answered: Ints = codes + POWERS.take(cell) * _DIGITS.take(marks) * asked
         return answered
 
     def _start(self, games: Games, positions: Positions | None) -> None:
         codes, *marks = positions or (np.zeros_like(self.codes),)
         codes, side = codes[games], self.game.side
-        to_move = self._tables.to_move.take(codes)
+        to_move = self.tables.to_move.take(codes)
         if marks or side == "both":
             self.codes[games], self.marks[games] = codes, marks[0][games] if marks else to_move
             return
@@ -93,30 +79,27 @@ class TicTacToeEngine(NumpyEngine):
             self.marks[games] = np.where(words >> np.uint64(63), O, X)
         else:
             (self.marks[games],) = PLAYED[side]
-        asked = (self.marks[games] != to_move) & ~self._tables.over.take(codes)
+        asked = (self.marks[games] != to_move) & ~self.tables.over.take(codes)
         self.codes[games] = self._answered(codes, asked, games) if asked.any() else codes
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the positions of all games as `Game.checked_positions` reads them."""
-        return {"board": self._tables.marks[self.codes], "mark": self.marks.copy()}
+        return {"board": self.tables.marks[self.codes], "mark": self.marks.copy()}
 
     def observations(self, games: Games) -> NDArray[np.int8]:
         """Return fresh observations, `(k, 3, 3) int8`."""
-        return self._tables.views[self.marks[games], self.codes[games]]
+        return self.tables.views[self.marks[games], self.codes[games]]
 
     def masks(self, games: Games) -> NDArray[np.int8]:
         """Return fresh action masks, `(k, 9) int8`."""
-        return self._tables.masks.take(self.codes[games], axis=0)
+        return self.tables.masks.take(self.codes[games], axis=0)
 
     def _info(self, games: Games) -> Info:
         return {
             "to_play": self.marks[games].copy(),
-            "winner": self._tables.winner.take(self.codes[games]),
+            "winner": self.tables.winner.take(self.codes[games]),
         }
 
     def choose_legal(self, words: Words) -> NDArray[np.int64]:
         """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-        cells = self._tables.legal.take(self.codes)
-        k = choose(words, SET_SIZE.take(cells)).view(np.int64)
-        actions: Ints = KTH_CELL.take(cells * _CELLS + k)
-        return actions
+        return pick(self.tables.legal.take(self.codes), words)
