@@ -8,17 +8,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from baselines.commands.options import (
-    Env,
-    EnvKwargs,
-    GamesSeed,
-    Rows,
-    Search,
-    Side,
-    Unfinished,
-    check_finished,
-    given,
-)
+from baselines.commands import options
 from baselines.evaluation.rows import checked_path, comparison, write_rows
 from baselines.evaluation.sampled import Stopped, evaluate
 from baselines.registry import Player, names_run, player, with_search
@@ -31,13 +21,13 @@ def compare(
     agents: Annotated[Positional[tuple[str, ...]], arg(metavar="AGENT ...")],
     /,
     episodes: Count = 1000,
-    seed: GamesSeed = 0,
-    env: Env = None,
-    env_kwargs: EnvKwargs = None,
-    side: Side | None = None,
-    search: Search = None,
-    unfinished: Unfinished = False,
-    out: Rows = None,
+    seed: options.GamesSeed = 0,
+    env: options.Env = None,
+    env_kwargs: options.EnvKwargs = None,
+    side: options.Side | None = None,
+    search: options.Search = None,
+    unfinished: options.Unfinished = False,
+    out: options.Rows = None,
 ) -> None:
     """Let agents play the same list of games, and print one table, the best mean first.
 
@@ -58,7 +48,7 @@ def compare(
     names = [name for name in agents if Path(name) not in left_out]
     trained = {}
     for name in filter(names_run, names):
-        run = check_finished(player(name, env, env_kwargs), name, unfinished)
+        run = options.check_finished(player(name, env, env_kwargs), name, unfinished)
         trained[name] = with_search(run, search, {})
     tasks = {(run.task.env, str(run.task.game)): run.task for run in trained.values()}
     players = []
@@ -77,8 +67,8 @@ def compare(
     rows = []
     try:
         for one, as_side in planned:
-            options = {**one.task.env_kwargs, **given(side=as_side)}
-            rows.append(evaluate(one.agent, one.task.env, options, episodes, seed, name=one.name))
+            task = {**one.task.env_kwargs, **options.given(side=as_side)}
+            rows.append(evaluate(one.agent, one.task.env, task, episodes, seed, name=one.name))
     except Stopped as stopped:
         rows.append(stopped.row)
         raise

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from baselines.commands.options import (
-    Agent,
-    Env,
-    EnvKwargs,
-    GamesSeed,
-    Rows,
-    Search,
-    Side,
-    Unfinished,
-    check_finished,
-    given,
-)
+from baselines.commands import options
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block, checked_path, write_rows
 from baselines.evaluation.sampled import Stopped
@@ -27,20 +16,20 @@ from tile_envs.errors import UsageError
 
 
 def evaluate(
-    agent: Agent,
+    agent: options.Agent,
     /,
-    env: Env = None,
+    env: options.Env = None,
     episodes: Count = 1000,
-    seed: GamesSeed = 0,
-    env_kwargs: EnvKwargs = None,
+    seed: options.GamesSeed = 0,
+    env_kwargs: options.EnvKwargs = None,
     agent_kwargs: dict[str, Any] | None = None,
-    side: Side | None = None,
+    side: options.Side | None = None,
     exact: bool = False,
-    search: Search = None,
+    search: options.Search = None,
     placer_agent: str | None = None,
     placer_depth: Count | None = None,
-    unfinished: Unfinished = False,
-    out: Rows = None,
+    unfinished: options.Unfinished = False,
+    out: options.Rows = None,
 ) -> None:
     """Let an agent play a fixed list of games, and print the results.
 
@@ -65,9 +54,9 @@ def evaluate(
         checked_path(out)
     if placer_agent is None and placer_depth is not None:
         raise UsageError("--placer-depth needs --placer-agent.")
-    options = agent_kwargs or {}
-    played = player(agent, env, env_kwargs, seed, {} if search is not None else options)
-    played = check_finished(played, agent, unfinished)
+    of_agent = agent_kwargs or {}
+    played = player(agent, env, env_kwargs, seed, {} if search is not None else of_agent)
+    played = options.check_finished(played, agent, unfinished)
     placer = None
     if placer_agent is not None:
         if exact:
@@ -76,11 +65,11 @@ def evaluate(
             raise UsageError("give either --placer-agent or a placer in --env-kwargs, not both.")
         values = played if placer_agent == agent else _values(placer_agent, played, unfinished)
         placer = ValuePlacer(values.agent, played.task.game, placer_depth or 1, values.name)
-    played = with_search(played, search, options)
+    played = with_search(played, search, of_agent)
     rows = []
     try:
         for one_side in played.sides_to_evaluate(side, exact):
-            task = {**played.task.env_kwargs, **given(side=one_side, placer=placer)}
+            task = {**played.task.env_kwargs, **options.given(side=one_side, placer=placer)}
             evaluated = played.agent, played.task.env, task
             if exact:
                 row = evaluate_exactly(*evaluated, name=played.name)
@@ -99,5 +88,5 @@ def evaluate(
 
 def _values(name: str, played: Player, unfinished: bool) -> Player:
     """Return the agent whose values a placer minimizes, in the game that is played."""
-    options = {k: v for k, v in played.task.env_kwargs.items() if k != "placer"}
-    return check_finished(player(name, played.task.env, options), name, unfinished)
+    env_kwargs = {k: v for k, v in played.task.env_kwargs.items() if k != "placer"}
+    return options.check_finished(player(name, played.task.env, env_kwargs), name, unfinished)

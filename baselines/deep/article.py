@@ -21,10 +21,8 @@ Differences from the article:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -280,20 +278,12 @@ class Article(EpsilonGreedyLearner):
                 values[boards[pairs], actions[pairs]] = of_pairs.numpy()
         return values
 
-    def state_dict(self) -> State:
-        """Return both networks, the optimizer, the buffer, scores and counters."""
-        return super().state_dict() | torch_setup.pack_parts(self._parts())
-
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state_dict` returned."""
-        super().load_state_dict(state)
-        torch_setup.load_parts(self._parts(), state)
-
-    def _parts(self) -> torch_setup.Parts:
+    def _arrays(self) -> State:
         rmsprop = torch_setup.moments(self._optimizer, "square_avg")
-        return {
+        parts: torch_setup.Parts = {
             "buffer": self._buffer.state,
             "network": self._network.state_dict(),
             "best": self._best.state_dict(),
             "rmsprop": torch_setup.part_of(rmsprop, "square_avg"),
         }
+        return super()._arrays() | torch_setup.pack_parts(parts)

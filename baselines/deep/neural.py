@@ -20,7 +20,6 @@ two recipes, each a class below:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -30,7 +29,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import create_mlp
 
 from baselines.agents import Observations
-from baselines.deep.torch_setup import Parts, load_parts, pack_parts, seed_generators, torch_threads
+from baselines.deep.torch_setup import Parts, pack_parts, seed_generators, torch_threads
 from baselines.seeds import training_generator
 from baselines.settings import Count, Fraction, Opponent, Positive, Threads, Units
 from baselines.tabular.boards import BoardCodes
@@ -128,21 +127,14 @@ class Neural(EpsilonGreedyLearner):
     def _to_move(self, observations: Observations) -> NDArray[np.str_]:
         return np.where(observations.sum(axis=(1, 2)) == 0, *self._game.sides)
 
-    def state_dict(self) -> State:
-        """Return the networks and buffers, and the number of iterations."""
-        return super().state_dict() | pack_parts(self._parts())
-
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state_dict` returned."""
-        super().load_state_dict(state)
-        load_parts(self._parts(), state)
-
-    def _parts(self) -> Parts:
-        return {
-            f"{side} {label}": part
-            for side, player in self._players.items()
-            for label, part in player.parts().items()
-        }
+    def _arrays(self) -> State:
+        return pack_parts(
+            {
+                f"{side} {label}": part
+                for side, player in self._players.items()
+                for label, part in player.parts().items()
+            }
+        )
 
 
 class _Player(ABC):

@@ -108,7 +108,10 @@ def moments(optimizer: torch.optim.Optimizer, *names: str) -> dict[str, Tensor]:
 
 
 def pack_parts(parts: Parts) -> State:
-    """Return the tensors and arrays of several parts as arrays, named `part name`."""
+    """Return the tensors and arrays of several parts as arrays, named `part name`.
+
+    These share their memory with arrays and with tensors on a processor.
+    """
     return {
         f"{label} {name}": value.cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
         for label, values in parts.items()

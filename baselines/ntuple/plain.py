@@ -74,8 +74,6 @@ class PlainNTuple(ValueAgent):
         self.errors: dict[Entry, float] = defaultdict(float)
         self.sizes: dict[Entry, float] = defaultdict(float)
 
-    # The network.
-
     def entries(self, board: Board) -> list[Entry]:
         """Return the m entries of a board, one for each tuple in each symmetric orientation.
 
@@ -111,8 +109,6 @@ class PlainNTuple(ValueAgent):
                 self.sizes[entry] += abs(error)
             self.weights[entry] += rate * error
 
-    # Play.
-
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
         afterstates, rewards, masks = self.game.afterstates(observations)
@@ -141,8 +137,6 @@ class PlainNTuple(ValueAgent):
             episode.append(move)
             state = self.reply(move.afterstate)
         return episode
-
-    # Learning.
 
     def learn(self) -> int:
         """Play a game, learn from it, and return its score."""

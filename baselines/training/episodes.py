@@ -230,15 +230,19 @@ class EpisodicLearner(ValueAgent, Learner):
     def update(self, episodes: Episodes) -> None:
         """Learn from whole games."""
 
+    def _arrays(self) -> State:
+        """Return the arrays that are `saved`, to be read or filled."""
+        return {name: getattr(self, name) for name in self.saved}
+
     def state_dict(self) -> State:
         """Return copies of the arrays that are `saved`, and the number of iterations."""
-        arrays: State = {name: getattr(self, name).copy() for name in self.saved}
+        arrays = {name: array.copy() for name, array in self._arrays().items()}
         return arrays | {"iterations": np.array(self.iterations)}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over the arrays that are `saved`, and the number of iterations."""
-        for name in self.saved:
-            getattr(self, name)[...] = state[name]
+        for name, array in self._arrays().items():
+            array[...] = state[name]
         self.iterations = int(state["iterations"])
 
 
