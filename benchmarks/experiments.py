@@ -104,7 +104,6 @@ STRONGEST = _learning(
     env_kwargs=ONE_AND_THREE,
     settings=TWO_CORES,
 )
-"""The strongest player of 2584 in which the tiles 1 and 3 appear."""
 NTUPLE = (
     _learning("10,000 games", "ntuple", GAME_2048, BY_GAMES, SEARCHES[:2], 5, games=10_000),
     _learning("10,000 games", "ntuple", GAME_2584, BY_GAMES, ALONE, 4, games=10_000),
@@ -277,8 +276,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *MEASURES,
     *PLUGS,
 )
-
-
 QUICK = tuple(experiment.shorten() for experiment in EXPERIMENTS if experiment.quick is not None)
 
 

@@ -64,7 +64,6 @@ class Sampled(AgentExperiment):
     """Games of an agent that is not trained.
 
     Attributes:
-        episodes: Number of games.
         bins: The width of the bins in which scores are counted; None counts none.
     """
 
@@ -93,7 +92,6 @@ class Games(NamedTuple):
     """Games in which a learner is evaluated.
 
     Attributes:
-        episodes: Number of games.
         depth: Moves that a search looks ahead; 1 is the agent alone.
         samples: New tiles that the search draws for each afterstate; 0 weighs all of them.
         placer: Who places the new tiles, if not as in training: random, adversary, or `OWN_VALUES`.

@@ -1,7 +1,6 @@
 """Fills the marked tables of README.md and benchmarks/README.md, and draws their pictures.
 
-Both are made of the committed rows and of published results.  A table stands between
-`<!-- table: NAME -->` and `<!-- end -->`; the pictures are in `figures/`.
+A table stands between `<!-- table: NAME -->` and `<!-- end -->`; the pictures are in `figures/`.
 """
 
 from __future__ import annotations

@@ -24,12 +24,7 @@ MARK = " †"
 
 @dataclass(frozen=True)
 class Committed:
-    """The rows of a folder.
-
-    Attributes:
-        folder: Holds the tables' files.
-        experiments: What makes the rows.
-    """
+    """The rows in a folder of the tables' files, and the experiments that make them."""
 
     folder: Path = FOLDER
     experiments: Sequence[Experiment] = EXPERIMENTS

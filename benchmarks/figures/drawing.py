@@ -21,15 +21,16 @@ SEPARATED = "{x:,g}"
 
 @contextmanager
 def panels(
-    titles: Sequence[str], width: float, height: float, **options: Any
+    titles: Sequence[str], width: float, height: float, stacked: bool = False, **options: Any
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Draw panels of this size, in inches, side by side in the body of `with`, one for each title.
+    """Draw panels of this size, in inches, in the body of `with`, one for each title.
 
-    The options are those of matplotlib's `subplots`.
+    They stand side by side, or `stacked`; the options are those of matplotlib's `subplots`.
     """
+    rows, columns = (len(titles), 1) if stacked else (1, len(titles))
     with styled():
-        figure = Figure(figsize=(width * len(titles), height), layout="constrained")
-        axes = figure.subplots(1, len(titles), squeeze=False, **options)[0]
+        figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False, **options).ravel()
         for axis, title in zip(axes, titles, strict=True):
             axis.set(title=title)
         yield figure, list(axes)

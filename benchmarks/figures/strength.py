@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from matplotlib.axis import Axis
-from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, Formatter, LogLocator, NullFormatter, PercentFormatter
 
 from baselines.evaluation.sampled import QUANTILES
-from baselines.viewing.figures import MARKERS, styled, svg
+from baselines.viewing.figures import MARKERS, svg
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.figures.drawing import LEARNERS, SEPARATED, mark, panels, training
 from benchmarks.results import Row
@@ -40,10 +39,7 @@ def _write_numbers(axis: Axis, numbers: str | Formatter, subs: Sequence[float] =
 
 
 def by_minutes(committed: Committed) -> bytes:
-    """Draw mean scores without search against minutes of learning, a panel for each game.
-
-    A band covers the training seeds; with one seed, the 95 % interval over the games.
-    """
+    """Draw mean scores without search against minutes of learning, a panel for each game."""
     lines = {name: _learning(committed, env) for name, env in SLIDING.items()}
     with panels(list(lines), 4.9, 4.4) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
@@ -98,10 +94,8 @@ def _color(label: str) -> str:
 def by_tile(committed: Committed) -> bytes:
     """Draw the fraction of games in which players reach each of the largest tiles."""
     shares = {name: _tiles(committed, env) for name, env in SLIDING.items()}
-    with styled():
-        figure = Figure(figsize=(9.8, 3.2 * len(shares)), layout="constrained")
-        axes = figure.subplots(len(shares), 1, squeeze=False)[:, 0]
-        for axis, (game, of_game) in zip(axes, shares.items(), strict=True):
+    with panels(list(shares), 9.8, 3.2, stacked=True) as (figure, axes):
+        for axis, of_game in zip(axes, shares.values(), strict=True):
             tiles = sorted({tile for bars in of_game.values() for tile in bars})
             places, width = np.arange(len(tiles)), 0.85 / max(1, len(of_game))
             for number, (label, bars) in enumerate(of_game.items()):
@@ -109,7 +103,7 @@ def by_tile(committed: Committed) -> bytes:
                 heights = [bars.get(tile, 0.0) for tile in tiles]
                 axis.bar(places + offset, heights, width, label=label, color=_color(label))
             labels = [f"{tile:,}" for tile in tiles]
-            axis.set(title=game, xlabel="tile", xticks=places, xticklabels=labels)
+            axis.set(xlabel="tile", xticks=places, xticklabels=labels)
             axis.yaxis.set_major_formatter(PercentFormatter(1.0))
             axis.grid(axis="x", visible=False)
             axis.legend(fontsize=8, ncols=1, loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -133,10 +127,7 @@ def _tiles(committed: Committed, env: str) -> dict[str, dict[int, float]]:
 
 
 def distributions(committed: Committed) -> bytes:
-    """Draw the fraction of games that reach a score, against the score.
-
-    Rows made before quantiles were kept are left out.
-    """
+    """Draw the fraction of games that reach a score, against the score."""
     lines = {name: _scores(committed, env) for name, env in SLIDING.items()}
     with panels(list(lines), 4.9, 4.0, sharey=True) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):

@@ -176,11 +176,7 @@ def _program(client: Client) -> Any:
 
 
 def train(client: Client, **changes: Any) -> tuple[Agent, Count]:
-    """Run the program of a client, with these changes of its arguments.
-
-    Returns:
-        The policy that has learned, and what happened meanwhile.
-    """
+    """Run a client's program with changed arguments; return the policy, and what was counted."""
     program, arguments = _program(client), {"env_id": client.env, "seed": SEED}
     arguments |= client.arguments | changes
     if "kind" in arguments:

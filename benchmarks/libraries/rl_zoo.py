@@ -32,8 +32,6 @@ def train(env_id="Tiles2048-v0", total_timesteps=300_000, seed=0):
 
 
 class Policy:
-    """A model of one-hot planes, whose illegal actions are replaced by random legal ones."""
-
     def __init__(self, model, env_id, seed):
         self.model, self.rng = model, np.random.default_rng(seed)
         self.planes = Planes(gym.make(env_id).observation_space, np.uint8)

@@ -42,8 +42,6 @@ def train(env_id="Tiles2048-v0", total_timesteps=400_000, seed=0, kind=MaskableP
 
 
 class Replacing:
-    """A model without masks, whose illegal actions are replaced by random legal ones."""
-
     def __init__(self, model, seed):
         self.model, self.rng = model, np.random.default_rng(seed)
 

@@ -33,12 +33,10 @@ class Peer(NamedTuple):
 
     Attributes:
         package: The name that pip knows the package by.
-        game: The game's name.
         kind: "single" for one game at a time, "vector" or another for a batch of games.
         num_envs: 1 for a single game, else the batch size.
         make: Imports, builds and compiles the peer for a number of games, and returns the function
             that plays them: only its calls are to be timed.
-        threads: Number of threads that play.
         measure: What is measured: one of `CLOCKS` in `turns`.
     """
 
@@ -76,8 +74,8 @@ def repeat(play_some: Callable[[], int]) -> Play:
     return play
 
 
-def _limit_jax() -> None:
-    """Hold JAX to the CPU and to one thread; without effect once JAX has computed something."""
+def _jax() -> Any:
+    """Return JAX, held to the CPU and to one thread unless it has computed something already."""
     # XLA sizes its thread pool by this variable.  `--xla_cpu_multi_thread_eigen=false` in XLA_FLAGS
     # does not do it: the threads remain, and two of them take twice the CPU time for the same.
     os.environ["NPROC"] = "1"
@@ -85,6 +83,7 @@ def _limit_jax() -> None:
     import jax
 
     jax.config.update("jax_platforms", "cpu")
+    return jax
 
 
 def _random_legal(key: Any, mask: Any) -> Any:
@@ -129,8 +128,7 @@ def _play_jax(tick: Callable[[Any], Any], carry: Any, num_envs: int) -> Play:
 
 
 def _pgx(name: Any, num_envs: int) -> Play:
-    _limit_jax()
-    import jax
+    jax = _jax()
     import pgx
     from pgx.experimental import auto_reset
 
@@ -149,8 +147,7 @@ def _pgx(name: Any, num_envs: int) -> Play:
 
 
 def _jumanji_2048(side: int, num_envs: int) -> Play:
-    _limit_jax()
-    import jax
+    jax = _jax()
     import jumanji
     from jumanji.wrappers import AutoResetWrapper, VmapWrapper
 

@@ -41,7 +41,7 @@ def plan(
     kinds: dict[str, Callable[[str, int], VecEnv]] = {
         f"SB3VecEnv, {engine}": partial(make_sb3, engine=engine) for engine in ENGINES
     }
-    kinds["DummyVecEnv"] = _dummy
+    kinds["DummyVecEnv"] = lambda env_id, n: DummyVecEnv([lambda: gym.make(env_id)] * n)
     candidates = [
         Peer(OURS, game, kind, num_envs, partial(_play_by_mask, make, env_id))
         for game, env_id in games.items()
@@ -70,10 +70,6 @@ def _shares_of_training(env_id: str, iterations: int) -> list[float]:
     while not learner.learn()["loss"] > 0:  # before learning starts, it plays at random
         pass
     return [learner.learn()["environment_share"] for _ in range(iterations)]
-
-
-def _dummy(env_id: str, num_envs: int) -> VecEnv:
-    return DummyVecEnv([lambda: gym.make(env_id)] * num_envs)
 
 
 def _play_by_mask(make: Callable[[str, int], VecEnv], env_id: str, num_envs: int) -> Play:

@@ -14,11 +14,7 @@ from tile_envs.sliding.game import SlidingGame
 
 
 def plan(boards: Mapping[str, Sequence[tuple[int, int]]]) -> Plan:
-    """Return the plan to solve games, each once.
-
-    A row has the numbers of states and afterstates, symmetric ones counted singly and merged; the
-    expected score of optimal play; the CPU seconds; and the bytes of the solution.
-    """
+    """Return the plan to solve games, each once."""
     tasks = (Task.of(env, {"shape": shape}) for env, shapes in boards.items() for shape in shapes)
     games: list[Any] = [task.game for task in tasks]
     return Plan([_name(game) for game in games], lambda: [_solve(game) for game in games])

@@ -23,10 +23,7 @@ def _measured(row: Row) -> str:
 
 
 def environments(committed: Committed) -> Table:
-    """Return the speeds of other packages, and beside them our fastest.
-
-    Ratios are to ours of the same run only: at as many games at once, and our best to their best.
-    """
+    """Return the speeds of other packages, and beside them our fastest."""
     rows = [row for row in _steps(committed) if row["package"] != OURS or row["kind"] != "numpy"]
     rows.sort(key=_order)
     ours = {(row["game"], row["num_envs"]): row for row in rows if row["package"] == OURS}

@@ -13,8 +13,7 @@ this adapter its algorithms, and those of sb3-contrib, train on hundreds of game
 
 SB3's own `evaluate_policy` and `EvalCallback` ignore masks without a warning: take sb3-contrib's.
 
-Algorithms without masks need `ReplaceIllegal`, and PPO and A2C also `PenalizeIllegal`: without the
-penalty they settle on a single direction, which `ReplaceIllegal` makes legal.
+Algorithms without masks need `ReplaceIllegal`, and PPO and A2C also `PenalizeIllegal` around it.
 """
 
 from __future__ import annotations
@@ -206,13 +205,12 @@ class SB3VecEnv(VecEnv):
         """
         games = dict(state) if isinstance(state, Mapping) else {}
         own = {"returns": self._returns, "lengths": self._lengths}
+        given = {name: games.pop(name, None) for name in own}
         for name, array in own.items():
-            check_like(games.get(name), array, f"state[{name!r}]")
+            check_like(given[name], array, f"state[{name!r}]")
         ended = checked_integer(games.pop("ended_games", None), "state['ended_games']")
-        given = {name: games.pop(name) for name in own}
         self.games.set_state(games)
-        for name, array in own.items():
-            array[:] = given[name]
+        self._returns[:], self._lengths[:] = given.values()
         self._masks, self.episodes = list(self.games.action_masks()), ended
 
     def close(self) -> None:
