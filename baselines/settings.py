@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import psutil
 from annotated_types import Ge, Interval, Len
-from pydantic import AllowInfNan, StringConstraints, TypeAdapter, ValidationError
+from pydantic import AllowInfNan, TypeAdapter, ValidationError
 
 from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
@@ -35,8 +35,6 @@ Rate = Annotated[float, Interval(gt=0, le=1)]
 Weight = Annotated[Finite, Ge(0)]
 Opponent = Literal["random", "minimax", "minimax_first"]
 OpponentOrSelf = Literal[Opponent, "self"]
-Device = Annotated[str, StringConstraints(pattern=r"^(auto|cpu|cuda(:\d{1,3})?)$")]
-Precision = Literal["auto", "float32", "bfloat16"]
 
 S = TypeVar("S")
 

@@ -43,7 +43,10 @@ def solve(
         raise UsageError("give the shape once: by --shape, or in --env-kwargs.")
     options = {**(env_kwargs or {}), **given(shape=shape)}
     game = Task.of("Tiles2048-v0" if env is None else env, options).game
-    lines = None if query is None else _read(query).splitlines()
+    lines = None
+    if query is not None:
+        content = sys.stdin.buffer.read() if str(query) == "-" else query.read_bytes()
+        lines = content.decode(errors="replace").splitlines()
     solution, seconds = _solve_or_load(game, out)
     if lines is not None:
         for answer in answers(solution, lines):
@@ -55,11 +58,6 @@ def solve(
   afterstates  {afterstates:,} ({len(solution.afterstates):,} up to symmetry)
   start value  {solution.start_value:,.9f}
   seconds      {seconds:.2f}""")
-
-
-def _read(path: Path) -> str:
-    content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-    return content.decode(errors="replace")
 
 
 def _solve_or_load(game: Game, folder: Path | None) -> tuple[Solution, float]:

@@ -33,7 +33,7 @@ from torch import Tensor, nn
 from baselines.agents import Observations
 from baselines.deep import torch_setup
 from baselines.seeds import training_generator, training_seeds
-from baselines.settings import Count, Fraction, NonNegative, Positive, Precision, Threads
+from baselines.settings import Count, Fraction, NonNegative, Positive, Threads
 from baselines.training.episodes import (
     Episodes,
     EpsilonGreedyLearner,
@@ -87,7 +87,7 @@ class ArticleSettings:
     score_games: Count = 50
     confirmations: Count = 6
     threads: Threads = 2
-    precision: Precision = "auto"
+    precision: torch_setup.Precision = "auto"
 
     opponent = ""  # no setting: the games have no sides
 

@@ -25,17 +25,7 @@ from stable_baselines3.common.utils import LinearSchedule, safe_mean
 from baselines.arrays import check_unpacked, size_of
 from baselines.deep import torch_setup
 from baselines.seeds import training_stream
-from baselines.settings import (
-    Count,
-    Device,
-    Fraction,
-    Opponent,
-    Positive,
-    Precision,
-    Threads,
-    Units,
-    Widths,
-)
+from baselines.settings import Count, Fraction, Opponent, Positive, Threads, Units, Widths
 from baselines.training.episodes import training_envs
 from baselines.training.learner import Learner, Metrics, State
 from tile_envs.errors import UsageError
@@ -73,8 +63,8 @@ class SB3Settings:
     gamma: Fraction = 0.99
     reward_scale: Positive = 1.0
     threads: Threads = 1
-    device: Device = "auto"
-    precision: Precision = "auto"
+    device: torch_setup.Device = "auto"
+    precision: torch_setup.Precision = "auto"
 
 
 class SB3Learner(Learner):
@@ -102,19 +92,15 @@ class SB3Learner(Learner):
         self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
     ) -> None:
         super().__init__(game, seed, settings, sides)
-        torch_setup.check_device(self._settings.device)
-        (envs,) = training_envs(
-            game,
-            self._sides if len(self._sides) < 2 else ("random",),
-            self._settings.opponent,
-            self._settings.n_envs,
-            "SameStep",
-        )
+        settings = self._settings
+        torch_setup.check_device(settings.device)
+        sides = self._sides if len(self._sides) < 2 else ("random",)
+        (envs,) = training_envs(game, sides, settings.opponent, settings.n_envs, "SameStep")
         self.envs = SB3VecEnv(envs)
         with torch_setup.torch_threads(1), torch_setup.seed_generators(seed, "weights"):
             self.model = self._new_model()
             self.envs.seed(training_stream(seed))
-            _, self._callback = self.model._setup_learn(self._settings.total_timesteps, None)
+            _, self._callback = self.model._setup_learn(settings.total_timesteps, None)
 
     @abstractmethod
     def _new_model(self) -> BaseAlgorithm:

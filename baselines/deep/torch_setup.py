@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import StringConstraints
 from stable_baselines3.common.utils import get_device
 from torch import Tensor
 
@@ -19,6 +20,8 @@ from tile_envs.errors import UsageError
 
 Parts = Mapping[str, Mapping[str, Any]]
 """Tensors and arrays of a learner by their names in its parts, such as a network's weights."""
+Device = Annotated[str, StringConstraints(pattern=r"^(auto|cpu|cuda(:\d{1,3})?)$")]
+Precision = Literal["auto", "float32", "bfloat16"]
 SMALLEST = 5e-324
 """A denormal number, which equals zero where these are flushed."""
 

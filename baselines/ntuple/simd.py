@@ -25,12 +25,11 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from tile_envs.base.compiled import compiled, compiled_loop
+from tile_envs.base.compiled import Word, compiled, compiled_loop
 
 LANES = 8
 """The number of elements of a vector."""
 
-Word = np.uint64
 INT8, INT32, WORD = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 VECTOR = ir.VectorType(INT32, LANES)
 FOR_READING, KEEP_CLOSE, DATA = (ir.Constant(INT32, choice) for choice in (0, 3, 1))

@@ -34,6 +34,7 @@ from tile_envs.sliding.tables import CELL_BITS, PACKED_SIDE, check_packs, packs
 
 Boards = NDArray[np.uint8]
 Mass = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 MOST_CELLS = 64 // CELL_BITS
 """The most cells of a board that has a key."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.solver.boards import Values
 from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.kernels import (
@@ -27,8 +28,6 @@ from tile_envs.sliding.kernels import (
     transposed,
 )
 from tile_envs.sliding.tables import CELL_BITS
-
-Values = NDArray[np.float64]
 
 ABSENT = -1
 """The place of a key that is not in a list."""

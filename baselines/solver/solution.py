@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baselines.arrays import read_arrays, write_arrays
-from baselines.solver.boards import BYTES_PER_BOARD, most_boards, start_boards, tile_ages
-from baselines.solver.keys import Values, count_boards, keys_of, values_of
+from baselines.solver.boards import BYTES_PER_BOARD, Values, most_boards, start_boards, tile_ages
+from baselines.solver.keys import count_boards, keys_of, values_of
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.boards import checked_boards

@@ -16,15 +16,8 @@ from functools import lru_cache
 import numpy as np
 
 from baselines.progress import Progress
-from baselines.solver.boards import check_size, start_boards, tile_ages
-from baselines.solver.keys import (
-    Values,
-    add_expected,
-    afterstates_of,
-    best_values,
-    keys_of,
-    states_after,
-)
+from baselines.solver.boards import Values, check_size, start_boards, tile_ages
+from baselines.solver.keys import add_expected, afterstates_of, best_values, keys_of, states_after
 from baselines.solver.solution import Layers, Solution
 from tile_envs.base.compiled import Word
 from tile_envs.base.random_stream import Words

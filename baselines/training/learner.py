@@ -136,8 +136,6 @@ class Learner(ABC):
             runs.write_checkpoint(folder, self.state_dict())
             runs.begin(folder, config, finished=True)
 
-    # What a learner may have besides.
-
     @staticmethod
     def resolve(settings: Any) -> Any:
         """Return settings in which "auto" is what it means on this machine, as a run notes them."""

@@ -12,14 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent, ask
-from tile_envs.base.checks import (
-    as_array,
-    brief,
-    broadcast_boards,
-    check_named,
-    checked_cells,
-    checked_choice,
-)
+from tile_envs.base import checks
 from tile_envs.errors import UsageError
 from tile_envs.game import DRAWN, TEXT, Positions, Replies, Symmetries, board_symmetries
 from tile_envs.tictactoe import positions, render
@@ -57,8 +50,8 @@ class TicTacToe:
     sides: ClassVar[tuple[str, ...]] = ("X", "O")
 
     def __post_init__(self) -> None:
-        check_named(self.opponent, "opponent", NAMED, Agent, "an agent with predict()")
-        checked_choice(self.side, "side", list(PLAYED))
+        checks.check_named(self.opponent, "opponent", NAMED, Agent, "an agent with predict()")
+        checks.checked_choice(self.side, "side", list(PLAYED))
 
     def __str__(self) -> str:
         return self.name
@@ -75,7 +68,7 @@ class TicTacToe:
         masks = tables.masks[codes].view(np.bool_)
         replies, _ = ask(self.opponent, tables.views[marks, codes], masks)
         who = f"the opponent {type(self.opponent).__name__} (its predict() may take action_masks)"
-        return checked_cells(replies, masks, tables.marks[codes], who)
+        return checks.checked_cells(replies, masks, tables.marks[codes], who)
 
     @cached_property
     def symmetries(self) -> Symmetries:
@@ -111,8 +104,8 @@ class TicTacToe:
             return Replies(going_on, -boards[going_on], np.ones(len(going_on)))
         if (policy := self.policy) is None:
             raise UsageError(
-                f"the replies of {brief(self.opponent)} are not known: only named opponents say "
-                f"what they play, {', '.join(NAMED)}."
+                f"the replies of {checks.brief(self.opponent)} are not known: only named "
+                f"opponents say what they play, {', '.join(NAMED)}."
             )
         cells = policy[codes[going_on], None] >> np.arange(CELLS) & 1
         rows, chosen = np.nonzero(cells)
@@ -126,7 +119,7 @@ class TicTacToe:
         self, values: Mapping[str, Any], num_envs: int | None = None
     ) -> Positions:
         """Return codes `(n,)` and, of a state, marks to play `(n,)`; see `tile_envs.game.Game`."""
-        boards = broadcast_boards(values["board"], self.shape, num_envs)
+        boards = checks.broadcast_boards(values["board"], self.shape, num_envs)
         tables, codes = solve(), positions.encode(positions.checked_marks(boards))
         lost = np.flatnonzero(~tables.reachable[codes])
         if lost.size:
@@ -136,7 +129,7 @@ class TicTacToe:
             )
         if "mark" not in values:
             return (codes,)
-        marks, sides = as_array(values["mark"]), PLAYED[self.side]
+        marks, sides = checks.as_array(values["mark"]), PLAYED[self.side]
         marks = marks if num_envs else marks[None]
         usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
         if not usable or not np.all(
@@ -144,14 +137,14 @@ class TicTacToe:
         ):
             raise UsageError(
                 f"a state's mark must be the one to play, for side {self.side!r} one of {sides}, "
-                f"got {brief(marks.tolist())}."
+                f"got {checks.brief(marks.tolist())}."
             )
         return codes, marks.astype(np.int64)
 
     def draw(self, board: NDArray[np.int8], mode: str, score: int = 0) -> Any:
         """Return marks `(3, 3)`, 1 X and -1 O, as text (mode `ansi`) or a picture; no score."""
-        (board,) = positions.checked_marks(broadcast_boards(board, self.shape))
-        is_text = checked_choice(mode, "mode", DRAWN) == TEXT
+        (board,) = positions.checked_marks(checks.broadcast_boards(board, self.shape))
+        is_text = checks.checked_choice(mode, "mode", DRAWN) == TEXT
         return (render.text if is_text else render.picture)(board)
 
     def to_json(self) -> str:
@@ -190,8 +183,8 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
     Raises:
         ValueError: If an argument is not as described.
     """
-    policy = NAMED[checked_choice(opponent, "opponent", list(NAMED))]()
-    checked_choice(side, "side", list(PLAYED))
+    policy = NAMED[checks.checked_choice(opponent, "opponent", list(NAMED))]()
+    checks.checked_choice(side, "side", list(PLAYED))
     tables = solve()
     over, winner = tables.over.tolist(), tables.winner.tolist()
     states = np.flatnonzero(tables.reachable & np.isin(tables.to_move, PLAYED[side])).tolist()
