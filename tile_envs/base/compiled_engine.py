@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_actions, shaped_actions
 from tile_envs.base.compiled import announced, compiled
-from tile_envs.base.engine import EVERY_GAME, NUMBA, Engine, NumpyEngine, Outcome
+from tile_envs.base.engine import EVERY_GAME, NUMBA, Engine, Ints, NumpyEngine, Outcome
 from tile_envs.base.threads import FIRST, Share, crew, share_of
 
-Ints = NDArray[np.int64]
 World = Any
 """A named tuple of a game's own: first `rewards`, `terminations` and `truncations` of an `Outcome`,
 then what `CompiledEngine._shown` returns, then `streams`, `steps`, `illegal_run`, `illegal` and

@@ -18,6 +18,7 @@ from tile_envs.game import Game, Positions
 
 Games = NDArray[np.intp] | slice
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Observations = NDArray[Any]
 Info = dict[str, NDArray[Any]]
@@ -71,7 +72,7 @@ class Engine(ABC):
         """Begin new games, and let an outcome show their first positions."""
 
     @abstractmethod
-    def choose_legal(self, words: Words) -> NDArray[np.int64]:
+    def choose_legal(self, words: Words) -> Ints:
         """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
 
 
@@ -108,9 +109,7 @@ class NumpyEngine(Engine):
     # What a game adds; `games` are indices, or the slice of all.
 
     @abstractmethod
-    def _play(
-        self, actions: NDArray[np.int64], frozen: Bools | None
-    ) -> tuple[Floats, Bools, Bools]:
+    def _play(self, actions: Ints, frozen: Bools | None) -> tuple[Floats, Bools, Bools]:
         """Play one action in every game: rewards, which are over, which actions were legal.
 
         The games that are frozen, `(num_envs,)`, are about to be reset: their random streams must

@@ -12,14 +12,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import (
-    check_state,
-    checked_choice,
-    checked_count,
-    checked_integer,
-    checked_options,
-    checked_seed,
-)
+from tile_envs.base import checks
 from tile_envs.base.random_stream import WORD_MASK, Stream, start
 from tile_envs.errors import UsageError
 from tile_envs.game import Game, Positions, describe
@@ -49,8 +42,8 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
         self.game = game
         self._described = describe(game)
         self.action_space = gym.spaces.Discrete(game.n_actions)
-        self.max_illegal = checked_count(max_illegal, "max_illegal")
-        self.render_mode = checked_choice(
+        self.max_illegal = checks.checked_count(max_illegal, "max_illegal")
+        self.render_mode = checks.checked_choice(
             render_mode, "render_mode", (None, *self.metadata["render_modes"])
         )
         self._window: Any = None
@@ -98,9 +91,9 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
             ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
                 opponent that a user brought fails; the game has not started then.
         """
-        options = checked_options(options, self.reset_options)
+        options = checks.checked_options(options, self.reset_options)
         position = self.game.checked_positions(options) if options else None
-        seed = None if seed is None else checked_seed(seed)
+        seed = None if seed is None else checks.checked_seed(seed)
 
         super().reset(seed=seed)
         if seed is not None:
@@ -130,9 +123,9 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
             ValueError: If it is no state, or one of another game or of other options (see
                 `tile_envs.game.describe`); nothing has changed then.
         """
-        check_state(state, self._described, {*self._shared_state(), *self._position()})
-        stream = checked_integer(state["stream"], "state['stream']", most=WORD_MASK)
-        illegal_run = checked_integer(
+        checks.check_state(state, self._described, {*self._shared_state(), *self._position()})
+        stream = checks.checked_integer(state["stream"], "state['stream']", most=WORD_MASK)
+        illegal_run = checks.checked_integer(
             state["illegal_run"], "state['illegal_run']", most=self.max_illegal
         )
         for name in ("illegal", "ended"):

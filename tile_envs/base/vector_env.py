@@ -18,17 +18,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base.checks import (
-    LARGEST,
-    brief,
-    check_like,
-    check_state,
-    checked_choice,
-    checked_count,
-    checked_integer,
-    checked_options,
-    checked_seed,
-)
+from tile_envs.base import checks
 from tile_envs.base.engine import (
     AUTO,
     EVERY_GAME,
@@ -99,14 +89,14 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         **options: Any,
     ) -> None:
         single = self.single(**options)
-        self.num_envs = num_envs = checked_count(num_envs, "num_envs")
+        self.num_envs = num_envs = checks.checked_count(num_envs, "num_envs")
         mode = getattr(autoreset_mode, "value", autoreset_mode)
         modes = [mode.value for mode in AutoresetMode]
-        self.autoreset_mode = AutoresetMode(checked_choice(mode, "autoreset_mode", modes))
+        self.autoreset_mode = AutoresetMode(checks.checked_choice(mode, "autoreset_mode", modes))
         if max_episode_steps is not None:
-            max_episode_steps = checked_count(max_episode_steps, "max_episode_steps")
+            max_episode_steps = checks.checked_count(max_episode_steps, "max_episode_steps")
         self.max_episode_steps = max_episode_steps
-        self.render_mode = checked_choice(
+        self.render_mode = checks.checked_choice(
             render_mode, "render_mode", (None, *self.metadata["render_modes"])
         )
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
@@ -121,10 +111,10 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         except (MemoryError, ValueError):  # numpy's, of arrays that cannot be addressed
             raise UsageError(f"num_envs must fit into memory, got {num_envs:,}.") from None
         self._games = self.make_engine(self.game, num_envs, self.max_illegal, max_episode_steps)
-        engine = checked_choice(engine, "engine", (NUMPY, NUMBA, AUTO))
+        engine = checks.checked_choice(engine, "engine", (NUMPY, NUMBA, AUTO))
         compiled = engine == NUMBA or (engine == AUTO and find_spec("numba") is not None)
         self._engine = self._compile(self._games) if compiled else self._games
-        threads = checked_count(threads, "threads")
+        threads = checks.checked_count(threads, "threads")
         if threads > 1 and self._engine.name == NUMPY:
             raise UsageError(f'threads need engine="numba", got {threads} threads for numpy.')
         self._engine.threads = min(threads, max(1, num_envs // GAMES_PER_THREAD))
@@ -161,7 +151,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
             ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
                 opponent that a user brought fails; everything needs a reset then.
         """
-        options = checked_options(options, (*self.single.reset_options, "reset_mask"))
+        options = checks.checked_options(options, (*self.single.reset_options, "reset_mask"))
         mask = self._checked_reset_mask(options.pop("reset_mask", None))
         positions = self.game.checked_positions(options, self.num_envs) if options else None
         games, streams = self._games, self._seeded_streams(seed)
@@ -194,8 +184,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         """Play as `step` does; return the same without the keys and forms that Gymnasium adds."""
         engine, games, mode = self._engine, self._started_games(), self.autoreset_mode
         if mode is AutoresetMode.DISABLED and np.count_nonzero(games.ended):
+            over = checks.brief(np.flatnonzero(games.ended).tolist())
             raise ResetNeeded(
-                f"games {brief(np.flatnonzero(games.ended).tolist())} are over and autoreset is "
+                f"games {over} are over and autoreset is "
                 "disabled: call reset(options={'reset_mask': …}) before the next step()."
             )
         outcome = engine.play(actions)
@@ -281,12 +272,12 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
                 number of games (see `tile_envs.game.describe`); nothing has changed then.
         """
         shared = self._shared_state()
-        check_state(state, self._described, {"game", *shared, *self._games.state()})
+        checks.check_state(state, self._described, {"game", *shared, *self._games.state()})
         for name, array in shared.items():
-            check_like(state[name], array, f"state[{name!r}]")
+            checks.check_like(state[name], array, f"state[{name!r}]")
         for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
             for count in (np.min(state[name]), np.max(state[name])):
-                checked_integer(int(count), f"state[{name!r}]", most=most or LARGEST)
+                checks.checked_integer(int(count), f"state[{name!r}]", most=most or checks.LARGEST)
         positions = self.game.checked_positions(state, self.num_envs)
         self._games.begin(EVERY_GAME, positions)
         for name, array in shared.items():
@@ -340,16 +331,16 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
             if len(seed) != self.num_envs:
                 raise UsageError(
                     f"seed must be one integer, or one for each of {self.num_envs} games, "
-                    f"got {brief(seed)}."
+                    f"got {checks.brief(seed)}."
                 )
-            given = [None if s is None else start(checked_seed(s)) for s in seed]
+            given = [None if s is None else start(checks.checked_seed(s)) for s in seed]
             streams = self._seeded_streams(None)
             for game, position in enumerate(given):
                 if position is not None:
                     streams[game] = position
             return streams
         if seed is not None:
-            seed = checked_seed(seed)
+            seed = checks.checked_seed(seed)
             super().reset(seed=seed)
             return starts(consecutive(seed, self.num_envs))
         if self._games.started:
@@ -363,7 +354,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         if not is_array or mask.dtype != np.bool_ or not mask.any():
             raise UsageError(
                 f"reset_mask must be a bool array of shape ({self.num_envs},) that names a game to "
-                f"reset, got {brief(mask)}."
+                f"reset, got {checks.brief(mask)}."
             )
         if not mask.all():
             self._started_games()

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import as_array
+from tile_envs.base.engine import Ints
 from tile_envs.errors import UsageError
 from tile_envs.sliding import cells, packed
 from tile_envs.sliding.rules import MAX_SIDE, MIN_CELLS, Rules, is_board
@@ -37,9 +38,7 @@ def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
     return MASKS[cells.legal(cells.compile_pairs(rules), boards.transpose(1, 2, 0))]
 
 
-def afterstates(
-    boards: ArrayLike, rules: Rules
-) -> tuple[Boards, NDArray[np.int64], NDArray[np.int8]]:
+def afterstates(boards: ArrayLike, rules: Rules) -> tuple[Boards, Ints, NDArray[np.int8]]:
     """Return what each action makes of boards, before the new tile appears.
 
     Args:

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.base.engine import Ints
 from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, Rules
 
 Cells = NDArray[np.uint8]
@@ -86,9 +87,7 @@ def push_to_low_end(pairs: Pairs, cells: Cells) -> NDArray[np.int64]:
     return total
 
 
-def push(
-    pairs: Pairs, boards: Cells, actions: NDArray[np.int64]
-) -> tuple[Cells, NDArray[np.int64]]:
+def push(pairs: Pairs, boards: Cells, actions: Ints) -> tuple[Cells, Ints]:
     """Push boards `(R, C, n)`, each by its own action; return fresh boards and rewards `(n,)`."""
     # All games are pushed at once, their lines picked bit by bit; those that a shape lacks are
     # empty.  It takes half of the time of pushing the games of each action.

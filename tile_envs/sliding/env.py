@@ -19,10 +19,10 @@ from tile_envs.errors import UsageError, extra
 from tile_envs.game import Positions
 from tile_envs.sliding.board import board_of
 from tile_envs.sliding.boards import MASKS
-from tile_envs.sliding.game import SlidingGame, checked_shape
+from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.numpy_engine import CellsEngine, SlidingEngine, sliding_engine
 from tile_envs.sliding.placer import RANDOM, Placer
-from tile_envs.sliding.rules import LEFT, RULES_2584, Rules, rules_2048
+from tile_envs.sliding.rules import LEFT, RULES_2584, Rules, checked_shape, rules_2048
 from tile_envs.sliding.spawn import START_FRACTION, Starts
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,31 +12,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base.checks import (
-    as_array,
-    as_integer,
-    brief,
-    broadcast_boards,
-    check_named,
-    checked_choice,
-    checked_integer,
-    checked_probability,
-)
+from tile_envs.base import checks
+from tile_envs.base.engine import Ints
 from tile_envs.errors import UsageError
 from tile_envs.game import DRAWN, TEXT, Positions, Replies, Symmetries, board_symmetries
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding import render
 from tile_envs.sliding.cells import Pairs, compile_pairs
 from tile_envs.sliding.placer import ADVERSARY, NAMED, RANDOM, Placer, possible_cells
-from tile_envs.sliding.rules import (
-    ACTIONS,
-    MAX_SIDE,
-    MIN_CELLS,
-    Rules,
-    Spawn,
-    checked_spawn,
-    is_board,
-)
+from tile_envs.sliding.rules import ACTIONS, Rules, Spawn, checked_shape, checked_spawn
 from tile_envs.sliding.spawn import START_FRACTION, SpawnDistribution, Start, Starts, checked_starts
 from tile_envs.sliding.tables import Tables, check_packs, compile_tables
 
@@ -91,10 +75,10 @@ class SlidingGame:
         rules.check_rewards(shape)
         spawn = rules.spawn if self.spawn is None else checked_spawn(rules, self.spawn)
         start_tiles = _checked_start_tiles(self.start_tiles, rules, shape)
-        check_named(self.placer, "placer", NAMED, Placer, "an object with place()")
+        checks.check_named(self.placer, "placer", NAMED, Placer, "an object with place()")
         if self.placer == ADVERSARY:
             check_packs(shape, "the adversary", "use placer='random', or an object")
-        fraction = checked_probability(self.start_fraction, "start_fraction")
+        fraction = checks.checked_probability(self.start_fraction, "start_fraction")
         if self.starts is None and fraction != START_FRACTION:
             raise UsageError(f"start_fraction={fraction!r} needs starts, the boards to begin with.")
         starts = None if self.starts is None else checked_starts(self.starts, rules, shape)
@@ -177,9 +161,7 @@ class SlidingGame:
         """Return the action masks `(n, 4)` of boards `(n, R, C)`."""
         return batch.legal_actions(boards, self.rules)
 
-    def afterstates(
-        self, boards: ArrayLike
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int8]]:
+    def afterstates(self, boards: ArrayLike) -> tuple[batch.Boards, Ints, NDArray[np.int8]]:
         """Return what each action makes of boards; see `tile_envs.sliding.afterstates`."""
         return batch.afterstates(boards, self.rules)
 
@@ -207,22 +189,22 @@ class SlidingGame:
         """Return boards `(n, R, C)` and the scores so far `(n,)`; see `tile_envs.game.Game`."""
         if "board" not in values:
             raise UsageError("the reset option 'score' needs a 'board' to go with it.")
-        boards = broadcast_boards(values["board"], self.shape, num_envs)
-        scores = as_array(values.get("score", 0))
+        boards = checks.broadcast_boards(values["board"], self.shape, num_envs)
+        scores = checks.as_array(values.get("score", 0))
         if scores.shape not in ((), (num_envs,)):
             raise UsageError(
                 f"score must be one integer, or one for each game, got shape {scores.shape}."
             )
         most = LARGEST_SCORE if "game" in values else LARGEST_START_SCORE
         for score in scores.reshape(-1).tolist():
-            checked_integer(score, "score", most=most)
+            checks.checked_integer(score, "score", most=most)
         boards = batch.checked_boards(boards, self.rules)
         return boards, np.broadcast_to(scores, len(boards)).astype(np.int64)
 
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
         """Return a board `(R, C)` as text (mode `ansi`) or as a picture `(H, W, 3) uint8`."""
-        (board,) = batch.checked_boards(broadcast_boards(board, self.shape), self.rules)
-        is_text = checked_choice(mode, "mode", DRAWN) == TEXT
+        (board,) = batch.checked_boards(checks.broadcast_boards(board, self.shape), self.rules)
+        is_text = checks.checked_choice(mode, "mode", DRAWN) == TEXT
         return (render.text if is_text else render.picture)(board, self.rules, score)
 
     def to_json(self) -> str:
@@ -231,31 +213,16 @@ class SlidingGame:
         return json.dumps(values | {"rules": asdict(self.rules)})
 
 
-def checked_shape(shape: Any) -> tuple[int, int]:
-    """Return the rows and columns of a board."""
-    # A set has no order.
-    listed = isinstance(shape, Sequence) or (isinstance(shape, np.ndarray) and shape.ndim > 0)
-    sides = tuple(as_integer(side) for side in shape) if listed else ()
-    if len(sides) != 2 or None in sides or not is_board(sides):  # type: ignore[arg-type]
-        raise UsageError(
-            f"shape must be two integers from 1 to {MAX_SIDE}, rows and columns, with {MIN_CELLS} "
-            f"cells or more, got {shape!r}."
-        )
-    return sides  # type: ignore[return-value]
-
-
 def _checked_start_tiles(
     start_tiles: Any, rules: Rules, shape: tuple[int, int]
 ) -> int | tuple[int, ...]:
-    if isinstance(start_tiles, np.ndarray):
-        start_tiles = start_tiles.tolist()
-    listed = isinstance(start_tiles, Sequence) and not isinstance(start_tiles, (str, bytes))
-    count = len(start_tiles) if listed else as_integer(start_tiles)
+    listed = checks.as_array(start_tiles).ndim > 0
+    count = len(start_tiles) if listed else checks.as_integer(start_tiles)
     cells = math.prod(shape)
     if count is None or not 1 <= count <= cells:
         raise UsageError(
             f"start_tiles must be 1 to {cells} tiles on a {shape[0]}×{shape[1]} board, "
-            f"got {brief(start_tiles)}."
+            f"got {checks.brief(start_tiles)}."
         )
     if not listed:
         return count

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_loop, mixed
-from tile_envs.base.compiled_engine import CompiledEngine, Ints, all_inside, clear, finish
-from tile_envs.base.engine import Bools, Floats, Outcome
+from tile_envs.base.compiled_engine import CompiledEngine, all_inside, clear, finish
+from tile_envs.base.engine import Bools, Floats, Ints, Outcome
 from tile_envs.base.random_stream import Words
 from tile_envs.base.threads import END, FIRST, Share, join, start
 from tile_envs.sliding.kernels import (

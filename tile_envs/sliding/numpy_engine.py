@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, NumpyEngine
+from tile_envs.base.engine import EVERY_GAME, Bools, Floats, Games, Info, Ints, NumpyEngine
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
 from tile_envs.game import Positions
 from tile_envs.sliding import cells as any_size
@@ -60,9 +60,7 @@ class SlidingEngine(NumpyEngine):
         self.largest = np.zeros(num_envs, np.int64)
 
     @abstractmethod
-    def _follow(
-        self, actions: NDArray[np.int64], tiles: NDArray[np.int64], words: Words
-    ) -> NDArray[np.int64]:
+    def _follow(self, actions: Ints, tiles: Ints, words: Words) -> Ints:
         """Go to the next boards, their legal actions and largest tiles; return the rewards.
 
         `tiles` are the new tiles, 0 where the action is illegal.  If a user's placer fails, nothing
@@ -73,9 +71,7 @@ class SlidingEngine(NumpyEngine):
     def _set_boards(self, boards: Boards, games: Games) -> None:
         """Take over boards `(k, R, C)`, and find their legal actions."""
 
-    def _play(
-        self, actions: NDArray[np.int64], frozen: Bools | None
-    ) -> tuple[Floats, Bools, Bools]:
+    def _play(self, actions: Ints, frozen: Bools | None) -> tuple[Floats, Bools, Bools]:
         legal = (self.legal >> actions & _ONE).astype(np.bool_)
         if frozen is not None:
             legal &= ~frozen
@@ -110,10 +106,10 @@ class SlidingEngine(NumpyEngine):
             "max_tile": self.faces.take(self.largest[games]),
         }
 
-    def choose_legal(self, words: Words) -> NDArray[np.int64]:
+    def choose_legal(self, words: Words) -> Ints:
         """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
         k = choose(words, N_LEGAL.take(self.legal)).view(np.int64)
-        actions: NDArray[np.int64] = KTH_LEGAL.take(k + self.legal * _N_ACTIONS)
+        actions: Ints = KTH_LEGAL.take(k + self.legal * _N_ACTIONS)
         return actions
 
 
@@ -127,9 +123,7 @@ class PackedEngine(SlidingEngine):
         self.lines = np.zeros((2, PACKED_SIDE, num_envs), np.int64)
         self._lines_of = _lines_of_tiles(game.shape)
 
-    def _follow(
-        self, actions: NDArray[np.int64], tiles: NDArray[np.int64], words: Words
-    ) -> NDArray[np.int64]:
+    def _follow(self, actions: Ints, tiles: Ints, words: Words) -> Ints:
         of_rules = self._tables
         rows, columns = self.lines
         # `vertical` is all ones where columns move: bit by bit, x ^ ((x ^ y) & vertical) picks y.
@@ -160,7 +154,7 @@ class PackedEngine(SlidingEngine):
         self.lines = after
         self.legal = batch.legal(of_rules, self.lines)
         self.largest = np.maximum(np.maximum.reduce(pushed) >> _LARGEST_SHIFT, tiles)
-        rewards: NDArray[np.int64] = np.add.reduce(pushed) >> _REWARD_SHIFT & _REWARD_MASK
+        rewards: Ints = np.add.reduce(pushed) >> _REWARD_SHIFT & _REWARD_MASK
         return rewards
 
     def _start(self, games: Games, positions: Positions | None) -> None:
@@ -192,9 +186,7 @@ class CellsEngine(SlidingEngine):
         super().__init__(game, num_envs, *limits)
         self.boards = np.zeros((num_envs, *game.shape), np.uint8)
 
-    def _follow(
-        self, actions: NDArray[np.int64], tiles: NDArray[np.int64], words: Words
-    ) -> NDArray[np.int64]:
+    def _follow(self, actions: Ints, tiles: Ints, words: Words) -> Ints:
         pairs, boards = self.game.pairs, np.ascontiguousarray(self.boards.transpose(1, 2, 0))
         boards, rewards = any_size.push(pairs, boards, actions)
         cells = choose_cells(self.game.placer, boards, tiles, words)

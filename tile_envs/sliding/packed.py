@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.base.engine import Ints
 from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP
 from tile_envs.sliding.tables import (
     CELL_BITS,
@@ -74,9 +75,7 @@ def legal(tables: Tables, lines: Lines) -> NDArray[np.intp]:
     return actions
 
 
-def afterstates(
-    tables: Tables, boards: Boards
-) -> tuple[Boards, NDArray[np.int64], NDArray[np.intp]]:
+def afterstates(tables: Tables, boards: Boards) -> tuple[Boards, Ints, NDArray[np.intp]]:
     """Return what each action makes of boards: see `tile_envs.sliding.boards.afterstates`.
 
     The legal actions are bits.

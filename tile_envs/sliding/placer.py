@@ -1,12 +1,8 @@
 """Who places the new tiles: chance, the named adversary, or an object that a user brings.
 
 The tile's value is always random; a placer chooses its cell, after the value has been drawn.  The
-named adversary takes the cell that leaves the player the least.  The value of a cell is
-
-    max over legal moves  (reward + number of empty cells after the move, before another tile)
-
-on the board with the tile on it, -1 if no move is legal.  The cells with the lowest value are the
-*worst* ones, of which the adversary takes one, uniformly.
+named adversary takes one of the *worst* cells, those with the lowest value, uniformly; the manual
+of `tile_envs.sliding.Tiles2048Env` defines that value.
 """
 
 from __future__ import annotations
@@ -19,16 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import checked_cells
+from tile_envs.base.engine import Ints
 from tile_envs.base.random_stream import Words, choose
 from tile_envs.sliding.packed import PLACES, Boards, pack, unpack
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP, Rules
-from tile_envs.sliding.tables import (
-    CELL_BITS,
-    CELL_MASK,
-    Lines,
-    Tables,
-    compile_tables,
-)
+from tile_envs.sliding.tables import CELL_BITS, CELL_MASK, Lines, Tables, compile_tables
 
 Cells = NDArray[np.bool_]
 
@@ -52,9 +43,7 @@ class Placer(Protocol):
         """
 
 
-def place(
-    placer: str | Placer, tables: Tables, lines: Lines, tiles: NDArray[np.int64], words: Words
-) -> None:
+def place(placer: str | Placer, tables: Tables, lines: Lines, tiles: Ints, words: Words) -> None:
     """Set new tiles on afterstates, in place, as a placer other than chance decides.
 
     `lines` are packed afterstates `(2, 4, n)`, unchanged if the placer fails, `tiles` their new
@@ -63,25 +52,18 @@ def place(
     if isinstance(placer, str):
         cells = _one_of(worst_cells(tables, lines, tiles), words)
     else:
-        games = np.flatnonzero(tiles)
-        cells = np.zeros(len(tiles), np.int64)
-        cells[games] = _answers(placer, unpack(tables, lines[0][:, games]), tiles[games])
+        cells = _answers(placer, unpack(tables, lines[0]), tiles)
     rows, columns = np.divmod(cells, tables.shape[1])
     every = np.arange(len(tiles))
     lines[0, rows, every] |= tiles << columns * CELL_BITS
     lines[1, columns, every] |= tiles << rows * CELL_BITS
 
 
-def choose_cells(
-    placer: str | Placer, boards: Boards, tiles: NDArray[np.int64], words: Words
-) -> NDArray[np.int64]:
+def choose_cells(placer: str | Placer, boards: Boards, tiles: Ints, words: Words) -> Ints:
     """Choose the cells `(n,)` of new tiles on afterstates `(R, C, n)`, of any size; see `place`."""
     if placer == RANDOM:
         return _one_of((boards == 0).reshape(-1, len(tiles)), words)
-    games = np.flatnonzero(tiles)
-    cells = np.zeros(len(tiles), np.int64)
-    cells[games] = _answers(placer, boards[:, :, games].transpose(2, 0, 1), tiles[games])  # type: ignore[arg-type]
-    return cells
+    return _answers(placer, boards.transpose(2, 0, 1), tiles)
 
 
 def possible_cells(placer: str | Placer, rules: Rules, boards: Boards, tile: int) -> Cells:
@@ -93,13 +75,12 @@ def possible_cells(placer: str | Placer, rules: Rules, boards: Boards, tile: int
     if placer == ADVERSARY:
         worst = worst_cells(compile_tables(rules, shape), pack(boards), tiles)
         return worst.T.reshape(boards.shape)
-    possible = np.zeros((len(boards), math.prod(shape)), np.bool_)
-    asked = np.flatnonzero(empty.any(axis=(1, 2)))
-    possible[asked, _answers(placer, boards[asked], tiles[asked])] = True  # type: ignore[arg-type]
-    return possible.reshape(boards.shape)
+    chosen = _answers(placer, boards, tiles * empty.any(axis=(1, 2)))
+    empty &= np.arange(math.prod(shape)).reshape(shape) == chosen[:, None, None]
+    return empty
 
 
-def worst_cells(tables: Tables, lines: Lines, tiles: NDArray[np.int64]) -> Cells:
+def worst_cells(tables: Tables, lines: Lines, tiles: Ints) -> Cells:
     """Return the cells that are worst for the player, `(R * C, n)`, of packed `(2, 4, n)`."""
     # A new tile changes one row and one column, so the value of a push is that of the other lines
     # plus that of the line with the tile.  An illegal push may count, too: it leaves no more cells
@@ -131,7 +112,7 @@ def _values(tables: Tables, action: int, lines: Lines, with_tile: Lines) -> NDAr
     return values
 
 
-def _one_of(cells: Cells, words: Words) -> NDArray[np.int64]:
+def _one_of(cells: Cells, words: Words) -> Ints:
     """Choose one of each set of cells `(R * C, n)`, by the high halves of random words."""
     ranks = cells.astype(np.uint8)
     for before, rank in pairwise(ranks):  # three times as fast as `cumsum`
@@ -141,10 +122,12 @@ def _one_of(cells: Cells, words: Words) -> NDArray[np.int64]:
     return chosen.astype(np.int64)
 
 
-def _answers(placer: Placer, boards: Boards, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+def _answers(placer: Any, boards: Boards, tiles: Ints) -> Ints:
     """Ask an object for the cells of new tiles, `(n,)`; if there are none, it is not asked."""
-    if not len(boards):
-        return np.zeros(0, np.int64)
-    empty = boards.reshape(len(boards), -1) == 0
-    answer = placer.place(boards.copy(), tiles.copy())
-    return checked_cells(answer, empty, boards, f"the placer {type(placer).__name__}")
+    games, cells = np.flatnonzero(tiles), np.zeros(len(tiles), np.int64)
+    if len(games):
+        asked = boards[games]
+        answer = placer.place(asked.copy(), tiles[games])
+        empty = asked.reshape(len(games), -1) == 0
+        cells[games] = checked_cells(answer, empty, asked, f"the placer {type(placer).__name__}")
+    return cells

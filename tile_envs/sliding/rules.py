@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from tile_envs.base.checks import as_integer, brief, checked_probability
+from tile_envs.base.checks import as_array, as_integer, brief, checked_probability
 from tile_envs.errors import UsageError
 from tile_envs.words import printable
 
@@ -194,6 +194,18 @@ def is_board(shape: Sequence[int]) -> bool:
     return all(1 <= side <= MAX_SIDE for side in shape) and math.prod(shape) >= MIN_CELLS
 
 
+def checked_shape(shape: Any) -> tuple[int, int]:
+    """Return the rows and columns of a board."""
+    is_pair = as_array(shape).shape == (2,)  # a set has no order, and is no array
+    sides: tuple[Any, ...] = tuple(map(as_integer, shape)) if is_pair else ()
+    if None in sides or not is_board(sides):
+        raise UsageError(
+            f"shape must be two integers from 1 to {MAX_SIDE}, rows and columns, with {MIN_CELLS} "
+            f"cells or more, got {shape!r}."
+        )
+    return sides
+
+
 def most_paid(shape: tuple[int, int]) -> int:
     """Return the most that each merge may pay, of all that one move on a board can make."""
     n_rows, n_columns = shape
@@ -241,9 +253,7 @@ def _checked_faces(faces: Iterable[Any]) -> tuple[int, ...]:
 def _checked_merges(merges: Iterable[Any], largest: int) -> tuple[tuple[int, int, int], ...]:
     checked = list[tuple[Any, ...]]()
     for merge in merges:
-        listed: tuple[Any, ...] = ()
-        if isinstance(merge, (tuple, list)):
-            listed = tuple(map(as_integer, merge))
+        listed = tuple(map(as_integer, merge)) if isinstance(merge, (tuple, list)) else ()
         if len(listed) != 3 or not all(tile in range(1, largest + 1) for tile in listed):
             raise UsageError(
                 f"a merge must be three tile indices (a, b, c) from 1 to {largest}, got {merge!r}."
