@@ -91,17 +91,13 @@ def game_tables(game: SlidingGame) -> GameTables:
             f"got {brief(game.placer)}."
         )
     of_rules = game.tables
-    tiles, thresholds, probabilities = spawn_tables(game)
     return GameTables(
-        pushed=of_rules.pushed.view(np.uint64),
-        offsets=of_rules.offsets.view(np.uint64),
-        empty_count=of_rules.empty_count,
-        empty_cell=of_rules.empty_cell.view(np.uint64),
-        tiles=tiles,
-        thresholds=thresholds,
-        probabilities=probabilities,
-        rows=game.shape[0],
-        columns=game.shape[1],
+        of_rules.pushed.view(np.uint64),
+        of_rules.offsets.view(np.uint64),
+        of_rules.empty_count,
+        of_rules.empty_cell.view(np.uint64),
+        *spawn_tables(game),
+        *game.shape,
         square=game.shape[0] == game.shape[1],
         adversarial=True if game.placer == ADVERSARY else None,
     )

@@ -12,22 +12,7 @@ from tile_envs.base.compiled_engine import CompiledEngine, all_inside, clear, fi
 from tile_envs.base.engine import Bools, Floats, Ints, Outcome
 from tile_envs.base.random_stream import Words
 from tile_envs.base.threads import END, FIRST, Share, join, start
-from tile_envs.sliding.kernels import (
-    ACTIONS_END,
-    LOW_HALF,
-    GameTables,
-    Lines,
-    both_following,
-    drawn_tile,
-    empty_cells,
-    game_tables,
-    is_vertical,
-    one_of,
-    placed,
-    push,
-    rows_of,
-    transposed,
-)
+from tile_envs.sliding import kernels
 from tile_envs.sliding.numpy_engine import KTH_LEGAL, N_LEGAL, PackedEngine, SlidingEngine
 from tile_envs.sliding.tables import PACKED_SIDE
 
@@ -44,7 +29,7 @@ FOUR_TIMES, LOWEST_BITS = Word(0x00204081), Word(0x01010101)
 class World(NamedTuple):
     """All that the loops read and write; see `tile_envs.base.compiled_engine.World`."""
 
-    tables: GameTables
+    tables: kernels.GameTables
 
     rewards: Floats
     terminations: Bools
@@ -83,7 +68,7 @@ TABLES = len(World._fields) - 1
 @compiled_loop
 def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
     """Play a step of a share of the games; see `CompiledEngine`."""
-    world = World(GameTables(*arrays[TABLES:]), *arrays[:TABLES])
+    world = World(kernels.GameTables(*arrays[TABLES:]), *arrays[:TABLES])
     if not all_inside(share, actions, 4):
         return False
     start(share)
@@ -105,7 +90,7 @@ def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
 @compiled_loop
 def begin_all(games: Ints, *arrays: Any) -> None:
     """Begin some games anew, and show them; see `CompiledEngine`."""
-    world = World(GameTables(*arrays[TABLES:]), *arrays[:TABLES])
+    world = World(kernels.GameTables(*arrays[TABLES:]), *arrays[:TABLES])
     for i in games:
         begin(world, world.listed, i)
         show(world, i)
@@ -117,16 +102,16 @@ def chosen_all(words: Words, legal: Ints) -> Ints:
     actions = np.empty(len(words), np.int64)
     for i in range(len(words)):
         k = (words[i] >> HALF) * N_LEGAL[legal[i]] >> HALF
-        actions[i] = KTH_LEGAL[Word(legal[i]) * ACTIONS_END + k]
+        actions[i] = KTH_LEGAL[Word(legal[i]) * kernels.ACTIONS_END + k]
     return actions
 
 
 @compiled
 def play(world: World, i: int, action: Word) -> float:
     """Play a legal action in one game; return the reward."""
-    axis = 1 if is_vertical(action) else 0
+    axis = 1 if kernels.is_vertical(action) else 0
     lines, tables = world.lines, world.tables
-    after = push(
+    after = kernels.push(
         tables,
         action,
         Word(lines[axis, 0, i]),
@@ -137,9 +122,9 @@ def play(world: World, i: int, action: Word) -> float:
     position = world.streams[i] + NEXT
     world.streams[i] = position
     word = mixed(position)
-    rows, columns = both_following(tables, tables.adversarial, action, after, word)
+    rows, columns = kernels.both_following(tables, tables.adversarial, action, after, word)
     settle(world, i, rows, columns)
-    world.largest[i] = max(after.largest, drawn_tile(tables, word))
+    world.largest[i] = max(after.largest, kernels.drawn_tile(tables, word))
     world.scores[i] += np.int64(after.reward)
     return np.float64(after.reward)
 
@@ -155,7 +140,7 @@ def begin(world: World, listed: Words | None, i: int) -> None:
     if listed is not None:
         position += NEXT
         word = mixed(position)
-        if word & LOW_HALF < Word(world.threshold):
+        if word & kernels.LOW_HALF < Word(world.threshold):
             at = (word >> HALF) * Word(len(listed)) >> HALF
             a, b, c, d = listed[at, 0], listed[at, 1], listed[at, 2], listed[at, 3]
             largest = listed[at, 4]
@@ -163,17 +148,17 @@ def begin(world: World, listed: Words | None, i: int) -> None:
     for fixed in tiles:
         position += NEXT
         word = mixed(position)
-        tile = fixed if fixed else drawn_tile(world.tables, word)
+        tile = fixed if fixed else kernels.drawn_tile(world.tables, word)
         largest = max(largest, tile)
-        cells = empty_cells(world.tables, a, b, c, d)
-        a, b, c, d = placed(a, b, c, d, one_of(world.tables, cells, word), tile)
+        cells = kernels.empty_cells(world.tables, a, b, c, d)
+        a, b, c, d = kernels.placed(a, b, c, d, kernels.one_of(world.tables, cells, word), tile)
     world.streams[i] = position
     world.largest[i] = largest
-    settle(world, i, (a, b, c, d), transposed(a, b, c, d))
+    settle(world, i, (a, b, c, d), kernels.transposed(a, b, c, d))
 
 
 @compiled
-def settle(world: World, i: int, rows: Lines, columns: Lines) -> None:
+def settle(world: World, i: int, rows: kernels.Lines, columns: kernels.Lines) -> None:
     """Take over a game's board, and find its legal actions."""
     (a, b, c, d), (e, f, g, h), lines = rows, columns, world.lines
     lines[0, 0, i], lines[0, 1, i], lines[0, 2, i], lines[0, 3, i] = a, b, c, d
@@ -227,12 +212,12 @@ class CompiledPackedEngine(CompiledSlidingEngine):
     def _fixed(self) -> tuple[Any, ...]:
         games, tables = self._games, self._games.game.tables
         start = games.game.start
-        lines = rows_of(games.game, start.listed), start.listed.max(axis=(1, 2))
+        lines = kernels.rows_of(games.game, start.listed), start.listed.max(axis=(1, 2))
         listed = np.column_stack(lines) if len(start.listed) else None
         begun = np.array(start.tiles, np.uint64), listed, start.threshold
         held = games.legal, games.scores, games.largest, games.lines
         looked_up = tables.row_legal, tables.column_legal, games.faces
-        return *held, *looked_up, *begun, *game_tables(games.game)
+        return *held, *looked_up, *begun, *kernels.game_tables(games.game)
 
     def _shown(self, outcome: Outcome) -> tuple[NDArray[Any], ...]:
         observations, (masks, *infos) = outcome.observations, outcome.infos.values()

@@ -43,10 +43,7 @@ N_LEGAL = MASKS.sum(axis=1).astype(np.uint64)
 
 
 class SlidingEngine(NumpyEngine):
-    """Many sliding games; how their boards are held is up to the subclass.
-
-    A placer that the user brings is asked once a step, for all games in which a tile appears.
-    """
+    """Many sliding games; how their boards are held is up to the subclass."""
 
     game: SlidingGame
 

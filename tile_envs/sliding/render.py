@@ -34,8 +34,7 @@ def picture(board: Boards, rules: Rules, score: int) -> Picture:
     Returns:
         `(H, W, 3) uint8`, the same size for every board of a shape.
     """
-    n_rows, n_columns = board.shape
-    pixels = _empty_board(rules, n_rows, n_columns).copy()
+    pixels = _empty_board(rules, *board.shape).copy()
     for i, row in enumerate(board.tolist()):
         for j, tile in enumerate(row):
             if tile:
@@ -56,9 +55,7 @@ def _cell(i: int, j: int) -> tuple[int, int, int, int]:
 def _empty_board(rules: Rules, n_rows: int, n_columns: int) -> Picture:
     palette = rules.palette
     right, bottom = (GAP + n * (TILE + GAP) + MARGIN for n in (n_columns, n_rows))
-    width = (
-        max(right, 2 * SIGN_WIDTH + GAP + MARGIN) + MARGIN
-    )  # of the header, if the board is less
+    width = max(right, 2 * SIGN_WIDTH + GAP + MARGIN) + MARGIN  # the header may be the wider one
     canvas = Canvas(width, bottom + HEADER + MARGIN, palette.page)
     title = (MARGIN, MARGIN, MARGIN + SIGN_WIDTH, MARGIN + SIGN_HEIGHT)
     canvas.text(title, rules.name, TITLE_SIZE, palette.dark)

@@ -129,17 +129,14 @@ def compile_tables(rules: Rules, shape: tuple[int, int]) -> Tables:
     else:
         column_pushed, column_legal = _push_lines(rules, n_rows)
         pushed, column_part = np.concatenate([row_pushed, column_pushed]), row_pushed.size
-    offsets = np.zeros(4, np.int64)
-    offsets[RIGHT] = row_legal.size
-    offsets[UP] = column_part
-    offsets[DOWN] = column_part + column_legal.size
+    up, right, down = column_part, row_legal.size, column_part + column_legal.size
     empty_count, empty_cell = _empty_cells(shape)
     rows = np.arange(row_legal.size, dtype=np.uint32)
     tables = Tables(
         rules=rules,
         shape=shape,
         pushed=pushed,
-        offsets=offsets,
+        offsets=np.array([up, right, down, 0]),
         row_legal=row_legal & np.uint8(ROW_ACTIONS),
         column_legal=column_legal & np.uint8(COLUMN_ACTIONS),
         cells=_pack(_unpack(rows, n_columns), bits=8),
