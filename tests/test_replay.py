@@ -105,11 +105,13 @@ def test_taking_back_leads_to_the_same_game():
     assert_same(game.position, before)
 
 
-def test_a_drawn_start_is_kept_as_a_board_that_was_given():
+def test_a_drawn_start_is_kept_as_a_board_that_was_given(tmp_path):
     options = {"shape": [1, 5], "starts": [[[9, 0, 0, 8, 0]]], "start_fraction": 1.0}
     game = played("Tiles2048-v0", options, 3, n_actions=9)
     replay = replay_of(game)
     assert (replay.options, replay.reset) == ({"shape": [1, 5]}, {"board": options["starts"][0]})
+    write(Replay(replay.env, 3, replay.actions, options), tmp_path / "own.json")
+    assert read(tmp_path / "own.json") == replay
     make("Tiles2048-v0", replay.options).set_state(game.position.state)  # one of an equal game
     assert_same(play_through(replay), game.position)
     while game.actions:
@@ -178,6 +180,7 @@ BAD = {
     "unknown id": ({"env": "Chess-v0"}, "'Chess-v0'.*Tiles2048-v0"),
     "module in the id": ({"env": "antigravity:Tiles2048-v0"}, "antigravity"),
     "unknown option": ({"options": {"size": 4}}, "'size' of TicTacToe-v0.*'opponent'"),
+    "starts": ({"options": {"starts": "/etc/passwd"}}, "the board goes to .reset."),
     "render mode": ({"options": {"render_mode": "human"}}, "'render_mode'"),
     "newer version": ({"version": "99.1.0"}, r"needs version 99\.1\.0 .* update the package"),
     "no version": ({"version": "new"}, '"version" must be numbers .* got .new.'),

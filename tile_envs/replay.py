@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -169,19 +169,28 @@ def replay_of(game: Playthrough, player: str = "") -> Replay:
     Raises:
         ValueError: If the environment has other rules than its id, or no id.
     """
-    spec = game.env.spec
-    kwargs = spec.kwargs.items() if spec else ()
-    # The rules of a registered game are no option: its id stands for them.
-    options = {n: value for n, value in kwargs if n not in ("render_mode", "rules", *START_OPTIONS)}
-    if not spec or describe(make(spec.id, options).game) != describe(game.env.game):
-        raise UsageError(
-            f"{game.env.game} has no replay, because no id stands for its rules: register them "
-            "with register_game(id, rules), and make the game with gymnasium.make(id)."
-        )
-    seed, reset, first = game.seed, game.reset, game.positions[0].state
-    if spec.kwargs.get("starts") is not None and not reset:
-        seed, reset = seed_of(first["stream"]), {"board": first["board"].tolist()}
-    return Replay(spec.id, seed, tuple(game.actions), options, reset, player=player)
+    if spec := game.env.spec:
+        # The rules of a registered game are no option: its id stands for them.
+        kwargs = spec.kwargs.items()
+        options = {n: value for n, value in kwargs if n not in ("render_mode", "rules")}
+        replay = Replay(spec.id, game.seed, tuple(game.actions), options, game.reset, player=player)
+        replay = _without_starts(replay, game)
+        if describe(make(replay.env, replay.options).game) == describe(game.env.game):
+            return replay
+    raise UsageError(
+        f"{game.env.game} has no replay, because no id stands for its rules: register them with "
+        "register_game(id, rules), and make the game with gymnasium.make(id)."
+    )
+
+
+def _without_starts(replay: Replay, game: Playthrough) -> Replay:
+    """Return a replay of a game, given the board that the game has drawn if it drew one."""
+    options = {n: v for n, v in replay.options.items() if n not in START_OPTIONS}
+    if replay.reset or replay.options.get("starts") is None:
+        return replace(replay, options=options)
+    first = game.positions[0].state
+    reset, seed = {"board": first["board"].tolist()}, seed_of(first["stream"])
+    return replace(replay, options=options, reset=reset, seed=seed)
 
 
 def begin(replay: Replay) -> Playthrough:
@@ -215,14 +224,14 @@ def play_through(replay: Replay) -> Position:
 
 
 def write(replay: Replay, path: str | os.PathLike[str]) -> None:
-    """Write a replay; an interrupted write leaves the old file.
+    """Write a replay, without the options `starts`; an interrupted write leaves the old file.
 
     Raises:
         ValueError: If an option is an object, such as an opponent without a name, or the game
             cannot begin.
         OSError: If the file cannot be written.
     """
-    begin(replay)  # complains of what a reader would meet
+    replay = _without_starts(replay, begin(replay))  # complains of what a reader would meet
     values = {"format": FORMAT, **vars(replay)}
     kept = [name for name in ENTRIES if values[name] or name not in OPTIONAL]
     lines = [f'  "{name}": {json.dumps(values[name], default=_plain)}' for name in kept]
@@ -264,6 +273,8 @@ def _checked(entries: Any) -> Replay:
             f"it needs version {entries['version']} of tile-envs or a later one, and this is "
             f"{__version__}: update the package."
         )
+    if not entries["options"].keys().isdisjoint(START_OPTIONS):
+        raise UsageError('"options" must not have "starts": the board goes to "reset".')
     del entries["format"]
     return Replay(**entries | {"actions": tuple(entries["actions"])})
 

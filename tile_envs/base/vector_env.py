@@ -116,7 +116,10 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         self._engine = self._compile(self._games) if compiled else self._games
         threads = checks.checked_count(threads, "threads")
         if threads > 1 and self._engine.name == NUMPY:
-            raise UsageError(f'threads need engine="numba", got {threads} threads for numpy.')
+            raise UsageError(
+                f'threads need engine="numba", and a game that no object of yours decides, '
+                f"got {threads} threads for numpy."
+            )
         self._engine.threads = min(threads, max(1, num_envs // GAMES_PER_THREAD))
         self._every = np.ones(self.num_envs, np.bool_)
 

@@ -198,9 +198,9 @@ class Tiles2048Env(SlidingEnv):
     ## Observation Space
 
     `Box(0, 17, shape, uint8)`, the tile index of each cell.  0 is empty, index t shows the face
-    2**t.  The largest tile is 131072, index 17; two of them do not merge.  On more than 16 cells
-    there are more tiles, as many as the rewards of a move may add up to 2**33: on 5×5 the largest
-    is 2**29, on 8×8 2**27.
+    2**t.  The largest tile is 131072, index 17; two of them do not merge.  Boards of more than 16
+    cells have more tiles.  No move may pay 2**33, so how many depends on the number of merges in a
+    move: the largest tile is 2**29 on 5×5, where there may be 10, and 2**27 on 8×8, with 32.
 
     ## Starting State
 

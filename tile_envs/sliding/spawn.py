@@ -150,12 +150,17 @@ def checked_starts(starts: Starts, rules: Rules, shape: tuple[int, int]) -> Boar
                 loaded = np.load(file, allow_pickle=False)
                 boards = loaded if isinstance(loaded, np.ndarray) else loaded["observations"]
         except Exception as error:  # numpy, zipfile and zlib raise a dozen kinds on damaged files
+            is_other = "pickle" in str(error)  # as numpy reads any file that is not its own
+            reason = "it is neither" if is_other else str(error).partition(". ")[0]
             raise UsageError(
                 "starts must be a .npy file of boards, or a .npz file with the observations of "
-                f"recorded games, got {os.fspath(starts)}: {str(error).partition('. ')[0]}."
+                f"recorded games, got {os.fspath(starts)}: {reason}."
             ) from error
     if boards.ndim != 3 or boards.shape[1:] != shape or not len(boards):
-        raise UsageError(f"starts must be one {shape} board or more, got shape {boards.shape}.")
+        raise UsageError(
+            f"starts must be a list of boards, an array of shape (1, {shape[0]}, {shape[1]}) or "
+            f"longer, got shape {boards.shape}."
+        )
     stuck = np.flatnonzero(~legal_actions(boards, rules).any(axis=1))
     if len(stuck):
         raise UsageError(
