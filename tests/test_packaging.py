@@ -58,7 +58,8 @@ def test_the_release_is_the_same_wherever_it_is_named():
     assert citation["version"] == tile_envs.__version__
     date = citation["date-released"]
     changelog, readme = ((ROOT / name).read_text() for name in ("CHANGELOG.md", "README.md"))
-    assert re.findall("^## (.*)", changelog, re.MULTILINE)[0] == f"{citation['version']} ({date})"
+    headings = re.findall("^## (?!Unreleased)(.*)", changelog, re.MULTILINE)
+    assert headings[0] == f"{citation['version']} ({date})"
     (entry,) = re.findall(r"```bibtex\n(.*?)```", readme, re.DOTALL)
     fields = dict(re.findall(r"(\w+) = \{+(.*?)\}", entry))
     assert fields.pop("author") == citation["authors"][0]["name"]

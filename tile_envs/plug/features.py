@@ -45,12 +45,15 @@ class Branches(nn.Module):
     def __init__(self, planes: int, shape: tuple[int, int], width: int) -> None:
         super().__init__()
         self.first, self.second = nn.ModuleList(), nn.ModuleList()
+        self.features = 0
         for dim, seen in _fitting(shape):
             self.first.append(Pairs(planes, width, dim))
-            self.second.append(
-                nn.ModuleList(Pairs(width, width, then) for then, _ in _fitting(seen))
-            )
-        self.features = self(torch.zeros(1, *shape, planes)).shape[1]
+            self.features += width * seen[0] * seen[1]
+            branch = nn.ModuleList()
+            for then, seen_then in _fitting(seen):
+                branch.append(Pairs(width, width, then))
+                self.features += width * seen_then[0] * seen_then[1]
+            self.second.append(branch)
 
     def forward(self, planes: Tensor) -> Tensor:
         """Return features `(n, features)` of planes `(n, R, C, planes)`."""
