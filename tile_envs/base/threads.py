@@ -127,13 +127,14 @@ class Crew:
                 if was == ASLEEP:
                     wake.release()
             played = loop(self._shares[0], *arguments)
-            while STARTED in flags:  # a thread has no core: leave it this one
+            while STARTED in flags.tolist():  # a thread has no core: leave it this one
                 self._rest = 0 if ASLEEP in found else REST
                 sleep(NAP)
         finally:
-            while STARTED in flags:  # an interrupt came
+            while STARTED in (found := flags.tolist()):  # an interrupt came
                 sleep(NAP)
-            flags[flags == CALLED] = READY  # refused, or interrupted before
+            if CALLED in found:  # refused, or interrupted before
+                flags[flags == CALLED] = READY
             self._loop, self._arguments = bool, ()
             self._free.release()
         return played
