@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 
 COLORS = (
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
-    *("#56b4e9", "#e69f00", "#000000", "#f0e442"),
+    *("#56b4e9", "#e69f00", "#000000", "#f0e442", "#888888"),
 )
-"""Okabe and Ito's, which color-blind people tell apart."""
+"""Okabe and Ito's, which color-blind people tell apart, and a gray."""
 MARKERS = "os*^DvPXd"
 """For lines that share a color, or are printed in black."""
 
