@@ -278,8 +278,9 @@ RULES_2048 = Rules(
 def rules_2048(shape: tuple[int, int]) -> Rules:
     """Return the rules of 2048 on a board: on more than 16 cells, with all tiles that may pay.
 
-    >>> rules_2048((4, 4)) == RULES_2048, rules_2048((5, 5)).faces[-1]
-    (True, 536870912)
+    Examples:
+        >>> rules_2048((4, 4)) == RULES_2048, rules_2048((5, 5)).faces[-1]
+        (True, 536870912)
     """
     if math.prod(shape) <= 16:
         return RULES_2048
