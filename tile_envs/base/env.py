@@ -70,9 +70,6 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
     def _info(self) -> Info:
         """Return a fresh info."""
 
-    def _open_tables(self) -> None:
-        """Take views of the lookup tables, which are not pickled."""
-
     # The environment.
 
     def reset(
@@ -190,13 +187,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
         return deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        items = vars(self).items()
-        kept = {name: value for name, value in items if not isinstance(value, memoryview)}
-        return kept | {"_window": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._open_tables()
+        return vars(self) | {"_window": None}
 
     def _finish_step(self, legal: int, terminated: bool) -> bool:
         """Count a step; return whether too many illegal actions in a row truncate the episode."""

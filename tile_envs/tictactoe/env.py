@@ -114,6 +114,14 @@ class TicTacToeEnv(GameEnv[TicTacToe]):
         self._mark = X
         self._open_tables()
 
+    def __getstate__(self) -> dict[str, Any]:
+        items = super().__getstate__().items()
+        return {name: value for name, value in items if not isinstance(value, memoryview)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._open_tables()
+
     def _open_tables(self) -> None:
         # A memoryview gives single numbers faster than an array does, and as Python's integers.
         self._winner = self._positions.winner.data
