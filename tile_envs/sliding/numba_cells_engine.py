@@ -14,7 +14,7 @@ from tile_envs.base.random_stream import Words
 from tile_envs.base.threads import END, FIRST, Share, join, start
 from tile_envs.sliding import cells
 from tile_envs.sliding.kernels import LOW_HALF, count, drawn_tile, is_vertical, spawn_tables
-from tile_envs.sliding.numba_engine import FOUR_TIMES, LOWEST_BITS, CompiledSlidingEngine
+from tile_envs.sliding.numba_engine import CompiledSlidingEngine, show_infos
 from tile_envs.sliding.numpy_engine import CellsEngine
 from tile_envs.sliding.rules import DOWN, LEFT, UP
 
@@ -186,10 +186,7 @@ def show(world: World, i: int, board: Board) -> None:
     """Write what is shown of one game."""
     for cell in range(len(board)):
         world.observations[i, cell] = board[cell]
-    world.masks[i, 0] = Word(world.legal[i]) * FOUR_TIMES & LOWEST_BITS
-    world.shown_scores[i] = world.scores[i]
-    world.max_tiles[i] = world.faces[world.largest[i]]
-    world.shown_illegal[i] = world.illegal[i]
+    show_infos(world, i)
 
 
 class CompiledCellsEngine(CompiledSlidingEngine):

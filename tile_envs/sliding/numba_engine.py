@@ -184,6 +184,12 @@ def show(world: World, i: int) -> None:
             world.observations[i, row, 1] = cells >> BYTE
             if world.tables.columns > 2:
                 world.observations[i, row, 2] = cells >> TWO_BYTES
+    show_infos(world, i)
+
+
+@compiled
+def show_infos(world: Any, i: int) -> None:
+    """Write what is shown of one game besides its board, however that is held."""
     world.masks[i, 0] = Word(world.legal[i]) * FOUR_TIMES & LOWEST_BITS
     world.shown_scores[i] = world.scores[i]
     world.max_tiles[i] = world.faces[world.largest[i]]
