@@ -264,15 +264,19 @@ def _checked_merges(merges: Iterable[Any], largest: int) -> tuple[tuple[int, int
     return tuple(checked)
 
 
+def _rules_2048(largest: int) -> Rules:
+    return Rules(
+        name="2048",
+        faces=(0, *(2**t for t in range(1, largest + 1))),
+        merges=tuple((t, t, t + 1) for t in range(1, largest)),
+        spawn=((2, 0.9), (4, 0.1)),
+        goal=2048,
+        palette=replace(CLASSIC, tiles=CLASSIC.tiles + CLASSIC.tiles[-1:] * (largest - 17)),
+    )
+
+
 # 131072 is the largest tile that can be made on 4×4 when 2 and 4 appear.
-RULES_2048 = Rules(
-    name="2048",
-    faces=(0, *(2**t for t in range(1, 18))),
-    merges=tuple((t, t, t + 1) for t in range(1, 17)),
-    spawn=((2, 0.9), (4, 0.1)),
-    goal=2048,
-    palette=CLASSIC,
-)
+RULES_2048 = _rules_2048(17)
 
 
 def rules_2048(shape: tuple[int, int]) -> Rules:
@@ -284,13 +288,7 @@ def rules_2048(shape: tuple[int, int]) -> Rules:
     """
     if math.prod(shape) <= 16:
         return RULES_2048
-    largest = most_paid(shape).bit_length() - 1
-    return replace(
-        RULES_2048,
-        faces=(0, *(2**t for t in range(1, largest + 1))),
-        merges=tuple((t, t, t + 1) for t in range(1, largest)),
-        palette=replace(CLASSIC, tiles=CLASSIC.tiles + CLASSIC.tiles[-1:] * (largest - 17)),
-    )
+    return _rules_2048(most_paid(shape).bit_length() - 1)
 
 
 _FIBONACCI = [0, 1, 2]
