@@ -293,10 +293,12 @@ def load_player(path: str | Path) -> Player:
         exported = config.get("exported")
         changed = exported["settings"] if isinstance(exported, dict) else {}
         as_copied = config | {"settings": config["settings"] | changed}
-        settings = runs.as_played(runs.settings_of(folder, as_copied, _class_in_a_file(name)))
-        learner = make_learner(name, task, config["seed"], settings)
+        kind = _class_in_a_file(name)
+        settings, steps = kind.for_playing(runs.settings_of(folder, as_copied, kind))
+        learner = make_learner(name, task, config["seed"], runs.as_played(settings))
         learner.run_config = config
-        learner.restore(runs.read_checkpoint(folder, size_of(learner.state_dict())))
+        max_bytes = size_of(learner.state_dict()) * max(steps.values(), default=1)
+        learner.restore(runs.read_checkpoint(folder, max_bytes, steps))
         if path != folder:
             learner.load_model(path)
     except UsageError as error:

@@ -70,9 +70,8 @@ def train(
     folder = None if out is None else Path(out)
     asked = checked_mapping(env_kwargs, "env_kwargs")
     if not resume:
-        options = default_options(
-            agent, resolve_id(usual_env(agent) if env is None else env), preset
-        )
+        env_id = resolve_id(usual_env(agent) if env is None else env)
+        options = default_options(agent, env_id, preset)
     elif folder:
         options = as_begun(agent, folder, preset)
     else:

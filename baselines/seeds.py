@@ -9,9 +9,8 @@
 | weights | the initial weights of networks, by torch |
 | updates | what torch and Stable-Baselines3 draw in an iteration: exploration and minibatches |
 
-A game's seed is a word of 64 bits.  No two uses draw from the same generator or stream.  Training
-goes by `training_generator`, or by `training_stream` where games go on.  An agent that draws its
-actions without learning has `numpy.random.default_rng(seed)`; it trains nothing.
+No two uses draw from the same generator or stream.  An agent that draws its actions without
+learning has `numpy.random.default_rng(seed)`; it trains nothing.
 """
 
 from __future__ import annotations

@@ -33,12 +33,9 @@ class Task:
 
     @classmethod
     def of(cls, env_id: str, env_kwargs: Mapping[str, Any] | None = None, side: str = BOTH) -> Task:
-        """Return the task that a person asks for.
+        """Return the task that a person asks for, of one of a game's sides or "both".
 
-        Args:
-            env_id: The environment's id; `my_module:Id` imports the module first.
-            env_kwargs: The environment's options.
-            side: In a game with sides, one of them or "both".
+        The id may be `my_module:Id`, which imports the module first.
 
         Raises:
             ValueError: If the environment, an option or the side is unusable.

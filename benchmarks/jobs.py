@@ -47,7 +47,6 @@ class Experiment(ABC):
     quick: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
-        """Return its table and its label."""
         return f"{self.table}/{self.label}"
 
     @abstractmethod
@@ -107,7 +106,6 @@ class Job:
     whole: bool = False
 
     def __str__(self) -> str:
-        """Return the table and the label of its experiment."""
         return str(self.experiment)
 
     @property

@@ -1,8 +1,4 @@
-"""Does jobs on Ray: on this machine, or on a cluster.
-
-Ray decides what runs where.  The machines of a cluster need this package, this clone and its
-training runs under the same paths, on a file system that they share.
-"""
+"""Does jobs on Ray, which decides what runs where: on this machine, or on a cluster."""
 
 from __future__ import annotations
 
@@ -31,7 +27,9 @@ def on_ray(address: str = LOCAL) -> Executor:
         ray.init(**options, object_store_memory=small, include_dashboard=False)
         return _do
     try:
-        _knock(address)
+        host, _, port = address.removeprefix("ray://").rpartition(":")
+        if port.isdecimal():  # where nothing answers, Ray would try for minutes
+            socket.create_connection((host, int(port)), timeout=5).close()
         ray.init(**options)
     except (OSError, ValueError, RuntimeError) as error:
         raise UsageError(
@@ -42,26 +40,23 @@ def on_ray(address: str = LOCAL) -> Executor:
     return _do
 
 
-def _knock(address: str) -> None:
-    """Raise an `OSError` if nothing answers at `host:port`: Ray tries for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if port.isdecimal():
-        socket.create_connection((host, int(port)), timeout=5).close()
-
-
 def _do(jobs: Sequence[Job], runs: Path, begin: Callable[[Job], object]) -> Iterator[JobResult]:
     import ray
 
     last: dict[Path, Any] = {}  # for each training run, the task that goes on with it last
     pending = {}
     try:
-        cores, memory = int(_largest("CPU")), _largest("memory")
+        # No job may ask for more than the machine has that has most: it would wait for ever.
+        machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        cores, memory = (max(each.get(k, 0) for each in machines) for k in ("CPU", "memory"))
         for job in jobs:
-            folders = _folders(job, runs)
+            experiment = job.experiment
+            trainings = experiment.trainings(job) if isinstance(experiment, AgentExperiment) else ()
+            folders = {folder for each in trainings for folder in each.folders(job.seed, runs)}
             task = ray.remote(_make).options(
                 name=str(job),
-                num_cpus=cores_of(job, cores),
-                memory=int(min(job.experiment.memory * 2**30, memory)),
+                num_cpus=cores_of(job, int(cores)),
+                memory=int(min(experiment.memory * 2**30, memory)),
                 max_retries=RETRIES,
             )
             before = (last[folder] for folder in folders if folder in last)
@@ -84,12 +79,6 @@ def _make(job: Job, runs: Path, *before: JobResult) -> JobResult:
     return job.make(runs)
 
 
-def _folders(job: Job, runs: Path) -> set[Path]:
-    experiment = job.experiment
-    trainings = experiment.trainings(job) if isinstance(experiment, AgentExperiment) else ()
-    return {folder for training in trainings for folder in training.folders(job.seed, runs)}
-
-
 def cores_of(job: Job, most: int) -> int:
     """Return how many cores a job needs, at most those of the largest machine.
 
@@ -100,10 +89,3 @@ def cores_of(job: Job, most: int) -> int:
         return most
     threads = getattr(experiment.options().settings, "threads", 1) if experiment.learns else 1
     return min(most, int(threads))
-
-
-def _largest(resource: str) -> float:
-    """Return how much of a resource the machine has that has most: no job may wait for more."""
-    import ray
-
-    return max(node["Resources"].get(resource, 0) for node in ray.nodes() if node["Alive"])

@@ -40,9 +40,7 @@ class Training:
     """An agent in an environment, and how it is trained if it learns.
 
     Attributes:
-        label: Its name in the table.
         agent: The agent's name in the registry.
-        env: The environment's id.
         env_kwargs: The environment's options; None takes those of the preset.
         preset: The preset of `hyperparams.yml`.
         settings: The settings that differ from the preset.
@@ -115,8 +113,7 @@ class Training:
         if not (budget | {"finished": True}).items() <= config.items():
             settings = options.settings
             if self.replays:
-                recorded = str(self.replays.play(runs))
-                settings = dataclasses.replace(settings, replays=recorded)
+                settings = dataclasses.replace(settings, replays=str(self.replays.play(runs)))
             budget |= {"seed": seed, "out": folder, "resume": begun}
             run(self.agent, dataclasses.replace(options, settings=settings, **budget))
         player = load_player(folder)

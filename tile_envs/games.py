@@ -121,6 +121,5 @@ def vector_env(
     assert is_dataclass(game)
     options: dict[str, Any] = {field.name: getattr(game, field.name) for field in fields(game)}
     options |= {"autoreset_mode": autoreset_mode, "engine": engine}
-    if isinstance(game, SlidingGame):
-        return SlidingVectorEnv(num_envs, **options)
-    return TicTacToeVectorEnv(num_envs, **options)
+    make_envs = SlidingVectorEnv if isinstance(game, SlidingGame) else TicTacToeVectorEnv
+    return make_envs(num_envs, **options)

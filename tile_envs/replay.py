@@ -160,11 +160,7 @@ class Replay:
 
 
 def replay_of(game: Playthrough, player: str = "") -> Replay:
-    """Return a game so far as data.
-
-    Args:
-        game: The game; its environment must be from `gymnasium.make`.
-        player: Who plays it.
+    """Return a game so far as data; its environment must be from `gymnasium.make`.
 
     Raises:
         ValueError: If the environment has other rules than its id, or no id.
@@ -203,10 +199,7 @@ def begin(replay: Replay) -> Playthrough:
 
 
 def play_through(replay: Replay) -> Position:
-    """Play a replay to its end.
-
-    Returns:
-        The last position: observation, info (with score or winner), sum of the rewards.
+    """Play a replay to its end; return the last position.
 
     Raises:
         ValueError: If it cannot be played.

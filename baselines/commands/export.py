@@ -31,9 +31,7 @@ from tile_envs.files import PART, write_file
 from tile_envs.words import number
 
 CARD, MODEL = "README.md", "model.zip"
-HEAD = """---
-library_name: tile-envs
-"""
+HEAD = "---\nlibrary_name: tile-envs\n"
 """How a model card begins."""
 UNFINISHED = {runs.CHECKPOINT, MODEL, runs.LOCK}
 """What an export that was killed leaves behind."""

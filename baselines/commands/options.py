@@ -54,42 +54,35 @@ TYPES = ConstructorRegistry()
 """How tyro reads types, beyond its own rules."""
 
 
-@TYPES.primitive_rule
-def _json(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-    if info.type_origin is not dict:
-        return None
+def _read_object(text: str) -> dict[str, Any]:
+    with suppress(json.JSONDecodeError):
+        if isinstance(value := json.loads(text), dict):
+            return value
+    raise ValueError(f"expected a JSON object, got {text!r}.")
 
-    def read(words: list[str]) -> Any:
-        with suppress(json.JSONDecodeError):
-            if isinstance(value := json.loads(words[0]), dict):
-                return value
-        raise ValueError(f"expected a JSON object, got {words[0]!r}.")
 
-    return PrimitiveConstructorSpec(
-        nargs=1,
-        metavar="JSON",
-        instance_from_str=read,
-        is_instance=lambda value: isinstance(value, dict),
-        str_from_instance=lambda value: [json.dumps(value)],
-    )
+def _read_path(text: str) -> Path:
+    if not text:  # which would be the present folder
+        raise ValueError("expected a path, got ''.")
+    return Path(text)
+
+
+WORDS: dict[Any, Any] = {dict: ("JSON", _read_object, json.dumps), Path: ("PATH", _read_path, str)}
+"""By a type of one word, what help calls that, and what reads and writes it."""
 
 
 @TYPES.primitive_rule
-def _path(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-    if info.type is not Path:
+def _of_one_word(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+    kind = info.type_origin or info.type
+    if kind not in WORDS:
         return None
-
-    def read(words: list[str]) -> Path:
-        if not words[0]:  # which would be the present folder
-            raise ValueError("expected a path, got ''.")
-        return Path(words[0])
-
+    metavar, read, write = WORDS[kind]
     return PrimitiveConstructorSpec(
         nargs=1,
-        metavar="PATH",
-        instance_from_str=read,
-        is_instance=lambda value: isinstance(value, Path),
-        str_from_instance=lambda value: [str(value)],
+        metavar=metavar,
+        instance_from_str=lambda words: read(words[0]),
+        is_instance=lambda value: isinstance(value, kind),
+        str_from_instance=lambda value: [write(value)],
     )
 
 

@@ -95,22 +95,16 @@ def episode_of(game: Playthrough, mark: int) -> Episodes:
 
     A person played against that side.
     """
-    observations, actions = [], []
-    boards = [position.state["board"] for position in game.positions]
-    before = np.zeros((SIDE, SIDE), np.int8)
-    for board, action in zip(boards, [None, *game.actions], strict=True):
-        seen = before.copy()
-        if action is not None:
-            seen.reshape(-1)[action] = -mark
-        answer = np.flatnonzero(board != seen)
-        if answer.size:
-            observations.append(seen * mark)
-            actions.append(answer[0])
-        before = board
-    rewards = np.zeros((len(actions), 1))
+    boards = np.array([position.state["board"] for position in game.positions])
+    seen = np.concatenate((np.zeros_like(boards[:1]), boards[:-1])).reshape(len(boards), -1)
+    seen[np.arange(1, len(boards)), game.actions] = -mark
+    answers = boards.reshape(seen.shape) != seen
+    answered = answers.any(axis=1)
+    observations = seen[answered].reshape(-1, 1, SIDE, SIDE) * mark
+    actions = answers[answered].argmax(axis=1)[:, None]
+    rewards = np.zeros(actions.shape)
     rewards[-1] = game.position.info["winner"] * mark
-    playing = np.ones((len(actions), 1), np.bool_)
-    return Episodes(np.array(observations)[:, None], np.array(actions)[:, None], rewards, playing)
+    return Episodes(observations, actions, rewards, np.ones(actions.shape, np.bool_))
 
 
 def _untrained(name: str, seed: int) -> Path:

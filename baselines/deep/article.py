@@ -145,8 +145,6 @@ def _initialize_as_keras(layer: nn.Module) -> None:
 class Article(EpsilonGreedyLearner):
     """Learns as the article did; plays with the best network of all iterations.
 
-    Arguments and errors are those of `Learner`.
-
     Attributes:
         score: The mean score of the network's greedy games, `() float64`.
         best_score: That of the best network so far.
@@ -187,8 +185,7 @@ class Article(EpsilonGreedyLearner):
             The mean return of the games, the score, and the best score so far.
         """
         with torch_setup.torch_threads(self._settings.threads, learning=True):
-            metrics = super().learn()
-        return metrics | {name: float(getattr(self, name)) for name in self.saved}
+            return super().learn() | {name: float(getattr(self, name)) for name in self.saved}
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the best network's value of each action; minus infinity for illegal ones."""
@@ -208,9 +205,17 @@ class Article(EpsilonGreedyLearner):
         return epsilon_greedy(self._values(self._network, observations), masks, epsilon, rng)
 
     def update(self, episodes: Episodes) -> None:
-        """Store the transitions, learn from a sample, and score the network."""
+        """Store the transitions game by game, learn from a sample, and score the network."""
         rng = training_generator(self._seed, self.iterations, 1)
-        self._store(episodes)
+        playing = episodes.playing.T
+        boards = episodes.observations.swapaxes(0, 1)
+        self._buffer.store(
+            boards=boards[playing],
+            actions=episodes.actions.T[playing],
+            rewards=episodes.rewards.T[playing],
+            following=np.roll(boards, -1, axis=1)[playing],
+            over=~episodes.continues.T[playing],
+        )
         has_begun = self._buffer.stored >= self._settings.learning_starts
         if has_begun:
             self._fit(self._sample(rng), rng)
@@ -230,18 +235,6 @@ class Article(EpsilonGreedyLearner):
         )
         return float(played.returns.mean())
 
-    def _store(self, episodes: Episodes) -> None:
-        """Put the transitions of games into the buffer, game by game."""
-        playing = episodes.playing.T
-        boards = episodes.observations.swapaxes(0, 1)
-        self._buffer.store(
-            boards=boards[playing],
-            actions=episodes.actions.T[playing],
-            rewards=episodes.rewards.T[playing],
-            following=np.roll(boards, -1, axis=1)[playing],
-            over=~episodes.continues.T[playing],
-        )
-
     def _sample(self, rng: np.random.Generator) -> State:
         """Return a sample of the buffer: the newest transitions, and others from before them."""
         settings = self._settings
@@ -254,8 +247,7 @@ class Article(EpsilonGreedyLearner):
         """Move Q(s, a) towards r + max Q(s', a'), or r after a game's last action."""
         best = self._values(self._network, sample["following"]).max(axis=1)
         targets = sample["rewards"] + np.where(sample["over"], 0.0, best)
-        boards = torch.as_tensor(sample["boards"])
-        actions = torch.as_tensor(sample["actions"])
+        boards, actions = torch.as_tensor(sample["boards"]), torch.as_tensor(sample["actions"])
         wanted = torch.as_tensor(targets.astype(np.float32))
         for _ in range(self._settings.n_epochs):
             order = torch.as_tensor(rng.permutation(len(targets)))
@@ -280,10 +272,11 @@ class Article(EpsilonGreedyLearner):
 
     def _arrays(self) -> State:
         rmsprop = torch_setup.moments(self._optimizer, "square_avg")
-        parts: torch_setup.Parts = {
-            "buffer": self._buffer.state,
-            "network": self._network.state_dict(),
-            "best": self._best.state_dict(),
-            "rmsprop": torch_setup.part_of(rmsprop, "square_avg"),
-        }
-        return super()._arrays() | torch_setup.pack_parts(parts)
+        return super()._arrays() | torch_setup.pack_parts(
+            {
+                "buffer": self._buffer.state,
+                "network": self._network.state_dict(),
+                "best": self._best.state_dict(),
+                "rmsprop": torch_setup.part_of(rmsprop, "square_avg"),
+            }
+        )

@@ -2,14 +2,9 @@
 
 A network learns Q(s, a), the discounted return to expect from action a on board s.  Games are
 played side by side, ε-greedily; their transitions (s, a, r, s') go into a replay buffer.  After
-each step of all games, gradient steps on minibatches of the buffer move Q(s, a) towards
-
-    r + γ Q_target(s', argmax_a' Q(s', a')),
-
-where the target network is a copy of the network that is renewed now and then.  `MaskedDQN.train`
-is this update; `BoardQNetwork` makes Q of the value of the afterstate.  Both are built on
-Stable-Baselines3, whose settings have the names and, except for those that it does not have, the
-defaults that they have there.
+each step of all games, gradient steps on minibatches of the buffer (`MaskedDQN.train`) move Q(s, a)
+towards a target that values s' by a copy of the network, which is renewed now and then.
+`BoardQNetwork` makes Q of the value of the afterstate.
 
 Games that a strong agent or a person has played can be learned from first (Hester et al., "Deep
 Q-learning from Demonstrations", 2018, without its additional losses).
@@ -38,8 +33,6 @@ from baselines.settings import Count, Fraction, Positive, Rate, check_memory
 from baselines.training.learner import State
 from baselines.training.recording import read_transitions
 from tile_envs.errors import UsageError
-
-TRANSITIONS = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
 @dataclass(frozen=True)
@@ -93,13 +86,7 @@ class DQNSettings(SB3Settings):
 
 
 class DQNLearner(ValueAgent, SB3Learner):
-    """A masked DQN of Stable-Baselines3.
-
-    Arguments and errors are those of `Learner`.
-
-    Attributes:
-        model: The model; `MaskedDQN.load` reads what `model.save` writes.
-    """
+    """A masked DQN of Stable-Baselines3; `MaskedDQN.load` reads what its `model.save` writes."""
 
     Settings = DQNSettings
     sided = frozenset({"opponent", "loss_weight"})
@@ -156,17 +143,15 @@ class DQNLearner(ValueAgent, SB3Learner):
                 model.train(settings.gradient_steps, settings.batch_size)
 
     def prepare(self) -> None:
-        """Read the recorded games, if there are any.
+        """Read recorded games, if there are any, a part into each column of the replay buffer.
 
         Raises:
             ValueError: If they are of another game, or too many or too few for the replay buffer.
         """
-        if self._settings.replays and self._buffer.size() == 0:
-            self._store(read_transitions(Path(self._settings.replays), self._game))
-
-    def _store(self, played: dict[str, NDArray[Any]]) -> None:
-        """Put recorded games into the replay buffer, a part of them into each of its columns."""
         buffer = self._buffer
+        if not self._settings.replays or buffer.size() > 0:
+            return
+        played = read_transitions(Path(self._settings.replays), self._game)
         n, over = len(played["actions"]), played["terminations"]
         length = n // buffer.n_envs
         if not 0 < length < buffer.buffer_size:
@@ -216,4 +201,5 @@ class DQNLearner(ValueAgent, SB3Learner):
         self._buffer.full = bool(state["buffer full"])
 
     def _parts(self) -> Parts:
-        return {**super()._parts(), "buffer": {n: getattr(self._buffer, n) for n in TRANSITIONS}}
+        names = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
+        return {**super()._parts(), "buffer": {name: getattr(self._buffer, name) for name in names}}

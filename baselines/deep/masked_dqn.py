@@ -93,10 +93,7 @@ class MaskedDQN(DQN):
         episode_start: Any = None,
         deterministic: bool = False,
     ) -> tuple[NDArray[Any], Any]:
-        """Return the best action for each observation; with exploration if not deterministic.
-
-        Each game draws for itself whether it explores, and then one of its legal actions.
-        """
+        """Return the best action for each observation; with exploration if not deterministic."""
         actions, state = self.policy.predict(observation, state, episode_start, deterministic=True)
         if not deterministic:
             actions = self._explore(observation, actions, self.exploration_rate)
@@ -106,8 +103,7 @@ class MaskedDQN(DQN):
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         if self.num_timesteps < learning_starts:
-            nothing = np.zeros(n_envs, np.int64)
-            actions = self._explore(self._last_obs, nothing, rate=1.0)
+            actions = self._explore(self._last_obs, np.zeros(n_envs, np.int64), rate=1.0)
         else:
             actions, _ = self.predict(self._last_obs)
         return actions, actions

@@ -13,8 +13,7 @@ two recipes, each a class below:
   with a learning rate of 0.1; here 1,000 games are played side by side.
 - `fitted`: the mean target of every action in a replay buffer, by Adam, as in fitted Q-iteration
   (Riedmiller, "Neural fitted Q iteration", 2005).  Illegal actions are masked, and symmetric boards
-  merged.  Against a random opponent the best O accepts a few losses; here a loss costs more than a
-  win brings, and the best O never loses.
+  merged.  A loss costs more than a win brings, so that the best O never loses (see `qtable`).
 """
 
 from __future__ import annotations
@@ -73,10 +72,7 @@ class NeuralSettings:
 
 
 class Neural(EpsilonGreedyLearner):
-    """A neural network of action values, and the agent that plays the best action.
-
-    Arguments and errors are those of `Learner`; each side has its own network.
-    """
+    """Neural networks of action values, one for each side, and the agent that plays by them."""
 
     Settings = NeuralSettings
     plays = TicTacToe
@@ -161,14 +157,11 @@ class _Player(ABC):
 
     @abstractmethod
     def learn(self, experience: State, rng: np.random.Generator) -> None:
-        """Learn from the actions of an iteration and from what followed them.
+        """Learn from the n actions of an iteration and from what followed them.
 
-        Args:
-            experience: `entries (n,) int32`, the code of the board times 9 plus the action, both as
-                the network sees them; `following (n,) int16`, the code of the next board, or -1
-                after the last action of a game; `results (n,) float32`, the value of the game's
-                result, as of a last action.
-            rng: The source of random numbers.
+        The experience has `entries`, the code of the board times 9 plus the action, both as the
+        network sees them; `following`, the code of the next board, or -1 after the last action of a
+        game; and `results`, the value of the game's result, as of a last action.
         """
 
     def _targets(self, experience: State) -> NDArray[np.float32]:
@@ -208,8 +201,6 @@ class _Player(ABC):
 
 
 class _Published(_Player):
-    """Learns from the positions of an iteration as they are, and that illegal actions lose."""
-
     merges_symmetric = False
     results = np.array([1, 1, 0], np.float32)
     optimizer, last_layer = torch.optim.SGD, torch.nn.Sigmoid
@@ -222,8 +213,6 @@ class _Published(_Player):
 
 
 class _Fitted(_Player):
-    """Fits the mean target of every action in a replay buffer."""
-
     merges_symmetric = True
     results = np.array([0, 1, -10], np.float32)
     optimizer, last_layer = torch.optim.Adam, torch.nn.Identity

@@ -7,8 +7,7 @@ Gradient ascent maximizes, over several epochs of each rollout,
 
 with A the generalized advantage estimate and c the clip range (Schulman et al., "Proximal policy
 optimization algorithms", 2017).  Illegal actions are left out of the policy (Huang and Ontañón, "A
-closer look at invalid action masking in policy gradient algorithms", 2022).  The settings have the
-names and, except for those that sb3-contrib does not have, the defaults that they have there.
+closer look at invalid action masking in policy gradient algorithms", 2022).
 """
 
 from __future__ import annotations
@@ -85,13 +84,7 @@ class ScaledRewards(VecEnvWrapper):
 
 
 class PPOLearner(BoardAgent, SB3Learner):
-    """MaskablePPO of sb3-contrib.
-
-    Arguments and errors are those of `Learner`.
-
-    Attributes:
-        model: The model; `MaskablePPO.load` reads what `model.save` writes.
-    """
+    """MaskablePPO of sb3-contrib, whose `load` reads what the `model.save` of this one writes."""
 
     Settings = PPOSettings
     version = 4

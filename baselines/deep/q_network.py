@@ -16,6 +16,7 @@ from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor, nn
 
 from tile_envs.errors import UsageError
+from tile_envs.game import Game
 from tile_envs.games import game_from_json
 from tile_envs.plug.features import Branches
 from tile_envs.sliding import SlidingGame
@@ -27,27 +28,18 @@ ILLEGAL = -1e9
 
 
 class BoardNetwork(nn.Module):
-    """Several values of a board: as many as there are `outputs`.
-
-    `marks` are the contents of the cells that the one-hot planes mark; for the other arguments see
-    `BoardQNetwork`.
-    """
+    """Several values of a board: as many as there are `outputs`; see `BoardQNetwork`."""
 
     marks: Tensor
 
     def __init__(
-        self,
-        marks: Sequence[int],
-        shape: tuple[int, int],
-        width: int,
-        hidden: Sequence[int],
-        outputs: int,
-        bfloat16: bool,
+        self, game: Game, outputs: int, width: int, hidden: Sequence[int], bfloat16: bool
     ) -> None:
         super().__init__()
+        marks = range(game.rules.largest + 1) if isinstance(game, SlidingGame) else (X, O)
         self.register_buffer("marks", torch.tensor(marks), persistent=False)
         self._bfloat16 = bfloat16
-        branches = Branches(len(marks), shape, width)
+        branches = Branches(len(marks), game.shape, width)
         self.layers = nn.Sequential(branches, *create_mlp(branches.features, -1, list(hidden)))
         self.last = nn.Linear([branches.features, *hidden][-1], outputs)
         # From random weights the first steps overshoot, and switch off all units before for good.
@@ -72,13 +64,8 @@ class BoardQNetwork(QNetwork):
         observation_space: Boards.
         action_space: Actions.
         game: The game as JSON text (see `game_of`).
-        gamma: The discount γ.
-        afterstates: Whether Q is made from the value of afterstates.
-        symmetric: Whether to train on random symmetric images of afterstates.
-        width: Channels of each branch of convolutions.
-        hidden: Widths of the hidden layers after them.
-        reward_scale: Factor of rewards.
         bfloat16: Whether all layers but the last compute in bfloat16.
+        gamma, afterstates, symmetric, width, hidden, reward_scale: See `DQNSettings`.
 
     Raises:
         ValueError: If the observation space is not that of the game's boards.
@@ -97,21 +84,19 @@ class BoardQNetwork(QNetwork):
         reward_scale: float = 1.0,
         bfloat16: bool = False,
     ) -> None:
-        rules = game_from_json(game)
-        if not isinstance(observation_space, spaces.Box) or observation_space.shape != rules.shape:
+        played = game_from_json(game)
+        if not isinstance(observation_space, spaces.Box) or observation_space.shape != played.shape:
             raise UsageError(
                 "the network takes boards as the environments of tile_envs give them, of shape "
-                f"{rules.shape}, got {observation_space}: leave out wrappers that change "
+                f"{played.shape}, got {observation_space}: leave out wrappers that change "
                 "observations."
             )
         flat = FlattenExtractor(observation_space)
         super().__init__(observation_space, action_space, flat, flat.features_dim, net_arch=[])
-        self.game = rules
+        self.game = played
         outputs = 1 if afterstates else int(action_space.n)
-        marks = range(rules.rules.largest + 1) if isinstance(rules, SlidingGame) else (X, O)
-        self.q_net = BoardNetwork(  # type: ignore[assignment]
-            marks, rules.shape, width, hidden, outputs, bfloat16
-        )
+        network: Any = BoardNetwork(played, outputs, width, hidden, bfloat16)
+        self.q_net = network
         self.afterstates, self.symmetric = afterstates, symmetric
         self.reward_scale, self.gamma = reward_scale, gamma
 
@@ -140,11 +125,9 @@ class BoardQNetwork(QNetwork):
         return self._values(after[games, chosen], rewards[games, chosen])[:, None]
 
     def afterstates_of(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return what each action makes of boards `(n, R, C)`.
+        """Return the afterstates `(n, actions, R, C)` of boards `(n, R, C)`.
 
-        Returns:
-            The afterstates `(n, actions, R, C)`, the rewards `(n, actions) float32`, and the action
-            masks `(n, actions) bool`.
+        With them come the rewards, `(n, actions) float32`, and the action masks, `bool`.
         """
         after, rewards, masks = self.game.afterstates(observations.cpu().numpy())
         device = observations.device

@@ -1,7 +1,7 @@
 """What learners on Stable-Baselines3 have in common: games, iterations, checkpoints.
 
-The models, their rollouts and their optimizers are SB3's.  An iteration draws all random numbers
-from the run's seed and its own number; a checkpoint holds networks, optimizer, games and counters.
+The models, their rollouts and their optimizers are SB3's or sb3-contrib's.  So are the names and
+the defaults of settings, except for those that they do not have.
 """
 
 from __future__ import annotations
@@ -68,10 +68,7 @@ class SB3Settings:
 
 
 class SB3Learner(Learner):
-    """The base of learners on Stable-Baselines3.
-
-    Arguments and errors are those of `Learner`; one network plays both sides.
-    """
+    """The base of learners on Stable-Baselines3: one network plays both sides."""
 
     Settings: ClassVar[type[Any]] = SB3Settings
     learning_only = ("buffer", "adam")
@@ -134,14 +131,13 @@ class SB3Learner(Learner):
         with threads, torch_setup.seed_generators(self._seed, "updates", self.iterations):
             self._play_and_learn()
         self.iterations += 1
-        seconds = time.perf_counter() - began
         ended, logged = self.model.ep_info_buffer, self.model.logger.name_to_value
         return {
             "timesteps": self.model.num_timesteps,
             "return": float(safe_mean([game["r"] for game in ended])),
             "length": float(safe_mean([game["l"] for game in ended])),
             "loss": float(logged.get("train/loss", np.nan)),
-            "environment_share": (self.envs.seconds - before) / seconds,
+            "environment_share": (self.envs.seconds - before) / (time.perf_counter() - began),
         }
 
     def save_model(self, path: Path) -> None:
@@ -156,9 +152,7 @@ class SB3Learner(Learner):
             with zipfile.ZipFile(path) as archive:
                 parameters = {
                     entry.removesuffix(".pth"): torch.load(
-                        io.BytesIO(archive.read(entry)),
-                        map_location=self.model.device,
-                        weights_only=True,
+                        io.BytesIO(archive.read(entry)), self.model.device, weights_only=True
                     )
                     for entry in archive.namelist()
                     if entry.endswith(".pth") and entry != "pytorch_variables.pth"

@@ -134,6 +134,4 @@ def load_parts(parts: Parts, state: Mapping[str, NDArray[Any]]) -> None:
 def part_of(state: Mapping[str, Any], label: str) -> dict[str, Any]:
     """Return one part of a state, by the names in that part."""
     start = f"{label} "
-    return {
-        name.removeprefix(start): value for name, value in state.items() if name.startswith(start)
-    }
+    return {n.removeprefix(start): value for n, value in state.items() if n.startswith(start)}

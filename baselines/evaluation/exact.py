@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +36,7 @@ BATCH = 1 << 15
 
 
 def evaluate_exactly(
-    agent: Agent,
-    env: str,
-    env_kwargs: Mapping[str, Any] | None = None,
-    *,
-    name: str | None = None,
+    agent: Agent, env: str, env_kwargs: Mapping[str, Any] | None = None, *, name: str | None = None
 ) -> Row:
     """Evaluate an agent whose play depends on the board alone, and return one row of results.
 
@@ -92,8 +87,7 @@ def _sliding_columns(agent: Agent, game: SlidingGame) -> Row:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Expected:
+class Expected(NamedTuple):
     """The expected score and number of moves of an agent's games.
 
     `ended`, `(n_values,)`, is the probability that a game ends with each tile as its largest.

@@ -47,9 +47,8 @@ def policy_of(agent: Agent, side: str) -> Policy:
     tree = solve()
     mark = MARKS[side]
     codes = np.flatnonzero(tree.reachable & ~tree.over & (tree.to_move == mark))
-    observations = tree.views[mark, codes]
     policy = np.zeros((3**CELLS, CELLS))
-    policy[codes] = probabilities_of(agent, observations, tree.masks[codes])
+    policy[codes] = probabilities_of(agent, tree.views[mark, codes], tree.masks[codes])
     return policy
 
 

@@ -57,9 +57,8 @@ def _actions_of(
     """Ask an agent for its actions `(n,)`, twice, to detect randomness."""
     reason = getattr(agent, "depends_on", "")
     if not reason:
-        (actions, state), (again, _) = (
-            choose_actions(agent, observations, legal) for _ in range(2)
-        )
+        actions, state = choose_actions(agent, observations, legal)
+        again, _ = choose_actions(agent, observations, legal)
         if state is None and (actions == again).all():
             return actions
         reason = "chance or memory"

@@ -15,8 +15,6 @@ from tile_envs.words import number, printable
 
 Row = dict[str, Any]
 
-SUFFIXES = (".csv", ".json")
-
 
 def block(row: Row, with_speed: bool = True) -> str:
     """Return a row as text: the block of results that the field compares.
@@ -107,7 +105,7 @@ def _reach_lines(
 
 def checked_path(path: Path) -> Path:
     """Return a path that rows can be written to; see `checked_file`."""
-    return checked_file(path, SUFFIXES, "rows are")
+    return checked_file(path, (".csv", ".json"), "rows are")
 
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:

@@ -5,8 +5,7 @@ From the position that is searched, a playout follows, move by move, the one wit
     mean result for the mover + exploration * sqrt(ln(visits of the position) / visits of the move),
 
 until there are untried moves; it draws one of them, and then all moves to the end of the game.
-Every position on the way counts the result.  After all playouts the move with the best mean is
-played.
+Every position on the way counts the result.
 
 References: Kocsis and Szepesvári, "Bandit based Monte-Carlo planning", ECML 2006; Browne et al., "A
 survey of Monte Carlo tree search methods", IEEE TCIAIG 2012, section 3.3 and algorithm 2.
@@ -139,18 +138,11 @@ def play_out(
     to_move: Ints,
     winner: Ints,
 ) -> None:
-    """Grow a tree by one playout for each random word; the agent runs it compiled.
+    """Grow a tree by one playout from the root, a position's code, for each random word.
 
-    Args:
-        root: The code of the position to search.
-        words: `(playouts,) uint64`.
-        exploration: The weight of moves that were seldom tried.
-        visits: `(19683,)`, the playouts through each position, updated in place.
-        totals: `(19683,)`, the sum of their results for X, 1, 0 or -1, updated in place.
-        children: `(19683, 9)`, the node that each cell leads to.
-        legal: `(19683,)`, the set of cells that can be played.
-        to_move: `(19683,)`, 1 X, -1 O.
-        winner: `(19683,)`, 1 X, -1 O, 0 nobody.
+    The playouts through each position, `visits (19683,)`, and the sum of their results for X,
+    `totals (19683,)`, are updated in place.  `children (19683, 9)` are the nodes that cells lead
+    to, and the other tables are those of `Positions`.  The agent runs it compiled.
     """
     path = np.empty(CELLS + 1, np.int64)
     for word in words:

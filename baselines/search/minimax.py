@@ -20,12 +20,8 @@ from tile_envs.tictactoe.positions import CELLS, encode_seen
 class MinimaxAgent(StochasticAgent):
     """Plays perfectly, and chooses uniformly among the best cells.
 
-    Args:
-        game: Tic-tac-toe.
-        seed: The seed of the agent's own random numbers.
-
     Raises:
-        ValueError: If the game is another.
+        ValueError: If the game is not tic-tac-toe.
     """
 
     policy = "minimax"

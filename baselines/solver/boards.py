@@ -128,10 +128,12 @@ def check_size(game: SlidingGame) -> str:
     what = f"solving {game} (at most {number} boards up to symmetry)"
 
     def advice(available: int) -> str:
+        anywhere, least = game.without_starts(), len(game.start.tiles)
         smaller = [
             f"{shape[0]}×{shape[1]}"
             for shape in combinations_with_replacement(range(2, PACKED_SIDE + 1), 2)
-            if _bytes(game, shape) <= available
+            if least <= math.prod(shape) <= MOST_CELLS
+            and most_boards(replace(anywhere, shape=shape)) * BYTES_PER_BOARD <= available
         ]
         fitting = f"of a smaller shape, {', '.join(smaller)} would fit"
         return fitting if smaller else "no board of this game would fit"
@@ -140,9 +142,3 @@ def check_size(game: SlidingGame) -> str:
     if math.prod(game.shape) > MOST_CELLS:
         raise UsageError(f"{what} is for boards of at most {MOST_CELLS} cells.")
     return what
-
-
-def _bytes(game: SlidingGame, shape: tuple[int, int]) -> float:
-    if math.prod(shape) > MOST_CELLS or len(game.start.tiles) > math.prod(shape):
-        return math.inf
-    return most_boards(replace(game.without_starts(), shape=shape)) * BYTES_PER_BOARD

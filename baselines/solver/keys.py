@@ -115,14 +115,9 @@ def keys_of(game: GameTables, rows: Words) -> Words:
 def values_of(
     keys: Words, values: Values, begins: NDArray[np.int64], wanted: Words, ages: NDArray[np.int64]
 ) -> Values:
-    """Return the values of boards in a list by age, NaN for those that it lacks.
+    """Return the values of boards in a list by age (see `Layers`), NaN for those that it lacks.
 
-    Args:
-        keys: The list, `(n,)`; the keys of one age are rising.
-        values: Their values, `(n,)`.
-        begins: `(ages + 1,)`, where those of each age begin, and where the last end.
-        wanted: The keys of the boards, `(m,)`.
-        ages: Their ages, `(m,)`.
+    The boards are given by their keys and ages, `(m,)`.
     """
     found = np.full(len(wanted), np.nan)
     for i in range(len(wanted)):

@@ -24,9 +24,6 @@ class OptimalAgent(ValueAgent):
         solution: The folder of a solution that `solve --out` has written; without one the game is
             solved first.
 
-    Attributes:
-        solution: The values.
-
     Raises:
         ValueError: If the game cannot be solved, or the folder holds no solution of it.
     """

@@ -55,10 +55,7 @@ class Solution:
         solution = solve(SlidingGame(RULES_2584, shape=(2, 3)))
         solution.state_values(boards)  # (n,), NaN for boards that cannot be reached
 
-    Attributes:
-        game: The game.
-        states: The states that can be reached, symmetric ones merged.
-        afterstates: The afterstates that can be reached, symmetric ones merged.
+    It holds the states and the afterstates that can be reached, symmetric ones merged.
     """
 
     game: SlidingGame
@@ -158,8 +155,7 @@ def _check_game(text: NDArray[np.uint8], game: SlidingGame, path: Path) -> None:
 
 
 def _check_layers(layers: Layers, path: Path) -> None:
-    keys, values, begins = layers.keys, layers.values, layers.begins
-    arrays = (keys, values, begins)
+    keys, values, begins = arrays = layers.keys, layers.values, layers.begins
     usable = (
         all(a.ndim == 1 and a.dtype == t for a, t in zip(arrays, _DTYPES.values(), strict=True))
         and len(keys) == len(values)

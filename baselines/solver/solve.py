@@ -36,11 +36,9 @@ def solve(game: SlidingGame) -> Solution:
     check_size(game)
     compile_steps(game)
     tables = game_tables(game)
-    states, afterstates = _boards(game, tables)
-    state_values, afterstate_values = _values(game, tables, states, afterstates)
-    return Solution(
-        game, Layers.of(states, state_values), Layers.of(afterstates, afterstate_values)
-    )
+    boards = _boards(game, tables)
+    values = _values(game, tables, *boards)
+    return Solution(game, *map(Layers.of, boards, values))
 
 
 solution_of = lru_cache(maxsize=2)(solve)

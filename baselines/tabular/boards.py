@@ -65,16 +65,11 @@ def move_entries(
 ) -> None:
     """Move entries of a table towards targets, V ← V + α (target - V), and count their visits.
 
+    The table's values and visits, `(size,)`, are changed in place; entries, its indices, and
+    targets are `(n,)`.  With the v-th visit of an entry, α is `rate / v**decay`.
+
     Moving an entry towards k targets, one after the other, with the step size α each, moves it
     towards their mean with the step size `1 - (1 - α)**k`, but for their order.
-
-    Args:
-        values: `(size,)`, the table, changed in place.
-        visits: `(size,)`, the number of updates of each entry, changed in place.
-        entries: `(n,)`, indices into the table.
-        targets: `(n,)`.
-        rate: α of an entry's first visit.
-        decay: After v visits, α is divided by v to this power.
     """
     entries, which, times = np.unique(entries, return_inverse=True, return_counts=True)
     visits[entries] += times

@@ -12,9 +12,6 @@ value counts negative.
 Against a random opponent, the best O accepts a few losses.  `loss_weight` makes a loss cost more
 than a win brings; the best O is then one that never loses.
 
-On small boards of the sliding games, millions of games can be learned from: `sequential` plays them
-one after the other in compiled code.  Optimistic initial values encourage exploration.
-
 The defaults are those of a published Q-table for tic-tac-toe, whose learning rate is not known.
 """
 
@@ -32,7 +29,7 @@ from baselines.solver.boards import is_solved_quickly
 from baselines.tabular.boards import BoardCodes, move_entries
 from baselines.training.episodes import Episodes, EpsilonGreedyLearner, epsilon_greedy
 from baselines.training.learner import Metrics
-from tile_envs.base.random_stream import Words, starts
+from tile_envs.base.random_stream import starts
 from tile_envs.errors import UsageError
 from tile_envs.sliding import SlidingGame
 from tile_envs.sliding.tables import check_packs
@@ -80,8 +77,6 @@ class QTableSettings:
 class QTable(EpsilonGreedyLearner):
     """A table of Q(s, a), and the agent that plays the action with the highest value.
 
-    Arguments and errors are those of `Learner`.
-
     Attributes:
         q: `(boards, n_actions) float64`, the values.
         visits: `(boards, n_actions) int64`, the number of updates of each.
@@ -125,21 +120,6 @@ class QTable(EpsilonGreedyLearner):
         """Play the games of an iteration, and learn from them; see `EpisodicLearner.learn`."""
         if not self._settings.sequential:
             return super().learn()
-        rng = training_generator(self._seed, self.iterations, 0)
-        scores = self._play_in_turn(training_seeds(rng, self._n_envs), rng)
-        self.iterations += 1
-        return {"return": float(scores.mean())}
-
-    def test(self, games: int) -> Metrics | None:
-        """Return the exact expected score on small boards; None elsewhere."""
-        if not is_solved_quickly(self._game):
-            return None
-        from baselines.evaluation.exact import expected  # imports numba
-
-        return {"greedy_return": expected(self, self._game).score}
-
-    def _play_in_turn(self, seeds: Words, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Play the games of seeds one after the other, learn from each, and return the scores."""
         from baselines.tabular.sequential import Rule, Table, learn_games  # imports numba
         from tile_envs.sliding.kernels import game_tables, rows_of
 
@@ -152,18 +132,23 @@ class QTable(EpsilonGreedyLearner):
             codes.actions.astype(np.uint64),
             np.uint64(codes.n_values - 1),
         )
-        rule = Rule(
-            settings.learning_rate,
-            settings.learning_rate_decay,
-            settings.backwards,
-            self._epsilon,
-            settings.gamma,
-        )
-        boards, positions = game.start.boards(starts(seeds))
-        explorers = rng.integers(1 << 64, size=len(seeds), dtype=np.uint64)
-        return learn_games(
-            game_tables(game), table, rule, rows_of(game, boards), positions, explorers
-        )
+        values = vars(settings) | {"epsilon": self._epsilon}
+        rule = Rule(**{name: values[name] for name in Rule._fields})
+        rng = training_generator(self._seed, self.iterations, 0)
+        boards, positions = game.start.boards(starts(training_seeds(rng, self._n_envs)))
+        explorers = rng.integers(1 << 64, size=self._n_envs, dtype=np.uint64)
+        rows = rows_of(game, boards)
+        scores = learn_games(game_tables(game), table, rule, rows, positions, explorers)
+        self.iterations += 1
+        return {"return": float(scores.mean())}
+
+    def test(self, games: int) -> Metrics | None:
+        """Return the exact expected score on small boards; None elsewhere."""
+        if not is_solved_quickly(self._game):
+            return None
+        from baselines.evaluation.exact import expected  # imports numba
+
+        return {"greedy_return": expected(self, self._game).score}
 
     def update(self, episodes: Episodes) -> None:
         """Move Q(s, a) of every action towards its target."""

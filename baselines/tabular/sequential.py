@@ -26,14 +26,10 @@ from tile_envs.sliding.kernels import (
 
 
 class Table(NamedTuple):
-    """A Q-table as compiled loops take it; see `QTable` and `BoardCodes`.
+    """A Q-table as compiled loops take it: see `QTable` and `BoardCodes`.
 
-    Attributes:
-        q: `(entries,)`, the values, changed in place.
-        visits: `(entries,)`, the number of updates of each, changed in place.
-        weights: `(cells, images)`, the weight of each cell in the number of an image.
-        actions: `(images, 4)`, what each action is called on an image.
-        largest: The largest tile that has a number of its own.
+    The values and their visits, `(entries,)`, are changed in place; `largest` is the largest tile
+    that has a number of its own.
     """
 
     q: NDArray[np.float64]

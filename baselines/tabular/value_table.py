@@ -66,8 +66,6 @@ class ValueTableSettings:
 class ValueTable(EpsilonGreedyLearner):
     """A table of V(s), and the agent that plays the move with the best afterstate.
 
-    Arguments and errors are those of `Learner`.
-
     Attributes:
         v: `(19683,) float64`, the values, by the code of the afterstate.
         visits: `(19683,) int64`, the number of updates of each.

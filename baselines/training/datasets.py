@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,22 +60,19 @@ def transitions(games: Iterable[Trajectory]) -> dict[str, NDArray[Any]]:
         `(n,)`, the number of each one's game; `seeds` `(g,) uint64`.
     """
     played = list(games)
-
-    def joined(part: Callable[[Trajectory], NDArray[Any]]) -> NDArray[Any]:
-        return np.concatenate([part(game) for game in played])
-
-    return {
-        "observations": joined(lambda game: game.observations[:-1]),
-        "next_observations": joined(lambda game: game.observations[1:]),
-        "action_masks": joined(lambda game: game.infos["action_mask"][:-1]),
-        "next_action_masks": joined(lambda game: game.infos["action_mask"][1:]),
-        "actions": joined(lambda game: game.actions),
-        "rewards": joined(lambda game: game.rewards),
-        "terminations": joined(lambda game: game.terminations),
-        "truncations": joined(lambda game: game.truncations),
-        "episodes": np.repeat(np.arange(len(played)), [len(game.actions) for game in played]),
-        "seeds": np.array([game.seed for game in played], np.uint64),
+    parts = {
+        "observations": [game.observations[:-1] for game in played],
+        "next_observations": [game.observations[1:] for game in played],
+        "action_masks": [game.infos["action_mask"][:-1] for game in played],
+        "next_action_masks": [game.infos["action_mask"][1:] for game in played],
+        "actions": [game.actions for game in played],
+        "rewards": [game.rewards for game in played],
+        "terminations": [game.terminations for game in played],
+        "truncations": [game.truncations for game in played],
+        "episodes": [np.full(len(game.actions), number) for number, game in enumerate(played)],
+        "seeds": [np.array([game.seed for game in played], np.uint64)],
     }
+    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 
 def write_minari(

@@ -80,9 +80,8 @@ def epsilon_greedy(
     Values and masks are `(n, actions)`; epsilon is one number, or one for each game, `(n,)`.
     """
     drawn = (rng.random(masks.shape) * masks).argmax(axis=1)
-    actions: NDArray[np.int64] = np.where(
-        rng.random(len(masks)) < epsilon, drawn, values.argmax(axis=1)
-    )
+    best = values.argmax(axis=1)
+    actions: NDArray[np.int64] = np.where(rng.random(len(masks)) < epsilon, drawn, best)
     return actions
 
 
@@ -153,21 +152,18 @@ def training_envs(
 class EpisodicLearner(ValueAgent, Learner):
     """The base of learners that play games side by side to the end, and then learn from them.
 
-    A subclass has `action_values` and `update`; it may have `explore`.
+    A subclass has `action_values` and `update`; it may have `explore`.  Arguments, attributes and
+    errors are those of `Learner` and the following.
 
     Args:
-        game: The game; its own side and opponent do not matter.
-        seed: The seed of games and exploration.
         n_envs: Games played side by side.
         opponent: In a game with sides, a named opponent, or "self" for self-play.
-        sides: The sides that are learned; all if none is given.
-        settings: An instance of its `Settings`; their defaults if it is None.
 
     Attributes:
         self_play: Whether every other observation is the other player's.
 
     Raises:
-        ValueError: If `n_envs` is not positive, or there is no such opponent or side.
+        ValueError: If `n_envs` is not positive, or there is no such opponent.
     """
 
     saved: ClassVar[tuple[str, ...]] = ("weights",)
@@ -218,10 +214,7 @@ class EpisodicLearner(ValueAgent, Learner):
     ) -> NDArray[np.int64]:
         """Return the actions `(n,)` of games that are learned from: the best, unless overridden.
 
-        Args:
-            observations: `(n, ...)`.
-            masks: `(n, n_actions)`, the legal actions.
-            rng: The source of random numbers.
+        Observations are `(n, ...)`, and masks of the legal actions `(n, n_actions)`.
         """
         best: NDArray[np.int64] = self.action_values(observations).argmax(axis=1)
         return best

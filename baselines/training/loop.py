@@ -136,8 +136,7 @@ def _merit(tested: Mapping[str, Any]) -> tuple[float, ...]:
 def test(learner: Learner, task: Task) -> Metrics:
     """Let a learner play test games, without exploring, and return metrics.
 
-    The first metric decides which model is the best.  In tic-tac-toe, where metrics are exact, the
-    worst side decides: its losses, then its wins.  A learner that wants no tests has no metrics.
+    In tic-tac-toe they are exact.  A learner that wants no tests has no metrics.
     """
     games = learner.test_games
     metrics = learner.test(games) if games else {}
@@ -174,7 +173,6 @@ class _Log:
         self._shown: defaultdict[str, int] = defaultdict(lambda: games)
 
     def close(self) -> None:
-        """End the events of TensorBoard."""
         if self._events:
             self._events.close()
 

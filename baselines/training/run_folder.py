@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from filelock import SoftFileLock, Timeout
@@ -240,14 +241,16 @@ def as_played(settings: Any) -> Any:
     return replace(settings, **usual)
 
 
-def read_checkpoint(folder: Path, max_bytes: int = sys.maxsize) -> State:
-    """Return the state of a run's learner, arrays of at most `max_bytes` bytes (see `size_of`).
+def read_checkpoint(
+    folder: Path, max_bytes: int = sys.maxsize, steps: Mapping[str, int] = MappingProxyType({})
+) -> State:
+    """Return the state of a run's learner; the arguments are those of `read_arrays`.
 
     Raises:
         ValueError: If there is no checkpoint, or it is damaged or larger.
     """
     try:
-        return read_arrays(folder / CHECKPOINT, max_bytes)
+        return read_arrays(folder / CHECKPOINT, max_bytes, steps)
     except FileNotFoundError as error:
         raise UsageError(f"{folder} has no {CHECKPOINT}: it was stopped too early.") from error
 

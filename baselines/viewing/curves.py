@@ -135,14 +135,11 @@ def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
         | {**of_envs, **kind["env_kwargs"], **kind["settings"]}
         for kind in kinds
     ]
-    values: dict[str, set[str]] = {}
-    for name, value in (item for option in options for item in option.items()):
-        values.setdefault(name, set()).add(json.dumps(value))
     labels = []
     for kind, option in zip(kinds, options, strict=True):
         label = kind["agent"].rpartition(":")[2]
         for name, value in option.items():
-            if len(values[name]) > 1:
+            if len({json.dumps(each[name]) for each in options if name in each}) > 1:
                 label += f", {name} {f'{value:,}' if type(value) in (int, float) else value}"
         labels.append(label)
     return labels

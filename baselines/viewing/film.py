@@ -18,7 +18,6 @@ FRAMES = 300
 """The most positions that a film shows if nothing else is said, spread over the game."""
 GIF_WIDTH, FOUR_COLUMNS = 280, 492
 """The width of GIFs of boards of four columns, and of their pictures; wider ones shrink alike."""
-COLORS = 128
 FASTEST = 50
 """Positions a second: what shows GIFs takes shorter times for mistakes."""
 LAST = 2.0
@@ -44,7 +43,7 @@ def write_film(games: Sequence[Watched], path: Path, speed: float, frames: int =
 def _write_gif(pictures: Iterable[Picture], path: Path, speed: float) -> None:
     small = [shrunk(each, GIF_WIDTH / min(each.shape[1], FOUR_COLUMNS)) for each in pictures]
     sample = Image.fromarray(np.concatenate(small[:: max(1, len(small) // 12)]))
-    palette = sample.quantize(COLORS, dither=Image.Dither.NONE)  # one for all: nothing flickers
+    palette = sample.quantize(128, dither=Image.Dither.NONE)  # one for all: nothing flickers
     images = [
         Image.fromarray(picture).quantize(palette=palette, dither=Image.Dither.NONE)
         for picture in small
@@ -98,9 +97,8 @@ def _pictures(games: Sequence[Watched], frames: int) -> Iterator[Picture]:
         room = max(map(len, lines))
         for place, words in zip(chosen, lines, strict=True):
             position = played.positions[place]
-            board = game.draw(
-                position.state["board"], "rgb_array", int(position.info.get("score", 0))
-            )
+            score = int(position.info.get("score", 0))
+            board = game.draw(position.state["board"], "rgb_array", score)
             ground = "#" + board[0, 0].tobytes().hex()
             strips = [caption(line, board.shape[1], ground) for line in words]
             space = np.full(((room - len(words)) * CAPTION_HEIGHT, *board.shape[1:]), board[0, 0])

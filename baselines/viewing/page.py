@@ -19,7 +19,6 @@ from tile_envs.tictactoe import render as tictactoe
 from tile_envs.tictactoe.positions import O, X
 
 TEMPLATE = Path(__file__).with_name("page.html")
-MARK_SIZE = 80
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
 """The digits of cells: a tile index, or 0 empty, 1 X, 2 O."""
 
@@ -45,11 +44,9 @@ def _look(game: Any) -> dict[str, Any]:
         ]
     else:
         kind, ground, side, gap = "marks", tictactoe.PAGE, tictactoe.SQUARE, tictactoe.GAP
-        tiles = [("", tictactoe.GROUND, tictactoe.PALE_INK, MARK_SIZE)]
-        tiles += [
-            (tictactoe.LETTERS[mark], tictactoe.GROUND, tictactoe.INKS[mark], MARK_SIZE)
-            for mark in (X, O)
-        ]
+        marks = [("", tictactoe.PALE_INK)]
+        marks += [(tictactoe.LETTERS[mark], tictactoe.INKS[mark]) for mark in (X, O)]
+        tiles = [(label, tictactoe.GROUND, ink, 80) for label, ink in marks]
     names = ("label", "ground", "ink", "size")
     return {
         "shape": game.shape,

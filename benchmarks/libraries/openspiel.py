@@ -1,7 +1,5 @@
 """Plays OpenSpiel's games with our agents: tic-tac-toe against its MCTS, and its 2048.
 
-    python benchmarks/libraries/openspiel.py
-
 Random play in the same seat is the comparison; no agent is trained.
 """
 
@@ -15,12 +13,6 @@ ENDLESS = {"max_tile": 262144}  # 2048 ends only when no move is left
 UCT_C, SIMULATIONS, MEGABYTES, SOLVE, VERBOSE = 2.0, 100, 10, True, False
 
 
-def mcts_bot(game, seed):
-    evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
-    options = UCT_C, SIMULATIONS, MEGABYTES, SOLVE, seed, VERBOSE
-    return pyspiel.MCTSBot(game, evaluator, *options)
-
-
 def results(agent="minimax", name="tic_tac_toe", seat=0, episodes=100, seed=0):
     """Return the results of one of our agents, `(episodes,)`, in tic-tac-toe against MCTS."""
     game = pyspiel.load_game(name, ENDLESS if name == "2048" else {})
@@ -29,7 +21,9 @@ def results(agent="minimax", name="tic_tac_toe", seat=0, episodes=100, seed=0):
     for episode in range(episodes):
         state, bots = game.new_initial_state(), [ours]
         if name == "tic_tac_toe":
-            bots.insert(1 - seat, mcts_bot(game, episode))
+            evaluator = pyspiel.RandomRolloutEvaluator(1, episode)
+            options = UCT_C, SIMULATIONS, MEGABYTES, SOLVE, episode, VERBOSE
+            bots.insert(1 - seat, pyspiel.MCTSBot(game, evaluator, *options))
         while not state.is_terminal():
             if state.is_chance_node():
                 outcomes, probabilities = zip(*state.chance_outcomes(), strict=True)

@@ -1,7 +1,5 @@
 """Trains two tables of Q-learning in PettingZoo's tic-tac-toe, one for each agent, by self-play.
 
-    python benchmarks/libraries/pettingzoo_selfplay.py
-
 The table of the first agent then plays `TicTacToe-v0`, against random play.
 """
 

@@ -1,7 +1,5 @@
 """Trains PPO by rl-zoo3's command, with the hyperparameters of `tile_envs.plug.rl_zoo3`.
 
-    python benchmarks/libraries/rl_zoo.py
-
 Its PPO takes no masks: illegal actions are replaced by random legal ones.
 """
 

@@ -1,7 +1,5 @@
 """Trains RLlib's PPO to play 2048 with masks, in two worker processes of 8 games each.
 
-    python benchmarks/libraries/rllib.py
-
 Each worker plays in a native vector environment; in the mode "sync", it would in single ones.
 """
 

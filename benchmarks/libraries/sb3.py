@@ -1,7 +1,5 @@
 """Trains MaskablePPO of sb3-contrib, or an algorithm without masks, to play 2048 in 64 games.
 
-    python benchmarks/libraries/sb3.py
-
 For algorithms without masks, illegal actions are replaced by random legal ones before they reach
 the game, in training and in play.  In the sliding games, PPO and A2C would then settle on one
 direction, which costs nothing where it is illegal: hence a penalty.

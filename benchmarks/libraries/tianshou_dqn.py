@@ -1,7 +1,5 @@
 """Trains Tianshou's double DQN to play 2048 with masks, in 32 single games side by side.
 
-    python benchmarks/libraries/tianshou_dqn.py
-
 Tianshou expects boards and masks under the keys `obs` and `mask`, and uses the masks itself.
 """
 

@@ -1,7 +1,5 @@
 """Trains Tianshou's PPO to play 2048 with masks, in 32 single games side by side.
 
-    python benchmarks/libraries/tianshou_ppo.py
-
 Tianshou expects boards and masks under the keys `obs` and `mask`; the actor has to use the masks.
 """
 

@@ -1,7 +1,5 @@
 """Trains TorchRL's double DQN to play 2048 with masks, in a native vector environment.
 
-    python benchmarks/libraries/torchrl_dqn.py
-
 TorchRL resets ended games itself, so the autoreset mode is "Disabled"; masks must be `bool`.
 """
 

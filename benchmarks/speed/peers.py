@@ -50,10 +50,7 @@ class Peer(NamedTuple):
 
 
 def installed() -> list[Peer]:
-    """Return the peers whose packages, and what those need to be imported, can be found.
-
-    They are measured with several batch sizes, the one that suits the peer best among them.
-    """
+    """Return the peers whose packages, and what those need to be imported, can be found."""
     return [
         Peer(package, game, kind, num_envs, make)
         for package, game, kind, sizes, make in PEERS
@@ -324,4 +321,4 @@ PEERS: tuple[tuple[str, str, str, Sequence[int], Callable[[int], Play]], ...] = 
     ("open_spiel", "tic-tac-toe", "single", (1,), partial(_open_spiel, "tic_tac_toe")),
     ("pettingzoo", "tic-tac-toe", "single", (1,), _pettingzoo_tic_tac_toe),
 )
-"""Each peer: package, game, kind, batch sizes, and what makes it."""
+"""Each peer: package, game, kind, batch sizes, its best among them, and what makes it."""

@@ -64,11 +64,6 @@ def _printed(measure: str, turns: int) -> list[float]:
 
 
 def _run(measure: str, folder: str) -> float:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAMS[measure]],
-        env=os.environ | {"NUMBA_CACHE_DIR": folder},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return float(done.stdout)
+    command = [sys.executable, "-c", PROGRAMS[measure]]
+    env = os.environ | {"NUMBA_CACHE_DIR": folder}
+    return float(subprocess.check_output(command, env=env, stderr=subprocess.PIPE))

@@ -24,10 +24,7 @@ CLOCKS = {STEPS_PER_SECOND: time.process_time, BY_WALL_CLOCK: time.perf_counter}
 
 
 def speed_plan(candidates: Sequence[Peer], turns: int, seconds: float) -> Plan:
-    """Return the plan to measure speeds, in turns of about so many seconds.
-
-    One that cannot be made gets a row that says why.
-    """
+    """Return the plan to measure speeds, in turns of about so many seconds."""
 
     def make() -> list[Row]:
         failed: list[Row] = []
@@ -57,8 +54,7 @@ def speed_key(peer: Peer) -> Row:
 
 def summary_row(key: Row, values: Sequence[float], run: str) -> Row:
     """Return the row of the values of several turns, and of a run (see `now`)."""
-    package_version = version(key["package"])
-    return key | {"package_version": package_version} | statistics_of(values) | {"run": run}
+    return key | {"package_version": version(key["package"])} | statistics_of(values) | {"run": run}
 
 
 def statistics_of(values: Sequence[float]) -> Row:

@@ -28,25 +28,24 @@ def sampled(committed: Committed) -> Table:
 
 def seeds(committed: Committed) -> Table:
     """Return the range over seeds of exact results against random play, and the worst case."""
+
+    def percents(rows: Sequence[Row], column: str) -> str:
+        values = sorted(100 * float(row[column]) for row in rows)
+        return f"{values[0]:.3f} to {values[-1]:.3f}"
+
+    def worst(rows: Sequence[Row]) -> str:
+        losing = sum(row["worst"] == "-1" for row in rows)
+        return f"{losing} of {len(rows)} can lose" if losing else "never loses"
+
     columns: Columns = [
         ("agent", "label"),
         ("side", "side"),
         ("seeds", lambda rows: str(len(rows))),
-        *((f"{head}, %", lambda rows, k=key: _range(rows, k)) for head, key in RESULTS.items()),
-        ("worst case", _worst),
+        *((f"{head}, %", lambda rows, k=key: percents(rows, k)) for head, key in RESULTS.items()),
+        ("worst case", worst),
         ("training", lambda rows: f"{sorted(_seconds(rows))[len(rows) // 2]:.0f} s"),
     ]
     return table(columns, group(committed.rows("seeds"), "label", "side"))
-
-
-def _range(rows: Sequence[Row], column: str) -> str:
-    percents = sorted(100 * float(row[column]) for row in rows)
-    return f"{percents[0]:.3f} to {percents[-1]:.3f}"
-
-
-def _worst(rows: Sequence[Row]) -> str:
-    losing = sum(row["worst"] == "-1" for row in rows)
-    return f"{losing} of {len(rows)} can lose" if losing else "never loses"
 
 
 def _seconds(rows: Sequence[Row]) -> list[float]:
@@ -55,9 +54,8 @@ def _seconds(rows: Sequence[Row]) -> list[float]:
 
 def crosstable(committed: Committed) -> Table:
     """Return how the agents of the cross table fare against random play, beside the published."""
-    theirs = {
-        (x, o): shares for row in published("crosstable") for x, o, *shares in row["pairings"]
-    }
+    (source,) = published("crosstable")
+    theirs = {(x, o): shares for x, o, *shares in source["pairings"]}
     order = [agent.label for agent in CROSSTABLE]
     rows = [row for row in committed.rows("crosstable") if "random" in (row["x"], row["o"])]
     rows.sort(key=lambda row: (order.index(row["x"]), order.index(row["o"])))
@@ -93,7 +91,7 @@ def solved(committed: Committed) -> Table:
         return f"{', '.join(number(other[column]) for column in columns)} ({other['source']})"
 
     columns: Columns = [
-        ("game", lambda row: f"{row['game']}, {row['shape']}"),
+        ("game", "{game}, {shape}".format_map),
         ("states", number_of("states")),
         ("afterstates", number_of("afterstates")),
         ("states up to symmetry", number_of("states_merged")),
@@ -108,7 +106,10 @@ def solved(committed: Committed) -> Table:
 
 def exact(committed: Committed) -> Table:
     """Return the fraction of the optimal expected score of each agent on each board."""
-    rows = [row | {"board": _board(row)} for row in committed.rows("exact")]
+    rows = [
+        row | {"board": str(Task.of(row["env"], json.loads(row["env_kwargs"])).game)}
+        for row in committed.rows("exact")
+    ]
     boards = list(dict.fromkeys(row["board"] for row in rows))
     optimum = {row["board"]: float(row["mean"]) / float(row["share"]) for row in rows}
     scores = {row["board"]: float(row["mean"]) for row in rows if row["label"] == "random"}
@@ -122,10 +123,6 @@ def exact(committed: Committed) -> Table:
         for name, s in (("optimal", optimum), ("random", scores))
     ]
     return Table(made.head, [*lines, *made.lines])
-
-
-def _board(row: Row) -> str:
-    return str(Task.of(row["env"], json.loads(row["env_kwargs"])).game)
 
 
 def _fractions(rows: Sequence[Row], board: str) -> str:

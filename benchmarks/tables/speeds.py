@@ -29,17 +29,14 @@ def environments(committed: Committed) -> Table:
     ours = {(row["game"], row["num_envs"]): row for row in rows if row["package"] == OURS}
     groups = group(rows, "game", "package")
     best = [max(of_package, key=lambda row: float(row["value"])) for of_package in groups]
-    best_of_ours = {row["game"]: row for row in best if row["package"] == OURS}
+    fastest = {row["game"]: row for row in best if row["package"] == OURS}
     columns: Columns = [
         ("game", "game"),
         ("package", _name),
         ("games at once", number_of("num_envs")),
         ("steps / s (lowest to highest turn)", _measured),
         ("ours at as many", lambda row: _ratio(ours.get((row["game"], row["num_envs"]), {}), row)),
-        (
-            "our best to theirs",
-            lambda row: _ratio(best_of_ours[row["game"]], row) if row in best else "",
-        ),
+        ("our best to theirs", lambda row: _ratio(fastest[row["game"]], row) * (row in best)),
     ]
     return table(columns, [row for row in rows if row["num_envs"] == "1" or row in best])
 
@@ -179,22 +176,16 @@ def clients(committed: Committed) -> Table:
     def mean(row: Row) -> str:
         return f"{result(row, 'mean')} ({result(row, 'low')} to {result(row, 'high')})"
 
-    def games(row: Row) -> str:
-        return f"{row['games']}, {row['autoreset']}" if row["autoreset"] else str(row["games"])
-
     columns: Columns = [
         ("library", "measure"),
         ("version", "library_version"),
         ("algorithm", "algorithm"),
         ("environment", lambda row: f"`{row['env']}`"),
-        ("games", games),
+        ("games", lambda row: ", ".join(filter(None, (row["games"], row["autoreset"])))),
         ("steps", number_of("steps")),
         ("minutes", lambda row: f"{float(row['minutes']):.1f}"),
         ("mean", mean),
         ("random play", lambda row: result(row, "random")),
-        (
-            "illegal actions: training, play",
-            lambda row: f"{row['illegal_training']}, {row['illegal_play']}",
-        ),
+        ("illegal actions: training, play", "{illegal_training}, {illegal_play}".format_map),
     ]
     return table(columns, committed.rows("plug"))

@@ -118,10 +118,8 @@ def all_inside(share: Share, actions: Ints, n_actions: int) -> bool:
 @compiled
 def clear(world: World, i: int) -> None:
     """Count anew in a game that begins."""
-    world.steps[i] = 0
-    world.illegal_run[i] = 0
-    world.illegal[i] = False
-    world.ended[i] = False
+    world.steps[i] = world.illegal_run[i] = 0
+    world.illegal[i] = world.ended[i] = False
 
 
 @compiled

@@ -53,15 +53,10 @@ class Outcome(NamedTuple):
 
 
 class Engine(ABC):
-    """What steps the games of a vector environment.
+    """What steps the games of a vector environment."""
 
-    Attributes:
-        name: `NUMPY` or `NUMBA`.
-        threads: How many share a step.
-    """
-
-    name: str
-    threads = 1
+    name: str  # `NUMPY` or `NUMBA`
+    threads = 1  # how many share a step
 
     @abstractmethod
     def play(self, actions: Any) -> Outcome:
@@ -79,18 +74,7 @@ class Engine(ABC):
 class NumpyEngine(Engine):
     """The states of many games, and steps over all of them.
 
-    Attributes:
-        game: The game that is played.
-        num_envs: The number of games.
-        max_illegal: Consecutive illegal actions that truncate an episode.
-        max_steps: Steps that do, or None.
-        started: Whether there are games to play: not before the first start, nor after one that
-            has failed.
-        streams: `(num_envs,) uint64`, the positions of the random streams.
-        steps: `(num_envs,) int64`, the number of steps; 0 if there is no limit.
-        illegal_run: `(num_envs,) int64`, the illegal actions in a row.
-        illegal: `(num_envs,) bool`, whether the last action was illegal.
-        ended: `(num_envs,) bool`, whether the game has ended.
+    `max_illegal` consecutive illegal actions truncate an episode, or `max_steps` steps if not None.
     """
 
     name = NUMPY
@@ -99,11 +83,11 @@ class NumpyEngine(Engine):
         self.game, self.num_envs = game, num_envs
         self.max_illegal, self.max_steps = max_illegal, max_steps
         self._max_illegal = np.array(max_illegal)
-        self.started = False
-        self.streams = np.zeros(num_envs, np.uint64)
-        self.steps = np.zeros(num_envs, np.int64)
-        self.illegal_run = np.zeros(num_envs, np.int64)
-        self.illegal = np.zeros(num_envs, np.bool_)
+        self.started = False  # nor are there games to play after a start that has failed
+        self.streams = np.zeros(num_envs, np.uint64)  # the positions of the random streams
+        self.steps = np.zeros(num_envs, np.int64)  # 0 if there is no limit
+        self.illegal_run = np.zeros(num_envs, np.int64)  # the illegal actions in a row
+        self.illegal = np.zeros(num_envs, np.bool_)  # whether the last action was
         self.ended = np.zeros(num_envs, np.bool_)
 
     # What a game adds; `games` are indices, or the slice of all.
@@ -173,10 +157,8 @@ class NumpyEngine(Engine):
         An opponent that a user brought can fail here; then everything needs a start.
         """
         self.started = False
-        self.steps[games] = 0
-        self.illegal_run[games] = 0
-        self.illegal[games] = False
-        self.ended[games] = False
+        self.steps[games] = self.illegal_run[games] = 0
+        self.illegal[games] = self.ended[games] = False
         self._start(games, positions)
         self.started = True
 

@@ -81,9 +81,6 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
             seed: The seed of the game's random stream; None continues the present stream.
             options: See "Starting State" in the class's manual.
 
-        Returns:
-            The first observation and info.
-
         Raises:
             ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
                 opponent that a user brought fails; the game has not started then.

@@ -201,13 +201,10 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         return outcome
 
     def sample_legal_actions(self) -> NDArray[np.int64]:
-        """Draw a legal action for every game, uniformly, all at once.
+        """Draw a legal action for every game, uniformly, `(num_envs,)`; 0 for games that are over.
 
         The numbers come from the action space's generator (`action_space.seed`), as those of
         `action_space.sample` do.
-
-        Returns:
-            `(num_envs,) int64`; 0 for games that are over.
         """
         self._started_games()
         words = self.action_space.np_random.bit_generator.random_raw(self.num_envs)

@@ -77,11 +77,7 @@ class Terminal:
         sys.stdout.flush()
 
     def key(self, timeout: float | None = None) -> str | None:
-        """Wait for a key (see `tile_envs.rendering.window.Key`), at most `timeout` seconds.
-
-        Returns:
-            The key; None after the timeout.
-        """
+        """Wait for a `tile_envs.rendering.window.Key`; None if none comes in `timeout` seconds."""
         if not self._unread:
             arrived = self._input.read(timeout)
             if not arrived:

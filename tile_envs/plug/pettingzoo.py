@@ -129,11 +129,7 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         return self.observation_spaces[agent]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
-        """Start a new game.
-
-        Args:
-            seed: A non-negative integer or None.
-            options: See "Starting State" above.
+        """Start a new game; "Starting State" above says what the seed and the options do.
 
         Raises:
             ValueError: If the seed or the board is unusable; nothing has changed then.

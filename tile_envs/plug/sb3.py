@@ -221,10 +221,8 @@ class SB3VecEnv(VecEnv):
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
         """Call a method that answers for every game, as `GameVectorEnv.call` does."""
-        if method_name == "action_masks" and self._masks:
-            answers: list[Any] = self._masks.copy()
-        else:
-            answers = list(self.games.call(method_name, *method_args, **method_kwargs))
+        kept = method_name == "action_masks" and self._masks
+        answers = kept or self.games.call(method_name, *method_args, **method_kwargs)
         return [answers[i] for i in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:

@@ -46,14 +46,10 @@ class Board(ABC):
     """A board that is played on.
 
     It looks its game up in memoryviews, which give single numbers faster than arrays do.
-
-    Attributes:
-        legal: The legal actions, as bits.
-        largest: The index of the largest tile.
     """
 
-    legal: int
-    largest: int
+    legal: int  # the legal actions, as bits
+    largest: int  # the index of the largest tile
 
     def __init__(self, game: SlidingGame) -> None:
         self._game = game

@@ -19,14 +19,9 @@ MASKS = np.array([[bits >> a & 1 for a in range(4)] for bits in range(16)], np.i
 
 
 def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
-    """Return the action masks of boards.
+    """Return the action masks `(n, 4) int8` of boards `(n, R, C)` of tile indices.
 
-    Args:
-        boards: Tile indices, `(n, R, C)`.
-        rules: The game, such as `RULES_2048`.
-
-    Returns:
-        `(n, 4) int8`, 1 where the action (0 up, 1 right, 2 down, 3 left) changes the board.
+    They are 1 where the action (0 up, 1 right, 2 down, 3 left) changes the board.
 
     Raises:
         ValueError: If these are not boards of the game.
@@ -39,11 +34,7 @@ def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
 
 
 def afterstates(boards: ArrayLike, rules: Rules) -> tuple[Boards, Ints, NDArray[np.int8]]:
-    """Return what each action makes of boards, before the new tile appears.
-
-    Args:
-        boards: Tile indices, `(n, R, C)`.
-        rules: The game, such as `RULES_2048`.
+    """Return what each action makes of boards `(n, R, C)`, before the new tile appears.
 
     Returns:
         The afterstates `(n, 4, R, C) uint8` (an illegal action leaves the board as it is), the

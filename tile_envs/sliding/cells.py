@@ -60,11 +60,7 @@ def compile_pairs(rules: Rules) -> Pairs:
 
 
 def push_to_low_end(pairs: Pairs, cells: Cells) -> NDArray[np.int64]:
-    """Slide and merge lines of cells `(length, lines, n)` towards index 0, in place.
-
-    Returns:
-        The rewards, `(n,)`, of all lines together.
-    """
+    """Push lines of cells `(length, lines, n)` to index 0, in place; return all rewards `(n,)`."""
     length = len(cells)
     for end in range(length - 1, 0, -1):  # let the empty cells bubble to the high end
         for i in range(end):

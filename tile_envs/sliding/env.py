@@ -67,13 +67,7 @@ class SlidingEnv(GameEnv[SlidingGame]):
         raise UsageError("rules must be given: make a registered game with gym.make(id).")
 
     def step(self, action: int) -> tuple[NDArray[np.uint8], float, bool, bool, Info]:
-        """Slide all tiles, and let a new one appear if that changed the board.
-
-        Args:
-            action: 0 up, 1 right, 2 down, 3 left.
-
-        Returns:
-            Observation, reward, terminated, truncated and info.
+        """Slide all tiles 0 up, 1 right, 2 down or 3 left; one appears if that changed the board.
 
         Raises:
             ValueError: If the action is not an integer from 0 to 3, or a user's placer chooses a
@@ -154,12 +148,8 @@ def register_game(env_id: str, rules: Rules) -> None:
         )
         register_game("Powers3-v0", rules)
 
-    The id takes the options of `Tiles2048Env`.  A command imports the module that registers a game
-    where it is named with it: `--env my_module:Powers3-v0`.
-
-    Args:
-        env_id: The environment's id, with its version.
-        rules: The rules.
+    The id, which ends with its version, takes the options of `Tiles2048Env`.  A command imports the
+    module that registers a game where it is named with it: `--env my_module:Powers3-v0`.
 
     Raises:
         ValueError: If `rules` is not a Rules, or another game has this id.

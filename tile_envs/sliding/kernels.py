@@ -40,33 +40,20 @@ TO_UP, TO_RIGHT, TO_DOWN, TO_LEFT = map(Word, (UP, RIGHT, DOWN, LEFT))
 
 
 class GameTables(NamedTuple):
-    """A sliding game as compiled loops take it: the tables of its rules and the new tiles.
+    """A sliding game as compiled loops take it: the tables of its rules and the new tiles."""
 
-    Attributes:
-        pushed: `Tables.pushed`, unsigned.
-        offsets: `Tables.offsets`, unsigned.
-        empty_count: `Tables.empty_count`.
-        empty_cell: `Tables.empty_cell`, unsigned.
-        tiles: The tile indices that can appear.
-        thresholds: Cumulative thresholds of these tiles in [0, 2**32], the last one included.
-        probabilities: `float64`, their probabilities.
-        rows: The number of rows of a board.
-        columns: The number of columns.
-        square: Whether the two numbers are equal.
-        adversarial: True if the named adversary places the new tiles, None if they are placed
-            uniformly.  The two are of different types, so that code is compiled for each.
-    """
-
-    pushed: Words
+    pushed: Words  # as in `Tables`, but unsigned; so are the next three
     offsets: Words
     empty_count: Words
     empty_cell: Words
-    tiles: Words
-    thresholds: Words
+    tiles: Words  # the tile indices that can appear
+    thresholds: Words  # cumulative ones of these tiles in [0, 2**32], the last one included
     probabilities: NDArray[np.float64]
-    rows: int
+    rows: int  # of a board
     columns: int
-    square: bool
+    square: bool  # whether the two numbers are equal
+    # True if the named adversary places the new tiles, None if they are placed uniformly: two
+    # types, so that code is compiled for each.
     adversarial: bool | None
 
 

@@ -111,14 +111,9 @@ def play(world: World, i: int, action: Word) -> float:
     """Play a legal action in one game; return the reward."""
     axis = 1 if kernels.is_vertical(action) else 0
     lines, tables = world.lines, world.tables
-    after = kernels.push(
-        tables,
-        action,
-        Word(lines[axis, 0, i]),
-        Word(lines[axis, 1, i]),
-        Word(lines[axis, 2, i]),
-        Word(lines[axis, 3, i]),
-    )
+    a, b = Word(lines[axis, 0, i]), Word(lines[axis, 1, i])
+    c, d = Word(lines[axis, 2, i]), Word(lines[axis, 3, i])
+    after = kernels.push(tables, action, a, b, c, d)
     position = world.streams[i] + NEXT
     world.streams[i] = position
     word = mixed(position)

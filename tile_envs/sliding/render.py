@@ -29,11 +29,7 @@ def text(board: Boards, rules: Rules, score: int) -> str:
 
 
 def picture(board: Boards, rules: Rules, score: int) -> Picture:
-    """Draw a board of tile indices `(R, C)` as the game that people know.
-
-    Returns:
-        `(H, W, 3) uint8`, the same size for every board of a shape.
-    """
+    """Draw a board `(R, C)` as the game that people know, all boards of a shape in one size."""
     pixels = _empty_board(rules, *board.shape).copy()
     for i, row in enumerate(board.tolist()):
         for j, tile in enumerate(row):

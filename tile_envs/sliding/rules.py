@@ -175,11 +175,7 @@ class Rules:
         return self.faces.index(value)
 
     def check_rewards(self, shape: tuple[int, int]) -> None:
-        """Check that no move on a board of this shape can pay `MOVE_LIMIT` or more.
-
-        Raises:
-            ValueError: If one can.
-        """
+        """Refuse by a `ValueError` a shape on which a move could pay `MOVE_LIMIT` or more."""
         most = max((self.faces[made] for *_, made in self.merges), default=0)
         if most > (limit := most_paid(shape)):
             raise UsageError(

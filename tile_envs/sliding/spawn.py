@@ -33,12 +33,7 @@ _LOW_HALF = np.array(LOW_HALF, np.uint64)
 
 @dataclass(frozen=True)
 class SpawnDistribution:
-    """The distribution of the new tile.
-
-    Attributes:
-        tiles: The tile indices that can appear, smallest first.
-        probabilities: Their probabilities.
-    """
+    """The tile indices that can appear, smallest first, and their probabilities."""
 
     tiles: tuple[int, ...]
     probabilities: tuple[float, ...]

@@ -102,11 +102,7 @@ def packs(shape: tuple[int, ...]) -> bool:
 
 
 def check_packs(shape: tuple[int, int], what: str, advice: str) -> None:
-    """Check that boards of a shape are packed, for what knows no others.
-
-    Raises:
-        ValueError: If they are not.
-    """
+    """Refuse by a `ValueError` a shape whose boards are not packed, for what knows no others."""
     if not packs(shape):
         raise UsageError(
             f"{what} is for boards of 2 to {PACKED_SIDE} rows and columns, "

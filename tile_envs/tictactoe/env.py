@@ -134,13 +134,7 @@ class TicTacToeEnv(GameEnv[TicTacToe]):
         self._policy = None if policy is None else policy.data
 
     def step(self, action: int) -> tuple[NDArray[np.int8], float, bool, bool, Info]:
-        """Set a mark, and let the opponent answer.
-
-        Args:
-            action: The cell, 0 to 8, row by row.
-
-        Returns:
-            Observation, reward, terminated, truncated and info.
+        """Set a mark on a cell, 0 to 8, row by row, and let the opponent answer.
 
         Raises:
             ValueError: If the action is not an integer from 0 to 8; or if an opponent that the user

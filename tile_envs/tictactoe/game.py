@@ -110,10 +110,8 @@ class TicTacToe:
         cells = policy[codes[going_on], None] >> np.arange(CELLS) & 1
         rows, chosen = np.nonzero(cells)
         parents = going_on[rows]
-        replied = tables.children[codes[parents], chosen]
-        return Replies(
-            parents, tables.views[movers[parents], replied], (1 / cells.sum(axis=1))[rows]
-        )
+        replied = tables.views[movers[parents], tables.children[codes[parents], chosen]]
+        return Replies(parents, replied, (1 / cells.sum(axis=1))[rows])
 
     def checked_positions(
         self, values: Mapping[str, Any], num_envs: int | None = None

@@ -26,18 +26,14 @@ class TicTacToeEngine(NumpyEngine):
 
     game: TicTacToe
 
-    def __init__(
-        self, game: TicTacToe, num_envs: int, max_illegal: int, max_steps: int | None
-    ) -> None:
-        super().__init__(game, num_envs, max_illegal, max_steps)
+    def __init__(self, game: TicTacToe, num_envs: int, *limits: Any) -> None:
+        super().__init__(game, num_envs, *limits)
         self.tables = solve()
         self.policy = game.policy
         self.codes = np.zeros(num_envs, np.int64)
         self.marks = np.ones(num_envs, np.int64)
 
-    def _play(
-        self, actions: NDArray[np.int64], frozen: Bools | None
-    ) -> tuple[Floats, Bools, Bools]:
+    def _play(self, actions: Ints, frozen: Bools | None) -> tuple[Floats, Bools, Bools]:
         tables, marks = self.tables, self.marks
         masks = tables.masks.reshape(-1)
         legal = masks.take(self.codes * ROW + actions).view(np.bool_)

@@ -35,12 +35,8 @@ def text(marks: NDArray[np.int8], cursor: int | None = None) -> str:
 
 
 def picture(marks: NDArray[np.int8], cursor: int | None = None) -> Picture:
-    """Draw marks `(3, 3)`; the winning ones stand on golden ground.
-
-    Returns:
-        `(H, W, 3) uint8`, always the same size.
-    """
-    pixels = _page().copy()
+    """Draw marks `(3, 3)`, always in the same size; the winning ones stand on golden ground."""
+    pixels = np.full((PICTURE_SIDE, PICTURE_SIDE, 3), tuple(bytes.fromhex(PAGE[1:])), np.uint8)
     squares = zip(marks.ravel().tolist(), grounds(marks, cursor), strict=True)
     for cell, (mark, ground) in enumerate(squares):
         left, top = _corner(cell)
@@ -50,13 +46,9 @@ def picture(marks: NDArray[np.int8], cursor: int | None = None) -> Picture:
 
 def winning_cells(marks: NDArray[np.int8]) -> set[int]:
     """Return the cells of all complete lines: one mark can complete two."""
-    cells = marks.ravel().tolist()
-    return {
-        cell
-        for line in WINNING_LINES
-        if abs(sum(cells[cell] for cell in line)) == SIDE
-        for cell in line
-    }
+    lines = np.array(WINNING_LINES)
+    complete = abs(marks.ravel()[lines].sum(axis=1)) == SIDE
+    return set(lines[complete].ravel().tolist())
 
 
 def grounds(marks: NDArray[np.int8], cursor: int | None = None) -> list[str]:
@@ -80,11 +72,6 @@ def cell_at(x: int, y: int) -> int | None:
 def _corner(cell: int) -> tuple[int, int]:
     row, column = divmod(cell, SIDE)
     return MARGIN + column * (SQUARE + GAP), MARGIN + row * (SQUARE + GAP)
-
-
-@cache
-def _page() -> Picture:
-    return Canvas(PICTURE_SIDE, PICTURE_SIDE, PAGE).picture()
 
 
 @cache

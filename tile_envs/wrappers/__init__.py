@@ -1,7 +1,7 @@
 """Wrappers for single environments; `tile_envs.wrappers.vector` has the same for vector ones.
 
-The order, from the environment outwards: `Log2Reward`, `ShapeReward`, `ReplaceIllegal`,
-`PenalizeIllegal`, `OneHotPlanes`, `FlatObservation`, `MaskInObservation` or
+The order, from an environment of this package outwards: `Log2Reward`, `ShapeReward`,
+`ReplaceIllegal`, `PenalizeIllegal`, `OneHotPlanes`, `FlatObservation`, `MaskInObservation` or
 `AfterstatesInObservation`; leave out what you do not need.
 """
 
@@ -63,10 +63,6 @@ class OneHotPlanes(_TransformObservation):
     planes for 2048, 32 for 2584); in tic-tac-toe plane 1 marks one's own cells, plane 2 the
     other's.
 
-    Args:
-        env: Any environment of this package.
-        dtype: That of the planes.
-
     Raises:
         ValueError: If the observations are not boards.
     """
@@ -79,10 +75,6 @@ class FlatObservation(_TransformObservation):
     """Every observation as one row of numbers, for networks that take nothing else.
 
     Around `OneHotPlanes` it gives one-hot vectors; alone, the tile indices.
-
-    Args:
-        env: An environment whose observations are arrays.
-        dtype: That of the numbers.
 
     Raises:
         ValueError: If the observations are not arrays.
@@ -140,11 +132,8 @@ class AfterstatesInObservation(_TransformObservation):
     | `afterstates` | `(actions, R, C)`, before the reply; the board itself for illegal actions |
     | `rewards` | `(actions,) int64`, those of the game, 0 for illegal actions |
 
-    Args:
-        env: Any environment of this package, whose observations are boards.
-
     Raises:
-        ValueError: If it is another environment.
+        ValueError: If it is no environment of this package, or its observations are not boards.
     """
 
     def __init__(self, env: AnyEnv) -> None:
@@ -156,9 +145,6 @@ class Log2Reward(_Wrapper):
     """The logarithm to the base 2 of the reward of a sliding game; 0 stays 0.
 
     Faces grow exponentially with the work that goes into them; their logarithms do not.
-
-    Args:
-        env: An environment of a sliding game.
 
     Raises:
         ValueError: If the game is tic-tac-toe, or the environment has `PenalizeIllegal` or this
@@ -275,11 +261,8 @@ class ReplaceIllegal(_CountIllegal):
     better where an algorithm takes them.  Around it, `PenalizeIllegal` keeps a policy from settling
     on one action, which costs nothing here where it is illegal.  `reset(seed=…)` seeds the choice.
 
-    Args:
-        env: Any environment of this package, or one wrapped already.
-
     Raises:
-        ValueError: If it is another environment, or `PenalizeIllegal` is inside.
+        ValueError: If it is no environment of this package, or `PenalizeIllegal` is inside.
     """
 
     def __init__(self, env: AnyEnv) -> None:
