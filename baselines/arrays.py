@@ -11,6 +11,7 @@ import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from numpy.typing import NDArray
 from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 
+CHUNK = 1 << 20
+"""How many numbers are read at once."""
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -43,8 +46,12 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], compressed: boo
         os.fsync(file.fileno())
 
 
-def read_arrays(path: Path, max_bytes: int) -> dict[str, NDArray[Any]]:
+def read_arrays(
+    path: Path, max_bytes: int, steps: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file, of at most `max_bytes` bytes.
+
+    Of an array `(n,)` that `steps` names, only every so-manieth number is kept, from the first on.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -54,8 +61,8 @@ def read_arrays(path: Path, max_bytes: int) -> dict[str, NDArray[Any]]:
         with zipfile.ZipFile(path) as archive:
             size = sum(_size(archive, entry) for entry in archive.infolist())
             if size <= max_bytes:
-                with np.load(path, allow_pickle=False) as arrays:
-                    return dict(arrays)
+                names = [entry.filename.removesuffix(".npy") for entry in archive.infolist()]
+                return {name: _read(archive, name, steps.get(name, 1)) for name in names}
     except FileNotFoundError:
         raise
     except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds on damaged files
@@ -65,6 +72,19 @@ def read_arrays(path: Path, max_bytes: int) -> dict[str, NDArray[Any]]:
         f"{path} holds {size:,} bytes of arrays, expected at most {max_bytes:,}: "
         "is it one of another game?"
     )
+
+
+def _read(archive: zipfile.ZipFile, name: str, step: int) -> NDArray[Any]:
+    with archive.open(f"{name}.npy") as member:
+        shape, is_fortran, dtype = HEADERS[npy.read_magic(member)](member)
+        n = math.prod(shape)
+        kept = np.empty(-(-n // step), dtype)
+        for begin in range(0, len(kept), CHUNK):  # numpy reads through memory of twice the size
+            part = kept[begin : begin + CHUNK]
+            held = min(len(part) * step, n - begin * step) * dtype.itemsize
+            part[:] = np.frombuffer(member.read(held), dtype)[::step]
+        member.read()  # compares the checksum
+    return kept if step > 1 else kept.reshape(shape, order="F" if is_fortran else "C")
 
 
 def size_of(arrays: Mapping[str, NDArray[Any]]) -> int:

@@ -32,10 +32,8 @@ def handle_errors(advice: str = "") -> Iterator[None]:
     """Turn signals and mistakes into a line on standard error and an exit status.
 
     These are 130 after Ctrl-C, 143 after SIGTERM, and 2 after a mistake.  Any other error keeps its
-    traceback, and with `--traceback` mistakes do, too.
-
-    Args:
-        advice: What the user can do after a signal; what the command says of it, if not given.
+    traceback, and with `--traceback` mistakes do, too.  After a signal, `advice` says what the user
+    can do; if it is not given, the line is what the command says of the signal.
     """
     shown = TRACEBACK in sys.argv
     sys.argv[:] = [word for word in sys.argv if word != TRACEBACK]

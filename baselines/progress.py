@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LINE_SECONDS = 10.0
-"""The least time between two lines where standard error is no terminal."""
+"""The least time between two lines where standard error is no terminal; the first comes sooner."""
 
 
 class Progress:
@@ -49,7 +49,8 @@ class Progress:
 
     def __enter__(self) -> Progress:
         self._enabled_before, Progress.enabled = Progress.enabled, False
-        self._began = self._printed = time.monotonic()
+        self._began = time.monotonic()
+        self._printed = self._began - LINE_SECONDS / 2
         if self.shown and sys.stderr.isatty():
             from rich.console import Console  # late: only terminals need it
             from rich.live import Live

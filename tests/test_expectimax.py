@@ -10,8 +10,9 @@ from placers import LastCell, worst_by_force
 
 from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
-from baselines.search import compiled_expectimax
-from baselines.search.expectimax import Expectimax
+from baselines.search import expectimax
+from baselines.search.compiled_expectimax import CompiledSearch, now
+from baselines.search.expectimax import Expectimax, downgraded
 from baselines.solver.solve import solve
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
@@ -119,8 +120,8 @@ def brute_force(made, game, board, depth):
 def test_search_is_its_definition(rules, spawn, shape, depth, kind, placer, monkeypatch):
     """The network need not have learned the new tiles and the placer that it searches with."""
     made, game = learner(SlidingGame(rules, shape)), SlidingGame(rules, shape, spawn, placer=placer)
-    monkeypatch.setattr(compiled_expectimax, "ENTRIES", 1 << 8)  # overwritten all the time
-    agent = Expectimax(kind(made), game, depth)
+    monkeypatch.setattr(expectimax, "MEBIBYTE", 1 << 12)  # overwritten all the time
+    agent = Expectimax(kind(made), game, depth, table=1)
     boards = np.random.default_rng(2).integers(1, 7, (3, *shape), np.uint8)
     boards[1:, 0, 0] = 0
     boards[2, -1, -1] = 0
@@ -181,6 +182,118 @@ def test_a_time_budget_bounds_the_depth():
     )
 
 
+class Told:
+    """A search that finds what it is told, by depth, and remembers what it was asked."""
+
+    def __init__(self, *found):
+        self.found, self.asked = found, []
+
+    def __call__(self, boards, depths, end, order=range(4)):
+        """Return what was told for the depth."""
+        self.asked.append((int(depths[0]), list(order)))
+        values = np.full(4, -np.inf)
+        values[list(order)] = np.array(self.found[depths[0] - 1])[list(order)]
+        return values[None]
+
+
+def test_only_actions_of_close_values_are_searched_deeper():
+    nan = np.nan
+    told = Told([9, 5, 8, -np.inf], [10, 2, 10, 0], [20, 11, 18, 0], [0, 0, nan, 0], [0, 0, 0, 0])
+    values = expectimax._search_in_time(told, np.zeros((1, 4, 4)), 9, 60_000)
+    # From depth 1 to 2 the values change by 1, -3 and 2, so all within 10 of the best stay; from 2
+    # to 3 by 10, 9 and 8, and only two are within 4 of the best; then time is over for one of them.
+    assert told.asked == [(1, [0, 1, 2, 3]), (2, [0, 2, 1]), (3, [0, 2, 1]), (4, [0, 2])]
+    assert values[0].tolist() == [0, -9, -2, -np.inf]
+    told = Told([-np.inf, 5, -np.inf, -np.inf])
+    assert expectimax._search_in_time(told, np.zeros((1, 4, 4)), 9, 60_000)[0, 1] == 5
+    assert told.asked == [(1, [0, 1, 2, 3])]  # where there is no choice, one look is enough
+
+
+def test_a_search_that_has_no_time_gives_up_and_leaves_no_trace():
+    made = learner()
+    boards, depths = vector_env(made.game, 20).reset(seed=0)[0], np.full(20, 3)
+    search, other = (CompiledSearch(made, made.game, 1 << 20) for _ in range(2))
+    late = search(boards, depths, now() - 1)
+    assert np.isnan(late[made.game.legal_actions(boards) > 0]).all()
+    assert np.array_equal(search(boards, depths), other(boards, depths))
+
+
+MANY_TILES = SlidingGame(RULES_2048, spawn={2**i: 1 / 6 for i in range(1, 7)})
+
+
+@pytest.mark.parametrize(
+    ("game", "settings", "simd"),
+    [
+        (TILES_2048, {"network": "4x6", "values": 6, "stages": (8, 32), "method": "tc"}, True),
+        (SlidingGame(RULES_2584, (3, 4)), {"network": "024 01234 b", "values": 9}, True),
+        (MANY_TILES, {"network": "0123"}, True),
+        (MANY_TILES, {"network": "0123"}, None),
+    ],
+    ids=str,
+)
+def test_compiled_values_are_those_of_the_definition_for_any_network(game, settings, simd):
+    made = NTuple(game, 0, NTupleSettings(**settings))
+    made.net.weights[:] = np.random.default_rng(1).random(len(made.net.weights), np.float32)
+    made._staged = made._staged._replace(simd=simd)
+    boards = np.random.default_rng(3).integers(0, 6, (30, *game.shape), np.uint8)
+    boards[boards == 5] = 0
+    for depth in (2, 3):
+        values = Expectimax(made, game, depth, table=1).action_values(boards[: 30 // depth**2])
+        plain = Expectimax(AnyAgent(made), game, depth).action_values(boards[: 30 // depth**2])
+        assert np.array_equal(np.isfinite(values), np.isfinite(plain))
+        assert values[np.isfinite(values)] == pytest.approx(plain[np.isfinite(plain)], rel=1e-5)
+
+
+@pytest.mark.parametrize("placer", NAMED)
+@pytest.mark.parametrize("rules", [RULES_2048, RULES_2584], ids=case_name)
+def test_threads_change_no_bit(rules, placer):
+    made, game = learner(SlidingGame(rules)), SlidingGame(rules, placer=placer)
+    boards = np.random.default_rng(5).integers(0, 7, (7, 4, 4), np.uint8)
+    boards[:, :3] += (boards[:, :3] == 0).astype(np.uint8)  # at most four empty cells
+    alone = Expectimax(made, game, 4, threads=1).action_values(boards)
+    for threads in (2, 3, 8):  # with 8 all search each board together
+        together = Expectimax(made, game, 4, threads=threads)
+        assert together.action_values(boards).tobytes() == alone.tobytes()
+        assert together.action_values(boards[:1]).tobytes() == alone[:1].tobytes()
+
+
+@pytest.mark.parametrize("kind", [lambda made: made, AnyAgent])
+def test_a_board_without_a_move_is_worth_nothing(kind):
+    """Any tile on the last empty cell ends this game, whatever the network's values."""
+    made = learner(SlidingGame(RULES_2048, (2, 2)), network="01")
+    board = np.array([[3, 4], [5, 0]], np.uint8)
+    values = Expectimax(kind(made), made.game, 3).action_values(board)
+    legal = made.game.legal_actions(board[None])[0] > 0
+    assert legal.any()
+    assert (values[legal] == 0).all()
+    full = np.array([[3, 4], [5, 6]], np.uint8)
+    assert (Expectimax(kind(made), made.game, 3).action_values(full) == -np.inf).all()
+
+
+def lower(board, threshold):
+    """Return a downgraded board, by the definition."""
+    missing = [tile for tile in range(1, board.max()) if tile not in board]
+    if board.max() < threshold or not missing:
+        return board
+    return np.where(board > missing[-1], board - 1, board)
+
+
+def test_boards_with_large_tiles_are_searched_with_smaller_ones():
+    boards = np.random.default_rng(6).integers(0, 17, (500, 4, 4), np.uint8)
+    boards[::2][boards[::2] > 12] = 0
+    expected = np.array([lower(board, 15) for board in boards])
+    changed = (expected != boards).any(axis=(1, 2))
+    assert 100 < changed.sum() < 400
+    assert np.array_equal(downgraded(boards, 15), expected)
+    assert downgraded(boards, 15).dtype == np.uint8
+    legal = TILES_2048.legal_actions
+    assert np.array_equal(legal(boards), legal(expected))
+    made = learner()
+    agent = Expectimax(made, made.game, 2, downgrade=32768)
+    plain = Expectimax(made, made.game, 2)
+    assert np.array_equal(agent.action_values(boards), plain.action_values(expected))
+
+
 @pytest.mark.parametrize("change", ["learns", "is loaded", "begins its stages"])
 @pytest.mark.parametrize("kind", [lambda made: made, AnyAgent])
 def test_a_search_follows_the_values_of_its_network(kind, change):
@@ -229,6 +342,12 @@ def test_drawn_tiles_come_near_the_weighted_ones():
         ({"milliseconds": "a"}, "milliseconds must be above 0 and finite, got 'a'"),
         ({"milliseconds": 0}, "milliseconds must be above 0 and finite, got 0"),
         ({"threads": 0}, "threads must be a positive integer, got 0"),
+        ({"table": 0}, "table must be a positive integer, got 0"),
+        (
+            {"table": 1 << 30, "threads": 2},
+            "table for each of 2 threads takes .*: give table of at",
+        ),
+        ({"downgrade": 3}, "3 is not a tile of 2048: expected one of 2, 4, 8, 16, 32"),
     ],
 )
 def test_unusable_options_are_named(options, message):
@@ -248,6 +367,13 @@ def test_unusable_options_are_named(options, message):
 def test_values_of_another_game_are_refused(game, message):
     with pytest.raises(ValueError, match=message):
         Expectimax(learner(), game)
+
+
+def test_only_tiles_that_double_are_downgraded():
+    with pytest.raises(
+        ValueError, match="downgrade is for tiles that double, and those of 2584 do"
+    ):
+        Expectimax(learner(TILES_2584), TILES_2584, downgrade=2584)
 
 
 @pytest.mark.parametrize("placer", ["adversary", LAST])

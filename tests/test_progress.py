@@ -30,8 +30,8 @@ def test_in_a_file_it_is_a_line_now_and_then(clock, capsys):
             progress.update(done, f"mean {done}")
         progress.say("stopping")
     assert capsys.readouterr().err.splitlines() == [
-        "n: 40%, about 0:36 left, training, mean 4",
-        "n: 60%, about 0:24 left, training, mean 6",
+        "n: 30%, about 0:42 left, training, mean 3",
+        "n: 50%, about 0:30 left, training, mean 5",
         "n: 60%, about 0:24 left, training, stopping",
     ]
 

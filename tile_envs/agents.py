@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -52,20 +53,20 @@ def ask(
         "deterministic": deterministic,
         "action_masks": np.asarray(masks, np.bool_),
     }
-    taken = inspect.signature(agent.predict).parameters
-    answer = agent.predict(
-        observations, **{name: value for name, value in arguments.items() if name in taken}
-    )
+    taken = _parameters(getattr(agent.predict, "__func__", agent.predict))
+    passed = {name: value for name, value in arguments.items() if name in taken}
+    answer = agent.predict(observations, **passed)
     return answer if isinstance(answer, tuple) else (answer, None)
+
+
+@lru_cache(maxsize=16)
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(function).parameters)
 
 
 def choose_actions(
     agent: Agent, observations: NDArray[Any], masks: NDArray[Any], *more: Any
 ) -> tuple[NDArray[np.int64], Any]:
-    """Ask an agent for actions, and check that they are inside the action space; see `ask`.
-
-    Raises:
-        ValueError: If they are not.
-    """
+    """Ask an agent for actions; a `ValueError` says if one is outside the action space."""
     actions, state = ask(agent, observations, masks, *more)
     return checked_actions(actions, *masks.shape), state

@@ -37,8 +37,9 @@ def evaluate(
         episodes: The number of games.
         agent_kwargs: A named agent's options, such as '{"playouts": 4000}' for mcts; or those of
             the search, such as '{"threads": 2, "deeper": {"3": 4}}' (depth 4 where at most 3 cells
-            are empty), '{"milliseconds": 10}' (as deep as time allows, up to --search) or
-            '{"samples": 1}' (one drawn new tile instead of all).
+            are empty), '{"milliseconds": 10}' (as deep as time allows, up to --search),
+            '{"downgrade": 32768}' (with smaller tiles once this one is there) or '{"samples": 1}'
+            (one drawn new tile instead of all).
         side: The side played in tic-tac-toe; both is self-play. If not given, X for a named agent,
             and all sides that a trained one has learned; all sides if exact.
         exact: Compute the results exactly, over all reachable boards, instead of playing games. On

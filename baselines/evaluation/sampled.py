@@ -1,7 +1,8 @@
 """Sampled evaluation: every sampled result in a table comes from here.
 
 It plays a fixed list of games (`seeds.game_seeds`), so that long games count as much as short ones,
-and knows of an agent no more than its `predict`.
+and knows of an agent no more than its `predict`; of a search also how many games it plays at once
+and what it expects, from which comes the time that is left.
 """
 
 from __future__ import annotations
@@ -124,8 +125,11 @@ def play(
     """
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     check_batch(episodes, "episodes", 64)  # bytes of a game's results, and of their intervals
-    n = min(episodes, N_ENVS)
-    envs: Any = gym.make_vec(env, num_envs=n, autoreset_mode="Disabled", **(env_kwargs or {}))
+    n, options = min(episodes, N_ENVS), {"autoreset_mode": "Disabled", **(env_kwargs or {})}
+    if games_at_once := getattr(agent, "games_at_once", 0):  # a search, for which code is compiled
+        n, options = min(n, games_at_once), {"engine": "auto", **options}
+    envs: Any = gym.make_vec(env, num_envs=n, **options)
+    searching: Any = agent
     # Environments for which no game is left play on as game number `episodes`, which is dropped.
     seeds = np.append(game_seeds(seed, episodes, use), np.uint64(0))
     returns, tiles = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
@@ -152,6 +156,10 @@ def play(
             chosen, state = choose_actions(agent, observations[asked], masks, state, starts[asked])
             actions[asked] = chosen
             moves += len(playing)
+            begun = 0.0  # what has been played of the games that are on
+            if progress is not None and games_at_once:
+                score = infos["score"][asked]
+                begun = float((score / np.maximum(score + searching.expected, 1)).sum())
             observations, _, terminations, truncations, infos = envs.step(actions)
             illegal += int(infos["illegal"][playing].sum())
             starts = terminations | truncations
@@ -170,10 +178,10 @@ def play(
                 observations, infos = envs.reset(seed=seeds[game], options={"reset_mask": starts})
                 if side is not None:
                     side[ended] = infos["to_play"][ended]
-            if progress is not None:
+            if progress is not None and (begun or not games_at_once):
                 n_ended = int(has_ended[:episodes].sum())
                 words = f"{n_ended:,} of {counted(episodes, 'game')}, {counted(moves, 'move')}"
-                progress.update(n_ended, words)
+                progress.update(n_ended + begun, words)
     except KeyboardInterrupt as interrupt:
         number = getattr(interrupt, "number", signal.SIGINT)
         first = int(np.argmin(has_ended[:episodes]))

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -55,6 +55,9 @@ from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import game_tables, rows_of
+
+PLAYING: Mapping[str, Any] = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
+"""The settings in which a network that only plays differs."""
 
 
 @dataclass(frozen=True)
@@ -250,5 +253,9 @@ class NTuple(ValueAgent, Learner):
         weights = self.net.weights[:: self._settings.width]  # without E and A of the method tc
         if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
             raise UsageError("a weight is too large for half precision: the network cannot shrink.")
-        plain = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
-        return self.state_dict() | {"weights": weights.astype(np.float16)}, plain
+        return self.state_dict() | {"weights": weights.astype(np.float16)}, dict(PLAYING)
+
+    @staticmethod
+    def for_playing(settings: NTupleSettings) -> tuple[NTupleSettings, Mapping[str, int]]:
+        """Return settings of the method td, and that it needs no E and A of the method tc."""
+        return replace(settings, **PLAYING), {"weights": settings.width}

@@ -104,9 +104,57 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
         while len(sums) > 1:
             sums = [builder.add(x, y) for x, y in zip(sums[::2], sums[1::2], strict=True)]
         builder.store(sums[0], _vector(builder, builder.gep(out_start, place)), align=4)
-        for lane in range(min(LANES, used_type.count - first)):
-            number = builder.extract_element(sums[0], ir.Constant(INT32, lane))
-            _prefetch(builder, builder.gep(weights_start, [builder.zext(number, WORD)]))
+        _prefetch(builder, sums[0], min(LANES, used_type.count - first), weights_start)
+    return context.get_dummy_value()
+
+
+@compiled
+def change_vector(
+    simd: bool | None,
+    sums: NDArray[np.uint32],
+    table: NDArray[np.uint32],
+    places: tuple[Word, Word, Word, Word],
+    weights: NDArray[Any] | None,
+    base: Word | None,
+) -> None:
+    """Write the sum of a vector of `sums` and two of a table, and prefetch as `add_up` does.
+
+    Without weights, it is the difference.  Places are where the vector begins, where those of the
+    table do, and where the result goes in the sums.
+    """
+    if simd is None:
+        at, i, j, to = places
+        for lane in range(Word(LANES)):
+            change = table[i + lane] + table[j + lane]
+            sums[to + lane] = sums[at + lane] + (-change if weights is None else change)
+    else:
+        _change_vector(sums, table, places, weights, base)
+
+
+def _typed_change(typing: Any, sums: Any, table: Any, places: Any, weights: Any, base: Any) -> Any:
+    return types.void(sums, table, places, weights, base), _generate_change
+
+
+_change_vector: Any = intrinsic(_typed_change)
+
+
+def _generate_change(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    (sums, table, places, weights, base), kinds = arguments, signature.args
+
+    def place(array: Any, number: int) -> Any:
+        kind = kinds[0] if array is sums else kinds[1]
+        at = builder.extract_value(places, number)
+        return _vector(builder, _address(context, builder, kind, array, at))
+
+    before, first, second = (
+        builder.load(place(array, i), align=4) for i, array in enumerate((sums, table, table))
+    )
+    adds = not isinstance(kinds[3], types.NoneType)
+    combine = builder.add if adds else builder.sub
+    result = combine(before, builder.add(first, second))
+    builder.store(result, place(sums, 3), align=4)
+    if adds:
+        _prefetch(builder, result, LANES, _address(context, builder, kinds[3], weights, base))
     return context.get_dummy_value()
 
 
@@ -118,11 +166,14 @@ def _vector(builder: Any, address: Any) -> Any:
     return builder.bitcast(address, VECTOR.as_pointer())
 
 
-def _prefetch(builder: Any, address: Any) -> None:
+def _prefetch(builder: Any, numbers: Any, count: int, begin: Any) -> None:
     pointer = INT8.as_pointer()
     kind = ir.FunctionType(ir.VoidType(), [pointer, INT32, INT32, INT32])
     fetch = builder.module.declare_intrinsic("llvm.prefetch", fnty=kind)
-    builder.call(fetch, [builder.bitcast(address, pointer), FOR_READING, KEEP_CLOSE, DATA])
+    for lane in range(count):
+        number = builder.zext(builder.extract_element(numbers, ir.Constant(INT32, lane)), WORD)
+        address = builder.bitcast(builder.gep(begin, [number]), pointer)
+        builder.call(fetch, [address, FOR_READING, KEEP_CLOSE, DATA])
 
 
 @cache

@@ -10,6 +10,7 @@ cell and any order of the entries.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,8 @@ Indices = NDArray[np.uint32]
 
 REFLECTIONS = (False, False), (False, True), (True, False), (True, True)  # upside down, mirrored
 PAIRS = 1 << 2 * CELL_BITS
+Orientation = tuple[int, list[tuple[int, int]]]
+"""Where the entries of a tuple begin, and the rows and columns of its cells."""
 _HALF_ROWS = tuple(Word(i * PAIRS) for i in range(8))
 
 
@@ -63,34 +66,47 @@ class Net(NamedTuple):
 
 def net_of(network: Network, weights: Weights) -> Net:
     """Return a network for compiled loops, given its weights `(entries * width,)`."""
-    width = len(weights) // network.entries
-    n_rows, n_columns = network.shape
     used = len(REFLECTIONS) * len(network.tuples)
-    lanes = round_up(used)
-    pairs = np.arange(PAIRS)
-    digits = np.minimum([pairs & CELL_MASK, pairs >> CELL_BITS], network.values - 1)
-    parts = np.zeros((4, 2, PAIRS, lanes), np.int64)
-    begins = 0
-    for number, cells in enumerate(network.tuples):
-        addends = _addends(network.values, len(cells)) * width
-        for lane, (upside_down, mirrored) in enumerate(REFLECTIONS, len(REFLECTIONS) * number):
-            parts[0, 0, :, lane] += begins * width
-            for place, cell in enumerate(cells):
-                row, column = divmod(cell, n_columns)
-                row = n_rows - 1 - row if upside_down else row
-                column = n_columns - 1 - column if mirrored else column
-                parts[row, column // 2, :, lane] += addends[digits[column % 2], place]
-        begins += network.values ** len(cells)
     stage = np.searchsorted(network.stages, np.arange(CELL_MASK + 1), side="right")
     return Net(
-        parts=parts.astype(np.uint32).reshape(-1),
-        lanes=Word(lanes),
+        parts=parts_of(network, weights, orientations(network, turned=False)).reshape(-1),
+        lanes=Word(round_up(used)),
         used=tuple(map(Word, range(used))),
         turns=network.per_board // used,
-        stages=stage.astype(np.uint64) * np.uint64(network.size * width),
+        stages=stage.astype(np.uint64) * np.uint64(len(weights) // (1 + len(network.stages))),
         weights=weights,
         simd=simd_or_none(),
     )
+
+
+def orientations(network: Network, turned: bool) -> list[Orientation]:
+    """Return all tuples in all reflections, of a board or, if `turned`, of its columns as rows."""
+    n_rows, n_columns = network.shape
+    lanes, begins = [], 0
+    for cells in network.tuples:
+        for upside_down, mirrored in REFLECTIONS:
+            lane = []
+            for row, column in (divmod(cell, n_columns) for cell in cells):
+                row = n_rows - 1 - row if upside_down else row
+                column = n_columns - 1 - column if mirrored else column
+                lane.append((column, row) if turned else (row, column))
+            lanes.append((begins, lane))
+        begins += network.values ** len(cells)
+    return lanes
+
+
+def parts_of(network: Network, weights: Weights, lanes: Sequence[Orientation]) -> Indices:
+    """Return what each pair of tiles adds to the entry number of each lane, `(4, 2, 1024, n)`."""
+    width = len(weights) // network.entries
+    pairs = np.arange(PAIRS)
+    digits = np.minimum([pairs & CELL_MASK, pairs >> CELL_BITS], network.values - 1)
+    parts = np.zeros((4, 2, PAIRS, round_up(len(lanes))), np.int64)
+    for lane, (begins, cells) in enumerate(lanes):
+        addends = _addends(network.values, len(cells)) * width
+        parts[0, 0, :, lane] += begins * width
+        for place, (row, column) in enumerate(cells):
+            parts[row, column // 2, :, lane] += addends[digits[column % 2], place]
+    return parts.astype(np.uint32)
 
 
 def _addends(values: int, cells: int) -> NDArray[np.int64]:
@@ -135,17 +151,24 @@ def look_up(
 def _look(
     net: Net, a: Word, b: Word, c: Word, d: Word, stage: Word, out: Indices, at: Word
 ) -> None:
-    pairs = (
-        a & LOW_BLOCK,
-        (a >> TWO_CELLS) + _HALF_ROWS[1],
-        (b & LOW_BLOCK) + _HALF_ROWS[2],
-        (b >> TWO_CELLS) + _HALF_ROWS[3],
-        (c & LOW_BLOCK) + _HALF_ROWS[4],
-        (c >> TWO_CELLS) + _HALF_ROWS[5],
-        (d & LOW_BLOCK) + _HALF_ROWS[6],
-        (d >> TWO_CELLS) + _HALF_ROWS[7],
+    add_up(
+        net.simd, net.parts, half_rows(a, b, c, d, Word(0)), net.used, out, at, net.weights, stage
     )
-    add_up(net.simd, net.parts, pairs, net.used, out, at, net.weights, stage)
+
+
+@compiled
+def half_rows(a: Word, b: Word, c: Word, d: Word, first: Word) -> tuple[Word, ...]:
+    """Return the numbers of the lines that add up to a board's entries, in a table from `first`."""
+    return (
+        (a & LOW_BLOCK) + first,
+        (a >> TWO_CELLS) + _HALF_ROWS[1] + first,
+        (b & LOW_BLOCK) + _HALF_ROWS[2] + first,
+        (b >> TWO_CELLS) + _HALF_ROWS[3] + first,
+        (c & LOW_BLOCK) + _HALF_ROWS[4] + first,
+        (c >> TWO_CELLS) + _HALF_ROWS[5] + first,
+        (d & LOW_BLOCK) + _HALF_ROWS[6] + first,
+        (d >> TWO_CELLS) + _HALF_ROWS[7] + first,
+    )
 
 
 @compiled

@@ -1,20 +1,25 @@
 """Expectimax over the values of an n-tuple network, compiled; see `expectimax` for the definition.
 
 Values of afterstates are kept in a transposition table (Zobrist 1970, Greenblatt et al. 1967 for
-chess), which is emptied when the network has changed.
+chess), from one move of a game to the next; it is emptied when the network has changed.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+import sys
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.ntuple.ntuple import NTuple
-from baselines.ntuple.values import Indices, Net, best_move, room_for, value_of
-from tile_envs.base.compiled import ONE, Word, compiled_loop, mixed
+from baselines.search.leaves import LeafNet, Scratch, last_chance, leaf_net, scratch
+from tile_envs.base.compiled import HALF, ONE, Word, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import (
@@ -33,121 +38,175 @@ from tile_envs.sliding.kernels import (
 from tile_envs.sliding.tables import LINE_BITS
 
 LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
-ENTRIES = 1 << 20
-"""The size of a transposition table, of 20 bytes an entry: a power of two."""
+BUCKET = 64
+"""The bytes of a bucket, those that a processor fetches together: four entries."""
+ENTRIES_END = Word(BUCKET // 8)
+ALL = range(int(ACTIONS_END))
+"""The actions in their usual order."""
+CLOCK = 6 if sys.platform == "darwin" else 1
+"""The number of POSIX's clock that only runs forwards."""
+_read_clock: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
 
 
 class CompiledSearch:
-    """Searches boards one after the other, with a transposition table of its own.
+    """Searches boards one after the other, with a transposition table of so many bytes of its own.
 
     Raises:
         ValueError: If the network is that of another game.
     """
 
-    def __init__(self, learner: NTuple, game: SlidingGame) -> None:
+    version = 2
+    """As `BoardAgent.version`."""
+
+    def __init__(self, learner: NTuple, game: SlidingGame, table_bytes: int) -> None:
         learner.check_plays(game)
         self._learner, self._game, self._tables = learner, game, game_tables(game)
-        self._net, self._changes = learner.net, learner.changes
-        keys, values = np.zeros((ENTRIES, 2), np.uint64), np.zeros(ENTRIES, np.float32)
-        self._table = TranspositionTable(keys, values)
+        self._net = leaf_net(learner.network, learner.net)
+        self._room, self._changes = scratch(self._net, self._tables), learner.changes
+        buckets = 1 << (table_bytes // BUCKET).bit_length() - 1
+        entries = np.zeros((buckets, BUCKET // 8), np.uint64)
+        self._table = TranspositionTable(entries, entries.view(np.float32))
+        self._lock = Lock()
 
-    def __call__(self, boards: Observations, depths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`."""
-        rows = rows_of(self._game, boards)
+    def __call__(
+        self,
+        boards: Observations,
+        depths: NDArray[np.int64],
+        end: float = math.inf,
+        order: Sequence[int] = ALL,
+    ) -> NDArray[np.float64]:
+        """Return action values, as `expectimax.Search` says."""
         if self._changes != self._learner.changes:
-            self._net, self._changes = self._learner.net, self._learner.changes
-            self._table.keys[:] = 0
-        return search(self._tables, self._net, self._table, rows, depths).astype(np.float64)
+            self._changes = self._learner.changes
+            self._net = self._net._replace(stages=self._learner.net.stages)
+            self._table.entries[:] = 0
+        rows = rows_of(self._game, boards)
+        actions = np.array(order, np.uint64)
+        network = self._tables, self._net, self._room, self._table
+        with self._lock:  # its room and table are for one search at a time
+            values = search(*network, rows, depths, end, actions).astype(np.float64)
+        greedy = depths == 1
+        if greedy.any():
+            values[greedy] = self._learner.action_values(boards[greedy])
+        return values
+
+
+@compiled_loop
+def now() -> float:
+    """Return the seconds since some moment; numba itself knows no clock."""
+    time = np.empty(2, np.int64)  # seconds, and nanoseconds
+    _read_clock(CLOCK, time.ctypes.data)
+    return float(time[0] + 1e-9 * time[1])
 
 
 class TranspositionTable(NamedTuple):
-    """Afterstates that have been searched; a new entry replaces the old one in its place.
+    """Afterstates that have been searched, in buckets.
+
+    A new entry replaces the one of its bucket whose search looked at the fewest moves.
 
     Attributes:
-        keys: `(size, 2) uint64`, an afterstate's rows and the depth of its search; 0 is no entry.
-        values: `(size,) float32`, its value.
+        entries: `(buckets, 8) uint64`: for each entry a signature, the `mixed` afterstate with the
+            depth of its search, which hardly two of 2^32 afterstates share; then its value, with
+            that depth in the upper half.  0 is no entry.
+        values: `(buckets, 16) float32`, the same memory.
     """
 
-    keys: Words
+    entries: Words
     values: NDArray[np.float32]
 
 
 @compiled_loop
 def search(
-    game: GameTables, net: Net, table: TranspositionTable, rows: Words, depths: NDArray[np.int64]
+    game: GameTables,
+    net: LeafNet,
+    room: Scratch,
+    table: TranspositionTable,
+    rows: Words,
+    depths: NDArray[np.int64],
+    end: float,
+    order: Words,
 ) -> NDArray[np.float32]:
-    """Return the action values `(n, 4)` of boards, reward included; minus infinity if illegal.
+    """Return the action values `(n, 4)` of boards, reward included.
 
-    Rows are `(n, 4)`, depths `(n,)` and at least 1.  The table is of this game and network.
+    Rows are `(n, 4)`, depths `(n,)`; a board of depth 1 is left out.  The table is of this game and
+    network.  Actions are searched in an order; values of others, and of illegal ones, are minus
+    infinity, and those that are not known at the time `end` are NaN.
     """
     values = np.full((len(rows), 4), -np.inf, np.float32)
-    indices = np.zeros(room_for(net, ACTIONS_END), np.uint32)
     for i in range(len(rows)):
         a, b, c, d = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
-        columns = transposed(a, b, c, d)
-        for direction in range(4):
-            action = Word(direction)
+        columns, left = transposed(a, b, c, d), Word(depths[i] - 1)
+        for action in order[: len(order) if left else 0]:
             after = pushed_to(game, action, a, b, c, d, columns)
             if after.changed:
-                if depths[i] == 1:
-                    value = value_of(game, net, action, after, indices)
+                e, f, g, h = rows_after(game, action, after)
+                if left == ONE:  # it will hardly be asked for again
+                    value = last_chance(game, net, room, e, f, g, h)
                 else:
-                    e, f, g, h = rows_after(game, action, after)
-                    left = Word(depths[i] - 1)
-                    value = afterstate_value(game, net, table, e, f, g, h, left, indices)
-                values[i, direction] = np.float32(after.reward) + value
+                    value = afterstate_value(game, net, room, table, e, f, g, h, left, end)
+                values[i, action] = value + np.float32(after.reward)
     return values
 
 
 @compiled_loop
 def afterstate_value(
     game: GameTables,
-    net: Net,
+    net: LeafNet,
+    room: Scratch,
     table: TranspositionTable,
     a: Word,
     b: Word,
     c: Word,
     d: Word,
     left: Word,
-    indices: Indices,
+    end: float,
 ) -> np.float32:
-    """Return A(s', left) of an afterstate, given by its rows, `left` at least 1."""
-    first = a | b << LINE | c << TWO_LINES
-    second = d | left << LINE
-    place = mixed(first ^ mixed(second)) & Word(len(table.values) - 1)
-    if table.keys[place, 0] == first and table.keys[place, 1] == second:
-        return np.float32(table.values[place])
-    n_tiles = len(game.tiles)
-    together = n_tiles if game.adversarial is None else 1  # tiles with the same possible cells
-    expected = np.float64(0)
-    for begin in range(0, n_tiles, together):
-        cells = possible_cells(game, a, b, c, d, game.tiles[begin])
-        total = np.float64(0)
-        for line in range(game.rows):
-            for column in range(game.columns):
-                if not cells >> Word(line * game.columns + column) & ONE:
-                    continue
-                cell = Word(line) << CELL | Word(column) * CELL
-                for i in range(begin, begin + together):
-                    e, f, g, h = placed(a, b, c, d, cell, game.tiles[i])
-                    highest = np.float32(-np.inf)
-                    if left == ONE:
-                        highest = best_move(game, net, e, f, g, h, indices, Word(0))[3]
-                    else:
-                        columns = transposed(e, f, g, h)
-                        for direction in range(4):
-                            action = Word(direction)
-                            after = pushed_to(game, action, e, f, g, h, columns)
-                            if after.changed:
-                                p, q, r, s = rows_after(game, action, after)
-                                value = afterstate_value(
-                                    game, net, table, p, q, r, s, left - ONE, indices
-                                )
-                                highest = max(highest, value + np.float32(after.reward))
+    """Return A(s', left) of an afterstate, given by its rows, left > 0; NaN after `end`."""
+    e, f, g, h = transposed(a, b, c, d)
+    if game.square and (e < a or (e == a and (f < b or (f == b and g < c)))):
+        a, b, c, d = e, f, g, h  # of the same value
+    signature = mixed((a | b << LINE | c << TWO_LINES) ^ mixed(d | left << LINE))
+    bucket = signature & Word(len(table.entries) - 1)
+    replaced, least = Word(0), ~Word(0)
+    for entry in range(Word(0), ENTRIES_END, Word(2)):
+        if table.entries[bucket, entry] == signature:
+            return np.float32(table.values[bucket, 2 * entry + Word(2)])
+        effort = table.entries[bucket, entry + ONE] >> HALF
+        if effort < least:
+            replaced, least = Word(entry), effort
+    if left == ONE:
+        value = last_chance(game, net, room, a, b, c, d)
+    elif end < np.inf and now() > end:
+        return np.float32(np.nan)
+    else:
+        expected, cells = np.float64(0), Word(0)
+        for tile in range(len(game.tiles)):
+            if tile == 0 or game.adversarial is not None:  # which chooses cells for each tile
+                cells = possible_cells(game, a, b, c, d, game.tiles[tile])
+            total = np.float64(0)
+            for line in range(game.rows):
+                for column in range(game.columns):
+                    if not cells >> Word(line * game.columns + column) & ONE:
+                        continue
+                    cell = Word(line) << CELL | Word(column) * CELL
+                    e, f, g, h = placed(a, b, c, d, cell, game.tiles[tile])
+                    columns, highest = transposed(e, f, g, h), np.float32(-np.inf)
+                    for direction in range(4):
+                        action = Word(direction)
+                        after = pushed_to(game, action, e, f, g, h, columns)
+                        if after.changed:
+                            p, q, r, s = rows_after(game, action, after)
+                            best = afterstate_value(
+                                game, net, room, table, p, q, r, s, left - ONE, end
+                            )
+                            if np.isnan(best):
+                                return best
+                            highest = max(highest, best + np.float32(after.reward))
                     if highest > -np.inf:
-                        total += game.probabilities[i] * highest
-        expected += total / count(cells)
-    value = np.float32(expected)
-    table.keys[place, 0], table.keys[place, 1] = first, second
-    table.values[place] = value
+                        total += highest
+            expected += game.probabilities[tile] * total / count(cells)
+        value = np.float32(expected)
+    table.entries[bucket, replaced] = signature
+    table.entries[bucket, replaced + ONE] = left << HALF
+    table.values[bucket, 2 * replaced + Word(2)] = value
     return value

@@ -15,18 +15,20 @@ is chance.  V is that of any agent with action values, which include the reward.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
 from baselines.ntuple.ntuple import NTuple
-from baselines.search.compiled_expectimax import CompiledSearch
+from baselines.search.compiled_expectimax import ALL, CompiledSearch, now
+from baselines.settings import check_memory
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError
 from tile_envs.game import Game, Replies
@@ -34,12 +36,21 @@ from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM
 from tile_envs.sliding.rules import MAX_SIDE
+from tile_envs.sliding.tables import CELL_MASK
 
 DEEPEST = 100
 MOST_CELLS = MAX_SIDE**2
+MEBIBYTE = 1 << 20
+DEEP = 4
+"""From this depth on, threads for which there is no board help with that of another."""
 
-Search = Callable[[Observations, NDArray[np.int64]], NDArray[np.float64]]
-"""Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`."""
+
+Search = Callable[..., NDArray[np.float64]]
+"""Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`.
+
+Two limits may follow: `end`, a time of `now` from which on unknown values may be NaN; and `order`,
+the actions to search, one after the other.
+"""
 
 
 class Expectimax(ValueAgent):
@@ -53,18 +64,26 @@ class Expectimax(ValueAgent):
         deeper: Depths for boards with few empty cells: `{3: 4}` looks at 4 moves where at most 3
             cells are empty.
         milliseconds: Time for a move.  If given, each search deepens from 1 up to `depth`, as long
-            as the next depth is expected to end in time.
-        threads: The number of boards that are searched at once.
+            as the next depth is expected to end in time; compiled code gives up where it does not.
+        threads: The number of threads; None is one for each core if the search is compiled, else 1.
+            They share boards, and the new tiles on a single one.
         samples: If above 0, the number of new tiles that are drawn for each afterstate, instead of
             weighting all, by random numbers that are the same in each run; the search is not
             compiled then.  Only for new tiles that are placed uniformly.
+        downgrade: A face.  From a largest tile of this face on, boards are searched as if each tile
+            above the largest one missing below it were half as large (Guei, Chen and Wu,
+            "Optimistic temporal difference learning for 2048", 2021).
+        table: The size of a thread's transposition table in MiB.
 
     Attributes:
         depends_on: What its moves depend on besides the board; "" if they do not.
+        games_at_once: How many games an evaluation is to play side by side.
+        expected: The highest values of the boards that it has searched last, `(n,)`.
 
     Raises:
-        ValueError: If a number is outside its range, the game is not a sliding game, or tiles
-            cannot be drawn because a placer chooses their cells.
+        ValueError: If a number is outside its range, the game is not a sliding game, tiles cannot
+            be drawn because a placer chooses their cells, tiles to downgrade do not double, or the
+            tables do not fit into memory.
     """
 
     def __init__(
@@ -74,8 +93,10 @@ class Expectimax(ValueAgent):
         depth: int = 2,
         deeper: Mapping[int, int] | None = None,
         milliseconds: float | None = None,
-        threads: int = 1,
+        threads: int | None = None,
         samples: int = 0,
+        downgrade: int | None = None,
+        table: int = 16,
     ) -> None:
         if milliseconds is not None and not (
             isinstance(milliseconds, Real) and 0 < milliseconds < math.inf
@@ -92,31 +113,49 @@ class Expectimax(ValueAgent):
         if not isinstance(game, SlidingGame):
             raise UsageError(f"expectimax supports only the sliding games, not {game}.")
         self._game, self._milliseconds = game, milliseconds
+        self._downgraded_from = None if downgrade is None else _doubling(game, downgrade)
         weights_all = checked_integer(samples, "samples") == 0
         if not weights_all and game.placer != RANDOM:
             raise UsageError(
                 f"samples draws the cells of new tiles uniformly, and the placer is "
                 f"{brief(game.placer)}: give samples=0, which weights all new tiles."
             )
-        can_compile = weights_all and isinstance(game.placer, str)
-        self._searches: list[Search] = [
-            CompiledSearch(agent, game)
-            if isinstance(agent, NTuple) and can_compile
-            else BatchedSearch(agent, game, samples, rng)
-            for rng in np.random.default_rng(0).spawn(checked_integer(threads, "threads", least=1))
-        ]
+        is_named = isinstance(game.placer, str)
+        self._is_compiled = isinstance(agent, NTuple) and weights_all and is_named
+        if threads is None:
+            config: Any = numba.config
+            threads = config.NUMBA_NUM_THREADS if self._is_compiled else 1
+        checked_integer(threads, "threads", least=1)
+        table_bytes = checked_integer(table, "table", least=1) * MEBIBYTE
+        self._searches: list[Search]
+        if isinstance(agent, NTuple) and self._is_compiled:
+            check_memory(
+                threads * table_bytes,
+                f"a transposition table for each of {threads} threads",
+                lambda available: f"give table of at most {available // threads // MEBIBYTE}",
+            )
+            self._searches = [CompiledSearch(agent, game, table_bytes) for _ in range(threads)]
+        else:
+            rngs = np.random.default_rng(0).spawn(threads)
+            self._searches = [BatchedSearch(agent, game, samples, rng) for rng in rngs]
         self._pool = ThreadPoolExecutor(threads)
         timed = "" if milliseconds is None else "the time that it has"
         self.depends_on = timed if weights_all else "new tiles that it draws"
+        is_quick = not self._is_compiled or (depth < 3 and milliseconds is None)
+        self.games_at_once = 512 if is_quick else max(16, 4 * threads)
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the value of each action, reward included, `(n, 4)`; minus infinity if illegal."""
         boards = checked_boards(observations, self._game.rules)
+        if self._downgraded_from is not None:
+            boards = downgraded(boards, self._downgraded_from)
         depths = self._depths[(boards == 0).sum(axis=(1, 2))]
-        n = len(self._searches)
-        parts = zip(np.array_split(boards, n), np.array_split(depths, n), strict=True)
-        values = self._pool.map(self._search, self._searches, *zip(*parts, strict=True))
-        return np.concatenate(list(values))
+        if self._is_compiled and len(boards) < len(self._searches):
+            values = self._search(self._divided, boards, depths)
+        else:
+            values = self._shared(self._search, boards, depths)
+        self.expected = values.max(axis=1)
+        return values
 
     def _search(
         self, search: Search, boards: Observations, depths: NDArray[np.int64]
@@ -128,6 +167,50 @@ class Expectimax(ValueAgent):
             values.append(_search_in_time(search, board, int(deepest), self._milliseconds))
         return np.concatenate(values)
 
+    def _divided(
+        self,
+        boards: Observations,
+        depths: NDArray[np.int64],
+        end: float = math.inf,
+        order: Sequence[int] = ALL,
+    ) -> NDArray[np.float64]:
+        """Search boards one by one as a compiled search does, to the last bit, with all threads."""
+        deep = depths >= DEEP
+        values = np.full((len(boards), self._game.n_actions), -np.inf)
+        values[~deep] = self._searches[0](boards[~deep], depths[~deep], end, order)
+        distribution = self._game.distribution
+        for i in np.flatnonzero(deep):
+            after, rewards, masks = self._game.afterstates(boards[i, None])
+            for action in (action for action in order if masks[0, action]):
+                states = self._game.replies(after[:, action]).boards
+                found = self._shared(
+                    lambda search, *asked: search(*asked, end).max(axis=1),
+                    *(states, np.full(len(states), depths[i] - 1)),
+                )
+                best = np.where(found == -np.inf, 0.0, found)
+                tiles = (states - after[:, action]).sum(axis=(1, 2))
+                value = 0.0
+                for tile, chance in zip(
+                    distribution.tiles, distribution.probabilities, strict=True
+                ):
+                    value += chance * best[tiles == tile].sum() / (tiles == tile).sum()
+                values[i, action] = np.float32(value) + np.float32(rewards[0, action])
+        return values
+
+    def _shared(self, search: Callable[..., Any], *columns: Any) -> NDArray[np.float64]:
+        """Return what all threads find together, each with some lines of the columns."""
+        n = len(self._searches)
+        if n == 1:
+            only: NDArray[np.float64] = search(self._searches[0], *columns)
+            return only
+        turns = [slice(turn, None, n) for turn in range(n)]
+        parts = [[column[turn] for turn in turns] for column in columns]
+        found = list(self._pool.map(search, self._searches, *parts))
+        values = np.empty((len(columns[0]), *found[0].shape[1:]))
+        for turn, of_part in zip(turns, found, strict=True):
+            values[turn] = of_part
+        return values
+
 
 class BatchedSearch:
     """Searches all boards together, move by move: the agent is asked for many values at once."""
@@ -137,8 +220,10 @@ class BatchedSearch:
     ) -> None:
         self._agent, self._game, self._samples, self._rng = agent, game, samples, rng
 
-    def __call__(self, boards: Observations, depths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`."""
+    def __call__(
+        self, boards: Observations, depths: NDArray[np.int64], *limits: Any
+    ) -> NDArray[np.float64]:
+        """Return the values of all actions as a `Search`, whatever its limits."""
         values = np.zeros((len(boards), self._game.n_actions))
         for depth in np.unique(depths):
             values[depths == depth] = self._action_values(boards[depths == depth], int(depth))
@@ -187,20 +272,57 @@ class BatchedSearch:
 def _search_in_time(
     search: Search, board: Observations, deepest: int, milliseconds: float
 ) -> NDArray[np.float64]:
-    """Search one board `(1, R, C)` deeper and deeper, as long as there is time."""
-    end = time.perf_counter() + milliseconds / 1000
-    last, growth = 0.0, 15.0  # the next depth takes `growth` times as long as the last one
-    values = np.zeros((1, 0))
-    for depth in range(1, deepest + 1):
-        began = time.perf_counter()
-        if depth > 1 and began + last * growth > end:
+    """Search one board `(1, R, C)` deeper and deeper, as long as there is time and a choice.
+
+    The choice is between the actions whose values are below the highest one by at most twice what
+    the last move has changed values against each other.  What is not searched deeper, or not in
+    time, changes as the best action does.
+    """
+    end = now() + milliseconds / 1000
+    values = search(board, np.array([1]), end)[0]
+    order = [action for action in np.argsort(-values) if values[action] > -np.inf]
+    last, growth = 0.0, 8.0  # an action takes `growth` times as long with a move more
+    for depth in range(2, deepest + 1):
+        began = now()
+        if len(order) < 2 or began + last * growth * len(order) > end:
             break
-        values = search(board, np.array([depth]))
-        taken = time.perf_counter() - began
+        found = search(board, np.array([depth]), end, order)[0]
+        taken = (now() - began) / len(order)
         if depth > 2:  # the first two are too short to tell
             growth = max(2.0, taken / last)
         last = taken
-    return values
+        known = [action for action in order if not np.isnan(found[action])]
+        changes = found[known] - values[known]
+        if known:
+            values += changes[0]
+            values[known] = found[known]
+        if len(known) < len(order):
+            break
+        least = values.max() - 2 * np.ptp(changes)
+        order = [action for action in np.argsort(-values) if values[action] >= least]
+    return np.array([values])
+
+
+def downgraded(boards: Observations, threshold: int) -> Observations:
+    """Return boards with smaller tiles, on which the same moves are legal.
+
+    Where the largest tile has at least the index `threshold`, each tile above the largest one that
+    is missing below it is replaced by the tile before it.
+    """
+    n, tiles = len(boards), np.arange(CELL_MASK + 1)
+    present = np.zeros((n, len(tiles)), np.bool_)
+    present[np.arange(n)[:, None], boards.reshape(n, -1)] = True
+    largest = boards.max(axis=(1, 2), initial=0)[:, None]
+    missing = np.where(~present & (tiles < largest) & (largest >= threshold), tiles, 0).max(axis=1)
+    return np.asarray(boards - ((missing > 0) & (missing < boards.T)).T)
+
+
+def _doubling(game: SlidingGame, face: object) -> int:
+    """Return the index of a tile to downgrade from."""
+    faces = game.rules.faces[1:]
+    if any(2 * smaller != larger for smaller, larger in pairwise(faces)):
+        raise UsageError(f"downgrade is for tiles that double, and those of {game.name} do not.")
+    return game.rules.index_of(face)
 
 
 def _empty_cells(cells: Any) -> int:

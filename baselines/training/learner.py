@@ -171,6 +171,14 @@ class Learner(ABC):
         state = self.state_dict().items()
         return {n: np.zeros_like(a) if words & set(n.split()) else a for n, a in state}, {}
 
+    @staticmethod
+    def for_playing(settings: Any) -> tuple[Any, Mapping[str, int]]:
+        """Return the settings of one that only plays, and what it needs of a checkpoint.
+
+        Of the arrays that are named, only every so-manieth number is needed; of others, all.
+        """
+        return settings, {}
+
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Check a state, and take it over.
 

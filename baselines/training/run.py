@@ -71,10 +71,9 @@ def default_options(name: str, env_id: str, preset: str | None = None) -> Option
         raise UsageError(
             f"there is no preset {preset!r} for {name} on {env_id}: there is {expected} for these."
         )
-    chosen = presets.get(preset or "default", {})
+    own = dict(presets.get(preset or "default", {}))
     names = {field.name for field in dataclasses.fields(Options)}
-    common = {name: value for name, value in chosen.items() if name in names}
-    own = {name: value for name, value in chosen.items() if name not in names}
+    common = {name: own.pop(name) for name in names & own.keys()}
     return Options(read_settings(learner.Settings, own), env=env_id, preset=preset, **common)
 
 

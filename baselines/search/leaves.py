@@ -1,0 +1,275 @@
+"""The last chance node of a search: all new tiles on an afterstate, and the best push after each.
+
+A new tile changes one line of an afterstate, so a push afterwards differs in that line alone from
+the push without it.  For each push and each line,
+
+    V = sum of the entries that do not see the line + sum of those that do:
+
+the first sum is the same for all tiles on the line, and the numbers of the second ones follow from
+those without a tile (see `LeafNet`).  Tiles that are pushed to the same line are looked up once.
+Everything is looked up before anything is summed up, so that the waits for memory overlap.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.ntuple.network import Network, Weights
+from baselines.ntuple.simd import LANES, add_up, change_vector, round_up
+from baselines.ntuple.values import PAIRS, Indices, Net, half_rows, orientations, parts_of
+from tile_envs.base.compiled import ONE, Word, compiled
+from tile_envs.base.random_stream import Words
+from tile_envs.sliding.kernels import (
+    ACTIONS_END,
+    CELL,
+    LINE,
+    LOW_BLOCK,
+    REWARD,
+    TO_LARGEST,
+    TO_REWARD,
+    TWO_CELLS,
+    GameTables,
+    Lines,
+    count,
+    is_vertical,
+    line_of,
+    possible_cells,
+    transposed,
+)
+
+VECTOR, LINES_END, CELLS_END = Word(LANES), Word(4), Word(16)
+SECOND_HALF, PAIRS_OF_LINE = Word(PAIRS), Word(2 * PAIRS)
+ORDER = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 3), (2, 3), (3, 3), (1, 1), (2, 2), (1, 2))
+"""The order of lanes, by the first row and the last one that they see: those that see a row then
+stand side by side, with few others between them."""
+
+
+class LeafNet(NamedTuple):
+    """A network as the last chance node takes it: a lane for each tuple in each orientation.
+
+    Attributes:
+        parts: As in `Net`, by row; on a board that is not square then by column; one vector more,
+            so that any vector that begins in a line may be read.
+        lanes: The length of a line of `parts`.
+        used: The lanes in use, from 0 on.  The tuple's length carries their number at compile time.
+        turned: Where the lines of `parts` for columns begin, among those for rows.
+        begins: `(8,) uint64`, for each row, then each column: the first lane that sees it,
+            rounded down to a multiple of four.
+        ends: `(8,) uint64`, and the end of the lanes that do, rounded up.
+        stages: `(32,) uint64`, by the largest tile: where the weights of its stage begin.
+        weights: `(entries * width,) float32`.
+        simd: True for SIMD code, None for plain loops; see `simd_or_none`.
+    """
+
+    parts: Indices
+    lanes: Word
+    used: tuple[Word, ...]
+    turned: Word
+    begins: Words
+    ends: Words
+    stages: Words
+    weights: Weights
+    simd: bool | None
+
+
+class Scratch(NamedTuple):
+    """Room for the numbers of one chance node.
+
+    Attributes:
+        sums: `uint32`, entry numbers: of each push, of those without a line, and of each new line.
+        lines: `(n, 4) uint64`, of each new line where its numbers begin, its stage, the new tile
+            that leads to it (times 16), and the cells on which it does, as bits.
+        rewards: `(n,) float32`, the reward of the push to it.
+        ends: `(16,) uint64`, by push and line, where the new lines end.
+        cells: `(tiles,) uint64`, where each tile may appear.
+        best: `(tiles * 16,) float32`, the value of the best push after each tile on each cell.
+    """
+
+    sums: Indices
+    lines: Words
+    rewards: NDArray[np.float32]
+    ends: Words
+    cells: Words
+    best: NDArray[np.float32]
+
+
+def leaf_net(network: Network, net: Net) -> LeafNet:
+    """Return a network for the last chance node, with the weights of another form of it."""
+    images = [orientations(network, turned) for turned in (False, True)]
+    if network.shape[0] == network.shape[1]:
+        images = [images[0] + images[1]]  # the same of rows as of columns
+    bounds = np.zeros((2, 2, 4), np.uint64)
+    for turn, lanes in enumerate(images):
+        lanes.sort(key=lambda lane: ORDER.index((min(lane[1])[0], max(lane[1])[0])))
+        for row in range(4):
+            if seeing := [i for i, (_, cells) in enumerate(lanes) if row in dict(cells)]:
+                bounds[:, turn:, row] = [[seeing[0] // 4 * 4], [seeing[-1] // 4 * 4 + 4]]
+    parts = [parts_of(network, net.weights, lanes).reshape(-1) for lanes in images]
+    lanes_used = tuple(map(Word, range(network.per_board)))
+    return LeafNet(
+        parts=np.concatenate([*parts, np.zeros(LANES, np.uint32)]),
+        lanes=Word(round_up(len(lanes_used))),
+        used=lanes_used,
+        turned=Word(len(images) - 1) * LINES_END * PAIRS_OF_LINE,
+        begins=bounds[0].reshape(8),
+        ends=bounds[1].reshape(8),
+        stages=net.stages,
+        weights=net.weights,
+        simd=net.simd,
+    )
+
+
+def scratch(net: LeafNet, game: GameTables) -> Scratch:
+    """Return room for a chance node of a game."""
+    tiles = len(game.tiles)
+    lines = 4 * 16 * tiles
+    return Scratch(
+        sums=np.zeros((5 + lines) * (int(net.lanes) + LANES), np.uint32),
+        lines=np.zeros((lines, 4), np.uint64),
+        rewards=np.zeros(lines, np.float32),
+        ends=np.zeros(16, np.uint64),
+        cells=np.zeros(tiles, np.uint64),
+        best=np.full(16 * tiles, -np.inf, np.float32),
+    )
+
+
+@compiled
+def last_chance(
+    game: GameTables, net: LeafNet, room: Scratch, a: Word, b: Word, c: Word, d: Word
+) -> np.float32:
+    """Return A(s', 1) of an afterstate, given by its rows; see `expectimax`."""
+    cells = Word(0)
+    for tile in range(Word(len(game.tiles))):
+        if tile == Word(0) or game.adversarial is not None:  # which chooses cells for each tile
+            cells = possible_cells(game, a, b, c, d, game.tiles[tile])
+        room.cells[tile] = cells
+    rows, columns, end = (a, b, c, d), transposed(a, b, c, d), Word(0)
+    for direction in range(ACTIONS_END):
+        action = Word(direction)
+        end = _look_up(game, net, room, action, columns if is_vertical(action) else rows, end)
+    _sum_up(net, room)
+    expected = np.float64(0)
+    for tile in range(Word(len(game.tiles))):
+        total = np.float64(0)
+        for place in range(tile * CELLS_END, (tile + ONE) * CELLS_END):
+            if room.best[place] > -np.inf:
+                total += room.best[place]
+                room.best[place] = -np.inf
+        expected += game.probabilities[tile] * total / count(room.cells[tile])
+    return np.float32(expected)
+
+
+@compiled
+def _look_up(
+    game: GameTables, net: LeafNet, room: Scratch, action: Word, lines: Lines, end: Word
+) -> Word:
+    """Look up a push after each new tile; return the number of new lines, `end` before it."""
+    if is_vertical(action):
+        n_lines, length, line_step, cell_step = game.columns, game.rows, 1, game.columns
+        bounds, table = LINES_END, net.turned
+    else:
+        n_lines, length, line_step, cell_step = game.rows, game.columns, game.columns, 1
+        bounds, table = Word(0), Word(0)
+    offset, wide = game.offsets[action], net.lanes + VECTOR
+    a, b, c, d = lines
+    p, q = game.pushed[offset + a], game.pushed[offset + b]
+    r, s = game.pushed[offset + c], game.pushed[offset + d]
+    changed = Word((p & LINE) != a) | Word((q & LINE) != b) << Word(1)
+    changed |= Word((r & LINE) != c) << Word(2) | Word((s & LINE) != d) << Word(3)
+    first_two, last_two = max(p, q), max(r, s)
+    largest_others = max(q, last_two), max(p, last_two), max(first_two, s), max(first_two, r)
+    base, without = action * wide, ACTIONS_END * wide
+    pairs = half_rows(p & LINE, q & LINE, r & LINE, s & LINE, table)
+    stage = net.stages[max(first_two, last_two) >> TO_LARGEST]
+    add_up(net.simd, net.parts, pairs, net.used, room.sums, base, net.weights, stage)
+    for number in range(n_lines):
+        i = Word(number)
+        line, pushed = line_of(a, b, c, d, number), line_of(p, q, r, s, number)
+        reward = (p + q + r + s >> TO_REWARD & REWARD) - (pushed >> TO_REWARD & REWARD)
+        largest = line_of(*largest_others, number) >> TO_LARGEST
+        others_changed = changed & ~(ONE << i) != Word(0)
+        lane, lanes_end = Word(net.begins[bounds + i]), net.ends[bounds + i]
+        low, high = _halves(net, table, i, pushed)
+        while lane < lanes_end:
+            at = base + lane, low + lane, high + lane, without + lane
+            change_vector(net.simd, room.sums, net.parts, at, None, None)
+            lane += VECTOR
+        for tile in range(Word(len(game.tiles))):
+            last = ~Word(0)
+            for j in range(Word(length)):
+                cell = i * Word(line_step) + j * Word(cell_step)
+                if not room.cells[tile] >> cell & ONE:
+                    continue
+                held = line | game.tiles[tile] << j * CELL
+                pushed = game.pushed[offset + held]
+                if not others_changed and (pushed & LINE) == held:
+                    continue
+                if pushed != last:
+                    last, to = pushed, (ACTIONS_END + ONE + end) * wide
+                    stage = net.stages[max(largest, pushed >> TO_LARGEST)]
+                    room.rewards[end] = np.float32(reward + (pushed >> TO_REWARD & REWARD))
+                    room.lines[end, 0], room.lines[end, 1] = to, stage
+                    room.lines[end, 2], room.lines[end, 3] = tile * CELLS_END, Word(0)
+                    end += ONE
+                    low, high = _halves(net, table, i, pushed)
+                    lane = Word(net.begins[bounds + i])
+                    while lane < lanes_end:
+                        at = without + lane, low + lane, high + lane, to
+                        change_vector(net.simd, room.sums, net.parts, at, net.weights, stage)
+                        lane += VECTOR
+                        to += VECTOR
+                room.lines[end - ONE, 3] |= ONE << cell
+        room.ends[action * LINES_END + i] = end
+    for number in range(n_lines, 4):
+        room.ends[action * LINES_END + Word(number)] = end
+    return end
+
+
+@compiled
+def _halves(net: LeafNet, table: Word, i: Word, pushed: Word) -> tuple[Word, Word]:
+    """Return where the two halves of the i-th line begin in `parts`."""
+    first = table + i * PAIRS_OF_LINE
+    low, high = first + (pushed & LOW_BLOCK), first + ((pushed & LINE) >> TWO_CELLS) + SECOND_HALF
+    return low * net.lanes, high * net.lanes
+
+
+@compiled
+def _sum_up(net: LeafNet, room: Scratch) -> None:
+    """Sum up what was looked up, and keep the best value after each new tile."""
+    new_line = Word(0)
+    for group in range(16):
+        action, i = Word(group // 4), Word(group % 4)
+        bounds = LINES_END if is_vertical(action) else Word(0)
+        begin, end = net.begins[bounds + i], net.ends[bounds + i]
+        base = action * (net.lanes + VECTOR)
+        rest, rest_stage = np.float32(0), ~Word(0)
+        while new_line < room.ends[group]:
+            at, stage = room.lines[new_line, 0], room.lines[new_line, 1]
+            if stage != rest_stage:
+                rest_stage = stage
+                rest = _sum(net, room.sums, base, base + begin, stage)
+                rest += _sum(net, room.sums, base + end, base + Word(len(net.used)), stage)
+            value = rest + _sum(net, room.sums, at, at + end - begin, stage)
+            value += room.rewards[new_line]
+            cells = room.lines[new_line, 3]
+            while cells:
+                place = room.lines[new_line, 2] + count((cells & ~cells + ONE) - ONE)
+                room.best[place] = max(room.best[place], value)
+                cells &= cells - ONE
+            new_line += ONE
+
+
+@compiled
+def _sum(net: LeafNet, sums: Indices, lane: Word, end: Word, stage: Word) -> np.float32:
+    # Four sums at a time: one would wait for the end of each addition.
+    first = second = third = fourth = np.float32(0)
+    while lane < end:
+        first += net.weights[stage + sums[lane]]
+        second += net.weights[stage + sums[lane + Word(1)]]
+        third += net.weights[stage + sums[lane + Word(2)]]
+        fourth += net.weights[stage + sums[lane + Word(3)]]
+        lane += Word(4)
+    return (first + second) + (third + fourth)
