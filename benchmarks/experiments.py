@@ -133,6 +133,31 @@ NTUPLE = (
     ),
 )
 
+# Strength against the time for a move.
+
+SEARCH = (
+    _learning(
+        *("for search", "ntuple", GAME_2048, (10,)),
+        (
+            *(Games(1_000), Games(300, depth=2), Games(300, depth=3)),
+            Games(300, depth=3, downgrade=16384),
+            Games(100, depth=10, milliseconds=1),
+            Games(20, depth=10, milliseconds=10),
+        ),
+        cost=45,
+        table="search",
+    ),
+    _learning(
+        *("for search", "ntuple", GAME_2584, (10,)),
+        (
+            *(Games(1_000), Games(300, depth=2), Games(40, depth=3)),
+            *(Games(20, depth=10, milliseconds=1), Games(6, depth=10, milliseconds=10)),
+        ),
+        cost=30,
+        table="search",
+    ),
+)
+
 FEWER = (Games(300),)
 DEEPER = (Games(300), Games(100, depth=2))
 SMALL_NETWORK = {"width": 32, "hidden": (64,), "threads": 1, "precision": "float32"}
@@ -230,7 +255,7 @@ MEASURES = (
         memory=4.0,
         quick={"options": {"boards": SOLVED_QUICK}, "cost": 0.1},
     ),
-    Measure("kernels", "n-tuple networks", "speed.ntuple", {"turns": 3}, version=2, cost=15),
+    Measure("kernels", "n-tuple networks", "speed.ntuple", {"turns": 3}, version=3, cost=15),
     Measure("bridge", "Stable-Baselines3", "speed.sb3", {"turns": 7}, version=3, cost=5),
     Measure("speed", "start-up", "speed.start_up", {"turns": 7}, version=4, cost=2),
     Measure(
@@ -269,6 +294,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *CROSSTABLE,
     *SEEDS,
     *NTUPLE,
+    *SEARCH,
     *DEEP,
     *RECIPE,
     *EXACT,

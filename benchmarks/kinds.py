@@ -14,6 +14,7 @@ from baselines.evaluation.exact_tictactoe import outcome, policy_of
 from baselines.evaluation.policy import Policy
 from baselines.evaluation.sampled import evaluate, play, summary
 from baselines.registry import make_agent
+from baselines.search.compiled_expectimax import CompiledSearch
 from baselines.search.expectimax import Expectimax
 from baselines.search.placing import ValuePlacer
 from baselines.task import Task
@@ -95,12 +96,16 @@ class Games(NamedTuple):
         depth: Moves that a search looks ahead; 1 is the agent alone.
         samples: New tiles that the search draws for each afterstate; 0 weighs all of them.
         placer: Who places the new tiles, if not as in training: random, adversary, or `OWN_VALUES`.
+        milliseconds: The time that the search has for a move.
+        downgrade: The tile from which on the search downgrades boards.
     """
 
     episodes: int
     depth: int = 1
     samples: int = 0
-    placer: str = ""
+    placer: str | None = None
+    milliseconds: float | None = None
+    downgrade: int | None = None
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,8 @@ class Learning(AgentExperiment):
         learner: Any = player.agent
         agent, threads, task = learner, self.options().settings.threads, player.task
         if games.depth > 1:
-            search = {"threads": 1 if games.samples else threads, "samples": games.samples}
+            search: Row = {"threads": 1 if games.samples else threads, "samples": games.samples}
+            search |= {"milliseconds": games.milliseconds, "downgrade": games.downgrade}
             agent = Expectimax(learner, task.game, games.depth, **search)
         options = dict(task.env_kwargs)
         if games.placer:
@@ -151,10 +157,11 @@ class Learning(AgentExperiment):
         return [name | learned | row | {"machine": machine()}]
 
     def _row(self, seed: int, budget: float | None, games: Games) -> PlannedRow:
-        version = version_of(self.version, Expectimax.version if games.depth > 1 else 1)
+        search = CompiledSearch if self.agent == "ntuple" else Expectimax
+        version = version_of(self.version, search.version if games.depth > 1 else 1)
         name: Row = {"label": self.label, "train_seed": seed, "minutes": budget}
-        name |= {"depth": games.depth, "samples": games.samples}
-        name |= {"placer": games.placer} if games.placer else {}
+        name |= {key: value for key, value in games._asdict().items() if value is not None}
+        del name["episodes"]  # it is of the result
         return PlannedRow(name | {"agent": self.agent, "env": self.env}, version, games)
 
 

@@ -30,6 +30,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "recipe": _LEARNING,
     "exact": ("env", "env_kwargs", "label", "seed"),
     "adversary": (*_LEARNING, "placer"),
+    "search": (*_LEARNING, "milliseconds", "downgrade"),
     "solved": ("game", "shape"),
     "kernels": ("measure", "package"),
     "bridge": _SPEED,
@@ -76,6 +77,7 @@ def add(folder: Path, table: str, rows: Iterable[Row]) -> None:
         if not (row.get("error") and key in table_rows and not table_rows[key].get("error")):
             table_rows[key] = row
     columns = dict.fromkeys(column for row in table_rows.values() for column in row)
+    columns |= dict.fromkeys(KEYS[table])  # a column may be empty in the first rows
     ordered = [table_rows[key] for key in sorted(table_rows, key=lambda key: [*map(_order, key)])]
     rows = [{column: row.get(column) for column in columns} for row in ordered]
     write_rows(rows, folder / f"{table}.csv")

@@ -124,6 +124,12 @@ def reached(row: Mapping[str, Any]) -> dict[int, float]:
     return {int(tile): fraction for tile, fraction in json.loads(row["reach"]).items()}
 
 
+def search_name(row: Row) -> str:
+    """Return what is searched for a move."""
+    searched = f"{row['milliseconds']} ms" if row["milliseconds"] else f"{row['depth']}-ply"
+    return f"{searched}, downgraded from {row['downgrade']}" if row["downgrade"] else searched
+
+
 def minutes(value: Any) -> str:
     """Return a number of minutes without needless digits; nothing for none."""
     return f"{float(value):g}" if value else ""

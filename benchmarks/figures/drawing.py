@@ -10,11 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from baselines.viewing.figures import styled
+from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.results import Row
 from benchmarks.rows import MARK, minutes
 
 LEARNERS = {"deep": "deep network", "ntuple": "n-tuple network"}
 """The tables of learners, with what their agents are called."""
+SLIDING = {"2048": GAME_2048, "2584": GAME_2584}
+"""The sliding games, with their environments."""
 SEPARATED = "{x:,g}"
 """Writes the numbers of an axis with separators: 16,384."""
 

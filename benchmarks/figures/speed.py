@@ -6,17 +6,16 @@ import numpy as np
 from matplotlib.ticker import EngFormatter
 
 from baselines.viewing.figures import MARKERS, svg
-from benchmarks.experiments import GAME_2048
-from benchmarks.figures.drawing import LEARNERS, SEPARATED, mark, panels, training
+from benchmarks.figures.drawing import SEPARATED, SLIDING, mark, panels, training
 from benchmarks.results import Row
-from benchmarks.rows import Committed, group, published
+from benchmarks.rows import Committed, group, published, search_name
 from benchmarks.speed.environments import GAMES
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND
 
 ELSEWHERE = "on another machine"
 
-Point = tuple[float, float, int]
-"""Milliseconds of a move, mean score, and search depth."""
+Point = tuple[float, float, str]
+"""Milliseconds of a move, mean score, and what is searched."""
 
 
 def by_size(committed: Committed) -> bytes:
@@ -49,37 +48,38 @@ def _name(row: Row) -> str:
 
 
 def by_milliseconds(committed: Committed) -> bytes:
-    """Draw mean scores of 2048 against the milliseconds of a move, with search depths as labels."""
-    lines = _searches(committed) | _published()
-    with panels([""], 7.4, 4.2) as (figure, (axis,)):
-        for (label, points), marker in zip(lines.items(), MARKERS, strict=False):
-            style = "--" if label.endswith(ELSEWHERE) else "-"
-            times, means, depths = zip(*points, strict=True)
-            axis.semilogx(times, means, style, label=label, marker=marker, markersize=5)
-            for time, mean, depth in zip(times, means, depths, strict=True):
-                axis.annotate(
-                    f"{depth}-ply", (time, mean), (5, -10), textcoords="offset points", fontsize=7
-                )
-        axis.set(xlabel="milliseconds per move", ylabel="mean score of 2048")
-        axis.xaxis.set_major_formatter(SEPARATED)
-        axis.yaxis.set_major_formatter(EngFormatter())
-        axis.set_ylim(bottom=0)
-        axis.legend(fontsize=8)
+    """Draw mean scores against the milliseconds of a move, with what is searched as labels."""
+    lines = {name: _searches(committed, env) for name, env in SLIDING.items()}
+    lines["2048"] |= _published()
+    with panels(list(lines), 4.9, 4.4) as (figure, axes):
+        for axis, of_game in zip(axes, lines.values(), strict=True):
+            for (label, points), marker in zip(of_game.items(), MARKERS, strict=False):
+                style = "--" if label.endswith(ELSEWHERE) else "-"
+                times, means, names = zip(*points, strict=True)
+                axis.semilogx(times, means, style, label=label, marker=marker, markersize=5)
+                for time, mean, name in zip(times, means, names, strict=True):
+                    axis.annotate(
+                        name, (time, mean), (5, -10), textcoords="offset points", fontsize=7
+                    )
+            axis.set(xlabel="milliseconds per move")
+            axis.xaxis.set_major_formatter(SEPARATED)
+            axis.yaxis.set_major_formatter(EngFormatter())
+            axis.set_ylim(bottom=0)
+            axis.legend(fontsize=8)
+        axes[0].set_ylabel("mean score")
     return svg(figure, lines)
 
 
-def _searches(committed: Committed) -> dict[str, list[Point]]:
-    """Return the points of each agent that has been evaluated with search and without."""
+def _searches(committed: Committed, env: str) -> dict[str, list[Point]]:
+    """Return the points of each network, without those that downgrade boards."""
+    rows = [row for row in committed.rows("search", env) if not row["downgrade"]]
     lines = {}
-    for table, name in LEARNERS.items():
-        rows = [row for row in committed.rows(table, GAME_2048) if row["train_seed"] == "0"]
-        for agent in group((row for row in rows if row["minutes"]), "label", "minutes"):
-            if len(agent) > 1:
-                points = [
-                    (1000 / float(row["moves_per_second"]), float(row["mean"]), int(row["depth"]))
-                    for row in agent
-                ]
-                lines[f"{name}, {training(agent[0])}{mark(agent)}"] = sorted(points)
+    for network in group(rows, "label", "minutes"):
+        points = [
+            (1000 / float(row["moves_per_second"]), float(row["mean"]), search_name(row))
+            for row in network
+        ]
+        lines[f"n-tuple network, {training(network[0])}{mark(network)}"] = sorted(points)
     return lines
 
 
@@ -89,5 +89,6 @@ def _published() -> dict[str, list[Point]]:
         speed, depth = str(row.get("speed", "")).replace(",", ""), row.get("depth")
         if speed.isdecimal() and isinstance(depth, int) and "mean" in row:
             label = f"{row['source'].citation}, {ELSEWHERE}"
-            lines.setdefault(label, []).append((1000 / float(speed), float(row["mean"]), depth))
+            point = 1000 / float(speed), float(row["mean"]), f"{depth}-ply"
+            lines.setdefault(label, []).append(point)
     return {label: sorted(points) for label, points in lines.items() if len(points) > 1}

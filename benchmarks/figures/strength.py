@@ -11,14 +11,11 @@ from matplotlib.ticker import EngFormatter, Formatter, LogLocator, NullFormatter
 
 from baselines.evaluation.sampled import QUANTILES
 from baselines.viewing.figures import MARKERS, svg
-from benchmarks.experiments import GAME_2048, GAME_2584
-from benchmarks.figures.drawing import LEARNERS, SEPARATED, mark, panels, training
+from benchmarks.figures.drawing import LEARNERS, SEPARATED, SLIDING, mark, panels, training
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group, reached
 from tile_envs.words import counted
 
-SLIDING = {"2048": GAME_2048, "2584": GAME_2584}
-"""The sliding games, with their environments."""
 KINDS = (
     *("random", "greedy", "deep network, 1-ply", "deep network, 2-ply"),
     *(f"n-tuple network, {depth}-ply" for depth in (1, 2, 3)),
@@ -26,9 +23,6 @@ KINDS = (
 """The players that have a color of their own, the same in all pictures."""
 TILES = 8
 """How many of the largest tiles are shown that anyone reaches in a hundredth of the games."""
-
-Point = tuple[float, float, float, float]
-"""Minutes, mean, and the lower and upper end of the band."""
 
 
 def _write_numbers(axis: Axis, numbers: str | Formatter, subs: Sequence[float] = (1, 2, 5)) -> None:
@@ -55,22 +49,22 @@ def by_minutes(committed: Committed) -> bytes:
     return svg(figure, lines)
 
 
-def _learning(committed: Committed, env: str) -> dict[str, list[Point]]:
+def _learning(committed: Committed, env: str) -> dict[str, list[tuple[float, ...]]]:
     """Return the points of each training that has been evaluated at several budgets."""
     lines = {}
     for table in LEARNERS:
         prefix = "n-tuple, " if table == "ntuple" else ""
         rows = [row for row in committed.rows(table, env) if row["depth"] == "1" and row["minutes"]]
         for runs in group(rows, "label"):
-            budgets = group(runs, "minutes")
-            budgets.sort(key=lambda seeds: float(seeds[0]["minutes"]))
+            budgets = sorted(group(runs, "minutes"), key=lambda seeds: float(seeds[0]["minutes"]))
             if len(budgets) > 1:
                 seeds = counted(max(map(len, budgets)), "seed")
                 lines[f"{prefix}{runs[0]['label']} ({seeds}){mark(runs)}"] = [*map(_point, budgets)]
     return lines
 
 
-def _point(seeds: list[Row]) -> Point:
+def _point(seeds: list[Row]) -> tuple[float, ...]:
+    """Return the minutes, the mean, and the lower and upper end of the band."""
     means = [float(row["mean"]) for row in seeds]
     low, high = min(means), max(means)
     if len(seeds) == 1:

@@ -230,7 +230,7 @@ def _play(file: str, network: str, method: str, games: int, depth: int) -> int:
     learner.load_state_dict(read_arrays(Path(file), sys.maxsize))
     if depth == 1:
         return int(learner.play_greedily(game_seeds(0, games))[2])
-    return play(Expectimax(learner, learner.game, depth), ENV, episodes=games).moves
+    return play(Expectimax(learner, learner.game, depth, threads=1), ENV, episodes=games).moves
 
 
 if __name__ == "__main__":

@@ -10,7 +10,15 @@ from baselines.task import Task
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.kinds import OWN_VALUES, SIDES
 from benchmarks.results import Row
-from benchmarks.rows import Committed, best_published, group, minutes, published, reached
+from benchmarks.rows import (
+    Committed,
+    best_published,
+    group,
+    minutes,
+    published,
+    reached,
+    search_name,
+)
 from benchmarks.tables.table import Columns, Table, number, number_of, table
 from tile_envs.words import counted
 
@@ -173,6 +181,20 @@ def learners(committed: Committed, name: str) -> Table:
     ]
     how = ("env", "label", "minutes", "depth", "samples")
     return table(columns, group(committed.rows(name), *how))
+
+
+def searches(committed: Committed) -> Table:
+    """Return what networks reach by depth of search, and by time for a move."""
+    columns: Columns = [
+        ("environment", "env"),
+        ("minutes", lambda row: minutes(row["minutes"])),
+        ("search", search_name),
+        ("games", number_of("episodes")),
+        ("mean (95 % interval)", _mean),
+        ("tile", _top),
+        ("moves / s", number_of("moves_per_second")),
+    ]
+    return table(columns, committed.rows("search"))
 
 
 def _won(row: Row) -> str:
