@@ -9,9 +9,8 @@ import io
 import math
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,6 @@ from numpy.typing import NDArray
 from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 
-CHUNK = 1 << 20
-"""How many numbers are read at once."""
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -47,11 +44,11 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], compressed: boo
 
 
 def read_arrays(
-    path: Path, max_bytes: int, steps: Mapping[str, int] = MappingProxyType({})
+    path: Path, max_bytes: int, without: Collection[str] = ()
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file, of at most `max_bytes` bytes.
 
-    Of an array `(n,)` that `steps` names, only every so-manieth number is kept, from the first on.
+    Arrays that have one of the words of `without` in their name, up to a slash, are left out.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -59,10 +56,12 @@ def read_arrays(
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            size = sum(_size(archive, entry) for entry in archive.infolist())
+            names = [entry.filename.removesuffix(".npy") for entry in archive.infolist()]
+            names = [n for n in names if not set(without) & set(n.partition("/")[0].split())]
+            size = sum(_size(archive, archive.getinfo(f"{name}.npy")) for name in names)
             if size <= max_bytes:
-                names = [entry.filename.removesuffix(".npy") for entry in archive.infolist()]
-                return {name: _read(archive, name, steps.get(name, 1)) for name in names}
+                with np.load(path, allow_pickle=False) as arrays:
+                    return {name: arrays[name] for name in names}
     except FileNotFoundError:
         raise
     except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds on damaged files
@@ -72,19 +71,6 @@ def read_arrays(
         f"{path} holds {size:,} bytes of arrays, expected at most {max_bytes:,}: "
         "is it one of another game?"
     )
-
-
-def _read(archive: zipfile.ZipFile, name: str, step: int) -> NDArray[Any]:
-    with archive.open(f"{name}.npy") as member:
-        shape, is_fortran, dtype = HEADERS[npy.read_magic(member)](member)
-        n = math.prod(shape)
-        kept = np.empty(-(-n // step), dtype)
-        for begin in range(0, len(kept), CHUNK):  # numpy reads through memory of twice the size
-            part = kept[begin : begin + CHUNK]
-            held = min(len(part) * step, n - begin * step) * dtype.itemsize
-            part[:] = np.frombuffer(member.read(held), dtype)[::step]
-        member.read()  # compares the checksum
-    return kept if step > 1 else kept.reshape(shape, order="F" if is_fortran else "C")
 
 
 def size_of(arrays: Mapping[str, NDArray[Any]]) -> int:

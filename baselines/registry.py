@@ -294,11 +294,12 @@ def load_player(path: str | Path) -> Player:
         changed = exported["settings"] if isinstance(exported, dict) else {}
         as_copied = config | {"settings": config["settings"] | changed}
         kind = _class_in_a_file(name)
-        settings, steps = kind.for_playing(runs.settings_of(folder, as_copied, kind))
+        settings = kind.for_playing(runs.settings_of(folder, as_copied, kind))
         learner = make_learner(name, task, config["seed"], runs.as_played(settings))
         learner.run_config = config
-        max_bytes = size_of(learner.state_dict()) * max(steps.values(), default=1)
-        learner.restore(runs.read_checkpoint(folder, max_bytes, steps))
+        own = learner.state_dict()
+        needless = set(kind.learning_only).difference(*map(str.split, own))
+        learner.restore(runs.read_checkpoint(folder, size_of(own), needless))
         if path != folder:
             learner.load_model(path)
     except UsageError as error:

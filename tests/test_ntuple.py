@@ -47,7 +47,7 @@ def made(game=TILES_2048, seed=0, **settings):
 
 
 def weights_of(learner):
-    return learner.state_dict()["weights"]
+    return learner.net.weights
 
 
 def with_random_weights(learner, scale=100.0):

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from commands import command, refused, typed
 
-from baselines import arrays, evaluate, load, train
+from baselines import evaluate, load, train
+from baselines.arrays import write_arrays
 from baselines.progress import Progress
 from baselines.search.expectimax import Expectimax
 from baselines.training import run_folder as runs
+from baselines.training import sparse
 from tile_envs.games import vector_env
 
 SMALL = ("--network", "0123 4567", "--iteration-games", "50")
@@ -53,28 +55,39 @@ def test_a_network_that_only_plays_holds_its_weights_alone(tmp_path):
     assert np.array_equal(*searched)
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_arrays_are_read_whole_or_in_steps(order, tmp_path, monkeypatch):
-    monkeypatch.setattr(arrays, "CHUNK", 7)
-    table = np.arange(60.0).reshape(5, 12, order=order)
-    held = {
-        "table": table,
-        "line": np.arange(100, dtype=np.uint16),
-        "none": np.zeros((0, 3)),
-        "n": 7,
-    }
-    arrays.write_arrays(tmp_path / "a.npz", held)
-    found = arrays.read_arrays(tmp_path / "a.npz", 10_000, {"line": 3})
-    assert found.keys() == held.keys()
-    assert np.array_equal(found.pop("line"), np.arange(0, 100, 3, dtype=np.uint16))
-    for name, array in found.items():
-        assert np.array_equal(array, held[name])
-        assert array.shape == np.shape(held[name])
-    content = bytearray((tmp_path / "a.npz").read_bytes())
-    content[content.index(np.arange(20, 24, dtype=np.uint16).tobytes())] ^= 1
-    (tmp_path / "a.npz").write_bytes(content)
-    with pytest.raises(ValueError, match=r"a\.npz is damaged, or no file of arrays: Bad CRC-32"):
-        arrays.read_arrays(tmp_path / "a.npz", 10_000, {"line": 3})
+def test_tables_are_kept_without_what_has_not_been_used(tmp_path):
+    n = 300_001
+    used = np.random.default_rng(0).choice(n - 1, 5_000, replace=False)
+    table, sizes, counts = np.full(n, 2.5), np.zeros(n, np.float32), np.zeros(2 * n, np.int32)
+    table[used], sizes[used], counts[used] = np.nan, -0.0, used
+    state = {"table": table, "sizes of": sizes, "counts": counts, "few": np.arange(3)}
+    state["dense"], state["square"] = np.arange(n) * 1.0, np.zeros((n // 5, 5))
+    assert sparse.pack({"table": table[::-1]}).keys() == {"mask/300001", "table/300001"}
+    runs.write_checkpoint(tmp_path, state)
+    assert (tmp_path / "checkpoint.npz").stat().st_size < 5_200_000
+    found = runs.read_checkpoint(tmp_path)
+    assert found.keys() == state.keys()
+    assert all(found[name].tobytes() == array.tobytes() for name, array in state.items())
+    assert runs.read_checkpoint(tmp_path, without=["sizes"]).keys() == state.keys() - {"sizes of"}
+
+
+PACKED = sparse.pack({"table": (np.arange(400_000) > 100_000) * 7})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"table/400000": np.zeros(7)}, "'table/400000' does not belong to its mask"),
+        ({"table/400000": np.array(7)}, "len"),
+        ({"mask/400000": np.zeros(7)}, r"unsigned byte data type\.$"),
+        ({"mask/x": np.zeros(7, np.uint8)}, "invalid literal"),
+        ({"mask/99999999": np.zeros(7), "table/99999999": np.zeros(7)}, "take more than 4,000,000"),
+    ],
+)
+def test_damaged_tables_are_refused_in_one_line(changes, message, tmp_path):
+    write_arrays(tmp_path / "checkpoint.npz", PACKED | changes)
+    with pytest.raises(ValueError, match=rf"checkpoint.npz is damaged: .*{message}"):
+        runs.read_checkpoint(tmp_path, 4_000_000)
 
 
 def test_a_search_tells_early_how_long_its_games_will_take(trained, monkeypatch):

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.ntuple.values import Indices, Net, best_move, room_for, sum_up, value_of
-from tile_envs.base.compiled import NEXT, Word, compiled, compiled_loop, mixed
+from baselines.ntuple.values import Indices, Net, best_move, look_up, room_for, sum_up
+from tile_envs.base.compiled import NEXT, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.kernels import ACTIONS_END, GameTables, Pushed, following
 
@@ -166,16 +166,24 @@ def learn_backwards(game: GameTables, net: Net, rule: Rule, path: Words, indices
         G_T-1 = 0,   δ = G_t - V(s_t'),   G_t-1 = r_t + (1 - λ) V(s_t') + λ G_t
 
     V(s_t') in G_t-1 is the value after the update.  `path` holds action, lines, reward, largest
-    tile and pattern of each move, `(n, 8)`, and `indices` has room for those of a board.
+    tile and pattern of each move, `(n, 8)`, and `indices` has room for those of two boards: one is
+    fetched from memory while the one after it is learned from.
     """
-    target = np.float32(0)
+    if len(path) == 0:
+        return
+    target, at, beside = np.float32(0), Word(0), room_for(net, ONE)
+    action, after = unpack_move(path[len(path) - 1])
+    look_up(game, net, action, after, indices, at)
     for i in range(len(path) - 1, -1, -1):
-        action, after = unpack_move(path[i])
-        error = target - value_of(game, net, action, after, indices)
-        stage = net.stages[after.largest]
-        adjust(net, indices, Word(0), stage, error, rule)
-        value = sum_up(net, indices, Word(0), stage)
-        target = np.float32(after.reward) + value + rule.trace_decay * (target - value)
+        reward, stage = after.reward, net.stages[after.largest]
+        if i:
+            action, after = unpack_move(path[i - 1])
+            look_up(game, net, action, after, indices, beside)
+        error = target - sum_up(net, indices, at, stage)
+        adjust(net, indices, at, stage, error, rule)
+        value = sum_up(net, indices, at, stage)
+        target = np.float32(reward) + value + rule.trace_decay * (target - value)
+        at, beside = beside, at
 
 
 @compiled

@@ -58,6 +58,8 @@ from tile_envs.sliding.kernels import game_tables, rows_of
 
 PLAYING: Mapping[str, Any] = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
 """The settings in which a network that only plays differs."""
+NUMBERS = ("weights", "errors", "sizes")
+"""What a state calls the numbers of entries: their weights, E and A."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class NTupleSettings:
         direction: Whether to learn during a game, or from its end to its start.
         trace_decay: λ of the λ-return; needs direction backward.
         restart: Whether games are played again from their middle; needs direction backward.
+        restart_games: Games before the first that is played again.
         learning_rate: α, the fraction of an error that one update removes.
         halving_games: Games after which α is halved, again and again; 0 is never.
         iteration_games: Games per iteration, without those that were begun in the middle.
@@ -92,6 +95,7 @@ class NTupleSettings:
     direction: Literal["forward", "backward"] = "forward"
     trace_decay: Fraction = 0.0
     restart: bool = False
+    restart_games: NonNegative = 0
     learning_rate: Positive = 0.1
     halving_games: NonNegative = 0
     iteration_games: Count = 100
@@ -115,7 +119,7 @@ class NTuple(ValueAgent, Learner):
     Attributes:
         game: The game.
         network: The shape of the network.
-        moves: The number of moves it has learned from since it was made.
+        moves: The number of moves it has learned from.
         changes: How often its values have changed: what was computed from them before is stale.
     """
 
@@ -123,6 +127,7 @@ class NTuple(ValueAgent, Learner):
     plays = SlidingGame
     version = 2
     test_games = 1000
+    learning_only = NUMBERS[1:]
     _settings: NTupleSettings
 
     def __init__(
@@ -163,8 +168,8 @@ class NTuple(ValueAgent, Learner):
         """Play and learn from the games of one iteration.
 
         Returns:
-            The mean score, the shares of games that reached the largest tiles, and the moves per
-            second.
+            The mean score, the shares of games that reached the largest tiles, all moves so far,
+            and those per second.
 
         Raises:
             ValueError: If the learning rate makes the values diverge.
@@ -182,14 +187,16 @@ class NTuple(ValueAgent, Learner):
             stages = self.net.weights.reshape(1 + len(self.network.stages), -1)
             stages[1:] = stages[0]
         self._check_convergence(rows)
-        return self._metrics(scores, tiles) | {"moves_per_second": speed}
+        speeds = {"moves": float(self.moves), "moves_per_second": speed}
+        return self._metrics(scores, tiles) | speeds
 
     def _rule(self) -> Rule:
         settings = self._settings
         halvings = self.games // settings.halving_games if settings.halving_games else 0
         rate = settings.learning_rate * 0.5**halvings / self.network.per_board
         decay, coherent = np.float32(settings.trace_decay), settings.method == "tc"
-        return Rule(np.float32(rate), decay, coherent, settings.restart)
+        restart = settings.restart and self.games >= settings.restart_games
+        return Rule(np.float32(rate), decay, coherent, restart)
 
     def _starts(self, game: SlidingGame, seeds: Words) -> tuple[Words, Words]:
         """Return the rows that games start from, and the positions of their streams after that."""
@@ -227,10 +234,12 @@ class NTuple(ValueAgent, Learner):
         return metrics
 
     def state_dict(self) -> State:
-        """Return the weights, what they mean, and the number of iterations."""
+        """Return the weights, E and A, what they mean, and the numbers of iterations and moves."""
         network = np.frombuffer(str(self.network).encode(), np.uint8)
-        weights = self.net.weights
-        return {"weights": weights, "network": network, "iterations": np.array(self.iterations)}
+        counts = {"iterations": np.array(self.iterations), "moves": np.array(self.moves)}
+        width = self._settings.width
+        numbers = {name: self.net.weights[i::width] for i, name in enumerate(NUMBERS[:width])}
+        return {"network": network, **counts, **numbers}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over a state."""
@@ -238,8 +247,10 @@ class NTuple(ValueAgent, Learner):
             theirs = state["network"].tobytes().decode(errors="replace")
             raise UsageError(f"the checkpoint's network is {theirs}, expected {self.network}.")
         self.changes += 1
-        self.net.weights[:] = state["weights"]
-        self.iterations = int(state["iterations"])
+        for name, numbers in self.state_dict().items():
+            if name in NUMBERS:
+                numbers[:] = state[name]
+        self.iterations, self.moves = int(state["iterations"]), int(state["moves"])
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Check a state, exported or not, and take it over."""
@@ -250,12 +261,13 @@ class NTuple(ValueAgent, Learner):
 
     def export_state(self) -> tuple[State, dict[str, Any]]:
         """Return weights of the method td in half precision, and its settings."""
-        weights = self.net.weights[:: self._settings.width]  # without E and A of the method tc
+        weights = self.net.weights[:: self._settings.width]
         if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
             raise UsageError("a weight is too large for half precision: the network cannot shrink.")
-        return self.state_dict() | {"weights": weights.astype(np.float16)}, dict(PLAYING)
+        state = {name: a for name, a in self.state_dict().items() if name not in NUMBERS}
+        return state | {"weights": weights.astype(np.float16)}, dict(PLAYING)
 
     @staticmethod
-    def for_playing(settings: NTupleSettings) -> tuple[NTupleSettings, Mapping[str, int]]:
-        """Return settings of the method td, and that it needs no E and A of the method tc."""
-        return replace(settings, **PLAYING), {"weights": settings.width}
+    def for_playing(settings: NTupleSettings) -> NTupleSettings:
+        """Return settings of the method td, which needs no E and A."""
+        return replace(settings, **PLAYING)

@@ -172,12 +172,9 @@ class Learner(ABC):
         return {n: np.zeros_like(a) if words & set(n.split()) else a for n, a in state}, {}
 
     @staticmethod
-    def for_playing(settings: Any) -> tuple[Any, Mapping[str, int]]:
-        """Return the settings of one that only plays, and what it needs of a checkpoint.
-
-        Of the arrays that are named, only every so-manieth number is needed; of others, all.
-        """
-        return settings, {}
+    def for_playing(settings: Any) -> Any:
+        """Return settings to play only: the state may lack what `learning_only` names."""
+        return settings
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Check a state, and take it over.

@@ -3,7 +3,7 @@
     config.json     the agent, the task, all settings, the seed, the budget, the seconds learned at
                     the checkpoint, whether it is finished, versions; what a copy is, if it is one
     progress.csv    metrics, one line a report; TensorBoard events hold the same
-    checkpoint.npz  the learner's state
+    checkpoint.npz  the learner's state, as `sparse` packs it
     last.zip        for learners on Stable-Baselines3, the model as that library writes it, saved
     best.zip        with the checkpoint, and at the best test
     lock            while a process learns: its id
@@ -17,12 +17,11 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from filelock import SoftFileLock, Timeout
@@ -31,6 +30,7 @@ from typing_extensions import NotRequired, TypedDict
 from baselines.arrays import read_arrays, size_of, write_arrays
 from baselines.evaluation.rows import Row, read_rows
 from baselines.settings import NonNegative, Positive, Seed, Weight, read_settings
+from baselines.training.sparse import pack, unpack
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import sweep, write_file
@@ -44,7 +44,7 @@ CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
 LAST, BEST = "last.zip", "best.zip"
 MODEL_SUFFIX = ".zip"
 """The suffix of the models of Stable-Baselines3."""
-FORMAT = 4
+FORMAT = 5
 """Raised whenever a run's files mean something else than before."""
 TASK = ("agent", "env", "env_kwargs", "sides", "seed")
 """Entries that must not change on resume."""
@@ -190,7 +190,7 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
 
 def write_checkpoint(folder: Path, state: State, compressed: bool = False) -> None:
     """Write a checkpoint in place of the last one; see `write_arrays`."""
-    write_arrays(folder / CHECKPOINT, state, compressed)
+    write_arrays(folder / CHECKPOINT, pack(state), compressed)
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -242,17 +242,22 @@ def as_played(settings: Any) -> Any:
 
 
 def read_checkpoint(
-    folder: Path, max_bytes: int = sys.maxsize, steps: Mapping[str, int] = MappingProxyType({})
+    folder: Path, max_bytes: int = sys.maxsize, without: Collection[str] = ()
 ) -> State:
     """Return the state of a run's learner; the arguments are those of `read_arrays`.
 
     Raises:
         ValueError: If there is no checkpoint, or it is damaged or larger.
     """
+    path = folder / CHECKPOINT
     try:
-        return read_arrays(folder / CHECKPOINT, max_bytes, steps)
+        packed = read_arrays(path, max_bytes, without)
     except FileNotFoundError as error:
         raise UsageError(f"{folder} has no {CHECKPOINT}: it was stopped too early.") from error
+    try:
+        return unpack(packed, max_bytes)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise UsageError(f"{path} is damaged: {str(error).rstrip('.')}.") from error
 
 
 def read_progress(folder: Path) -> list[Row]:
