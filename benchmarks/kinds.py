@@ -153,7 +153,9 @@ class Learning(AgentExperiment):
             options["placer"] = ValuePlacer(learner, task.game) if is_own else games.placer
         row = evaluate(agent, task.env, options, games.episodes, SEED, name=self.agent)
         row["env_kwargs"] = task.env_kwargs
-        learned = {"threads": threads, "games_learned": learner.games}
+        learned: Row = {"threads": threads, "games_learned": learner.games}
+        if games == self.evaluations[0]:
+            learned["curve"] = self.curve(job.seed, runs)
         return [name | learned | row | {"machine": machine()}]
 
     def _row(self, seed: int, budget: float | None, games: Games) -> PlannedRow:

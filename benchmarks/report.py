@@ -20,7 +20,7 @@ PAGES = (ROOT / "README.md", ROOT / "benchmarks" / "README.md")
 FIGURES = Path(__file__).parent / "figures"
 PICTURES: dict[str, Callable[[Committed], bytes]] = {
     "speed": speed.by_size,
-    "learning": strength.by_minutes,
+    "learning": strength.learning,
     "tiles": strength.by_tile,
     "scores": strength.distributions,
     "search": speed.by_milliseconds,

@@ -10,11 +10,16 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from baselines.registry import AGENTS, Player, agent_class, load_player
 from baselines.training import recording
 from baselines.training.run import Options, default_options, run
 from baselines.training.run_folder import CONFIG, read_config, read_progress
 from tile_envs.errors import UsageError
+
+POINTS = 25
+"""The parts into which curves of learning divide a run."""
 
 
 def version_of(*versions: int) -> int:
@@ -92,6 +97,18 @@ class Training:
     def seconds(self, seed: int, runs: Path) -> float:
         """Return for how many seconds a finished run has learned."""
         return float(read_progress(self.folder(seed, runs))[-1]["seconds"])
+
+    def curve(self, seed: int, runs: Path) -> list[tuple[float, ...]]:
+        """Return minutes and moves at the end of each part of a run, and its mean score."""
+        lines = read_progress(self.folder(seed, runs))
+        lines = [line for line in lines if math.isfinite(float(line.get("return") or "nan"))]
+        points = []
+        for part in filter(len, np.array_split(np.array(lines), POINTS)):
+            score = np.mean([float(line["return"]) for line in part])
+            minutes = float(part[-1]["seconds"]) / 60
+            moves = part[-1].get("moves") or part[-1].get("timesteps") or 0
+            points.append((round(minutes, 2), float(moves), round(score, 1)))
+        return points
 
     def train(self, seed: int, minutes: float | None, runs: Path) -> Player:
         """Return the agent, trained up to a budget, and no further; an unfinished run is resumed.

@@ -234,7 +234,7 @@ def test_an_experiment_makes_its_rows_once(each, tmp_path, monkeypatch):
     versions = each.wanted(SMALL)
     assert all(row["version"] == str(versions[key_of(each.table, row)]) for row in rows)
     columns = set(read_rows(FOLDER / path.name)[0])
-    new = {"machine", "quantiles", "fraction_intervals", "threads"}  # which old rows do not have
+    new = {"machine", "quantiles", "fraction_intervals", "threads", "curve"}  # old rows lack them
     assert set(rows[0]) <= columns | new
     monkeypatch.setattr(Job, "make", None)
     run_small(tmp_path, each)

@@ -11,11 +11,14 @@ from matplotlib.ticker import EngFormatter, Formatter, LogLocator, NullFormatter
 
 from baselines.evaluation.sampled import QUANTILES
 from baselines.viewing.figures import MARKERS, svg
+from benchmarks.experiments import GAME_2048
 from benchmarks.figures.drawing import LEARNERS, SEPARATED, SLIDING, mark, panels, training
 from benchmarks.results import Row
-from benchmarks.rows import Committed, group, reached
+from benchmarks.rows import Committed, group, published, reached
 from tile_envs.words import counted
 
+MINUTES, MOVES, SCORE = range(3)
+"""What a point of a curve holds."""
 KINDS = (
     *("random", "greedy", "deep network, 1-ply", "deep network, 2-ply"),
     *(f"n-tuple network, {depth}-ply" for depth in (1, 2, 3)),
@@ -32,44 +35,65 @@ def _write_numbers(axis: Axis, numbers: str | Formatter, subs: Sequence[float] =
     axis.set_minor_formatter(NullFormatter())
 
 
-def by_minutes(committed: Committed) -> bytes:
-    """Draw mean scores without search against minutes of learning, a panel for each game."""
-    lines = {name: _learning(committed, env) for name, env in SLIDING.items()}
+def learning(committed: Committed) -> bytes:
+    """Draw mean scores without search against minutes of learning, and in 2048 against moves.
+
+    Lines are the games of the training, with a band over its seeds; markers are the results.
+    """
+    lines = {name: _learning(committed, env, MINUTES) for name, env in SLIDING.items()}
+    lines["2048, by moves"] = _learning(committed, GAME_2048, MOVES)
+    others = {f"{row['learning']} ({row['source'].citation})": row for row in published("curves")}
+    for label, row in others.items():
+        line = [(moves, mean, mean, mean) for moves, mean in row["points"]]
+        lines["2048, by moves"][label] = line, line
     with panels(list(lines), 4.9, 4.4) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
-            for (label, points), marker in zip(of_game.items(), MARKERS, strict=False):
-                minutes, means, lows, highs = zip(*points, strict=True)
-                axis.loglog(minutes, means, label=label, marker=marker, markersize=4)
-                axis.fill_between(minutes, lows, highs, alpha=0.2)
+            for (label, (line, results)), marker in zip(of_game.items(), MARKERS, strict=False):
+                places, means, lows, highs = zip(*line, strict=True)
+                style = "--" if label in others else "-"
+                (drawn,) = axis.loglog(places, means, style, label=label)
+                axis.fill_between(places, lows, highs, alpha=0.2)
+                for place, mean, *_ in results:
+                    axis.plot(place, mean, marker, color=drawn.get_color(), markersize=4)
             axis.set(xlabel="minutes of learning")
             _write_numbers(axis.xaxis, SEPARATED)
             _write_numbers(axis.yaxis, EngFormatter())
             axis.legend(fontsize=8)
         axes[0].set_ylabel("mean score, 1-ply")
+        axes[-1].set(xlabel="moves")
+        axes[-1].xaxis.set_major_formatter(EngFormatter())
     return svg(figure, lines)
 
 
-def _learning(committed: Committed, env: str) -> dict[str, list[tuple[float, ...]]]:
-    """Return the points of each training that has been evaluated at several budgets."""
+def _learning(
+    committed: Committed, env: str, column: int
+) -> dict[str, tuple[list[tuple[float, ...]], list[tuple[float, ...]]]]:
+    """Return the line of each training, of its mean, lowest and highest scores; and its results."""
     lines = {}
     for table in LEARNERS:
         prefix = "n-tuple, " if table == "ntuple" else ""
         rows = [row for row in committed.rows(table, env) if row["depth"] == "1" and row["minutes"]]
         for runs in group(rows, "label"):
-            budgets = sorted(group(runs, "minutes"), key=lambda seeds: float(seeds[0]["minutes"]))
-            if len(budgets) > 1:
-                seeds = counted(max(map(len, budgets)), "seed")
-                lines[f"{prefix}{runs[0]['label']} ({seeds}){mark(runs)}"] = [*map(_point, budgets)]
+            curves = [np.array(_curve(of_seed)) for of_seed in group(runs, "train_seed")]
+            if any(len(curve) < 2 or not curve[-1, column] for curve in curves):
+                continue
+            begin = max(curve[0, column] for curve in curves)
+            places = np.linspace(begin, min(curve[-1, column] for curve in curves), 25)
+            scores = [np.interp(places, curve[:, column], curve[:, SCORE]) for curve in curves]
+            parts = places, np.mean(scores, axis=0), np.min(scores, axis=0), np.max(scores, axis=0)
+            results = [(float(row["minutes"]), float(row["mean"])) for row in runs]
+            label = f"{prefix}{runs[0]['label']} ({counted(len(curves), 'seed')}){mark(runs)}"
+            lines[label] = np.transpose(parts).tolist(), results if column == MINUTES else []
     return lines
 
 
-def _point(seeds: list[Row]) -> tuple[float, ...]:
-    """Return the minutes, the mean, and the lower and upper end of the band."""
-    means = [float(row["mean"]) for row in seeds]
-    low, high = min(means), max(means)
-    if len(seeds) == 1:
-        low, high = float(seeds[0]["low"]), float(seeds[0]["high"])
-    return float(seeds[0]["minutes"]), sum(means) / len(means), low, high
+def _curve(rows: Sequence[Row]) -> list[list[float]]:
+    """Return the curve of a seed; that of its results where it has none."""
+    rows = sorted(rows, key=lambda row: float(row["minutes"]))
+    if rows[-1].get("curve"):
+        curve: list[list[float]] = json.loads(rows[-1]["curve"])
+        return curve
+    return [[float(row["minutes"]), 0.0, float(row["mean"])] for row in rows]
 
 
 def _players(committed: Committed, env: str) -> Iterator[tuple[str, Row]]:
