@@ -70,7 +70,7 @@ def test_help_shows_choices_defaults_and_presets():
     assert "TicTacToe-v0: default, published" in typed("train", "qtable", "--help")
     out = typed("train", "ntuple", "--help")
     assert "--method {td,tc}" in out
-    assert "--minutes FLOAT  The budget in minutes" in out
+    assert "--minutes FLOAT The budget in minutes" in " ".join(out.split())
     assert "(default: 10)" in out
     assert "--stages INT ..." in out
     assert "--side {X,O,random,both}" in typed("evaluate", "--help")

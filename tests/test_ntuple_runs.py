@@ -98,7 +98,7 @@ def test_a_search_tells_early_how_long_its_games_will_take(trained, monkeypatch)
     assert 0 < shares[0] < 0.1
     assert shares[len(shares) // 2] > 5 * shares[0]
     assert shown[0][1].startswith("0 of 3 games, ")
-    assert shown[-1][1].startswith("2 of 3 games, ")
+    assert shown[-1][1].startswith("3 of 3 games, ")
 
 
 @pytest.mark.parametrize(

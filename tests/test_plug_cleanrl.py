@@ -13,6 +13,15 @@ SMALL = {"num_envs": 32, "num_steps": 64, "width": 16, "minutes": float("inf")}
 GAMES = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 
 
+@pytest.fixture(autouse=True)
+def torch_as_it_was():
+    """Undo what the program asks of torch for its own process."""
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(False)
+
+
 class Scripted:
     """Games of which reset and step return what is written here, in NextStep mode.
 
