@@ -253,6 +253,20 @@ def test_a_restart_begins_in_the_middle_of_the_last_game():
     assert 1.4 * alone < moves < 4 * alone
 
 
+def test_restarts_begin_after_so_many_games():
+    settings = COHERENT | {"network": "01", "iteration_games": 20}
+    late, never = made(restart_games=40, **settings), made(**settings | {"restart": False})
+    for _ in range(2):
+        late.learn(), never.learn()
+        assert np.array_equal(weights_of(late), weights_of(never))
+    assert late.moves == never.moves
+    always = made(**settings)
+    always.restore(never.state_dict())
+    late.learn(), never.learn(), always.learn()
+    assert np.array_equal(weights_of(late), weights_of(always))
+    assert late.moves == always.moves > never.moves
+
+
 def test_stages_have_weights_of_their_own():
     learner = made(network="0123", stages=(64,), initial=8.0, method="tc")
     weights = weights_of(learner).reshape(2, -1, 3)
