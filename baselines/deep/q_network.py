@@ -60,12 +60,13 @@ class BoardQNetwork(QNetwork):
     learns only what the rules do not say, and shares it among all positions that lead to the same
     afterstate.  The value of an afterstate that ends the game is 0.
 
+    Arguments that are not explained here are settings of `DQNSettings`.
+
     Args:
         observation_space: Boards.
         action_space: Actions.
         game: The game as JSON text (see `game_of`).
         bfloat16: Whether all layers but the last compute in bfloat16.
-        gamma, afterstates, symmetric, width, hidden, reward_scale: See `DQNSettings`.
 
     Raises:
         ValueError: If the observation space is not that of the game's boards.
