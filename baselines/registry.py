@@ -294,7 +294,7 @@ def load_player(path: str | Path) -> Player:
         changed = exported["settings"] if isinstance(exported, dict) else {}
         as_copied = config | {"settings": config["settings"] | changed}
         kind = _class_in_a_file(name)
-        settings = kind.for_playing(runs.settings_of(folder, as_copied, kind))
+        settings = dataclasses.replace(runs.settings_of(folder, as_copied, kind), **kind.playing)
         learner = make_learner(name, task, config["seed"], runs.as_played(settings))
         learner.run_config = config
         own = learner.state_dict()

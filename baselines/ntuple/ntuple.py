@@ -38,8 +38,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,8 +56,6 @@ from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.kernels import game_tables, rows_of
 
-PLAYING: Mapping[str, Any] = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
-"""The settings in which a network that only plays differs."""
 NUMBERS = ("weights", "errors", "sizes")
 """What a state calls the numbers of entries: their weights, E and A."""
 
@@ -127,6 +125,7 @@ class NTuple(ValueAgent, Learner):
     plays = SlidingGame
     version = 2
     test_games = 1000
+    playing: ClassVar[Mapping[str, Any]] = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
     learning_only = NUMBERS[1:]
     _settings: NTupleSettings
 
@@ -265,9 +264,4 @@ class NTuple(ValueAgent, Learner):
         if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
             raise UsageError("a weight is too large for half precision: the network cannot shrink.")
         state = {name: a for name, a in self.state_dict().items() if name not in NUMBERS}
-        return state | {"weights": weights.astype(np.float16)}, dict(PLAYING)
-
-    @staticmethod
-    def for_playing(settings: NTupleSettings) -> NTupleSettings:
-        """Return settings of the method td, which needs no E and A."""
-        return replace(settings, **PLAYING)
+        return state | {"weights": weights.astype(np.float16)}, dict(self.playing)

@@ -66,6 +66,8 @@ class Learner(ABC):
     first_test: ClassVar[int] = 1000
     """Tests come after 1, 2, 5, 10, 20, 50 … times this number of games."""
 
+    playing: ClassVar[Mapping[str, Any]] = {}
+    """Settings in which one that only plays differs; it may lack what `learning_only` names."""
     learning_only: ClassVar[tuple[str, ...]] = ()
     """Words in the names of a state's arrays that playing does not need: exports hold zeros."""
 
@@ -170,11 +172,6 @@ class Learner(ABC):
         words = set(self.learning_only)
         state = self.state_dict().items()
         return {n: np.zeros_like(a) if words & set(n.split()) else a for n, a in state}, {}
-
-    @staticmethod
-    def for_playing(settings: Any) -> Any:
-        """Return settings to play only: the state may lack what `learning_only` names."""
-        return settings
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Check a state, and take it over.

@@ -7,6 +7,7 @@ they share a mask: a bit for each place at which one of them differs from its ow
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,14 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """
     packed, used = dict(arrays), {}
     for name, table in arrays.items():
-        if table.ndim == 1 and table.nbytes >= LARGE:
+        if table.ndim == 1 and table.nbytes >= LARGE and table.itemsize in (1, 2, 4, 8):
             bits = table.view(f"u{table.itemsize}")  # tells 0.0 from -0.0
             differs = bits != bits[-1]
             if 2 * np.count_nonzero(differs) < len(table):
                 used[name] = differs
     for length in {len(differs) for differs in used.values()}:
         alike = [name for name, differs in used.items() if len(differs) == length]
-        mask = np.any([used[name] for name in alike], axis=0)
+        mask = reduce(np.logical_or, (used[name] for name in alike))
         packed[f"{MASK}/{length}"] = np.packbits(mask)
         for name in alike:
             packed[f"{name}/{length}"] = np.append(packed.pop(name)[-1:], arrays[name][mask])

@@ -11,10 +11,10 @@ from matplotlib.ticker import EngFormatter, Formatter, LogLocator, NullFormatter
 
 from baselines.evaluation.sampled import QUANTILES
 from baselines.viewing.figures import MARKERS, svg
-from benchmarks.experiments import GAME_2048
 from benchmarks.figures.drawing import LEARNERS, SEPARATED, SLIDING, mark, panels, training
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group, published, reached
+from benchmarks.training import POINTS
 from tile_envs.words import counted
 
 MINUTES, MOVES, SCORE = range(3)
@@ -41,7 +41,7 @@ def learning(committed: Committed) -> bytes:
     Lines are the games of the training, with a band over its seeds; markers are the results.
     """
     lines = {name: _learning(committed, env, MINUTES) for name, env in SLIDING.items()}
-    lines["2048, by moves"] = _learning(committed, GAME_2048, MOVES)
+    lines["2048, by moves"] = _learning(committed, SLIDING["2048"], MOVES)
     others = {f"{row['learning']} ({row['source'].citation})": row for row in published("curves")}
     for label, row in others.items():
         line = [(moves, mean, mean, mean) for moves, mean in row["points"]]
@@ -78,7 +78,7 @@ def _learning(
             if any(len(curve) < 2 or not curve[-1, column] for curve in curves):
                 continue
             begin = max(curve[0, column] for curve in curves)
-            places = np.linspace(begin, min(curve[-1, column] for curve in curves), 25)
+            places = np.linspace(begin, min(curve[-1, column] for curve in curves), POINTS)
             scores = [np.interp(places, curve[:, column], curve[:, SCORE]) for curve in curves]
             parts = places, np.mean(scores, axis=0), np.min(scores, axis=0), np.max(scores, axis=0)
             results = [(float(row["minutes"]), float(row["mean"])) for row in runs]
