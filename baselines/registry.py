@@ -43,6 +43,7 @@ AGENTS = {
     "minimax": Entry("baselines.search.minimax:MinimaxAgent", "TicTacToe-v0"),
     "minimax_first": Entry("baselines.search.minimax:MinimaxFirstAgent", "TicTacToe-v0"),
     "mcts": Entry("baselines.search.mcts:MCTSAgent", "TicTacToe-v0"),
+    "strong": Entry("baselines.ntuple.strong:Strong"),
     "optimal": Entry("baselines.solver.optimal:OptimalAgent"),
     "qtable": Entry("baselines.tabular.qtable:QTable", "TicTacToe-v0", learns=True),
     "value_table": Entry("baselines.tabular.value_table:ValueTable", "TicTacToe-v0", learns=True),
@@ -267,19 +268,23 @@ def with_search(player: Player, depth: int | None, options: Mapping[str, Any]) -
     return player._replace(agent=agent, name=f"{player.name} {depth}-ply")
 
 
-def load(path: str | Path) -> Agent:
+def load(path: str | Path, env: str | None = None) -> Agent:
     """Load a trained agent.
 
         agent = load("runs/2048")
         actions, _ = agent.predict(boards)
 
     Args:
-        path: The folder of a run, or a model in it, such as `runs/d/best.zip`.
+        path: The folder of a run, a model in it, such as `runs/d/best.zip`, or a name such as
+            `strong`, the networks that come with the package.
+        env: The environment's id; None is the one of the run, or the agent's usual one.
 
     Raises:
-        ValueError: If there is none, or its files are damaged or do not belong together.
+        ValueError: If there is none, its files are damaged or do not belong together, or it does
+            not play this environment.
     """
-    return load_player(path).agent
+    named = env is not None or str(path) in AGENTS
+    return player(str(path), env).agent if named else load_player(path).agent
 
 
 def load_player(path: str | Path) -> Player:

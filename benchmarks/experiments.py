@@ -30,6 +30,7 @@ AGENTS = (
         for env, options in ((GAME_2048, {}), (GAME_2584, {}), *SIDE_OPTIONS)
         for agent in ("random", "greedy")
     ),
+    *(_sampled("strong", env, {}, cost=2) for env in (GAME_2048, GAME_2584)),
 )
 
 # Tic-tac-toe: every agent against every other, and every learner from several seeds.
@@ -93,11 +94,21 @@ def _briefly(games: int, *evaluations: Games, **how: Any) -> Mapping[str, Any]:
 
 
 ALONE = (Games(1_000),)
+CLOSELY = (Games(10_000),)
+SHIPPED = (Games(10_000), Games(300, depth=3))
 SEARCHES = (Games(1_000), Games(300, depth=2), Games(100, depth=3))
 BY_GAMES: tuple[float, ...] = ()
 """No budgets in minutes: the same rows on every machine."""
 TWO_CORES = {"threads": 2}
 STAGES = {"stages": (4096, 8192, 16384), "stage_games": 30_000, "halving_games": 60_000}
+ALWAYS_RESTARTS: Mapping[str, Any] = {"network": "5x6", "restart_games": 0}
+LATE_RESTARTS: Mapping[str, Any] = {
+    **TWO_CORES,
+    "stages": (16384, 32768),
+    "stage_games": 250_000,
+    "restart_games": 400_000,
+    "halving_games": 500_000,
+}
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
 STRONGEST = _learning(
     *("two cores, 1 and 3 appear", "ntuple", GAME_2584, (1, 10), SEARCHES, 4),
@@ -105,19 +116,34 @@ STRONGEST = _learning(
     settings=TWO_CORES,
 )
 NTUPLE = (
-    _learning("10,000 games", "ntuple", GAME_2048, BY_GAMES, SEARCHES[:2], 5, games=10_000),
+    _learning(
+        *("10,000 games", "ntuple", GAME_2048, BY_GAMES, SEARCHES[:2], 5),
+        settings=ALWAYS_RESTARTS,
+        games=10_000,
+    ),
     _learning("10,000 games", "ntuple", GAME_2584, BY_GAMES, ALONE, 4, games=10_000),
     _learning(
-        *("one core", "ntuple", GAME_2048, (0.75, 1, 2, 4), ALONE, 3),
+        *("one core", "ntuple", GAME_2048, (1, 2, 4, 9), CLOSELY, 9),
         seeds=3,
         quick=_briefly(1_500, Games(200), Games(30, depth=2), cost=0.7),
     ),
-    _learning("two cores", "ntuple", GAME_2048, (1, 2, 5, 10), SEARCHES, 3, settings=TWO_CORES),
+    _learning(
+        *("one core, 5x6, always restarts", "ntuple", GAME_2048, (0.75, 1, 2, 4), ALONE, 9),
+        settings=ALWAYS_RESTARTS,
+        seeds=3,
+    ),
+    _learning("two cores", "ntuple", GAME_2048, (10,), SEARCHES, 15, seeds=3, settings=TWO_CORES),
+    _learning(
+        *("two cores, 5x6, always restarts", "ntuple", GAME_2048, (1, 2, 5, 10), SEARCHES, 3),
+        settings={**TWO_CORES, **ALWAYS_RESTARTS},
+    ),
     _learning(
         *("two cores, stages", "ntuple", GAME_2048, (25, 50), SEARCHES, 6),
-        settings=TWO_CORES | STAGES,
+        settings={**TWO_CORES, **ALWAYS_RESTARTS, **STAGES},
         memory=6.0,
     ),
+    _learning("strong", "ntuple", GAME_2048, BY_GAMES, SHIPPED, 5, preset="strong"),
+    _learning("strong", "ntuple", GAME_2584, BY_GAMES, SHIPPED[:1], 5, preset="strong"),
     _learning(
         *("one core", "ntuple", GAME_2584, (1, 5), ALONE, 1),
         quick=_briefly(1_000, Games(100), cost=0.5),
@@ -137,6 +163,14 @@ NTUPLE = (
 
 SEARCH = (
     _learning(
+        *("two cores, late restarts", "ntuple", GAME_2048, (90,)),
+        (Games(10_000), Games(300, depth=2), Games(300, depth=3)),
+        cost=20,
+        settings=LATE_RESTARTS,
+        memory=8.0,
+        table="search",
+    ),
+    _learning(
         *("for search", "ntuple", GAME_2048, (10,)),
         (
             *(Games(1_000), Games(300, depth=2), Games(300, depth=3)),
@@ -145,6 +179,7 @@ SEARCH = (
             Games(20, depth=10, milliseconds=10),
         ),
         cost=45,
+        settings=ALWAYS_RESTARTS,
         table="search",
     ),
     _learning(
@@ -236,9 +271,13 @@ ADVERSARY = (
             *(f"{games:,} games, {PLACED[placer]}", "ntuple", env, BY_GAMES, BOTH_PLACERS, 3),
             table="adversary",
             env_kwargs={**options, "placer": placer},
+            settings=settings,
             games=games,
         )
-        for env, options, games in ((GAME_2048, {}, 10_000), (GAME_2584, ONE_AND_THREE, 100_000))
+        for env, options, settings, games in (
+            (GAME_2048, {}, ALWAYS_RESTARTS, 10_000),
+            (GAME_2584, ONE_AND_THREE, {}, 100_000),
+        )
         for placer in ("random", "adversary")
     ),
     replace(STRONGEST, table="adversary", minutes=(10,), evaluations=OWN, cost=1),

@@ -19,7 +19,8 @@ Key = tuple[str, ...]
 FOLDER = Path(__file__).parent / "results"
 VERSION = "version"
 
-_LEARNING = ("agent", "env", "label", "train_seed", "minutes", "depth", "samples")
+SEARCH = ("depth", "samples", "milliseconds", "downgrade")
+_LEARNING = ("agent", "env", "label", "train_seed", "minutes", *SEARCH[:2])
 _SPEED = ("measure", "package", "game", "kind", "num_envs")
 KEYS: Mapping[str, tuple[str, ...]] = {
     "agents": ("env", "env_kwargs", "agent", "preset"),
@@ -30,7 +31,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "recipe": _LEARNING,
     "exact": ("env", "env_kwargs", "label", "seed"),
     "adversary": (*_LEARNING, "placer"),
-    "search": (*_LEARNING, "milliseconds", "downgrade"),
+    "search": (*_LEARNING, *SEARCH[2:]),
     "solved": ("game", "shape"),
     "kernels": ("measure", "package"),
     "bridge": _SPEED,

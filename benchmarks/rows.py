@@ -115,7 +115,7 @@ def group(rows: Iterable[Row], *columns: str) -> list[list[Row]]:
     """Return the rows that have the same in these columns, each time in a list."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
+        groups.setdefault(tuple(row.get(column) for column in columns), []).append(row)
     return list(groups.values())
 
 
@@ -126,8 +126,10 @@ def reached(row: Mapping[str, Any]) -> dict[int, float]:
 
 def search_name(row: Row) -> str:
     """Return what is searched for a move."""
-    searched = f"{row['milliseconds']} ms" if row["milliseconds"] else f"{row['depth']}-ply"
-    return f"{searched}, downgraded from {row['downgrade']}" if row["downgrade"] else searched
+    time, drawn, tile = map(row.get, ("milliseconds", "samples", "downgrade"))
+    searched = f"{time} ms" if time else f"{row['depth']}-ply" if row.get("depth") else ""
+    searched += f", {drawn} drawn" if str(drawn or 0) != "0" else ""
+    return f"{searched}, downgraded from {tile}" if tile else searched
 
 
 def minutes(value: Any) -> str:

@@ -27,7 +27,7 @@ def run(folder, seed=0, shift=0.0, games=100, **settings):
         "minutes": None,
         "finished": True,
         "modules": [],
-        "format": 5,
+        "format": 6,
     }
     (folder / "config.json").write_text(json.dumps(config))
     rows = [

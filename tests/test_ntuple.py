@@ -361,7 +361,7 @@ def test_well_known_sets_are_of_their_names():
 
 @pytest.mark.parametrize(
     ("rules", "values", "usual"),
-    [(RULES_2048, 16, "5x6"), (RULES_2584, 32, "5x5"), (powers3.RULES, 16, "5x6")],
+    [(RULES_2048, 16, "8x6"), (RULES_2584, 32, "5x5"), (powers3.RULES, 16, "8x6")],
 )
 def test_games_with_many_tiles_have_smaller_tuples_and_more_values(rules, values, usual):
     assert Network.of(SlidingGame(rules, (2, 3)), "", None, ()).values == values

@@ -61,8 +61,9 @@ def test_tables_are_kept_without_what_has_not_been_used(tmp_path):
     table, sizes, counts = np.full(n, 2.5), np.zeros(n, np.float32), np.zeros(2 * n, np.int32)
     table[used], sizes[used], counts[used] = np.nan, -0.0, used
     state = {"table": table, "sizes of": sizes, "counts": counts, "few": np.arange(3)}
+    state["errors"] = np.where(np.isnan(table), -3.5, 0.0)  # of the type and length of the first
     state["dense"], state["square"] = np.arange(n) * 1.0, np.zeros((n // 5, 5))
-    assert sparse.pack({"table": table[::-1]}).keys() == {"mask/300001", "table/300001"}
+    assert sparse.pack({"table": table[::-1]}).keys() == {"mask/300001/table", "table/300001"}
     assert sparse.pack({"pairs": np.zeros(n, complex)}).keys() == {"pairs"}
     runs.write_checkpoint(tmp_path, state)
     assert (tmp_path / "checkpoint.npz").stat().st_size < 5_200_000
@@ -80,9 +81,12 @@ PACKED = sparse.pack({"table": (np.arange(400_000) > 100_000) * 7})
     [
         ({"table/400000": np.zeros(7)}, "'table/400000' does not belong to its mask"),
         ({"table/400000": np.array(7)}, "len"),
-        ({"mask/400000": np.zeros(7)}, r"unsigned byte data type\.$"),
-        ({"mask/x": np.zeros(7, np.uint8)}, "invalid literal"),
-        ({"mask/99999999": np.zeros(7), "table/99999999": np.zeros(7)}, "take more than 4,000,000"),
+        ({"mask/400000/table": np.zeros(7)}, r"unsigned byte data type\.$"),
+        ({"mask/x/table": np.zeros(7, np.uint8)}, "invalid literal"),
+        (
+            {"mask/99999999/table": np.zeros(7), "table/99999999": np.zeros(7)},
+            "take more than 4,000,000",
+        ),
     ],
 )
 def test_damaged_tables_are_refused_in_one_line(changes, message, tmp_path):

@@ -275,7 +275,7 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
         (with_entries(**SMALL), "is it one of another game?"),
         (with_entries(agent="value_table", settings={}), "bytes of arrays, expected at most"),
         (lambda folder: (folder / "config.json").write_text("{"), "config.json is damaged"),
-        (with_entries(format=99), "is of format 99, and this version reads runs of format 5"),
+        (with_entries(format=99), "is of format 99, and this version reads runs of format 6"),
         (with_entries(settings=3), "is not that of a run: settings must be an object, got 3"),
         (with_entries(seed=True), "is not that of a run: seed must be a valid integer, got True"),
         (with_entries(minutes=float("nan")), "of a run: minutes must be a finite number, got nan"),

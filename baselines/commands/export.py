@@ -74,7 +74,7 @@ def export(
     changed = {"exported": exported | before}
     with runs.lock_folder(out), tempfile.TemporaryDirectory(suffix=PART, dir=out) as made:
         whole = Path(made)
-        runs.write_checkpoint(whole, state, compressed=True)
+        runs.write_checkpoint(whole, state)
         learner.save_model(whole / MODEL)
         runs.write_config(whole, config | changed)
         command = shlex.join(_command(folder, config))

@@ -20,9 +20,10 @@ Agent = Annotated[
     Positional[str],
     arg(metavar="AGENT"),
     Doc(
-        "The agent's name (random, greedy; on small boards of the sliding games optimal; in "
-        "tic-tac-toe minimax, minimax_first, mcts), the folder of a trained one, a model in it, "
-        "such as runs/d/best.zip, or a class of your own, my_module:MyAgent."
+        "The agent's name (random, greedy; strong, a trained network of 2048 and of 2584; on small "
+        "boards of the sliding games optimal; in tic-tac-toe minimax, minimax_first, mcts), the "
+        "folder of a trained one, a model in it, such as runs/d/best.zip, or a class of your own, "
+        "my_module:MyAgent."
     ),
 ]
 Env = Annotated[

@@ -93,7 +93,7 @@ class Network:
         check_packs(game.shape, "an n-tuple network", "dqn and ppo play every board")
         has_few_tiles = game.rules.largest <= 17  # as in 2048
         if not tuples:
-            usual = SETS["5x6" if has_few_tiles else "5x5"]
+            usual = SETS["8x6" if has_few_tiles else "5x5"]
             tuples = usual if game.shape == (4, 4) else SMALL_SETS[game.shape]
         elif tuples in SETS and game.shape != (4, 4):
             raise UsageError(f"the set {tuples} is one for 4×4, not for {_times(game.shape)}.")

@@ -44,7 +44,7 @@ CONFIG, CHECKPOINT, PROGRESS = "config.json", "checkpoint.npz", "progress.csv"
 LAST, BEST = "last.zip", "best.zip"
 MODEL_SUFFIX = ".zip"
 """The suffix of the models of Stable-Baselines3."""
-FORMAT = 5
+FORMAT = 6
 """Raised whenever a run's files mean something else than before."""
 TASK = ("agent", "env", "env_kwargs", "sides", "seed")
 """Entries that must not change on resume."""
@@ -188,9 +188,9 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     write_file(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode())
 
 
-def write_checkpoint(folder: Path, state: State, compressed: bool = False) -> None:
+def write_checkpoint(folder: Path, state: State) -> None:
     """Write a checkpoint in place of the last one; see `write_arrays`."""
-    write_arrays(folder / CHECKPOINT, pack(state), compressed)
+    write_arrays(folder / CHECKPOINT, pack(state), compressed=True)
 
 
 def read_config(folder: Path) -> dict[str, Any]:

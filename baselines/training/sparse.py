@@ -2,6 +2,7 @@
 
 Tables are arrays `(n,)` of at least `LARGE` bytes.  Those of the same length are used alike, and so
 they share a mask: a bit for each place at which one of them differs from its own last number.
+Those of one type also change in similar ways, so that the bits in which they differ compress well.
 """
 
 from __future__ import annotations
@@ -20,22 +21,24 @@ MASK = "mask"
 def pack(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return arrays by name, of large tables only a part.
 
-    Tables of length n become `mask/n`, a bit for each place, as `numpy.packbits` has them, and of
-    each one `name/n`: its last number, then those at the places of the mask.
+    Tables of length n become `mask/n/first`, a bit for each place, as `numpy.packbits` has them,
+    and of each one `name/n`: its last number, then those at the places of the mask; the bits of
+    these, if they are of the type of the first, as the exclusive or with its bits.
     """
     packed, used = dict(arrays), {}
     for name, table in arrays.items():
         if table.ndim == 1 and table.nbytes >= LARGE and table.itemsize in (1, 2, 4, 8):
-            bits = table.view(f"u{table.itemsize}")  # tells 0.0 from -0.0
+            bits = _bits(table)
             differs = bits != bits[-1]
             if 2 * np.count_nonzero(differs) < len(table):
                 used[name] = differs
     for length in {len(differs) for differs in used.values()}:
         alike = [name for name, differs in used.items() if len(differs) == length]
         mask = reduce(np.logical_or, (used[name] for name in alike))
-        packed[f"{MASK}/{length}"] = np.packbits(mask)
+        packed[f"{MASK}/{length}/{alike[0]}"] = np.packbits(mask)
         for name in alike:
             packed[f"{name}/{length}"] = np.append(packed.pop(name)[-1:], arrays[name][mask])
+        _combine(packed, alike[0], length)
     return packed
 
 
@@ -47,10 +50,12 @@ def unpack(packed: Mapping[str, NDArray[Any]], max_bytes: int) -> dict[str, NDAr
     """
     arrays = dict(packed)
     for mask in [name for name in packed if name.startswith(f"{MASK}/")]:
-        length, bits = int(mask.removeprefix(f"{MASK}/")), arrays.pop(mask)
+        _, digits, first = mask.split("/", 2)
+        length, bits = int(digits), arrays.pop(mask)
         names = [name for name in arrays if name.endswith(f"/{length}")]
         if length * sum(arrays[name].itemsize for name in names) > max_bytes:
             raise ValueError(f"its tables of {length:,} numbers take more than {max_bytes:,} bytes")
+        _combine(arrays, first, length)
         differs = np.unpackbits(bits, count=length).view(np.bool_)
         for name in names:
             kept = arrays.pop(name)
@@ -59,3 +64,16 @@ def unpack(packed: Mapping[str, NDArray[Any]], max_bytes: int) -> dict[str, NDAr
             table = arrays[name.removesuffix(f"/{length}")] = np.full(length, kept[0])
             table[differs] = kept[1:]
     return arrays
+
+
+def _combine(packed: dict[str, NDArray[Any]], first: str, length: int) -> None:
+    """Replace tables of the first one's type by their exclusive or with it, or back."""
+    base = packed[f"{first}/{length}"]
+    for name in packed.keys() - {f"{first}/{length}"}:
+        if name.endswith(f"/{length}") and packed[name].dtype == base.dtype:
+            packed[name] = (_bits(packed[name]) ^ _bits(base)).view(base.dtype)
+
+
+def _bits(table: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers as integers, which tell 0.0 from -0.0."""
+    return table.view(f"u{table.itemsize}")

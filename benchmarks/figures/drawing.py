@@ -14,7 +14,7 @@ from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.results import Row
 from benchmarks.rows import MARK, minutes
 
-LEARNERS = {"deep": "deep network", "ntuple": "n-tuple network"}
+LEARNERS = {"deep": "deep network", "ntuple": "n-tuple network", "search": "n-tuple network"}
 """The tables of learners, with what their agents are called."""
 SLIDING = {"2048": GAME_2048, "2584": GAME_2584}
 """The sliding games, with their environments."""

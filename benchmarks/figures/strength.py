@@ -13,7 +13,7 @@ from baselines.evaluation.sampled import QUANTILES
 from baselines.viewing.figures import MARKERS, svg
 from benchmarks.figures.drawing import LEARNERS, SEPARATED, SLIDING, mark, panels, training
 from benchmarks.results import Row
-from benchmarks.rows import Committed, group, published, reached
+from benchmarks.rows import Committed, group, published, reached, search_name
 from benchmarks.training import POINTS
 from tile_envs.words import counted
 
@@ -71,7 +71,7 @@ def _learning(
     """Return the line of each training, of its mean, lowest and highest scores; and its results."""
     lines = {}
     for table in LEARNERS:
-        prefix = "n-tuple, " if table == "ntuple" else ""
+        prefix = "" if table == "deep" else "n-tuple, "
         rows = [row for row in committed.rows(table, env) if row["depth"] == "1" and row["minutes"]]
         for runs in group(rows, "label"):
             curves = [np.array(_curve(of_seed)) for of_seed in group(runs, "train_seed")]
@@ -101,7 +101,7 @@ def _players(committed: Committed, env: str) -> Iterator[tuple[str, Row]]:
     for table in ("agents", *LEARNERS):
         for row in committed.rows(table, env):
             learns = table in LEARNERS
-            yield f"{LEARNERS[table]}, {row['depth']}-ply" if learns else row["agent"], row
+            yield f"{LEARNERS[table]}, {search_name(row)}" if learns else row["agent"], row
 
 
 def _color(label: str) -> str:

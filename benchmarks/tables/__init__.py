@@ -47,7 +47,7 @@ TABLES: dict[str, Callable[[Committed], Table | str]] = {
     "article": strength.article,
     "ntuple": partial(strength.learners, name="ntuple"),
     "deep": partial(strength.learners, name="deep"),
-    "search": strength.searches,
+    "search": partial(strength.learners, name="search"),
     "recipe": strength.recipe,
     "tic-tac-toe": exact.sampled,
     "seeds": exact.seeds,

@@ -9,7 +9,7 @@ from typing import Any
 from baselines.task import Task
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.kinds import OWN_VALUES, SIDES
-from benchmarks.results import Row
+from benchmarks.results import SEARCH, Row
 from benchmarks.rows import (
     Committed,
     best_published,
@@ -23,12 +23,14 @@ from benchmarks.tables.table import Columns, Table, number, number_of, table
 from tile_envs.words import counted
 
 HEADLINES = (
-    (GAME_2048, "n-tuple network", "ntuple", "ntuple"),
-    (GAME_2048, "deep network", "deep", "deep"),
-    (GAME_2584, "n-tuple network", "ntuple", "fibonacci"),
-    (GAME_2584, "deep network", "deep", None),
+    (GAME_2048, "n-tuple network", ("ntuple", "search"), "ntuple"),
+    (GAME_2048, "deep network", ("deep",), "deep"),
+    (GAME_2584, "n-tuple network", ("ntuple", "search"), "fibonacci"),
+    (GAME_2584, "deep network", ("deep",), None),
 )
 """Each game and kind of agent, with the tables of ours and of the published results."""
+FEWEST = 60
+"""The games of a row that counts as a result."""
 PLACERS = {
     "random": "at random",
     "adversary": "by the adversary",
@@ -51,13 +53,6 @@ def _mean_of_seeds(rows: Sequence[Row]) -> str:
     return f"{number(average)} (seeds: {number(means[0])} to {number(means[-1])})"
 
 
-def _ply(row: Row) -> str:
-    """Return how many moves are looked ahead, and how many tiles are drawn if not all count."""
-    samples = str(row.get("samples") or 0)
-    depth = str(row.get("depth") or "")
-    return f"{depth}, {samples} drawn" if samples != "0" else depth
-
-
 def _top(row: Row) -> str:
     """Return the largest tile that a tenth of the games reached, and how many did."""
     tile, fraction = [(tile, f) for tile, f in reached(row).items() if f >= 0.1][-1]
@@ -67,8 +62,9 @@ def _top(row: Row) -> str:
 def headline(committed: Committed) -> Table:
     """Return the best row of each game and kind of agent, alone and with search."""
     lines = []
-    for env, kind, name, others in HEADLINES:
-        rows = committed.rows(name, env)
+    for env, kind, names, others in HEADLINES:
+        rows = [row for name in names for row in committed.rows(name, env)]
+        rows = [row for row in rows if int(row["episodes"]) >= FEWEST]
         for searches in (False, True):
             ours = [row for row in rows if (row["depth"] != "1") == searches]
             if ours:
@@ -83,14 +79,14 @@ def headline(committed: Committed) -> Table:
 
 
 def _best_of_sliding(kind: str, rows: Sequence[Row], theirs: Row | None) -> Row:
-    trained = group(rows, "label", "minutes", "depth", "samples")  # seeds count together
+    trained = group(rows, "label", "minutes", *SEARCH)  # seeds count together
     runs = max(trained, key=lambda runs: sum(float(row["mean"]) for row in runs) / len(runs))
     row = runs[0]
     took = f"{minutes(row['minutes'])} min" if row["minutes"] else f"{row['games_learned']} games"
     cores = counted(int(row["threads"]), "core")
     line = {
         "game": Task.of(row["env"]).game.name,
-        "agent": f"{kind}, {row['depth']}-ply",
+        "agent": f"{kind}, {search_name(row)}",
         "training": f"{took}, {cores}, {counted(len(runs), 'seed')}",
         "result": f"mean {_mean_of_seeds(runs)}",
         "is_stale": any(run["is_stale"] for run in runs),
@@ -171,7 +167,7 @@ def learners(committed: Committed, name: str) -> Table:
         ("environment", "env"),
         ("training", "label"),
         ("minutes", lambda rows: minutes(rows[0]["minutes"])),
-        ("ply", lambda rows: _ply(rows[0])),
+        ("search", lambda rows: search_name(rows[0])),
         ("seeds", lambda rows: str(len(rows))),
         ("games", lambda rows: number(rows[0]["episodes"])),
         ("mean (interval or range)", _mean_of_seeds),
@@ -179,22 +175,7 @@ def learners(committed: Committed, name: str) -> Table:
         ("tile", lambda rows: " · ".join(map(_top, rows))),
         ("moves / s", lambda rows: number(rows[0]["moves_per_second"])),
     ]
-    how = ("env", "label", "minutes", "depth", "samples")
-    return table(columns, group(committed.rows(name), *how))
-
-
-def searches(committed: Committed) -> Table:
-    """Return what networks reach by depth of search, and by time for a move."""
-    columns: Columns = [
-        ("environment", "env"),
-        ("minutes", lambda row: minutes(row["minutes"])),
-        ("search", search_name),
-        ("games", number_of("episodes")),
-        ("mean (95 % interval)", _mean),
-        ("tile", _top),
-        ("moves / s", number_of("moves_per_second")),
-    ]
-    return table(columns, committed.rows("search"))
+    return table(columns, group(committed.rows(name), "env", "label", "minutes", *SEARCH))
 
 
 def _won(row: Row) -> str:
@@ -212,7 +193,7 @@ def recipe(committed: Committed) -> Table:
         ("seed", "train_seed"),
         ("minutes", lambda row: minutes(row.get("minutes"))),
         ("iterations", number_of("iterations")),
-        ("ply", _ply),
+        ("search", search_name),
         ("games", number_of("episodes")),
         ("mean (95 % interval)", _mean),
         ("max", number_of("max")),

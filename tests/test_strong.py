@@ -1,0 +1,63 @@
+"""The trained networks that come with the package: they play well, and are refused when damaged."""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from baselines import evaluate, load
+from baselines.ntuple import strong
+from baselines.task import Task
+
+ENVS = ["Tiles2048-v0", "Tiles2584-v0"]
+LIMIT = 5_000_000
+"""The bytes that each may take."""
+
+
+@pytest.mark.parametrize("env", ENVS)
+def test_a_network_is_small_and_wins_nearly_every_game(env):
+    game = Task.of(env).game
+    files = list((strong.FOLDER / game.name).iterdir())
+    assert sum(file.stat().st_size for file in files) < LIMIT
+    row = evaluate("strong", env, episodes=100)
+    assert row["reach"][game.rules.goal] >= 0.9
+    assert row["agent"] == "strong"
+
+
+@pytest.mark.parametrize("env", ENVS)
+def test_it_is_loaded_by_its_name_and_searches(env):
+    agent, game = load("strong", env=env), Task.of(env).game
+    boards, _ = game.start.boards(np.arange(10, dtype=np.uint64))
+    assert np.array_equal(agent.predict(boards)[0], agent.action_values(boards).argmax(axis=1))
+    assert evaluate("strong", env, episodes=2, search=2)["mean"] > 0
+    with pytest.raises(ValueError, match="tic-tac-toe"):
+        load("strong", env="TicTacToe-v0")
+
+
+def test_it_is_known_on_the_command_line():
+    words = [sys.executable, "-m", "baselines", "evaluate", "strong", "--episodes", "3"]
+    shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert "strong" in shown
+    assert "Tiles2048-v0" in shown
+    words += ["--env-kwargs", '{"shape": [3, 3]}']
+    refused = subprocess.run(words, capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert "strong does not play 2048 on 3×3" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["config.json", "checkpoint.npz"])
+@pytest.mark.parametrize("damage", ["cut", "missing"])
+def test_damaged_files_are_named_in_one_line(name, damage, tmp_path, monkeypatch):
+    shutil.copytree(strong.FOLDER, tmp_path / "strong")
+    monkeypatch.setattr(strong, "FOLDER", tmp_path / "strong")
+    file = tmp_path / "strong" / "2048" / name
+    content = file.read_bytes()
+    file.unlink()
+    if damage == "cut":
+        file.write_bytes(content[: len(content) // 2])
+    with pytest.raises(ValueError, match=rf"(?s)strong.*{name}.*Install it again") as error:
+        load("strong", env="Tiles2048-v0")
+    assert "\n" not in str(error.value)
