@@ -60,8 +60,10 @@ def test_a_copy_plays_alike_is_small_and_cannot_learn(name, tmp_path):
     there = {path.name for path in copy.iterdir()}
     assert there - {"model.zip"} == {"README.md", "checkpoint.npz", "config.json"}
     assert ("model.zip" in there) == (run / "last.zip").exists()
+    files = [(at / "checkpoint.npz").stat().st_size for at in (copy, run)]
+    assert files[0] <= files[1] or name == "ntuple"  # a small table is not packed in half precision
     sizes = [size_of(runs.read_checkpoint(at)) for at in (copy, run)]
-    assert sizes[0] <= sizes[1]
+    assert sizes[0] < sizes[1] if name == "ntuple" else sizes[0] <= sizes[1]
     env = json.loads((copy / "config.json").read_text())["env"]
     options = json.loads((copy / "config.json").read_text())["env_kwargs"]
     observations, _ = gym.make_vec(env, num_envs=50, **options).reset(seed=1)

@@ -1,11 +1,10 @@
 """The trained networks that come with the package: they play well, and are refused when damaged."""
 
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from commands import refused, typed
 
 from baselines import evaluate, load
 from baselines.ntuple import strong
@@ -37,15 +36,10 @@ def test_it_is_loaded_by_its_name_and_searches(env):
 
 
 def test_it_is_known_on_the_command_line():
-    words = [sys.executable, "-m", "baselines", "evaluate", "strong", "--episodes", "3"]
-    shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    assert "strong" in shown
-    assert "Tiles2048-v0" in shown
-    words += ["--env-kwargs", '{"shape": [3, 3]}']
-    refused = subprocess.run(words, capture_output=True, text=True)
-    assert refused.returncode == 2
-    assert "strong does not play 2048 on 3×3" in refused.stderr
-    assert refused.stderr.count("\n") == 1
+    shown = typed("evaluate", "strong", "--episodes", "3")
+    assert "strong on Tiles2048-v0" in shown
+    wrong = ("evaluate", "strong", "--env-kwargs", '{"shape": [3, 3]}')
+    assert "strong does not play 2048 on 3×3" in refused(*wrong)
 
 
 @pytest.mark.parametrize("name", ["config.json", "checkpoint.npz"])

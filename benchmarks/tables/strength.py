@@ -30,7 +30,7 @@ HEADLINES = (
 )
 """Each game and kind of agent, with the tables of ours and of the published results."""
 FEWEST = 60
-"""The games of a row that counts as a result."""
+"""Rows of fewer games are no headline."""
 PLACERS = {
     "random": "at random",
     "adversary": "by the adversary",
