@@ -27,7 +27,7 @@ TICTACTOE, SLIDING = TicTacToe(), SlidingGame(RULES_2048)
 SHAPES = {RULES_2048: (2, 3), RULES_2584: (5, 1), powers3.RULES: (1, 5)}
 GAMES = [TICTACTOE, *(SlidingGame(rules, shape) for rules, shape in SHAPES.items())]
 TUPLES = {"network": "0123 4567"}
-COHERENT = TUPLES | {"method": "tc", "direction": "backward", "restart": True, "learning_rate": 1.0}
+COHERENT = TUPLES | {"method": "tc", "direction": "backward", "restart": 1.0, "learning_rate": 1.0}
 TIMES = {"environment_share", "moves_per_second"}
 
 

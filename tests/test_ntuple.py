@@ -35,7 +35,7 @@ COHERENT = {
     "method": "tc",
     "direction": "backward",
     "trace_decay": 0.5,
-    "restart": True,
+    "restart": 1.0,
     "learning_rate": 1.0,
 }
 
@@ -150,7 +150,7 @@ def test_compiled_games_are_those_of_the_package(rules, rare, shape, placer):
         BACKWARD,
         BACKWARD | {"trace_decay": 0.5},
         BACKWARD | {"trace_decay": 1.0},
-        BACKWARD | {"trace_decay": 0.5, "restart": True},
+        BACKWARD | {"trace_decay": 0.5, "restart": 1.0},
     ],
     ids=["forward", "backward", "half", "whole", "restart"],
 )
@@ -255,7 +255,7 @@ def test_a_restart_begins_in_the_middle_of_the_last_game():
 
 def test_restarts_begin_after_so_many_games():
     settings = COHERENT | {"network": "01", "iteration_games": 20}
-    late, never = made(restart_games=40, **settings), made(**settings | {"restart": False})
+    late, never = made(restart_games=40, **settings), made(**settings | {"restart": 0.0})
     for _ in range(2):
         late.learn(), never.learn()
         assert np.array_equal(weights_of(late), weights_of(never))
@@ -265,6 +265,18 @@ def test_restarts_begin_after_so_many_games():
     late.learn(), never.learn(), always.learn()
     assert np.array_equal(weights_of(late), weights_of(always))
     assert late.moves == always.moves > never.moves
+
+
+def test_a_fraction_of_iterations_is_restarted():
+    settings = COHERENT | {"network": "01", "iteration_games": 20, "learning_rate": 1e-30}
+    chosen, never = made(**settings | {"restart": 0.4}), made(**settings | {"restart": 0.0})
+    moves = []
+    for learner in (chosen, never):
+        for _ in range(5):
+            learner.learn()
+            moves.append(learner.moves)
+    more = np.diff(moves[:5], prepend=0) > 1.3 * np.diff(moves[5:], prepend=0)
+    assert more.tolist() == [False, False, True, False, True]
 
 
 def test_stages_have_weights_of_their_own():

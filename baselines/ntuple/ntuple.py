@@ -76,7 +76,8 @@ class NTupleSettings:
         method: Temporal differences, or tc, temporal coherence.
         direction: Whether to learn during a game, or from its end to its start.
         trace_decay: λ of the λ-return; needs direction backward.
-        restart: Whether games are played again from their middle; needs direction backward.
+        restart: Fraction of iterations whose games are played again from their middle; needs
+            direction backward.
         restart_games: Games before the first that is played again.
         learning_rate: α, the fraction of an error that one update removes.
         halving_games: Games after which α is halved, again and again; 0 is never.
@@ -92,7 +93,7 @@ class NTupleSettings:
     method: Literal["td", "tc"] = "td"
     direction: Literal["forward", "backward"] = "forward"
     trace_decay: Fraction = 0.0
-    restart: bool = False
+    restart: Fraction = 0.0
     restart_games: NonNegative = 0
     learning_rate: Positive = 0.1
     halving_games: NonNegative = 0
@@ -194,7 +195,9 @@ class NTuple(ValueAgent, Learner):
         halvings = self.games // settings.halving_games if settings.halving_games else 0
         rate = settings.learning_rate * 0.5**halvings / self.network.per_board
         decay, coherent = np.float32(settings.trace_decay), settings.method == "tc"
-        restart = settings.restart and self.games >= settings.restart_games
+        share, number = settings.restart, self.iterations  # as even as the fraction allows
+        restart = int((number + 1) * share) > int(number * share)
+        restart = restart and self.games >= settings.restart_games
         return Rule(np.float32(rate), decay, coherent, restart)
 
     def _starts(self, game: SlidingGame, seeds: Words) -> tuple[Words, Words]:

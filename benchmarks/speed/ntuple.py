@@ -36,7 +36,7 @@ from benchmarks.speed.turns import OURS, TDL2048, now, statistics_of
 from tile_envs.errors import UsageError
 
 ENV = "Tiles2048-v0"
-FORWARD = {"direction": "forward", "trace_decay": 0.0, "restart": False}
+FORWARD = {"direction": "forward", "trace_decay": 0.0, "restart": 0.0}
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "TD(0)": FORWARD | {"method": "td", "learning_rate": 0.1},
     "TC": FORWARD | {"method": "tc", "learning_rate": 1.0},
