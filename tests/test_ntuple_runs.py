@@ -65,6 +65,7 @@ def test_tables_are_kept_without_what_has_not_been_used(tmp_path):
     state["dense"], state["square"] = np.arange(n) * 1.0, np.zeros((n // 5, 5))
     assert sparse.pack({"table": table[::-1]}).keys() == {"mask/300001/table", "table/300001"}
     assert sparse.pack({"pairs": np.zeros(n, complex)}).keys() == {"pairs"}
+    assert sparse.pack(state).keys() >= {"dense", "table/300001", "counts/600002"}
     runs.write_checkpoint(tmp_path, state)
     assert (tmp_path / "checkpoint.npz").stat().st_size < 5_200_000
     found = runs.read_checkpoint(tmp_path)

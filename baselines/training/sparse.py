@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 LARGE = 1 << 20
 MASK = "mask"
-BLOCK = 1 << 16
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -26,24 +25,22 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     and of each one `name/n`: its last number, then those at the places of the mask; the bits of
     these, if they are of the type of the first, as the exclusive or with its bits.
     """
-    packed = dict(arrays)
-    tables = {
-        name: _bits(table)
-        for name, table in arrays.items()
-        if table.ndim == 1 and table.nbytes >= LARGE and table.itemsize in (1, 2, 4, 8)
-    }
-    for length in dict.fromkeys(map(len, tables.values())):
-        alike = {name: table for name, table in tables.items() if len(table) == length}
-        differs = _differs(list(alike.values()))
-        if 2 * np.count_nonzero(differs) >= length:
-            continue
-        places = np.flatnonzero(differs)
-        first = next(iter(alike))
-        packed[f"{MASK}/{length}/{first}"] = np.packbits(differs)
+    packed, used = dict(arrays), {}
+    for name, table in arrays.items():
+        if table.ndim == 1 and table.nbytes >= LARGE and table.itemsize in (1, 2, 4, 8):
+            bits = _bits(table)
+            differs = bits != bits[-1]
+            if 2 * np.count_nonzero(differs) < len(table):
+                used[name] = differs
+    for length in {len(differs) for differs in used.values()}:
+        alike = [name for name, differs in used.items() if len(differs) == length]
+        mask = reduce(np.logical_or, (used[name] for name in alike))
+        packed[f"{MASK}/{length}/{alike[0]}"] = np.packbits(mask)
+        places = np.flatnonzero(mask)  # twice as fast as the mask, where numbers lie apart
         for name in alike:
             table = packed.pop(name)
             packed[f"{name}/{length}"] = np.append(table[-1:], table[places])
-        _combine(packed, first, length)
+        _combine(packed, alike[0], length)
     return packed
 
 
@@ -69,15 +66,6 @@ def unpack(packed: Mapping[str, NDArray[Any]], max_bytes: int) -> dict[str, NDAr
             table = arrays[name.removesuffix(f"/{length}")] = np.full(length, kept[0])
             table[differs] = kept[1:]
     return arrays
-
-
-def _differs(tables: list[NDArray[Any]]) -> NDArray[np.bool_]:
-    """Return where one of some tables of the same length differs from its own last number."""
-    # Block by block: tables can lie between each other in memory, which is then read once.
-    blocks = (slice(begin, begin + BLOCK) for begin in range(0, len(tables[0]), BLOCK))
-    return np.concatenate(
-        [reduce(np.logical_or, (table[block] != table[-1] for table in tables)) for block in blocks]
-    )
 
 
 def _combine(packed: dict[str, NDArray[Any]], first: str, length: int) -> None:
