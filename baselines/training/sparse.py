@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 LARGE = 1 << 20
 MASK = "mask"
+BLOCK = 1 << 16
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -28,15 +29,16 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     packed, used = dict(arrays), {}
     for name, table in arrays.items():
         if table.ndim == 1 and table.nbytes >= LARGE and table.itemsize in (1, 2, 4, 8):
-            bits = _bits(table)
-            differs = bits != bits[-1]
-            if 2 * np.count_nonzero(differs) < len(table):
-                used[name] = differs
-    for length in {len(differs) for differs in used.values()}:
-        alike = [name for name, differs in used.items() if len(differs) == length]
-        mask = reduce(np.logical_or, (used[name] for name in alike))
-        packed[f"{MASK}/{length}/{alike[0]}"] = np.packbits(mask)
-        places = np.flatnonzero(mask)  # twice as fast as the mask, where numbers lie apart
+            mask = _mask_of(table)
+            if 2 * np.bitwise_count(mask).sum() < len(table):
+                used[name] = mask
+    for length in {len(arrays[name]) for name in used}:
+        alike = [name for name in used if len(arrays[name]) == length]
+        mask = packed[f"{MASK}/{length}/{alike[0]}"] = reduce(
+            np.bitwise_or, (used[name] for name in alike)
+        )
+        # Places are twice as fast as a mask of them, where numbers lie apart.
+        places = np.flatnonzero(np.unpackbits(mask).view(np.bool_))
         for name in alike:
             table = packed.pop(name)
             packed[f"{name}/{length}"] = np.append(table[-1:], table[places])
@@ -66,6 +68,14 @@ def unpack(packed: Mapping[str, NDArray[Any]], max_bytes: int) -> dict[str, NDAr
             table = arrays[name.removesuffix(f"/{length}")] = np.full(length, kept[0])
             table[differs] = kept[1:]
     return arrays
+
+
+def _mask_of(table: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return a bit for each number, whether it differs from the last, as `numpy.packbits` does."""
+    bits = _bits(table)
+    # Block by block: what is compared stays in the cache, and memory is read once.
+    blocks = range(0, len(bits), BLOCK)
+    return np.concatenate([np.packbits(bits[i : i + BLOCK] != bits[-1]) for i in blocks])
 
 
 def _combine(packed: dict[str, NDArray[Any]], first: str, length: int) -> None:
