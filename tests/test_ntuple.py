@@ -253,25 +253,30 @@ def test_a_restart_begins_in_the_middle_of_the_last_game():
     assert 1.4 * alone < moves < 4 * alone
 
 
-def restarts(**settings):
-    """Tell of each of ten iterations whether its games are played again."""
-    settings |= {"network": "01", "iteration_games": 20, "learning_rate": 1e-30}
-    moves = []
-    for restart in (settings["restart"], 0.0):
-        learner = made(**COHERENT | settings | {"restart": restart})
-        for _ in range(10):
-            learner.learn()
-            moves.append(learner.moves)
-    more = np.diff(moves[:10], prepend=0) > 1.3 * np.diff(moves[10:], prepend=0)
-    return "".join("+" if longer else "-" for longer in more)
+def test_restarts_begin_after_so_many_games():
+    settings = COHERENT | {"network": "01", "iteration_games": 20}
+    late, never = made(restart_games=40, **settings), made(**settings | {"restart": 0.0})
+    for _ in range(2):
+        late.learn(), never.learn()
+        assert np.array_equal(weights_of(late), weights_of(never))
+    assert late.moves == never.moves
+    always = made(**settings)
+    always.restore(never.state_dict())
+    late.learn(), never.learn(), always.learn()
+    assert np.array_equal(weights_of(late), weights_of(always))
+    assert late.moves == always.moves > never.moves
 
 
 def test_a_fraction_of_iterations_is_restarted():
-    assert restarts(restart=0.4) == "--+-+--+-+"
-
-
-def test_few_iterations_are_restarted_in_the_first_games():
-    assert restarts(restart=1.0, restart_games=120) == "----+-++++"
+    settings = COHERENT | {"network": "01", "iteration_games": 20, "learning_rate": 1e-30}
+    chosen, never = made(**settings | {"restart": 0.4}), made(**settings | {"restart": 0.0})
+    moves = []
+    for learner in (chosen, never):
+        for _ in range(5):
+            learner.learn()
+            moves.append(learner.moves)
+    more = np.diff(moves[:5], prepend=0) > 1.3 * np.diff(moves[5:], prepend=0)
+    assert more.tolist() == [False, False, True, False, True]
 
 
 def test_stages_have_weights_of_their_own():

@@ -58,8 +58,6 @@ from tile_envs.sliding.kernels import game_tables, rows_of
 
 NUMBERS = ("weights", "errors", "sizes")
 """What a state calls the numbers of entries: their weights, E and A."""
-EARLY_RESTARTS = 0.2
-"""The share of `restart` in the first `restart_games`."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +78,7 @@ class NTupleSettings:
         trace_decay: λ of the λ-return; needs direction backward.
         restart: Fraction of iterations whose games are played again from their middle; needs
             direction backward.
-        restart_games: Games in which only a fifth of that fraction is played again: more of it
-            teaches searches, and costs the score of greedy play.
+        restart_games: Games before the first that is played again.
         learning_rate: α, the fraction of an error that one update removes.
         halving_games: Games after which α is halved, again and again; 0 is never.
         iteration_games: Games per iteration, without those that were begun in the middle.
@@ -198,10 +195,9 @@ class NTuple(ValueAgent, Learner):
         halvings = self.games // settings.halving_games if settings.halving_games else 0
         rate = settings.learning_rate * 0.5**halvings / self.network.per_board
         decay, coherent = np.float32(settings.trace_decay), settings.method == "tc"
-        share, number = settings.restart, self.iterations
-        if self.games < settings.restart_games:
-            share *= EARLY_RESTARTS
-        restart = int((number + 1) * share) > int(number * share)  # as even as the share allows
+        share, number = settings.restart, self.iterations  # as even as the fraction allows
+        restart = int((number + 1) * share) > int(number * share)
+        restart = restart and self.games >= settings.restart_games
         return Rule(np.float32(rate), decay, coherent, restart)
 
     def _starts(self, game: SlidingGame, seeds: Words) -> tuple[Words, Words]:
