@@ -224,7 +224,7 @@ MANY_TILES = SlidingGame(RULES_2048, spawn={2**i: 1 / 6 for i in range(1, 7)})
 @pytest.mark.parametrize(
     ("game", "settings", "simd"),
     [
-        (TILES_2048, {"network": "4x6", "values": 6, "stages": (8, 32), "method": "tc"}, True),
+        (TILES_2048, {"network": "4x6", "values": 6, "stages": (60, 100), "method": "tc"}, True),
         (SlidingGame(RULES_2584, (3, 4)), {"network": "024 01234 b", "values": 9}, True),
         (MANY_TILES, {"network": "0123"}, True),
         (MANY_TILES, {"network": "0123"}, None),

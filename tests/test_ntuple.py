@@ -284,7 +284,7 @@ def test_stages_have_weights_of_their_own():
     weights = weights_of(learner).reshape(2, -1, 3)
     weights[1, :, 0] += 1
     low, high = np.zeros((2, 1, 4, 4), np.uint8)
-    low[0, 0, :2], high[0, 0, :2] = (4, 5), (4, 6)
+    low[0, 0, :2], high[0, 0, :3] = (4, 5), (4, 5, 4)  # the sums are 48 and 64
     assert learner.action_values(low)[0, 1] == pytest.approx(8)
     assert learner.action_values(high)[0, 1] == pytest.approx(8 + 8)  # eight entries a board
 
@@ -391,7 +391,11 @@ def test_games_with_many_tiles_have_smaller_tuples_and_more_values(rules, values
         (TILES_2048, {"network": " "}, "at least one tuple"),
         (TILES_2048, {"network": "0123456789"}, "more than the 4,294,967,296 that can be numbered"),
         (TILES_2048, {"values": 1}, "values must be from 2 to 32, got 1"),
-        (TILES_2048, {"stages": (3,)}, "3 is not a tile of 2048"),
+        (
+            TILES_2048,
+            {"stages": (3_000_000,)},
+            "stages must be sums of tiles up to 2,097,152, got 3,000,000",
+        ),
         (SMALL_BOARD, {"network": "4x6"}, "4x6 is one for 4×4, not for 2×3"),
         (SMALL_BOARD, {"network": "016"}, "different cells from 0 to 5 on 2×3"),
         (SlidingGame(RULES_2048, (5, 5)), {}, "2 to 4 rows and columns, got 5×5: dqn and ppo play"),

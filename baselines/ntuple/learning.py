@@ -55,6 +55,7 @@ def adjust(
     """
     change = rule.rate * error
     size = abs(error)
+    stage *= net.stages.size
     for turn in range(net.turns):
         begin = at + Word(turn) * net.lanes
         if rule.coherent:
@@ -93,7 +94,7 @@ def play_forwards(
         position, score, largest, is_first = positions[number], Word(0), Word(0), True
         last_value, last_at, last_stage, side = np.float32(0), Word(0), Word(0), Word(0)
         while True:
-            action, after, value, _, at = best_move(game, net, a, b, c, d, indices, side)
+            action, after, value, _, at, stage = best_move(game, net, a, b, c, d, indices, side)
             if learning and not is_first:
                 target = np.float32(0)
                 if action < ACTIONS_END:
@@ -102,7 +103,7 @@ def play_forwards(
             if action == ACTIONS_END:
                 break
             is_first, side = False, room - side
-            last_value, last_at, last_stage = value, at, net.stages[after.largest]
+            last_value, last_at, last_stage = value, at, stage
             moves += 1
             score += after.reward
             largest = max(largest, after.largest)
@@ -131,7 +132,7 @@ def play_backwards(
         while True:
             score, largest, length = Word(0), Word(0), 0
             while True:
-                action, after, _, _, _ = best_move(game, net, a, b, c, d, indices, Word(0))
+                action, after, _, _, _, _ = best_move(game, net, a, b, c, d, indices, Word(0))
                 if action == ACTIONS_END:
                     break
                 if length == len(path):
@@ -173,17 +174,17 @@ def learn_backwards(game: GameTables, net: Net, rule: Rule, path: Words, indices
         return
     target, at, beside = np.float32(0), Word(0), room_for(net, ONE)
     action, after = unpack_move(path[len(path) - 1])
-    look_up(game, net, action, after, indices, at)
+    stage = look_up(game, net, action, after, indices, at)
     for i in range(len(path) - 1, -1, -1):
-        reward, stage = after.reward, net.stages[after.largest]
+        reward, stage_beside = after.reward, stage
         if i:
             action, after = unpack_move(path[i - 1])
-            look_up(game, net, action, after, indices, beside)
+            stage_beside = look_up(game, net, action, after, indices, beside)
         error = target - sum_up(net, indices, at, stage)
         adjust(net, indices, at, stage, error, rule)
         value = sum_up(net, indices, at, stage)
         target = np.float32(reward) + value + rule.trace_decay * (target - value)
-        at, beside = beside, at
+        at, beside, stage = beside, at, stage_beside
 
 
 @compiled

@@ -63,7 +63,7 @@ class Network:
         shape: Rows and columns of the board.
         tuples: The cells of each tuple, numbered row by row.
         values: The number of values of a cell; larger tiles share the last one.
-        stages: Indices of the tiles that begin a stage with weights of its own.
+        stages: Sums of a board's tiles that begin a stage with weights of its own, rising.
     """
 
     game: str
@@ -83,12 +83,12 @@ class Network:
             tuples: A name in `SETS`, tuples such as "0123 4567", or "" for the default set.
             values: The number of values of a cell; None is 16 in games of at most 17 tiles (the
                 two largest tiles of 2048 share a value), else 32.
-            stages: The faces of the tiles that begin a stage.
+            stages: The sums of tiles that begin a stage.
 
         Raises:
             ValueError: If the board has not 2 to 4 rows and columns; if a tuple has no cells,
-                repeats one or has one outside the board; if there are too few values; or if a
-                stage's tile is none of the game's.
+                repeats one or has one outside the board; if there are too few values; or if no
+                board has the tiles of a stage.
         """
         check_packs(game.shape, "an n-tuple network", "dqn and ppo play every board")
         has_few_tiles = game.rules.largest <= 17  # as in 2048
@@ -104,7 +104,9 @@ class Network:
             values = 16 if has_few_tiles else 32
         if not 2 <= values <= CELL_MASK + 1:
             raise UsageError(f"values must be from 2 to {CELL_MASK + 1}, got {values}.")
-        begins = tuple(sorted(game.rules.index_of(face) for face in stages))
+        begins = tuple(sorted(set(stages)))
+        if begins and begins[-1] > (most := math.prod(game.shape) * max(game.rules.faces)):
+            raise UsageError(f"stages must be sums of tiles up to {most:,}, got {begins[-1]:,}.")
         network = cls(game.name, game.shape, cells, values, begins)
         if network.entries > LARGEST:
             raise UsageError(
@@ -116,7 +118,7 @@ class Network:
     def __str__(self) -> str:
         """Return everything that decides what an entry means."""
         tuples = " ".join("".join(f"{cell:x}" for cell in cells) for cells in self.tuples)
-        stages = "".join(f" stage {tile}" for tile in self.stages)
+        stages = "".join(f" stage {tiles}" for tiles in self.stages)
         return f"{self.game} on {_times(self.shape)}, {self.values} values, {tuples}{stages}"
 
     @property

@@ -69,7 +69,7 @@ class NTupleSettings:
             the two of "0123 4567"; by default 8x6 in 2048, 5x5 in 2584, and fitting ones on smaller
             boards.
         values: Number of values of a cell (16 in 2048, 32 in 2584); larger tiles share the last.
-        stages: Faces of tiles that begin a stage with weights of its own once they are reached.
+        stages: Sums of a board's tiles from which on its values have weights of their own.
         stage_games: Games in which all stages share the weights of the first; then each stage
             begins with a copy of them.
         initial: Initial value of every board; optimistic values encourage exploration.
@@ -139,7 +139,7 @@ class NTuple(ValueAgent, Learner):
         self.network = Network.of(game, settings.network, settings.values, settings.stages)
         self._tables = game_tables(game)
         weights = new_weights(self.network, settings.width, settings.initial)
-        self._staged = net_of(self.network, weights)
+        self._staged = net_of(self.network, game.rules, weights)
         self.moves = self.changes = 0
 
     @property
@@ -152,7 +152,8 @@ class NTuple(ValueAgent, Learner):
         """The network for compiled loops, with its weights."""
         if self.games >= self._settings.stage_games:
             return self._staged
-        return self._staged._replace(stages=np.zeros_like(self._staged.stages))
+        stages = self._staged.stages
+        return self._staged._replace(stages=stages._replace(begins=stages.begins[:0]))
 
     def check_plays(self, game: SlidingGame) -> None:
         """Raise a `ValueError` if the network is not for a game, whatever appears in that."""

@@ -30,6 +30,7 @@ from tile_envs.sliding.kernels import (
     rows_after,
     transposed,
 )
+from tile_envs.sliding.rules import Rules
 from tile_envs.sliding.tables import CELL_BITS, CELL_MASK
 
 Indices = NDArray[np.uint32]
@@ -41,6 +42,20 @@ Orientation = tuple[int, list[tuple[int, int]]]
 _HALF_ROWS = tuple(Word(i * PAIRS) for i in range(8))
 
 
+class Stages(NamedTuple):
+    """The stages of a network: each has weights of its own, one after the other.
+
+    Attributes:
+        faces: `(1024,) uint64`, by the two tiles on half a line: the sum of their faces.
+        begins: `uint64`, the sums of a board's tiles at which the next stage begins, rising.
+        size: The number of weights of a stage.
+    """
+
+    faces: Words
+    begins: Words
+    size: Word
+
+
 class Net(NamedTuple):
     """A network as compiled loops take it.
 
@@ -50,7 +65,7 @@ class Net(NamedTuple):
         lanes: The length of a line of `parts`: 4 numbers per tuple, filled up to whole vectors.
         used: The lanes in use, from 0 on.  The tuple's length carries their number at compile time.
         turns: 2 on a square board, whose lines are read as rows and then as columns; else 1.
-        stages: `(32,) uint64`, by the largest tile: where the weights of its stage begin.
+        stages: Its stages.
         weights: `(entries * width,) float32`.
         simd: True for SIMD code, None for a plain loop; see `simd_or_none`.
     """
@@ -59,21 +74,26 @@ class Net(NamedTuple):
     lanes: Word
     used: tuple[Word, ...]
     turns: int
-    stages: Words
+    stages: Stages
     weights: Weights
     simd: bool | None
 
 
-def net_of(network: Network, weights: Weights) -> Net:
+def net_of(network: Network, rules: Rules, weights: Weights) -> Net:
     """Return a network for compiled loops, given its weights `(entries * width,)`."""
     used = len(REFLECTIONS) * len(network.tuples)
-    stage = np.searchsorted(network.stages, np.arange(CELL_MASK + 1), side="right")
+    faces = np.zeros(CELL_MASK + 1, np.uint64)
+    faces[: len(rules.faces)] = rules.faces
     return Net(
         parts=parts_of(network, weights, orientations(network, turned=False)).reshape(-1),
         lanes=Word(round_up(used)),
         used=tuple(map(Word, range(used))),
         turns=network.per_board // used,
-        stages=stage.astype(np.uint64) * np.uint64(len(weights) // (1 + len(network.stages))),
+        stages=Stages(
+            faces=np.add.outer(faces, faces).reshape(-1),
+            begins=np.array(network.stages, np.uint64),
+            size=Word(len(weights) // (1 + len(network.stages))),
+        ),
         weights=weights,
         simd=simd_or_none(),
     )
@@ -134,26 +154,48 @@ def _prime_factors(n: int) -> tuple[int, ...]:
 @compiled
 def look_up(
     game: GameTables, net: Net, action: Word, after: Pushed, out: Indices, at: Word
-) -> None:
+) -> Word:
     """Write the indices of an afterstate's entries, and have these fetched from memory.
 
-    `out` receives `turns * lanes` of them from `at` on.
+    `out` receives `turns * lanes` of them from `at` on.  Returns the number of the stage.
     """
     a, b, c, d = rows_after(game, action, after)
-    stage = net.stages[after.largest]
+    stage = stage_of(net.stages, tiles_of(net.stages, a, b, c, d))
     _look(net, a, b, c, d, stage, out, at)
     if game.square:
         a, b, c, d = transposed(a, b, c, d)
         _look(net, a, b, c, d, stage, out, at + net.lanes)
+    return stage
+
+
+@compiled
+def tiles_of(stages: Stages, a: Word, b: Word, c: Word, d: Word) -> Word:
+    """Return the sum of the tiles of a board."""
+    return tiles_on(stages, a) + tiles_on(stages, b) + tiles_on(stages, c) + tiles_on(stages, d)
+
+
+@compiled
+def tiles_on(stages: Stages, line: Word) -> Word:
+    """Return the sum of the tiles on a line."""
+    tiles: Word = stages.faces[line & LOW_BLOCK] + stages.faces[line >> TWO_CELLS]
+    return tiles
+
+
+@compiled
+def stage_of(stages: Stages, tiles: Word) -> Word:
+    """Return the number of the stage of a board, given the sum of its tiles."""
+    stage = Word(0)
+    for begin in stages.begins:
+        stage += Word(tiles >= begin)
+    return stage
 
 
 @compiled
 def _look(
     net: Net, a: Word, b: Word, c: Word, d: Word, stage: Word, out: Indices, at: Word
 ) -> None:
-    add_up(
-        net.simd, net.parts, half_rows(a, b, c, d, Word(0)), net.used, out, at, net.weights, stage
-    )
+    pairs = half_rows(a, b, c, d, Word(0))
+    add_up(net.simd, net.parts, pairs, net.used, out, at, net.weights, stage * net.stages.size)
 
 
 @compiled
@@ -179,6 +221,7 @@ def sum_up(net: Net, indices: Indices, at: Word, stage: Word) -> np.float32:
     """
     # Four sums at a time: one would wait for the end of each addition.
     first = second = third = fourth = np.float32(0)
+    stage *= net.stages.size
     for turn in range(net.turns):
         begin = at + Word(turn) * net.lanes
         for lane in range(begin, begin + Word(len(net.used)), Word(4)):
@@ -194,22 +237,22 @@ def value_of(
     game: GameTables, net: Net, action: Word, after: Pushed, indices: Indices
 ) -> np.float32:
     """Return V(s') of an afterstate, and leave its indices at the beginning of `indices`."""
-    look_up(game, net, action, after, indices, Word(0))
-    return sum_up(net, indices, Word(0), net.stages[after.largest])
+    stage = look_up(game, net, action, after, indices, Word(0))
+    return sum_up(net, indices, Word(0), stage)
 
 
 @compiled
 def best_move(
     game: GameTables, net: Net, a: Word, b: Word, c: Word, d: Word, indices: Indices, at: Word
-) -> tuple[Word, Pushed, np.float32, np.float32, Word]:
+) -> tuple[Word, Pushed, np.float32, np.float32, Word, Word]:
     """Choose the action with the highest r + V(s'), the first of equals.
 
     All afterstates are looked up before any is summed up, so that the waits for memory overlap;
     `indices` has room for four of them (see `room_for`) from `at` on.
 
     Returns:
-        The best action (4 if none is legal), its afterstate, V(s'), r + V(s'), and where the
-        afterstate's indices begin.
+        The best action (4 if none is legal), its afterstate, V(s'), r + V(s'), where the
+        afterstate's indices begin, and its stage.
     """
     columns = transposed(a, b, c, d)
     entries, room = Word(net.turns) * net.lanes, room_for(net, Word(1))
@@ -220,27 +263,27 @@ def best_move(
         if after.changed:
             legal |= ONE << action
             place = at + action * room
-            look_up(game, net, action, after, indices, place)
             indices[place + entries] = after.reward
-            indices[place + entries + ONE] = after.largest
+            indices[place + entries + ONE] = look_up(game, net, action, after, indices, place)
         action += ONE
-    best, value, highest = ACTIONS_END, np.float32(0), np.float32(-np.inf)
+    best, best_stage, value, highest = ACTIONS_END, Word(0), np.float32(0), np.float32(-np.inf)
     action = Word(0)
     while action < ACTIONS_END:
         if legal >> action & ONE:
             place = at + action * room
-            reward, largest = indices[place + entries], indices[place + entries + ONE]
-            after_value = sum_up(net, indices, place, net.stages[largest])
+            reward, stage = indices[place + entries], indices[place + entries + ONE]
+            after_value = sum_up(net, indices, place, Word(stage))
             if after_value + np.float32(reward) > highest:
-                best, value, highest = action, after_value, after_value + np.float32(reward)
+                best, best_stage = action, Word(stage)
+                value, highest = after_value, after_value + np.float32(reward)
         action += ONE
     chosen = pushed_to(game, best & Word(3), a, b, c, d, columns)
-    return best, chosen, value, highest, at + best * room
+    return best, chosen, value, highest, at + best * room, best_stage
 
 
 @compiled
 def room_for(net: Net, afterstates: Word) -> Word:
-    """Return the room that `best_move` needs: indices, and for each afterstate reward and tile."""
+    """Return the room that `best_move` needs: indices, and for each afterstate reward and stage."""
     return afterstates * (Word(net.turns) * net.lanes + Word(2))
 
 

@@ -19,7 +19,18 @@ from numpy.typing import NDArray
 
 from baselines.ntuple.network import Network, Weights
 from baselines.ntuple.simd import LANES, add_up, change_vector, round_up
-from baselines.ntuple.values import PAIRS, Indices, Net, half_rows, orientations, parts_of
+from baselines.ntuple.values import (
+    PAIRS,
+    Indices,
+    Net,
+    Stages,
+    half_rows,
+    orientations,
+    parts_of,
+    stage_of,
+    tiles_of,
+    tiles_on,
+)
 from tile_envs.base.compiled import ONE, Word, compiled
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.kernels import (
@@ -28,7 +39,6 @@ from tile_envs.sliding.kernels import (
     LINE,
     LOW_BLOCK,
     REWARD,
-    TO_LARGEST,
     TO_REWARD,
     TWO_CELLS,
     GameTables,
@@ -59,7 +69,7 @@ class LeafNet(NamedTuple):
         begins: `(8,) uint64`, for each row, then each column: the first lane that sees it,
             rounded down to a multiple of four.
         ends: `(8,) uint64`, and the end of the lanes that do, rounded up.
-        stages: `(32,) uint64`, by the largest tile: where the weights of its stage begin.
+        stages: As in `Net`.
         weights: `(entries * width,) float32`.
         simd: True for SIMD code, None for plain loops; see `simd_or_none`.
     """
@@ -70,7 +80,7 @@ class LeafNet(NamedTuple):
     turned: Word
     begins: Words
     ends: Words
-    stages: Words
+    stages: Stages
     weights: Weights
     simd: bool | None
 
@@ -80,8 +90,9 @@ class Scratch(NamedTuple):
 
     Attributes:
         sums: `uint32`, entry numbers: of each push, of those without a line, and of each new line.
-        lines: `(n, 4) uint64`, of each new line where its numbers begin, its stage, the new tile
-            that leads to it (times 16), and the cells on which it does, as bits.
+        lines: `(n, 4) uint64`, of each new line where its numbers begin, where the weights of its
+            stage do, the new tile that leads to it (times 16), and the cells on which it does, as
+            bits.
         rewards: `(n,) float32`, the reward of the push to it.
         ends: `(16,) uint64`, by push and line, where the new lines end.
         cells: `(tiles,) uint64`, where each tile may appear.
@@ -179,17 +190,17 @@ def _look_up(
     r, s = game.pushed[offset + c], game.pushed[offset + d]
     changed = Word((p & LINE) != a) | Word((q & LINE) != b) << Word(1)
     changed |= Word((r & LINE) != c) << Word(2) | Word((s & LINE) != d) << Word(3)
-    first_two, last_two = max(p, q), max(r, s)
-    largest_others = max(q, last_two), max(p, last_two), max(first_two, s), max(first_two, r)
     base, without = action * wide, ACTIONS_END * wide
     pairs = half_rows(p & LINE, q & LINE, r & LINE, s & LINE, table)
-    stage = net.stages[max(first_two, last_two) >> TO_LARGEST]
-    add_up(net.simd, net.parts, pairs, net.used, room.sums, base, net.weights, stage)
+    stages = net.stages
+    tiles = tiles_of(stages, p & LINE, q & LINE, r & LINE, s & LINE)
+    begin = stage_of(stages, tiles) * stages.size
+    add_up(net.simd, net.parts, pairs, net.used, room.sums, base, net.weights, begin)
     for number in range(n_lines):
         i = Word(number)
         line, pushed = line_of(a, b, c, d, number), line_of(p, q, r, s, number)
         reward = (p + q + r + s >> TO_REWARD & REWARD) - (pushed >> TO_REWARD & REWARD)
-        largest = line_of(*largest_others, number) >> TO_LARGEST
+        other_tiles = tiles - tiles_on(stages, pushed & LINE)
         others_changed = changed & ~(ONE << i) != Word(0)
         lane, lanes_end = Word(net.begins[bounds + i]), net.ends[bounds + i]
         low, high = _halves(net, table, i, pushed)
@@ -209,16 +220,17 @@ def _look_up(
                     continue
                 if pushed != last:
                     last, to = pushed, (ACTIONS_END + ONE + end) * wide
-                    stage = net.stages[max(largest, pushed >> TO_LARGEST)]
+                    stage = stage_of(stages, other_tiles + tiles_on(stages, pushed & LINE))
+                    begin = stage * stages.size
                     room.rewards[end] = np.float32(reward + (pushed >> TO_REWARD & REWARD))
-                    room.lines[end, 0], room.lines[end, 1] = to, stage
+                    room.lines[end, 0], room.lines[end, 1] = to, begin
                     room.lines[end, 2], room.lines[end, 3] = tile * CELLS_END, Word(0)
                     end += ONE
                     low, high = _halves(net, table, i, pushed)
                     lane = Word(net.begins[bounds + i])
                     while lane < lanes_end:
                         at = without + lane, low + lane, high + lane, to
-                        change_vector(net.simd, room.sums, net.parts, at, net.weights, stage)
+                        change_vector(net.simd, room.sums, net.parts, at, net.weights, begin)
                         lane += VECTOR
                         to += VECTOR
                 room.lines[end - ONE, 3] |= ONE << cell
