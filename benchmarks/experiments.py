@@ -100,14 +100,13 @@ SEARCHES = (Games(1_000), Games(300, depth=2), Games(100, depth=3))
 BY_GAMES: tuple[float, ...] = ()
 """No budgets in minutes: the same rows on every machine."""
 TWO_CORES = {"threads": 2}
-STAGES = {"stages": (4096, 8192, 16384), "stage_games": 30_000, "halving_games": 60_000}
 ALWAYS_RESTARTS: Mapping[str, Any] = {"network": "5x6", "restart_games": 0}
-LATE_RESTARTS: Mapping[str, Any] = {
+FOR_SEARCH: Mapping[str, Any] = {
     **TWO_CORES,
-    "stages": (16384, 32768),
-    "stage_games": 250_000,
-    "restart_games": 400_000,
-    "halving_games": 500_000,
+    "stages": (16384, 24576, 28672, 30720, 32768),
+    "stage_games": 60_000,
+    "restart_games": 0,
+    "halving_games": 160_000,
 }
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
 STRONGEST = _learning(
@@ -128,20 +127,11 @@ NTUPLE = (
         quick=_briefly(1_500, Games(200), Games(30, depth=2), cost=0.7),
     ),
     _learning(
-        *("one core, 5x6, always restarts", "ntuple", GAME_2048, (0.75, 1, 2, 4), ALONE, 9),
+        *("one core, 5x6, always restarts", "ntuple", GAME_2048, (1, 2, 4, 9), CLOSELY, 9),
         settings=ALWAYS_RESTARTS,
         seeds=3,
     ),
     _learning("two cores", "ntuple", GAME_2048, (10,), SEARCHES, 15, seeds=3, settings=TWO_CORES),
-    _learning(
-        *("two cores, 5x6, always restarts", "ntuple", GAME_2048, (1, 2, 5, 10), SEARCHES, 3),
-        settings={**TWO_CORES, **ALWAYS_RESTARTS},
-    ),
-    _learning(
-        *("two cores, stages", "ntuple", GAME_2048, (25, 50), SEARCHES, 6),
-        settings={**TWO_CORES, **ALWAYS_RESTARTS, **STAGES},
-        memory=6.0,
-    ),
     _learning("strong", "ntuple", GAME_2048, BY_GAMES, SHIPPED, 5, preset="strong"),
     _learning("strong", "ntuple", GAME_2584, BY_GAMES, SHIPPED[:1], 5, preset="strong"),
     _learning(
@@ -159,15 +149,41 @@ NTUPLE = (
     ),
 )
 
+# What helps n-tuple learning: the default settings with one change at a time.
+
+CHANGES: tuple[Mapping[str, Any], ...] = (
+    {},
+    {"network": "4x6"},
+    {"network": "5x6"},
+    {"method": "td", "learning_rate": 0.1},
+    {"learning_rate": 0.1},
+    {"trace_decay": 0.0},
+    {"initial": 320_000.0},
+    {"halving_games": 8_000},
+    {"restart_games": 0},
+    {"restart_games": 0, "restart": 0.2},
+    {"stages": (8192, 16384), "stage_games": 10_000},
+)
+NTUPLE_IDEAS = tuple(
+    _learning(
+        *(", ".join(f"{name} {value}" for name, value in changed.items()) or "default", "ntuple"),
+        *(GAME_2048, (4,), ALONE, 1),
+        table="ideas",
+        settings=changed,
+        seeds=3,
+    )
+    for changed in CHANGES
+)
+
 # Strength against the time for a move.
 
 SEARCH = (
     _learning(
-        *("two cores, late restarts", "ntuple", GAME_2048, (90,)),
+        *("two cores, for search", "ntuple", GAME_2048, (70, 120)),
         (Games(10_000), Games(300, depth=2), Games(300, depth=3)),
         cost=20,
-        settings=LATE_RESTARTS,
-        memory=8.0,
+        settings=FOR_SEARCH,
+        memory=12.0,
         table="search",
     ),
     _learning(
@@ -333,6 +349,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *CROSSTABLE,
     *SEEDS,
     *NTUPLE,
+    *NTUPLE_IDEAS,
     *SEARCH,
     *DEEP,
     *RECIPE,
