@@ -100,12 +100,12 @@ SEARCHES = (Games(1_000), Games(300, depth=2), Games(100, depth=3))
 BY_GAMES: tuple[float, ...] = ()
 """No budgets in minutes: the same rows on every machine."""
 TWO_CORES = {"threads": 2}
-ALWAYS_RESTARTS: Mapping[str, Any] = {"network": "5x6", "restart_games": 0}
+ALWAYS_RESTARTS: Mapping[str, Any] = {"network": "5x6", "restart": 1.0}
 FOR_SEARCH: Mapping[str, Any] = {
     **TWO_CORES,
     "stages": (16384, 24576, 28672, 30720, 32768),
     "stage_games": 60_000,
-    "restart_games": 0,
+    "restart": 1.0,
     "halving_games": 160_000,
 }
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
@@ -160,8 +160,8 @@ CHANGES: tuple[Mapping[str, Any], ...] = (
     {"trace_decay": 0.0},
     {"initial": 320_000.0},
     {"halving_games": 8_000},
-    {"restart_games": 0},
-    {"restart_games": 0, "restart": 0.2},
+    {"restart": 0.0},
+    {"restart": 1.0},
     {"stages": (8192, 16384), "stage_games": 10_000},
 )
 NTUPLE_IDEAS = tuple(

@@ -253,20 +253,6 @@ def test_a_restart_begins_in_the_middle_of_the_last_game():
     assert 1.4 * alone < moves < 4 * alone
 
 
-def test_restarts_begin_after_so_many_games():
-    settings = COHERENT | {"network": "01", "iteration_games": 20}
-    late, never = made(restart_games=40, **settings), made(**settings | {"restart": 0.0})
-    for _ in range(2):
-        late.learn(), never.learn()
-        assert np.array_equal(weights_of(late), weights_of(never))
-    assert late.moves == never.moves
-    always = made(**settings)
-    always.restore(never.state_dict())
-    late.learn(), never.learn(), always.learn()
-    assert np.array_equal(weights_of(late), weights_of(always))
-    assert late.moves == always.moves > never.moves
-
-
 def test_a_fraction_of_iterations_is_restarted():
     settings = COHERENT | {"network": "01", "iteration_games": 20, "learning_rate": 1e-30}
     chosen, never = made(**settings | {"restart": 0.4}), made(**settings | {"restart": 0.0})

@@ -78,7 +78,6 @@ class NTupleSettings:
         trace_decay: λ of the λ-return; needs direction backward.
         restart: Fraction of iterations whose games are played again from their middle; needs
             direction backward.
-        restart_games: Games before the first that is played again.
         learning_rate: α, the fraction of an error that one update removes.
         halving_games: Games after which α is halved, again and again; 0 is never.
         iteration_games: Games per iteration, without those that were begun in the middle.
@@ -94,7 +93,6 @@ class NTupleSettings:
     direction: Literal["forward", "backward"] = "forward"
     trace_decay: Fraction = 0.0
     restart: Fraction = 0.0
-    restart_games: NonNegative = 0
     learning_rate: Positive = 0.1
     halving_games: NonNegative = 0
     iteration_games: Count = 100
@@ -198,7 +196,6 @@ class NTuple(ValueAgent, Learner):
         decay, coherent = np.float32(settings.trace_decay), settings.method == "tc"
         share, number = settings.restart, self.iterations  # as even as the fraction allows
         restart = int((number + 1) * share) > int(number * share)
-        restart = restart and self.games >= settings.restart_games
         return Rule(np.float32(rate), decay, coherent, restart)
 
     def _starts(self, game: SlidingGame, seeds: Words) -> tuple[Words, Words]:
