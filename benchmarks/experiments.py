@@ -209,26 +209,26 @@ SEARCH = (
     ),
 )
 
-FEWER = (Games(300),)
-DEEPER = (Games(300), Games(100, depth=2))
-SMALL_NETWORK = {"width": 32, "hidden": (64,), "threads": 1, "precision": "float32"}
-SMALL_DQN = SMALL_NETWORK | {"n_envs": 64, "buffer_size": 100_000}
+DEEPER = (Games(1_000), Games(100, depth=2), Games(30, depth=3))
+SMALL_DQN = {"n_envs": 64, "buffer_size": 100_000}
 DEEP = (
     _learning(
-        *("dqn", "dqn", GAME_2048, (15, 30, 60), DEEPER, 15),
-        quick=_briefly(200, Games(100), settings=SMALL_DQN, cost=1.2),
+        *("dqn", "dqn", GAME_2048, (12,), ALONE, 1),
+        seeds=3,
+        quick=_briefly(1_000, Games(100), settings=SMALL_DQN, cost=1.2),
     ),
-    _learning("dqn", "dqn", GAME_2584, (15, 30, 60), DEEPER, 30),
+    _learning("dqn, an hour", "dqn", GAME_2048, (60,), DEEPER, 30, seeds=3),
+    _learning("dqn, an hour", "dqn", GAME_2584, (60,), DEEPER, 60),
     _learning(
-        *("dqn, after a strong agent", "dqn", GAME_2048, (15,), FEWER, 4),
+        *("dqn, after a strong agent", "dqn", GAME_2048, (12,), ALONE, 4),
         settings={"replay_steps": 5_000},
         replays=Recording(Training("a strong agent", "ntuple", GAME_2048), minutes=1, episodes=100),
     ),
     _learning(
-        *("ppo", "ppo", GAME_2048, (15,), FEWER, 1),
-        settings={"threads": 1},
-        quick=_briefly(300, Games(100), settings=SMALL_NETWORK, cost=0.3),
+        *("ppo", "ppo", GAME_2048, (12,), ALONE, 1),
+        quick=_briefly(300, Games(100), settings={"n_envs": 64}, cost=0.3),
     ),
+    _learning("ppo, an hour", "ppo", GAME_2048, (60,), ALONE, 1),
 )
 
 DRAWN = (Games(300), Games(300, depth=2, samples=1), Games(100, depth=3, samples=1))

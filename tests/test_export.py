@@ -29,7 +29,7 @@ TINY = {
         *("--preset", "td", "--network", "0123 4567", "--games", "10", "--iteration-games", "5"),
         *("--minutes", "60", "--stages", "64", "128", "--seed", "3"),
     ),
-    "dqn": (*NETWORK, "--buffer-size", "20000", "--learning-starts", "300"),
+    "dqn": (*NETWORK, "--buffer-size", "20000", "--learning-starts", "300", "--batch-size", "32"),
     "ppo": (*NETWORK, "--n-steps", "16", "--batch-size", "16"),
     "article": (
         *("--games", "4", "--iteration-games", "2", "--learning-starts", "50", "--newest", "20"),

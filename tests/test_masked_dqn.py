@@ -17,10 +17,11 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from baselines.agents import RandomAgent
 from baselines.deep.dqn import DQNLearner
 from baselines.deep.masked_dqn import MaskedDQN, game_of
+from baselines.deep.patterns import PatternNetwork
 from baselines.deep.ppo import PPOLearner
-from baselines.deep.q_network import ILLEGAL, symmetric_images
+from baselines.deep.q_network import ILLEGAL
 from tile_envs.plug.sb3 import SB3VecEnv
-from tile_envs.sliding import RULES_2584, SlidingGame
+from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
 torch.set_num_threads(1)  # more only wait for each other with networks as small as these
@@ -48,7 +49,7 @@ def games(env_id="Tiles2048-v0", n=8, **env_kwargs):
 def made(envs, policy=SMALL, **options):
     options = {"learning_starts": 32, "buffer_size": 1000, "seed": 0} | options
     model = MaskedDQN("BoardPolicy", envs, policy_kwargs=dict(policy), **options)
-    torch.nn.init.normal_(model.q_net.q_net.last.weight)  # a new network says 0 of all boards
+    torch.nn.init.normal_(model.q_net.q_net.layers[-1].weight)  # a new network says 0 of all boards
     model.q_net_target.load_state_dict(model.q_net.state_dict())
     return model
 
@@ -67,39 +68,52 @@ def played(env_id, steps=60, n=50, **env_kwargs):
 def test_afterstates_that_end_a_game_have_no_value():
     model = made(games("TicTacToe-v0"), SMALL | {"reward_scale": 0.5})
     boards = torch.tensor([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], dtype=torch.int8)[None]
-    model.policy.set_training_mode(False)
     with torch.no_grad():
-        model.q_net.q_net.last.bias.fill_(7.0)
+        model.q_net.q_net.layers[-1].bias.fill_(7.0)
         values = model.q_net(boards)[0]
-        assert values[2] == model.q_net.values_of(boards, torch.tensor([[2]])) == 0.5
-    assert (values[[5, 6, 7, 8]] != 0).all()
-    draw = torch.tensor([[1, -1, 1], [1, -1, -1], [-1, 1, 0]], dtype=torch.int8)[None]
-    assert model.q_net.values_of(draw, torch.tensor([[8]])) == 0
+        assert values[2] == 0.5
+        assert (values[[5, 6, 7, 8]] != 0).all()
+        draw = torch.tensor([[1, -1, 1], [1, -1, -1], [-1, 1, 0]], dtype=torch.int8)[None]
+        assert model.q_net(draw)[0, 8] == 0
 
 
-def test_images_are_the_eight_symmetric_ones():
-    board = torch.arange(16).reshape(1, 4, 4)
-    images = {
-        tuple(image.flatten().tolist()) for image in symmetric_images(board.expand(500, 4, 4))
-    }
-    sides = [board[0], board[0].T]
-    expected = {
-        tuple(torch.rot90(side, turns).flatten().tolist()) for side in sides for turns in range(4)
-    }
-    assert images == expected
-    flat = torch.arange(6).reshape(1, 2, 3)
-    assert len({tuple(i.flatten().tolist()) for i in symmetric_images(flat.expand(99, 2, 3))}) == 4
+@pytest.mark.parametrize(("env_id", "env_kwargs"), GAMES)
+def test_a_board_and_its_images_have_the_same_value_and_others_do_not(env_id, env_kwargs):
+    game = gym.make(env_id, **env_kwargs).unwrapped.game
+    network = PatternNetwork(game, 4, [8])
+    torch.nn.init.normal_(network.layers[-1].weight)
+    boards = np.unique(played(env_id, **env_kwargs), axis=0)
+    cells = game.symmetries.cells
+    images = boards.reshape(len(boards), -1)[:, cells].reshape(-1, *game.shape)
+    values = network(torch.as_tensor(images)).reshape(len(boards), -1)
+    assert torch.allclose(values, values[:, :1], atol=1e-5)
+    numbers = [tuple(sorted(row)) for row in network.patterns_of(torch.as_tensor(boards)).tolist()]
+    seen = {}
+    for board, number in zip(images.reshape(len(boards), -1, len(cells[0])), numbers, strict=True):
+        canonical = min(map(tuple, board.tolist()))
+        if len(cells[0]) <= 6:  # of larger boards, lines and squares may leave out how they lie
+            assert seen.setdefault(number, canonical) == canonical
+
+
+def test_lines_and_squares_have_the_numbers_of_the_17_four_tuples():
+    network = PatternNetwork(SlidingGame(RULES_2048), 4, [8])
+    assert network.places.shape == (4, 17)
+    # Two classes of lines and one of squares have two orders of their cells, corners, too; the
+    # square in the middle has eight.
+    v = 18
+    pairs = (v**4 + v**2) // 2
+    corner = (v**4 + v**3) // 2  # mirrored at the diagonal, two cells stay
+    middle = (v**4 + 2 * v + 3 * v**2 + 2 * v**3) // 8
+    assert len(network.vectors.weight) == 3 * pairs + corner + middle
 
 
 def legal_actions(model, boards):
     return model.q_net.afterstates_of(boards)[2]
 
 
-@pytest.mark.parametrize("afterstates", [True, False])
 @pytest.mark.parametrize(("env_id", "env_kwargs"), GAMES)
-def test_no_illegal_action_is_taken(env_id, env_kwargs, afterstates):
-    policy = SMALL | {"afterstates": afterstates, "symmetric": afterstates}
-    model = made(games(env_id, **env_kwargs), policy, exploration_final_eps=0.5)
+def test_no_illegal_action_is_taken(env_id, env_kwargs):
+    model = made(games(env_id, **env_kwargs), exploration_final_eps=0.5)
     model.learn(600)
     assert model._n_updates > 0
     stored, n = model.replay_buffer, model.replay_buffer.pos
@@ -109,39 +123,17 @@ def test_no_illegal_action_is_taken(env_id, env_kwargs, afterstates):
     assert legal_actions(model, boards)[np.arange(len(actions)), actions].all()
 
 
-@pytest.mark.parametrize("afterstates", [True, False])
-def test_values_are_those_of_afterstates_and_masked(afterstates):
-    policy = SMALL | {"afterstates": afterstates, "symmetric": afterstates, "reward_scale": 0.5}
-    model = made(games(), policy, gamma=0.9)
+def test_values_are_those_of_afterstates_and_masked():
+    model = made(games(), SMALL | {"reward_scale": 0.5}, gamma=0.9)
     boards = torch.as_tensor(played("Tiles2048-v0"))
-    model.policy.set_training_mode(False)
     with torch.no_grad():
         values = model.q_net(boards)
         after, rewards, legal = model.q_net.afterstates_of(boards)
         for action in range(4):
-            chosen = torch.full((len(boards), 1), action)
             here = legal[:, action]
-            if afterstates:
-                following = model.q_net.q_net(after[:, action])[:, 0]
-                expected = 0.5 * rewards[:, action] + 0.9 * following
-            else:
-                expected = model.q_net.q_net(boards)[:, action]
+            expected = 0.5 * rewards[:, action] + 0.9 * model.q_net.q_net(after[:, action])
             assert torch.allclose(values[here, action], expected[here], atol=1e-6)
             assert (values[~here, action] == ILLEGAL).all()
-            alone = model.q_net.values_of(boards[here], chosen[here])[:, 0]
-            assert torch.allclose(alone, expected[here], atol=1e-6)
-
-
-def test_half_precision_comes_near_full_precision():
-    full = made(games(), {"width": 64, "hidden": [64]})
-    half = made(games(), {"width": 64, "hidden": [64], "bfloat16": True})
-    half.policy.load_state_dict(full.policy.state_dict())
-    boards = torch.as_tensor(played("Tiles2048-v0"))
-    with torch.no_grad():
-        exact, near = (model.q_net.q_net(boards)[:, 0] for model in (full, half))
-    assert near.dtype == torch.float32
-    assert not torch.equal(exact, near)
-    assert (exact - near).abs().mean() < 0.02 * exact.std()
 
 
 def test_every_game_explores_by_itself():
@@ -202,7 +194,6 @@ def test_losses_weigh_more():
         assert loss_of(model, samples) == pytest.approx(loss)
 
 
-@pytest.mark.filterwarnings("ignore:.n_steps=3. is ignored")  # SB3 says so of its own buffer
 @pytest.mark.parametrize("n_steps", [1, 3])
 def test_ordinary_uses_of_a_model_work(tmp_path, n_steps):
     envs = games(shape=(2, 3))

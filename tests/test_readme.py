@@ -27,7 +27,7 @@ TINY = {
     "qtable": "--games 1000",
     "dqn": (
         "--games 2 --n-envs 8 --width 4 --hidden 4 --learning-starts 32 --batch-size 16 "
-        "--gradient-steps 1 --buffer-size 6000 --replay-steps 2 --precision float32"
+        "--gradient-steps 1 --buffer-size 6000 --replay-steps 2"
     ),
     "article": (
         "--games 4 --iteration-games 4 --learning-starts 60 --newest 20 --others 40 "

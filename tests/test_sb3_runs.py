@@ -62,7 +62,7 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     arguments = [
         *("train", "dqn", "--env-kwargs", '{"shape": [3, 3]}', "--games", "100"),
         *("--width", "32", "--hidden", "32", "--learning-starts", "1000", "--n-envs", "16"),
-        *("--gradient-steps", "1", "--target-update-interval", "1000", "--learning-rate", "2e-3"),
+        *("--batch-size", "128", "--target-update-interval", "160"),
     ]
     done = command(*arguments, "--out", folder)
     assert done.returncode == 0, done.stderr
@@ -114,7 +114,7 @@ def test_a_run_of_an_earlier_version_is_played_and_not_resumed(tmp_path):
     del old["agent_version"]
     runs.write_config(tmp_path, old)
     message = refused(*command, 20, "--resume")
-    assert "resumed only as it began: agent_version was 3 and is now 4" in message
+    assert "resumed only as it began: agent_version was 3 and is now 5" in message
     assert load_player(tmp_path).agent.games >= 10
 
 
@@ -181,20 +181,30 @@ def test_torch_computes_as_the_settings_say_and_is_left_as_it_was_found(name, th
 
 
 @pytest.mark.parametrize(("is_fast", "precision"), [(True, "bfloat16"), (False, "float32")])
-def test_a_run_says_what_auto_was(is_fast, precision, tmp_path, monkeypatch):
+def test_a_run_says_what_precision_auto_was(is_fast, precision, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: is_fast)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    arguments = ("train", "ppo", "--games", 2, "--width", 4, "--n-steps", 16, "--batch-size", 16)
-    arguments += ("--env-kwargs", '{"shape": [2, 2]}', "--out", tmp_path)
-    monkeypatch.setattr(PPOLearner, "test_games", 2)
+    small_article = (
+        word for name, n in small.ARTICLE.items() for word in (f"--{name.replace('_', '-')}", n)
+    )
+    arguments = ("train", "article", "--games", 2, *small_article, "--out", tmp_path)
+    arguments += ("--env-kwargs", '{"shape": [2, 2]}')
     assert command(*arguments).returncode == 0
-    config = runs.read_config(tmp_path)
-    assert (config["settings"]["precision"], config["settings"]["device"]) == (precision, "cpu")
-    assert config["versions"].keys() >= {"stable-baselines3", "sb3-contrib", "torch", "numba"}
+    assert runs.read_config(tmp_path)["settings"]["precision"] == precision
     assert command(*arguments, "--resume").returncode == 0
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: not is_fast)
     assert load(tmp_path)._settings.precision == ("auto" if is_fast else precision)
     assert command(*arguments, "--resume", "--precision", "auto").returncode == 2
-    old = config["settings"] | {"precision": "auto", "device": "cuda"}  # of an old run, elsewhere
+
+
+def test_a_run_says_what_device_auto_was(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(PPOLearner, "test_games", 2)
+    arguments = ("train", "ppo", "--games", 2, "--width", 4, "--n-steps", 16, "--batch-size", 16)
+    arguments += ("--env-kwargs", '{"shape": [2, 2]}', "--out", tmp_path)
+    assert command(*arguments).returncode == 0
+    config = runs.read_config(tmp_path)
+    assert config["settings"]["device"] == "cpu"
+    assert config["versions"].keys() >= {"stable-baselines3", "sb3-contrib", "torch", "numba"}
+    old = config["settings"] | {"device": "cuda"}  # of an old run, elsewhere
     runs.write_config(tmp_path, config | {"settings": old})
     assert command(*arguments, "--resume", "--device", "cpu").returncode == 0

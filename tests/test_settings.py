@@ -39,7 +39,6 @@ UNUSABLE = [
     (DQNSettings, {"hidden": [64, 0]}, "hidden.1 must be greater than or equal to 1, got 0."),
     (DQNSettings, {"device": "tpu"}, "device must match pattern"),
     (DQNSettings, {"buffer_size": 64}, "learning_starts must be from batch_size to buffer_size"),
-    (DQNSettings, {"afterstates": False}, "symmetric needs afterstates"),
     (PPOSettings, {"n_steps": "1"}, "n_steps must be a valid integer, got '1'."),
 ]
 

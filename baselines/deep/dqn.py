@@ -28,7 +28,7 @@ from stable_baselines3.common.type_aliases import TrainFreq
 from baselines.agents import Observations, ValueAgent
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.torch_setup import Parts, torch_threads, uses_bfloat16
+from baselines.deep.torch_setup import Parts, torch_threads
 from baselines.settings import Count, Fraction, Positive, Rate, check_memory
 from baselines.training.learner import State
 from baselines.training.recording import read_transitions
@@ -41,8 +41,6 @@ class DQNSettings(SB3Settings):
 
     Attributes:
         n_envs: Games played side by side.  Four and one gradient step are SB3's `train_freq=4`.
-        afterstates: Whether Q(s, a) is made of the reward and the value of the afterstate.
-        symmetric: Whether to train on random symmetric images of boards; needs afterstates.
         rollout_steps: Steps of each game in an iteration.
         gradient_steps: Gradient steps after each step of all games.
         batch_size: Transitions of a gradient step.
@@ -50,7 +48,7 @@ class DQNSettings(SB3Settings):
         learning_starts: Transitions of random play before the first gradient step.
         exploration_initial_eps: Probability of a random action at the start.
         exploration_final_eps: Probability of a random action in the end.
-        exploration_fraction: Fraction of `total_timesteps` over which that probability changes.
+        exploration_fraction: Fraction of the budget over which that probability changes.
         n_steps: Rewards that are summed before the target's value (n-step returns).
         target_update_interval: Steps, of all games together, between updates of the target network.
         loss_weight: Cost of a loss in tic-tac-toe, relative to the gain of a win.
@@ -59,8 +57,6 @@ class DQNSettings(SB3Settings):
     """
 
     n_envs: Count = 4
-    afterstates: bool = True
-    symmetric: bool = True
     rollout_steps: Count = 4
     gradient_steps: Count = 1
     batch_size: Count = 32
@@ -81,8 +77,6 @@ class DQNSettings(SB3Settings):
                 "learning_starts must be from batch_size to buffer_size, "
                 f"{self.batch_size:,} to {self.buffer_size:,}, got {self.learning_starts:,}."
             )
-        if self.symmetric and not self.afterstates:
-            raise UsageError("symmetric needs afterstates: actions would have to be turned, too.")
 
 
 class DQNLearner(ValueAgent, SB3Learner):
@@ -90,7 +84,8 @@ class DQNLearner(ValueAgent, SB3Learner):
 
     Settings = DQNSettings
     sided = frozenset({"opponent", "loss_weight"})
-    version = 3
+    version = 4
+    moments = ("sum",)
     counters = (*SB3Learner.counters, "exploration_rate", "_n_calls", "_episode_num")
     model: MaskedDQN
     _settings: DQNSettings
@@ -109,12 +104,9 @@ class DQNLearner(ValueAgent, SB3Learner):
             train_freq=1,
             loss_weight=settings.loss_weight,
             policy_kwargs={
-                "afterstates": settings.afterstates,
-                "symmetric": settings.symmetric,
                 "width": settings.width,
                 "hidden": list(settings.hidden),
                 "reward_scale": settings.reward_scale,
-                "bfloat16": uses_bfloat16(settings.precision, settings.device),
             },
             **self._shared_settings(DQN),
         )

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
-from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+from torch import nn
 
 from baselines.agents import Actions, BoardAgent, Observations
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.torch_setup import torch_threads, uses_bfloat16
+from baselines.deep.torch_setup import torch_threads
 from baselines.settings import Count, Fraction, Positive
 from tile_envs.plug.features import BoardFeatures
 
@@ -49,23 +48,6 @@ class PPOSettings(SB3Settings):
     gae_lambda: Fraction = 0.95
 
 
-class PreciseFeatures(BoardFeatures):
-    """`BoardFeatures` that compute in bfloat16 if that is asked for."""
-
-    def __init__(
-        self, observation_space: spaces.Box, width: int = 64, bfloat16: bool = False
-    ) -> None:
-        super().__init__(observation_space, width)
-        self._bfloat16 = bfloat16
-
-    def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """Return features `(n, features_dim)` of boards `(n, R, C)`."""
-        device = observations.device.type
-        with torch.autocast(device, torch.bfloat16, enabled=self._bfloat16):
-            features = super().forward(observations)
-        return features.float()
-
-
 class ScaledRewards(VecEnvWrapper):
     """Games with scaled rewards: the value function learns badly from returns of thousands."""
 
@@ -87,7 +69,7 @@ class PPOLearner(BoardAgent, SB3Learner):
     """MaskablePPO of sb3-contrib, whose `load` reads what the `model.save` of this one writes."""
 
     Settings = PPOSettings
-    version = 4
+    version = 5
     model: MaskablePPO
     _settings: PPOSettings
 
@@ -97,12 +79,11 @@ class PPOLearner(BoardAgent, SB3Learner):
             "MlpPolicy",
             ScaledRewards(self.envs, settings.reward_scale),
             policy_kwargs={
-                "features_extractor_class": PreciseFeatures,
-                "features_extractor_kwargs": {
-                    "width": settings.width,
-                    "bfloat16": uses_bfloat16(settings.precision, settings.device),
-                },
+                "features_extractor_class": BoardFeatures,
+                "features_extractor_kwargs": {"width": settings.width},
                 "net_arch": list(settings.hidden),
+                "activation_fn": nn.ReLU,
+                "optimizer_kwargs": {"eps": 1e-5, "fused": True},
             },
             **self._shared_settings(MaskablePPO),
         )

@@ -39,39 +39,36 @@ class SB3Settings:
 
     Attributes:
         opponent: The opponent in a game with sides.
-        width: Channels of each branch of convolutions.
+        width: Length of the vectors of the network's patterns.
         hidden: Widths of the hidden layers after them.
         n_envs: Games played side by side.
-        learning_rate: Adam's learning rate at the start.
-        final_learning_rate: Learning rate after `total_timesteps`; it changes linearly.
-        total_timesteps: Steps, of all games together, over which learning rate and exploration
-            change.  The budget is set by `games` and `minutes`.
+        learning_rate: Learning rate at the start: of Adagrad in DQN, of Adam in PPO.
+        final_learning_rate: Learning rate at the end of the budget; it changes linearly.
         gamma: The discount γ.
         reward_scale: Factor of rewards in training.
         threads: Threads of torch.  Small networks are fastest with one.
         device: cpu, cuda, cuda:N or auto, which is the GPU if there is one.
-        precision: Precision of the networks; auto is bfloat16 where the hardware is fast at it.
     """
 
     opponent: Opponent = "random"
-    width: Units = 128
-    hidden: Widths = (64, 64)
+    width: Units = 32
+    hidden: Widths = (64,)
     n_envs: Count = 1
     learning_rate: Positive = 1e-4
     final_learning_rate: Positive = 1e-4
-    total_timesteps: Count = 1_000_000
     gamma: Fraction = 0.99
     reward_scale: Positive = 1.0
     threads: Threads = 1
     device: torch_setup.Device = "auto"
-    precision: torch_setup.Precision = "auto"
 
 
 class SB3Learner(Learner):
     """The base of learners on Stable-Baselines3: one network plays both sides."""
 
     Settings: ClassVar[type[Any]] = SB3Settings
-    learning_only = ("buffer", "adam")
+    learning_only = ("buffer", "moments")
+    moments: ClassVar[tuple[str, ...]] = ("exp_avg", "exp_avg_sq")
+    """What the optimizer, Adam, keeps of each weight."""
     sided = frozenset({"opponent"})
     test_games = 100
     first_test = 100
@@ -97,7 +94,7 @@ class SB3Learner(Learner):
         with torch_setup.torch_threads(1), torch_setup.seed_generators(seed, "weights"):
             self.model = self._new_model()
             self.envs.seed(training_stream(seed))
-            _, self._callback = self.model._setup_learn(settings.total_timesteps, None)
+            _, self._callback = self.model._setup_learn(0, None)
 
     @abstractmethod
     def _new_model(self) -> BaseAlgorithm:
@@ -127,6 +124,8 @@ class SB3Learner(Learner):
             loss, and the share of the iteration's time that the games took.
         """
         began, before = time.perf_counter(), self.envs.seconds
+        steps = self.model.num_timesteps
+        self.model._total_timesteps = steps / self.progress if self.progress else np.inf
         threads = torch_setup.torch_threads(self._settings.threads, learning=True)
         with threads, torch_setup.seed_generators(self._seed, "updates", self.iterations):
             self._play_and_learn()
@@ -199,5 +198,5 @@ class SB3Learner(Learner):
 
     def _parts(self) -> torch_setup.Parts:
         policy = self.model.policy
-        adam = torch_setup.moments(policy.optimizer, "exp_avg", "exp_avg_sq")
-        return {"policy": policy.state_dict(), "adam": adam}
+        moments = torch_setup.moments(policy.optimizer, *self.moments)
+        return {"policy": policy.state_dict(), "moments": moments}

@@ -86,10 +86,13 @@ def uses_bfloat16(precision: str, device: str) -> bool:
 
 def resolved(settings: Any) -> Any:
     """Return settings with the device and the precision that "auto" is on this machine."""
-    device = getattr(settings, "device", "cpu")
-    known = {"device": get_device(device).type} if device == "auto" else {}
-    is_half = uses_bfloat16(settings.precision, device)
-    return replace(settings, precision="bfloat16" if is_half else "float32", **known)
+    known = {}
+    if hasattr(settings, "precision"):
+        is_half = uses_bfloat16(settings.precision, "cpu")
+        known["precision"] = "bfloat16" if is_half else "float32"
+    if getattr(settings, "device", "") == "auto":
+        known["device"] = get_device("auto").type
+    return replace(settings, **known)
 
 
 @torch_threads(1)  # the others start when it learns

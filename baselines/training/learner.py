@@ -45,6 +45,7 @@ class Learner(ABC):
 
     Attributes:
         iterations: The number of iterations it has learned.
+        progress: The fraction of its run's budget, of games or minutes, that has been used.
         run_config: What `config.json` of its run says.
 
     Raises:
@@ -85,6 +86,7 @@ class Learner(ABC):
         self._game: Game = game
         self._seed, self._sides = seed, sides or game.sides
         self.iterations = 0
+        self.progress = 0.0
         self.run_config: dict[str, Any] = {}
 
     @property

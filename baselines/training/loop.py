@@ -63,6 +63,7 @@ def train(folder: Path | None, learner: Learner, task: Task, visible: bool | Non
         progress.update(done, "starting (compiling on first use)")
         while done < 1 and not interrupted:
             games, before = learner.games, done
+            learner.progress = done
             with progress.timed("training"):
                 metrics = learner.learn() or {}
             now, seconds = time.monotonic(), progress.seconds["training"]
