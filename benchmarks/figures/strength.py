@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axis import Axis
@@ -11,7 +11,7 @@ from matplotlib.ticker import EngFormatter, Formatter, LogLocator, NullFormatter
 
 from baselines.evaluation.sampled import QUANTILES
 from baselines.viewing.figures import MARKERS, svg
-from benchmarks.figures.drawing import LEARNERS, SEPARATED, SLIDING, mark, panels, training
+from benchmarks.figures.drawing import LEARNERS, SEPARATED, SLIDING, mark, panels
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group, published, reached, search_name
 from benchmarks.training import POINTS
@@ -96,12 +96,19 @@ def _curve(rows: Sequence[Row]) -> list[list[float]]:
     return [[float(row["minutes"]), 0.0, float(row["mean"])] for row in rows]
 
 
-def _players(committed: Committed, env: str) -> Iterator[tuple[str, Row]]:
-    """Yield the rows of agents without training, and of learners, with what they are called."""
+def _best(committed: Committed, env: str, column: str) -> dict[str, Row]:
+    """Return the best row of each kind of player that has a column, the lowest mean first."""
+    best: dict[str, Row] = {}
     for table in ("agents", *LEARNERS):
         for row in committed.rows(table, env):
             learns = table in LEARNERS
-            yield f"{LEARNERS[table]}, {search_name(row)}" if learns else row["agent"], row
+            label = f"{LEARNERS[table]}, {search_name(row)}" if learns else row["agent"]
+            if row.get(column) and (
+                label not in best or float(row["mean"]) > float(best[label]["mean"])
+            ):
+                best[label] = row
+    ordered = sorted(best.items(), key=lambda item: float(item[1]["mean"]))
+    return {label + mark([row]): row for label, row in ordered}
 
 
 def _color(label: str) -> str:
@@ -130,13 +137,8 @@ def by_tile(committed: Committed) -> bytes:
 
 
 def _tiles(committed: Committed, env: str) -> dict[str, dict[int, float]]:
-    """Return what the best player of each kind reaches, the lowest mean first."""
-    best: dict[str, Row] = {}
-    for label, row in _players(committed, env):
-        if label not in best or float(row["mean"]) > float(best[label]["mean"]):
-            best[label] = row
-    ordered = sorted(best.items(), key=lambda item: float(item[1]["mean"]))
-    bars = {label + mark([row]): reached(row) for label, row in ordered}
+    """Return what the best player of each kind reaches."""
+    bars = {label: reached(row) for label, row in _best(committed, env, "mean").items()}
     tiles = sorted({tile for of in bars.values() for tile, share in of.items() if share >= 0.01})
     return {
         label: {tile: share for tile, share in of.items() if tile in tiles[-TILES:]}
@@ -161,11 +163,6 @@ def distributions(committed: Committed) -> bytes:
 
 
 def _scores(committed: Committed, env: str) -> dict[str, list[float]]:
-    """Return the scores at `QUANTILES` of each player, the lowest mean first."""
-    rows: dict[str, Row] = {}
-    for label, row in _players(committed, env):
-        if row.get("quantiles"):
-            trained = f", trained with {training(row)}" if "label" in row else ""
-            rows.setdefault(label + trained + mark([row]), row)
-    ordered = sorted(rows, key=lambda label: float(rows[label]["mean"]))
-    return {label: json.loads(rows[label]["quantiles"]) for label in ordered}
+    """Return the scores at `QUANTILES` of the best player of each kind."""
+    rows = _best(committed, env, "quantiles")
+    return {label: json.loads(row["quantiles"]) for label, row in rows.items()}
