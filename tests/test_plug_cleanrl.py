@@ -1,4 +1,4 @@
-"""`cleanrl_ppo`: one file of PPO that leaves out the steps that reset games, and learns."""
+"""`cleanrl_ppo` and `cleanrl_dqn`: one file each; PPO leaves out the steps that reset games."""
 
 import gymnasium as gym
 import numpy as np
@@ -7,9 +7,12 @@ import torch
 from torch.distributions import Categorical
 
 from baselines.evaluation.sampled import play
-from benchmarks.libraries.cleanrl_ppo import Agent, Args, rollouts, train
+from benchmarks.libraries import cleanrl_dqn, cleanrl_ppo
+from benchmarks.libraries.cleanrl_ppo import Agent, Args, rollouts
 
 SMALL = {"num_envs": 32, "num_steps": 64, "width": 16, "minutes": float("inf")}
+SMALL_DQN = {"num_envs": 32, "width": 16, "batch_size": 64, "minutes": float("inf")}
+PROGRAMS = [(cleanrl_ppo, SMALL), (cleanrl_dqn, SMALL_DQN)]
 GAMES = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 
 
@@ -107,10 +110,25 @@ def test_the_policy_of_a_finished_game_is_finite():
     assert values.isfinite().all()
 
 
+def test_values_of_actions_are_those_of_their_afterstates():
+    envs = gym.make_vec("Tiles2048-v0", num_envs=20)
+    agent = cleanrl_dqn.Agent(envs, cleanrl_dqn.Args(width=8, gamma=0.5, reward_scale=0.25))
+    boards, _ = envs.reset(seed=0)
+    afterstates, rewards, masks = envs.unwrapped.game.afterstates(boards)
+    values = agent(boards).detach().numpy()
+    assert np.array_equal(np.isfinite(values), masks > 0)
+    for action in range(4):
+        legal = masks[:, action] > 0
+        after = agent.values(torch.as_tensor(afterstates[legal, action])).detach().numpy()
+        expected = 0.25 * rewards[legal, action] + 0.5 * after
+        assert values[legal, action] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("program", "small"), PROGRAMS)
 @pytest.mark.parametrize("env_id", GAMES)
-def test_it_trains_on_every_game(env_id, capsys):
-    agent, metrics = train(Args(env_id, total_timesteps=6_000, **SMALL))
-    assert metrics["steps"] == 6_144
+def test_it_trains_on_every_game(program, small, env_id, capsys):
+    agent, metrics = program.train(program.Args(env_id, total_timesteps=6_000, **small))
+    assert 6_000 <= metrics["steps"] <= 6_144
     assert metrics["games"] > 0
     assert metrics["illegal"] == 0
     assert np.isfinite(metrics["loss"])
@@ -119,18 +137,27 @@ def test_it_trains_on_every_game(env_id, capsys):
     play(agent, env_id, episodes=10)  # raises if it plays anything but actions
 
 
-def test_the_seed_fixes_the_weights():
+@pytest.mark.parametrize(("program", "small"), PROGRAMS)
+def test_the_seed_fixes_the_weights(program, small):
     def weights(seed):
-        agent, _ = train(Args(seed=seed, total_timesteps=4_000, **SMALL))
+        agent, _ = program.train(program.Args(seed=seed, total_timesteps=4_000, **small))
         return torch.nn.utils.parameters_to_vector(agent.parameters())
 
     assert torch.equal(weights(1), weights(1))
     assert not torch.equal(weights(1), weights(2))
 
 
+def test_the_plain_dqn_learns():
+    """In a few seconds, four times the score of random play."""
+    small = {"num_envs": 64, "batch_size": 256, "width": 32, "minutes": float("inf")}
+    agent, _ = cleanrl_dqn.train(cleanrl_dqn.Args(total_timesteps=60_000, **small))
+    assert play(agent, "Tiles2048-v0", episodes=50).returns.mean() > 4_000
+
+
 @pytest.mark.slow
-def test_five_minutes_of_one_core_learn_2048():
-    agent, metrics = train(Args())
+@pytest.mark.parametrize("program", [cleanrl_ppo, cleanrl_dqn])
+def test_five_minutes_of_one_core_learn_2048(program):
+    agent, metrics = program.train(program.Args())
     assert metrics["mean score"] > 3_000
     assert metrics["illegal"] == 0
     assert play(agent, "Tiles2048-v0", episodes=300).returns.mean() > 3_000

@@ -101,7 +101,7 @@ def test_the_pages_name_every_program_and_its_length():
     for path in programs:
         assert f"`{path.name}`" in readme
         assert f"`{path.name}`" in plug.__doc__
-        assert len(path.read_text().splitlines()) <= (150 if path.stem == "cleanrl_ppo" else 60)
+        assert len(path.read_text().splitlines()) <= (150 if "cleanrl" in path.stem else 60)
 
 
 EXTRAS = {library.label: library.extra for library in PLUGS}
@@ -127,6 +127,7 @@ def test_programs_train_without_illegal_actions(client):
     assert record.illegal == 0
 
 
-def test_a_program_runs_as_a_script():
-    program = Path(clients.__file__).with_name("cleanrl_ppo.py")
+@pytest.mark.parametrize("name", ["cleanrl_ppo", "cleanrl_dqn"])
+def test_a_program_runs_as_a_script(name):
+    program = Path(clients.__file__).with_name(f"{name}.py")
     assert "mean score" in python(program, "--minutes", 0.001).stdout

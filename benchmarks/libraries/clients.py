@@ -63,7 +63,9 @@ RL_ZOO = partial(Client, "rl-zoo3", "rl_zoo3", "single", "", "rl_zoo", "PPO")
 RLLIB, RLLIB_PPO = partial(Client, "RLlib", "ray"), ("NextStep", "rllib", "PPO")
 TORCHRL = partial(Client, "TorchRL", "torchrl", "GymWrapper, native vector", "Disabled")
 TIANSHOU = partial(Client, "Tianshou", "tianshou", "DummyVectorEnv", "")
-CLEANRL = partial(Client, "CleanRL style", "torch", "make_vec", "NextStep", "cleanrl_ppo", "PPO")
+CLEANRL = partial(Client, "CleanRL style", "torch", "make_vec")
+CLEANRL_PPO = partial(CLEANRL, "NextStep", "cleanrl_ppo", "PPO")
+CLEANRL_DQN = partial(CLEANRL, "SameStep", "cleanrl_dqn", "DQN")
 PETTINGZOO = partial(Client, "PettingZoo", "pettingzoo", "AEC", "", "pettingzoo_selfplay")
 OPENSPIEL = partial(Client, "OpenSpiel", "open_spiel", "its own", "", "openspiel")
 
@@ -106,9 +108,11 @@ CLIENTS = (
     TORCHRL("torchrl_dqn", "DQN", GAME_2048, {"total_timesteps": 300_000}),
     TIANSHOU("tianshou_ppo", "PPO", GAME_2048, {"total_timesteps": 120_000}),
     TIANSHOU("tianshou_dqn", "DQN", GAME_2048, {"total_timesteps": 60_000}),
-    CLEANRL(GAME_2048, {"minutes": 5.0}),
-    CLEANRL(GAME_2584, {"minutes": 5.0}),
-    CLEANRL(TICTACTOE, {"minutes": 0.5}),
+    *(
+        cleanrl(env, {"minutes": minutes})
+        for cleanrl in (CLEANRL_PPO, CLEANRL_DQN)
+        for env, minutes in ((GAME_2048, 5.0), (GAME_2584, 5.0), (TICTACTOE, 0.5))
+    ),
     *(
         PETTINGZOO(f"{algorithm}, {seat}", TICTACTOE, {"seat": seat, "learns": learns})
         for seat in ("player_1", "player_2")

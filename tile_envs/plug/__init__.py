@@ -9,7 +9,7 @@ Each library has a program in `benchmarks/libraries/`, which runs as it is:
 | RLlib | `rllib.py` | `tile_envs.plug.rllib` |
 | TorchRL | `torchrl_ppo.py`, `torchrl_dqn.py` | wrappers |
 | Tianshou | `tianshou_ppo.py`, `tianshou_dqn.py` | wrappers |
-| plain torch, as CleanRL | `cleanrl_ppo.py` | `gym.make_vec` |
+| plain torch, as CleanRL | `cleanrl_ppo.py`, `cleanrl_dqn.py` | `gym.make_vec` |
 | PettingZoo | `pettingzoo_selfplay.py` | `tile_envs.plug.pettingzoo` |
 | OpenSpiel | `openspiel.py` | `tile_envs.plug.openspiel` |
 
