@@ -149,32 +149,6 @@ NTUPLE = (
     ),
 )
 
-# What helps n-tuple learning: the default settings with one change at a time.
-
-CHANGES: tuple[Mapping[str, Any], ...] = (
-    {},
-    {"network": "4x6"},
-    {"network": "5x6"},
-    {"method": "td", "learning_rate": 0.1},
-    {"learning_rate": 0.1},
-    {"trace_decay": 0.0},
-    {"initial": 320_000.0},
-    {"halving_games": 8_000},
-    {"restart": 0.0},
-    {"restart": 1.0},
-    {"stages": (8192, 16384), "stage_games": 10_000},
-)
-NTUPLE_IDEAS = tuple(
-    _learning(
-        *(", ".join(f"{name} {value}" for name, value in changed.items()) or "default", "ntuple"),
-        *(GAME_2048, (4,), ALONE, 1),
-        table="ideas",
-        settings=changed,
-        seeds=3,
-    )
-    for changed in CHANGES
-)
-
 # Strength against the time for a move.
 
 SEARCH = (
@@ -349,7 +323,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *CROSSTABLE,
     *SEEDS,
     *NTUPLE,
-    *NTUPLE_IDEAS,
     *SEARCH,
     *DEEP,
     *RECIPE,

@@ -27,7 +27,6 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "crosstable": ("x", "o"),
     "seeds": ("label", "seed", "side"),
     "ntuple": _LEARNING,
-    "ideas": _LEARNING,
     "deep": _LEARNING,
     "recipe": _LEARNING,
     "exact": ("env", "env_kwargs", "label", "seed"),

@@ -108,11 +108,11 @@ CLIENTS = (
     TORCHRL("torchrl_dqn", "DQN", GAME_2048, {"total_timesteps": 300_000}),
     TIANSHOU("tianshou_ppo", "PPO", GAME_2048, {"total_timesteps": 120_000}),
     TIANSHOU("tianshou_dqn", "DQN", GAME_2048, {"total_timesteps": 60_000}),
-    *(
-        cleanrl(env, {"minutes": minutes})
-        for cleanrl in (CLEANRL_PPO, CLEANRL_DQN)
-        for env, minutes in ((GAME_2048, 5.0), (GAME_2584, 5.0), (TICTACTOE, 0.5))
-    ),
+    CLEANRL_PPO(GAME_2048, {"minutes": 5.0}),
+    CLEANRL_PPO(GAME_2584, {"minutes": 5.0}),
+    CLEANRL_PPO(TICTACTOE, {"minutes": 0.5}),
+    CLEANRL_DQN(GAME_2048, {"minutes": 5.0}),
+    CLEANRL_DQN(TICTACTOE, {"minutes": 0.5}),
     *(
         PETTINGZOO(f"{algorithm}, {seat}", TICTACTOE, {"seat": seat, "learns": learns})
         for seat in ("player_1", "player_2")

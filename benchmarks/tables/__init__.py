@@ -46,7 +46,6 @@ TABLES: dict[str, Callable[[Committed], Table | str]] = {
     "sliding": strength.named,
     "article": strength.article,
     "ntuple": partial(strength.learners, name="ntuple"),
-    "ideas": partial(strength.learners, name="ideas"),
     "deep": partial(strength.learners, name="deep"),
     "search": partial(strength.learners, name="search"),
     "recipe": strength.recipe,
