@@ -184,7 +184,7 @@ SEARCH = (
 )
 
 DEEPER = (Games(1_000), Games(100, depth=2), Games(30, depth=3))
-SMALL_DQN = {"n_envs": 64, "buffer_size": 100_000}
+SMALL_DQN = {"n_envs": 256, "buffer_size": 100_000, "learning_starts": 5_000}
 DEEP = (
     _learning(
         *("dqn", "dqn", GAME_2048, (12,), ALONE, 1),
