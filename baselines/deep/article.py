@@ -162,7 +162,7 @@ class Article(EpsilonGreedyLearner):
         game, settings = self._game, self._settings
         (self._score_envs,) = training_envs(game.without_starts(), (), "", settings.score_games)
         with torch_setup.torch_threads(1), torch_setup.seed_generators(self._seed, "weights"):
-            bfloat16 = torch_setup.uses_bfloat16(settings.precision, "cpu")
+            bfloat16 = torch_setup.uses_bfloat16(settings.precision)
             self._network = ArticleNetwork(game, settings.one_hot, bfloat16)
             self._best = deepcopy(self._network)
         self.score, self.best_score = np.zeros(()), np.zeros(())

@@ -30,8 +30,9 @@ from tile_envs.tictactoe import TicTacToe
 
 LENGTH = 4
 """The cells of a line; where a board has fewer in a row or column, all of them."""
-MOST_VALUES = 26
-"""Larger tiles share the last of so many values of a cell; 2584 has as many up to 121393."""
+MOST_CONTENTS = 2_500_000
+"""Contents of all lines and squares.  For no more than these, the largest tiles share a value: in
+2584 those from 121393 on, on 4×4."""
 
 
 class PatternNetwork(nn.Module):
@@ -50,11 +51,12 @@ class PatternNetwork(nn.Module):
     def __init__(self, game: Game, width: int, hidden: Sequence[int]) -> None:
         super().__init__()
         self.smallest = -1 if isinstance(game, TicTacToe) else 0
-        self.values = min(game.n_values, MOST_VALUES)
         rows, columns = game.shape
+        orbits = _orbits(game)
+        self.values = min(game.n_values, int((MOST_CONTENTS / len(orbits)) ** (1 / LENGTH)))
         places, begins, entries = [], [], []
         begin = size = 0
-        for images in _orbits(game):
+        for images in orbits:
             cells = np.sort(images, axis=1)
             firsts = np.unique(cells, axis=0, return_index=True)[1]
             before = LENGTH - images.shape[1]  # the cell after the last one is always empty

@@ -71,16 +71,14 @@ def check_device(device: str) -> None:
         )
 
 
-def uses_bfloat16(precision: str, device: str) -> bool:
+def uses_bfloat16(precision: str) -> bool:
     """Return whether networks compute in bfloat16.
 
-    With "auto" they do where the device has instructions for it: a processor that emulates them is
+    With "auto" they do where the processor has instructions for it: one that emulates them is
     twenty times slower.
     """
     if precision != "auto":
         return precision == "bfloat16"
-    if get_device(device).type == "cuda":
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return bool(torch.cpu._is_avx512_bf16_supported())
 
 
@@ -88,8 +86,7 @@ def resolved(settings: Any) -> Any:
     """Return settings with the device and the precision that "auto" is on this machine."""
     known = {}
     if hasattr(settings, "precision"):
-        is_half = uses_bfloat16(settings.precision, "cpu")
-        known["precision"] = "bfloat16" if is_half else "float32"
+        known["precision"] = "bfloat16" if uses_bfloat16(settings.precision) else "float32"
     if getattr(settings, "device", "") == "auto":
         known["device"] = get_device("auto").type
     return replace(settings, **known)
