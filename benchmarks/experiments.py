@@ -187,7 +187,7 @@ DEEPER = (Games(1_000), Games(100, depth=2), Games(30, depth=3))
 SMALL_DQN = {"n_envs": 256, "buffer_size": 100_000, "learning_starts": 5_000}
 DEEP = (
     _learning(
-        *("dqn", "dqn", GAME_2048, (12,), ALONE, 1),
+        *("dqn", "dqn", GAME_2048, (12,), DEEPER[:2], 10),
         seeds=3,
         quick=_briefly(1_000, Games(100), settings=SMALL_DQN, cost=1.2),
     ),

@@ -14,7 +14,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
 from torch.nn.modules.module import register_module_forward_hook
 
-from baselines import evaluate
+from baselines import evaluate, train
 from baselines.deep.article import ArticleSettings
 from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
@@ -116,6 +116,32 @@ def test_a_run_of_an_earlier_version_is_played_and_not_resumed(tmp_path):
     message = refused(*command, 20, "--resume")
     assert "resumed only as it began: agent_version was 3 and is now 5" in message
     assert load_player(tmp_path).agent.games >= 10
+
+
+@pytest.mark.parametrize("kind", [DQNLearner, PPOLearner])
+def test_the_learning_rate_follows_the_budget(kind):
+    rates = {"learning_rate": 0.5, "final_learning_rate": 0.1}
+    settings = (small.DQN if kind is DQNLearner else small.PPO) | rates
+    learner = kind(Task("Tiles2048-v0", BOARD).game, 0, kind.Settings(**settings))
+    for progress, rate in ((0.0, 0.5), (0.5, 0.3), (1.0, 0.1)):
+        learner.progress = progress  # as the loop says before each iteration
+        for _ in range(20):
+            learner.learn()
+        assert learner.model.policy.optimizer.param_groups[0]["lr"] == pytest.approx(rate, abs=0.02)
+
+
+def test_a_run_tells_its_learner_the_progress(monkeypatch):
+    seen = []
+    learn = DQNLearner.learn
+
+    def noting(learner):
+        seen.append((learner.games / 300, learner.progress))
+        return learn(learner)
+
+    monkeypatch.setattr(DQNLearner, "learn", noting)
+    train("dqn", "Tiles2048-v0", env_kwargs=BOARD, games=300, **small.DQN, rollout_steps=4)
+    assert len(seen) > 5
+    assert all(games == pytest.approx(progress, abs=0.01) for games, progress in seen)
 
 
 @pytest.mark.parametrize("kind", [DQNLearner, PPOLearner])
