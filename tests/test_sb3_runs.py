@@ -144,6 +144,18 @@ def test_a_run_tells_its_learner_the_progress(monkeypatch):
     assert all(games == pytest.approx(progress, abs=0.01) for games, progress in seen)
 
 
+def test_a_run_with_the_settings_of_an_earlier_version_is_refused(tmp_path):
+    train("dqn", "Tiles2048-v0", env_kwargs=BOARD, games=2, out=tmp_path, **small.DQN)
+    config = runs.read_config(tmp_path)
+    old = config["settings"] | {"symmetric": True}
+    runs.write_config(tmp_path, config | {"settings": old})
+    with pytest.raises(ValueError, match=r"config.json has been damaged: .*symmetric"):
+        load(tmp_path)
+    runs.write_config(tmp_path, config | {"settings": old, "agent_version": 3})
+    with pytest.raises(ValueError, match=r"by version 3 of dqn, .* this is version 4: train again"):
+        load(tmp_path)
+
+
 @pytest.mark.parametrize("kind", [DQNLearner, PPOLearner])
 @pytest.mark.parametrize(("sides", "n_sides"), [((), 2), (("O",), 1)])
 def test_games_are_counted_on_each_side(kind, sides, n_sides):

@@ -225,11 +225,16 @@ def settings_of(folder: Path, config: Mapping[str, Any], learner: type[Learner])
     """Return the settings that a run's configuration holds.
 
     Raises:
-        ValueError: If they are none of this learner.
+        ValueError: If they are none of this learner, or of another version of it.
     """
     try:
         return read_settings(learner.Settings, config["settings"])
     except UsageError as error:
+        if (version := config.get("agent_version", learner.version)) != learner.version:
+            raise UsageError(
+                f"{folder} was trained by version {version} of {config['agent']}, which had other "
+                f"settings, and this is version {learner.version}: train again."
+            ) from error
         raise UsageError(f"{folder / CONFIG} has been damaged: {error}") from error
 
 
