@@ -61,7 +61,7 @@ def learning(committed: Committed) -> bytes:
             axis.legend(fontsize=8)
         axes[0].set_ylabel("mean score, 1-ply")
         axes[-1].set(xlabel="moves")
-        axes[-1].xaxis.set_major_formatter(EngFormatter())
+        _write_numbers(axes[-1].xaxis, EngFormatter(), subs=(1,))
     return svg(figure, lines)
 
 
