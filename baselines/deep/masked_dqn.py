@@ -34,6 +34,7 @@ from tile_envs.sliding import SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
 checks_of_sparse_tensors: Any = torch.sparse.check_sparse_tensor_invariants
+"""Torch warns where sparse gradients are used and it has not been said whether to check them."""
 
 
 class MaskedDQN(DQN):
@@ -166,7 +167,7 @@ class MaskedDQN(DQN):
             loss = nn.functional.mse_loss(values[:, None], targets)
             self.policy.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            with checks_of_sparse_tensors(enable=False):  # torch warns otherwise
+            with checks_of_sparse_tensors(enable=False):
                 self.policy.optimizer.step()
             losses.append(loss.item())
         self._n_updates += gradient_steps
