@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from baselines.viewing.figures import styled
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.results import Row
-from benchmarks.rows import MARK, minutes
+from benchmarks.rows import MARK
 
 LEARNERS = {"deep": "deep network", "ntuple": "n-tuple network", "search": "n-tuple network"}
 """The tables of learners, with what their agents are called."""
@@ -37,11 +37,6 @@ def panels(
         for axis, title in zip(axes, titles, strict=True):
             axis.set(title=title)
         yield figure, list(axes)
-
-
-def training(row: Row) -> str:
-    """Return how a row's agent was trained: the label, and the minutes if they are the budget."""
-    return f"{row['label']}, {minutes(row['minutes'])} min" if row["minutes"] else row["label"]
 
 
 def mark(rows: Iterable[Row]) -> str:

@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.ticker import EngFormatter
 
 from baselines.viewing.figures import MARKERS, svg
-from benchmarks.figures.drawing import SEPARATED, SLIDING, mark, panels, training
+from benchmarks.figures.drawing import SEPARATED, SLIDING, mark, panels
 from benchmarks.results import Row
-from benchmarks.rows import Committed, group, published, search_name
+from benchmarks.rows import Committed, group, minutes, published, search_name
 from benchmarks.speed.environments import GAMES
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND
 
@@ -79,8 +79,13 @@ def _searches(committed: Committed, env: str) -> dict[str, list[Point]]:
             (1000 / float(row["moves_per_second"]), float(row["mean"]), search_name(row))
             for row in network
         ]
-        lines[f"n-tuple network, {training(network[0])}{mark(network)}"] = sorted(points)
+        lines[f"n-tuple network, {_training(network[0])}{mark(network)}"] = sorted(points)
     return lines
+
+
+def _training(row: Row) -> str:
+    """Return how a row's agent was trained: the label, and the minutes if they are the budget."""
+    return f"{row['label']}, {minutes(row['minutes'])} min" if row["minutes"] else row["label"]
 
 
 def _published() -> dict[str, list[Point]]:
