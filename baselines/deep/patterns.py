@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import create_mlp
 from torch import Tensor, nn
 
+from baselines.settings import check_memory
 from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
 
@@ -42,6 +43,9 @@ class PatternNetwork(nn.Module):
         game: The game that is played on them.
         width: The length of the vectors.
         hidden: Widths of the hidden layers after them.
+
+    Raises:
+        ValueError: If training it takes more memory than is free.
     """
 
     places: Tensor
@@ -71,6 +75,12 @@ class PatternNetwork(nn.Module):
         for name, parts in (("places", places), ("begins", begins), ("entries", entries)):
             array = np.ascontiguousarray(np.concatenate(parts).T, np.int32)
             self.register_buffer(name, torch.from_numpy(array), persistent=False)
+        bytes_each = 3 * 4 * size  # with a target network, and the optimizer's sums
+        check_memory(
+            bytes_each * width,
+            f"networks of {size:,} patterns and width {width:,}",
+            lambda available: f"give a width of at most {available // bytes_each:,}",
+        )
         self.vectors = nn.EmbeddingBag(size, width, mode="sum", sparse=True)
         self.bias = nn.Parameter(torch.zeros(width))
         self.layers = nn.Sequential(nn.ReLU(), *create_mlp(width, 1, list(hidden)))

@@ -94,7 +94,7 @@ def resolved(settings: Any) -> Any:
 
 @torch_threads(1)  # the others start when it learns
 def moments(optimizer: torch.optim.Optimizer, *names: str) -> dict[str, Tensor]:
-    """Return the state of Adam or RMSprop: the tensors themselves, to be read or replaced.
+    """Return the state of an optimizer such as Adam: the tensors, to be read or replaced.
 
     Before its first step it has none, and gets that of an optimizer that is about to take it, with
     the moments that are named: tensors of a parameter's shape, which start from zero.
