@@ -192,7 +192,7 @@ DEEP = (
         quick=_briefly(1_000, Games(100), settings=SMALL_DQN, cost=1.2),
     ),
     _learning("dqn, an hour", "dqn", GAME_2048, (60,), DEEPER, 30, seeds=3),
-    _learning("dqn, an hour", "dqn", GAME_2584, (60,), DEEPER, 60),
+    _learning("dqn, an hour", "dqn", GAME_2584, (60,), DEEPER[:2], 15),
     _learning(
         *("dqn, after a strong agent", "dqn", GAME_2048, (12,), ALONE, 4),
         settings={"replay_steps": 5_000},
