@@ -13,17 +13,17 @@ from baselines.evaluation.sampled import QUANTILES
 from baselines.viewing.figures import MARKERS, svg
 from benchmarks.figures.drawing import LEARNERS, SEPARATED, SLIDING, mark, panels
 from benchmarks.results import Row
-from benchmarks.rows import Committed, group, published, reached, search_name
+from benchmarks.rows import MARK, Committed, group, published, reached, search_name
 from benchmarks.training import POINTS
 from tile_envs.words import counted
 
 MINUTES, MOVES, SCORE = range(3)
 """What a point of a curve holds."""
 KINDS = (
-    *("random", "greedy", "deep network, 1-ply", "deep network, 2-ply"),
+    *("random", "greedy", "deep network, 1-ply", "deep network, 2-ply", "strong"),
     *(f"n-tuple network, {depth}-ply" for depth in (1, 2, 3)),
 )
-"""The players that have a color of their own, the same in all pictures."""
+"""The players that are shown, each in a color of its own, the same in all pictures."""
 TILES = 8
 """How many of the largest tiles are shown that anyone reaches in a hundredth of the games."""
 
@@ -97,23 +97,21 @@ def _curve(rows: Sequence[Row]) -> list[list[float]]:
 
 
 def _best(committed: Committed, env: str, column: str) -> dict[str, Row]:
-    """Return the best row of each kind of player that has a column, the lowest mean first."""
+    """Return the best row with a column of each of `KINDS`, the lowest mean first."""
     best: dict[str, Row] = {}
     for table in ("agents", *LEARNERS):
         for row in committed.rows(table, env):
             learns = table in LEARNERS
             label = f"{LEARNERS[table]}, {search_name(row)}" if learns else row["agent"]
-            if row.get(column) and (
-                label not in best or float(row["mean"]) > float(best[label]["mean"])
-            ):
+            is_better = label not in best or float(row["mean"]) > float(best[label]["mean"])
+            if label in KINDS and row.get(column) and is_better:
                 best[label] = row
     ordered = sorted(best.items(), key=lambda item: float(item[1]["mean"]))
     return {label + mark([row]): row for label, row in ordered}
 
 
 def _color(label: str) -> str:
-    place = (place for place, kind in enumerate(KINDS) if label.startswith(kind))
-    return f"C{next(place, len(KINDS))}"
+    return f"C{KINDS.index(label.removesuffix(MARK))}"
 
 
 def by_tile(committed: Committed) -> bytes:
@@ -157,7 +155,7 @@ def distributions(committed: Committed) -> bytes:
             axis.set(xlabel="score")
             _write_numbers(axis.xaxis, EngFormatter(), subs=(1,))
             axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-            axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=1)
+            axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=1)
         axes[0].set_ylabel("games with at least this score")
     return svg(figure, lines)
 
