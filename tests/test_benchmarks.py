@@ -138,7 +138,9 @@ def test_every_experiment_has_rows_of_its_own_and_every_committed_row_is_one_of_
 
 @pytest.mark.parametrize("each", LEARNERS, ids=lambda each: f"{each.table}, {each.label}")
 def test_the_settings_of_the_list_are_allowed(each):
-    check_settings(each.options().settings)
+    options = each.options()
+    check_settings(options.settings)
+    assert getattr(each, "minutes", ()) or each.games or not options.minutes  # a budget in games
 
 
 def test_trainings_that_differ_have_folders_of_their_own(tmp_path):
