@@ -2,9 +2,10 @@
 
 A network learns Q(s, a), the discounted return to expect from action a on board s.  Games are
 played side by side, ε-greedily; their transitions (s, a, r, s') go into a replay buffer.  After
-each step of all games, gradient steps on minibatches of the buffer (`MaskedDQN.train`) move Q(s, a)
-towards a target that values s' by a copy of the network, which is renewed now and then.
-`BoardQNetwork` makes Q of the value of the afterstate.
+each step of all games, gradient steps on minibatches of the buffer move Q(s, a) towards a target
+with the value of s' by a target network.  `MaskedDQN.train` says how it differs from the paper's:
+double DQN, n-step returns, a squared loss, Adagrad.  `BoardQNetwork` computes Q(s, a) from the
+reward and the value of the afterstate.
 
 Games that a strong agent or a person has played can be learned from first (Hester et al., "Deep
 Q-learning from Demonstrations", 2018, without its additional losses).
@@ -40,7 +41,7 @@ class DQNSettings(SB3Settings):
     """The settings of a masked DQN.
 
     Attributes:
-        n_envs: Games played side by side.  Four and one gradient step are SB3's `train_freq=4`.
+        n_envs: Games played side by side.
         rollout_steps: Steps of each game in an iteration.
         gradient_steps: Gradient steps after each step of all games.
         batch_size: Transitions of a gradient step.
@@ -57,6 +58,8 @@ class DQNSettings(SB3Settings):
     """
 
     n_envs: Count = 4
+    learning_rate: Positive = 0.02
+    final_learning_rate: Positive = 0.02
     rollout_steps: Count = 4
     gradient_steps: Count = 1
     batch_size: Count = 32

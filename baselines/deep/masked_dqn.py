@@ -1,16 +1,17 @@
 """Stable-Baselines3's DQN with action masks: illegal actions are neither taken nor bootstrapped.
 
 SB3's DQN knows no masks.  Here the Q-network finds the legal actions of an observation by itself
-and gives all others a value far below any (`q_network`), which masks greedy play and the maximum in
-the target.  Exploration is drawn here, for each game separately and among its legal actions.
+and gives all others a value far below any (`q_network`), which masks greedy play and the choice of
+the next action in the target.  Exploration is drawn here, for each game separately and among its
+legal actions.  `MaskedDQN.train` lists what else differs.
 
-    envs = SB3VecEnv(gym.make_vec("Tiles2048-v0", 64, autoreset_mode="SameStep"))
+    envs = make_sb3("Tiles2048-v0", 64)  # of tile_envs.plug.sb3
     model = MaskedDQN("BoardPolicy", envs, policy_kwargs={"reward_scale": 1 / 1024})
     model.learn(100_000)
     model.save("model.zip")  # MaskedDQN.load("model.zip")
 
 As with every model of Stable-Baselines3, `load` runs code that the file holds: load only files that
-you trust.  (`baselines.load` reads models without that.)
+you trust.  (`baselines.load` reads the models in the folder of a run without that.)
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from stable_baselines3 import DQN
 from stable_baselines3.common.buffers import NStepReplayBuffer
 from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
@@ -43,6 +45,7 @@ class MaskedDQN(DQN):
     Args:
         policy: "BoardPolicy".
         env: An `SB3VecEnv`, or single environments as SB3 takes them.
+        learning_rate: Learning rate of Adagrad.
         *args: Those of SB3's `DQN`.
         loss_weight: Factor of negative rewards in training; in tic-tac-toe these are losses.
         **kwargs: Those of SB3's `DQN`.  The network takes its `gamma` as well, and the game of the
@@ -59,10 +62,16 @@ class MaskedDQN(DQN):
     q_net_target: BoardQNetwork
 
     def __init__(
-        self, policy: Any, env: Any, *args: Any, loss_weight: float = 1.0, **kwargs: Any
+        self,
+        policy: Any,
+        env: Any,
+        learning_rate: float | Schedule = 0.02,
+        *args: Any,
+        loss_weight: float = 1.0,
+        **kwargs: Any,
     ) -> None:
         self.loss_weight = loss_weight
-        super().__init__(policy, env, *args, **kwargs)
+        super().__init__(policy, env, learning_rate, *args, **kwargs)
 
     def _setup_model(self) -> None:
         # A copy: the dictionary is the caller's.
