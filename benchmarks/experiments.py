@@ -212,17 +212,20 @@ IDEAS: Mapping[str, Mapping[str, Any]] = {
     "longer memory and samples": dict(buffer_size=200_000, others=5_000, learning_starts=6_000),
     "batches of 1,000": {"batch_size": 1_000},
 }
-SMALL_RECIPE = {"score_games": 10, "confirmations": 1, "n_epochs": 10, "threads": 1}
+ONE_THREAD = {"threads": 1}
+SMALL_RECIPE = {"score_games": 10, "confirmations": 1, "n_epochs": 10, **ONE_THREAD}
 DRAWN_FEW = (Games(100), Games(100, depth=2, samples=1))
 RECIPE = (
     _learning(
-        *("article", "article", GAME_2048, (10, 30, 90), DRAWN, 2),
+        *("article", "article", GAME_2048, (20,), DRAWN, 4),
+        settings=ONE_THREAD,
+        seeds=3,
         quick=_briefly(100, *DRAWN_FEW, settings=SMALL_RECIPE, cost=0.5),
     ),
     *(
         _learning(
-            *(f"article, {idea}", "article", GAME_2048, (15,), DRAWN[:2], 1),
-            settings={"threads": 1, **settings},
+            *(f"article, {idea}", "article", GAME_2048, (20,), DRAWN[:2], 1),
+            settings=ONE_THREAD | settings,
         )
         for idea, settings in IDEAS.items()
     ),

@@ -6,7 +6,8 @@ import torch
 from small import ARTICLE
 
 from baselines.deep.article import Article, ArticleSettings
-from baselines.training.episodes import RingBuffer
+from baselines.seeds import training_seeds
+from baselines.training.episodes import RingBuffer, collect
 from tile_envs.sliding import RULES_2048, SlidingGame
 
 GAME = SlidingGame(RULES_2048, (3, 3))
@@ -60,9 +61,9 @@ def test_a_sample_has_the_newest_and_others():
 def test_targets_are_rewards_and_the_best_legal_value(monkeypatch):
     learner = made()
     with torch.no_grad():
-        for parameter in learner._network.parameters():
+        for parameter in learner._newest.network.parameters():
             parameter.zero_()
-        learner._network.last.bias.fill_(5.0)  # Q(s, a) = 5 for every legal action
+        learner._newest.network.last.bias.fill_(5.0)  # Q(s, a) = 5 for every legal action
     targets = []
 
     def mse(found, wanted):
@@ -84,13 +85,28 @@ def test_targets_are_rewards_and_the_best_legal_value(monkeypatch):
 def test_a_lucky_score_makes_no_best_network(monkeypatch):
     learner = made()
     scores = iter((30.0, 10.0, 20.0, 16.0, 10.0, 12.0, 15.0))
-    monkeypatch.setattr(learner, "_greedy_mean", lambda rng: next(scores))
+    monkeypatch.setattr(learner, "_score", lambda rng: next(scores))
     assert learner.learn()["best_score"] == 15.0
-    best = learner._network.state_dict()["last.weight"].clone()
+    best = learner._newest.network.state_dict()["last.weight"].clone()
     assert [learner.learn()["best_score"] for _ in range(2)] == [15.0, 15.0]
     assert next(scores, None) is None
-    assert torch.equal(learner._best.state_dict()["last.weight"], best)
-    assert not torch.equal(learner._network.state_dict()["last.weight"], best)
+    assert torch.equal(learner._best.network.state_dict()["last.weight"], best)
+    assert not torch.equal(learner._newest.network.state_dict()["last.weight"], best)
+
+
+def test_networks_are_scored_with_search(monkeypatch):
+    learner, rng = made(score_games=50), np.random.default_rng(0)
+
+    def values(boards):
+        return np.where(
+            GAME.legal_actions(boards) > 0, 1e-3 * rng.random((len(boards), 4)), -np.inf
+        )
+
+    monkeypatch.setattr(learner._newest, "action_values", values)
+    score = learner._score(np.random.default_rng(0))
+    seeds = training_seeds(np.random.default_rng(0), 50)
+    drawn = collect(learner._score_envs, seeds, lambda boards, _: values(boards).argmax(1))
+    assert score > 1.2 * drawn.returns.mean()  # the search sees rewards, and the values are noise
 
 
 def test_the_best_network_plays():
@@ -99,7 +115,7 @@ def test_the_best_network_plays():
         learner.learn()
     boards, _ = gym.make_vec("Tiles2048-v0", 9, shape=(3, 3)).reset(seed=0)
     values = learner.action_values(boards)
-    assert np.array_equal(values, learner._values(learner._best, boards))
+    assert np.array_equal(values, learner._best.action_values(boards))
     assert np.array_equal(np.isfinite(values), GAME.legal_actions(boards) > 0)
 
 
@@ -107,7 +123,7 @@ def test_exploration_is_as_described():
     learner = made(iteration_games=2000, first_epsilon=0.5, epsilon=0.0, first_iterations=1)
     boards, _ = gym.make_vec("Tiles2048-v0", 2000, shape=(3, 3)).reset(seed=0)
     masks = GAME.legal_actions(boards) > 0
-    greedy = learner._values(learner._network, boards).argmax(axis=1)
+    greedy = learner._newest.action_values(boards).argmax(axis=1)
     other = learner.explore(boards, masks, np.random.default_rng(0)) != greedy
     assert not other[::10].any()
     assert 0.2 < other.mean() < 0.5

@@ -10,9 +10,11 @@ Differences from the article:
 1.  It is written in torch, not in Keras; weights are initialized, and the optimizer is set, as in
     Keras.
 2.  The 20 games of an iteration are played side by side.
-3.  The score of an iteration is the mean of several greedy games, not one game.  A network whose
-    score is the best so far is scored again several times; if the mean of these scores is the best
-    as well, it is kept, and plays from then on.  The article's author chose a network by hand.
+3.  The score of an iteration is the mean of several games, not one game, and they are played as the
+    article's best result was: with a search that tries each move and draws one new tile after it.
+    A network whose score is the best so far is scored again several times; if the mean of these
+    scores is the best as well, it is kept for evaluation.  The article's author chose a network by
+    hand.
 4.  The article's ideas for later are settings: one-hot planes instead of faces, a decreasing ε, a
     larger buffer, other sizes of samples and minibatches, another number of epochs.
 5.  All layers but the last compute in bfloat16 where the hardware is fast at it.
@@ -30,8 +32,9 @@ from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import create_mlp
 from torch import Tensor, nn
 
-from baselines.agents import Observations
+from baselines.agents import Observations, ValueAgent
 from baselines.deep import torch_setup
+from baselines.search.expectimax import Expectimax
 from baselines.seeds import training_generator, training_seeds
 from baselines.settings import Count, Fraction, NonNegative, Positive, Threads
 from baselines.training.episodes import (
@@ -65,7 +68,7 @@ class ArticleSettings:
         n_epochs: Passes over each sample.
         learning_rate: Learning rate of RMSprop.
         one_hot: Whether the network sees one-hot planes instead of faces.
-        score_games: Greedy games of a score.
+        score_games: Games of a score.
         confirmations: Re-evaluations that confirm a new best network.
         threads: Threads of torch.
         precision: Precision of the networks; auto is bfloat16 where the hardware is fast at it.
@@ -84,7 +87,7 @@ class ArticleSettings:
     n_epochs: Count = 100
     learning_rate: Positive = 1e-3
     one_hot: bool = False
-    score_games: Count = 50
+    score_games: Count = 20
     confirmations: Count = 6
     threads: Threads = 2
     precision: torch_setup.Precision = "auto"
@@ -142,15 +145,36 @@ def _initialize_as_keras(layer: nn.Module) -> None:
         nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
 
 
+class NetworkPlayer(ValueAgent):
+    """Plays by the values of a network."""
+
+    def __init__(self, game: SlidingGame, network: ArticleNetwork) -> None:
+        self._game, self.network = game, network
+
+    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+        """Return the network's value of each action; minus infinity for illegal ones."""
+        masks = self._game.legal_actions(observations) > 0
+        boards, actions = np.nonzero(masks)
+        values = np.full(masks.shape, -np.inf)
+        with torch.no_grad():
+            # At most so many pairs of board and action in one forward pass.
+            for pairs in np.array_split(np.arange(len(boards)), len(boards) // 4096 + 1):
+                seen = torch.as_tensor(np.asarray(observations)[boards[pairs]])
+                of_pairs = self.network(seen, torch.as_tensor(actions[pairs]))
+                values[boards[pairs], actions[pairs]] = of_pairs.numpy()
+        return values
+
+
 class Article(EpsilonGreedyLearner):
     """Learns as the article did; plays with the best network of all iterations.
 
     Attributes:
-        score: The mean score of the network's greedy games, `() float64`.
+        score: The mean score of the network's games with search, `() float64`.
         best_score: That of the best network so far.
     """
 
     Settings = ArticleSettings
+    version = 2
     plays = SlidingGame
     learning_only = ("buffer", "rmsprop")
     saved = ("score", "best_score")
@@ -163,11 +187,12 @@ class Article(EpsilonGreedyLearner):
         (self._score_envs,) = training_envs(game.without_starts(), (), "", settings.score_games)
         with torch_setup.torch_threads(1), torch_setup.seed_generators(self._seed, "weights"):
             bfloat16 = torch_setup.uses_bfloat16(settings.precision)
-            self._network = ArticleNetwork(game, settings.one_hot, bfloat16)
-            self._best = deepcopy(self._network)
+            network = ArticleNetwork(game, settings.one_hot, bfloat16)
+        self._newest = NetworkPlayer(game, network)
+        self._best = NetworkPlayer(game, deepcopy(network))
         self.score, self.best_score = np.zeros(()), np.zeros(())
         self._optimizer = torch.optim.RMSprop(
-            self._network.parameters(), lr=settings.learning_rate, alpha=0.9, eps=1e-7
+            network.parameters(), lr=settings.learning_rate, alpha=0.9, eps=1e-7
         )
         self._buffer = RingBuffer(
             settings.buffer_size,
@@ -190,7 +215,7 @@ class Article(EpsilonGreedyLearner):
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the best network's value of each action; minus infinity for illegal ones."""
         with torch_setup.torch_threads(self._settings.threads):
-            return self._values(self._best, observations)
+            return self._best.action_values(observations)
 
     def explore(
         self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
@@ -202,7 +227,7 @@ class Article(EpsilonGreedyLearner):
         if settings.epsilon_halving:
             epsilon *= 0.5 ** (iteration // settings.epsilon_halving)
         epsilon[::10] = 0.0
-        return epsilon_greedy(self._values(self._network, observations), masks, epsilon, rng)
+        return epsilon_greedy(self._newest.action_values(observations), masks, epsilon, rng)
 
     def update(self, episodes: Episodes) -> None:
         """Store the transitions game by game, learn from a sample, and score the network."""
@@ -219,19 +244,20 @@ class Article(EpsilonGreedyLearner):
         has_begun = self._buffer.stored >= self._settings.learning_starts
         if has_begun:
             self._fit(self._sample(rng), rng)
-        self.score[...] = self._greedy_mean(rng)
+        self.score[...] = self._score(rng)
         # Random weights may play well by chance, which is no result of learning.
         if has_begun and self.score > self.best_score:
-            scores = [self._greedy_mean(rng) for _ in range(self._settings.confirmations)]
+            scores = [self._score(rng) for _ in range(self._settings.confirmations)]
             confirmed = sum(scores) / len(scores)
             if confirmed > self.best_score:
                 self.best_score[...] = confirmed
-                self._best.load_state_dict(self._network.state_dict())
+                self._best.network.load_state_dict(self._newest.network.state_dict())
 
-    def _greedy_mean(self, rng: np.random.Generator) -> float:
+    def _score(self, rng: np.random.Generator) -> float:
+        search = Expectimax(self._newest, self._game, samples=1)
         seeds = training_seeds(rng, self._settings.score_games)
         played = collect(
-            self._score_envs, seeds, lambda boards, _: self._values(self._network, boards).argmax(1)
+            self._score_envs, seeds, lambda boards, _: search.choose_actions(boards, True)
         )
         return float(played.returns.mean())
 
@@ -245,38 +271,26 @@ class Article(EpsilonGreedyLearner):
 
     def _fit(self, sample: State, rng: np.random.Generator) -> None:
         """Move Q(s, a) towards r + max Q(s', a'), or r after a game's last action."""
-        best = self._values(self._network, sample["following"]).max(axis=1)
+        best = self._newest.action_values(sample["following"]).max(axis=1)
         targets = sample["rewards"] + np.where(sample["over"], 0.0, best)
         boards, actions = torch.as_tensor(sample["boards"]), torch.as_tensor(sample["actions"])
         wanted = torch.as_tensor(targets.astype(np.float32))
         for _ in range(self._settings.n_epochs):
             order = torch.as_tensor(rng.permutation(len(targets)))
             for chosen in torch.split(order, self._settings.batch_size):
-                values = self._network(boards[chosen], actions[chosen])
+                values = self._newest.network(boards[chosen], actions[chosen])
                 loss = nn.functional.mse_loss(values, wanted[chosen])
                 self._optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 self._optimizer.step()
-
-    def _values(self, network: ArticleNetwork, observations: Observations) -> NDArray[np.float64]:
-        masks = self._game.legal_actions(observations) > 0
-        boards, actions = np.nonzero(masks)
-        values = np.full(masks.shape, -np.inf)
-        with torch.no_grad():
-            # At most so many pairs of board and action in one forward pass.
-            for pairs in np.array_split(np.arange(len(boards)), len(boards) // 4096 + 1):
-                seen = torch.as_tensor(np.asarray(observations)[boards[pairs]])
-                of_pairs = network(seen, torch.as_tensor(actions[pairs]))
-                values[boards[pairs], actions[pairs]] = of_pairs.numpy()
-        return values
 
     def _arrays(self) -> State:
         rmsprop = torch_setup.moments(self._optimizer, "square_avg")
         return super()._arrays() | torch_setup.pack_parts(
             {
                 "buffer": self._buffer.state,
-                "network": self._network.state_dict(),
-                "best": self._best.state_dict(),
+                "network": self._newest.network.state_dict(),
+                "best": self._best.network.state_dict(),
                 "rmsprop": torch_setup.part_of(rmsprop, "square_avg"),
             }
         )
