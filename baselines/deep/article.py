@@ -34,7 +34,7 @@ from torch import Tensor, nn
 
 from baselines.agents import Observations, ValueAgent
 from baselines.deep import torch_setup
-from baselines.search.expectimax import Expectimax
+from baselines.search.expectimax import BatchedSearch
 from baselines.seeds import training_generator, training_seeds
 from baselines.settings import Count, Fraction, NonNegative, Positive, Threads
 from baselines.training.episodes import (
@@ -254,10 +254,12 @@ class Article(EpsilonGreedyLearner):
                 self._best.network.load_state_dict(self._newest.network.state_dict())
 
     def _score(self, rng: np.random.Generator) -> float:
-        search = Expectimax(self._newest, self._game, samples=1)
         seeds = training_seeds(rng, self._settings.score_games)
+        search = BatchedSearch(self._newest, self._game, 1, rng)
         played = collect(
-            self._score_envs, seeds, lambda boards, _: search.choose_actions(boards, True)
+            self._score_envs,
+            seeds,
+            lambda boards, _: search(boards, np.full(len(boards), 2)).argmax(1),
         )
         return float(played.returns.mean())
 

@@ -58,8 +58,6 @@ class DQNSettings(SB3Settings):
     """
 
     n_envs: Count = 4
-    learning_rate: Positive = 0.02
-    final_learning_rate: Positive = 0.02
     rollout_steps: Count = 4
     gradient_steps: Count = 1
     batch_size: Count = 32
