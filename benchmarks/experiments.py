@@ -205,8 +205,47 @@ DEEP = (
     _learning("ppo, an hour", "ppo", GAME_2048, (60,), ALONE, 1),
 )
 
+# What helps: the default settings for two minutes, and with one change at a time.
+
+CHANGES: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "ntuple": (
+        {},
+        {"network": "4x6"},
+        {"network": "5x6"},
+        {"method": "td", "learning_rate": 0.1},
+        {"learning_rate": 0.1},
+        {"trace_decay": 0.0},
+        {"initial": 320_000.0},
+        {"restart": 1.0},
+        {"stages": (8192, 16384), "stage_games": 10_000},
+    ),
+    "dqn": (
+        {},
+        {"n_steps": 1},
+        {"n_steps": 5},
+        {"gamma": 0.99},
+        {"width": 32},
+        {"final_learning_rate": 0.02},
+        {"exploration_final_eps": 0.02},
+        {"target_update_interval": 102_400},
+        {"n_envs": 256},
+        {"batch_size": 256},
+    ),
+}
+IDEAS = tuple(
+    _learning(
+        f"{agent}, {', '.join(f'{n} {v}' for n, v in changed.items()) or 'default settings'}",
+        *(agent, GAME_2048, (2,), ALONE, 3),
+        table="ideas",
+        settings=changed,
+        seeds=3,
+    )
+    for agent, changes in CHANGES.items()
+    for changed in changes
+)
+
 DRAWN = (Games(300), Games(300, depth=2, samples=1), Games(100, depth=3, samples=1))
-IDEAS: Mapping[str, Mapping[str, Any]] = {
+RECIPE_IDEAS: Mapping[str, Mapping[str, Any]] = {
     "a plane for each tile": {"one_hot": True},
     "falling epsilon": {"epsilon_halving": 10},
     "longer memory and samples": dict(buffer_size=200_000, others=5_000, learning_starts=6_000),
@@ -227,7 +266,7 @@ RECIPE = (
             *(f"article, {idea}", "article", GAME_2048, (20,), DRAWN[:2], 1),
             settings=ONE_THREAD | settings,
         )
-        for idea, settings in IDEAS.items()
+        for idea, settings in RECIPE_IDEAS.items()
     ),
 )
 
@@ -328,6 +367,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *NTUPLE,
     *SEARCH,
     *DEEP,
+    *IDEAS,
     *RECIPE,
     *EXACT,
     *ADVERSARY,

@@ -28,6 +28,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "seeds": ("label", "seed", "side"),
     "ntuple": _LEARNING,
     "deep": _LEARNING,
+    "ideas": _LEARNING,
     "recipe": _LEARNING,
     "exact": ("env", "env_kwargs", "label", "seed"),
     "adversary": (*_LEARNING, "placer"),

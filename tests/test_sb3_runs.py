@@ -91,10 +91,11 @@ def test_a_tiny_run_beats_random_play(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "theirs", "n_shared"), [(DQNSettings(), DQN, 12), (PPOSettings(), MaskablePPO, 8)]
+    ("settings", "models", "n_shared"),
+    [(DQNSettings(), (DQN, MaskedDQN), 13), (PPOSettings(), (MaskablePPO,), 8)],
 )
-def test_the_defaults_are_those_of_stable_baselines3(settings, theirs, n_shared):
-    usual = inspect.signature(theirs).parameters
+def test_the_defaults_are_those_of_the_models(settings, models, n_shared):
+    usual = {k: v for model in models for k, v in inspect.signature(model).parameters.items()}
     shared = vars(settings).keys() & usual.keys()
     assert len(shared) == n_shared
     assert all(getattr(settings, name) == usual[name].default for name in shared)

@@ -57,6 +57,8 @@ class DQNSettings(SB3Settings):
         replay_steps: Gradient steps on the recorded games before the first game is played.
     """
 
+    learning_rate: Positive = 0.02
+    final_learning_rate: Positive = 0.02
     n_envs: Count = 4
     rollout_steps: Count = 4
     gradient_steps: Count = 1

@@ -39,8 +39,6 @@ class PPOSettings(SB3Settings):
         gae_lambda: λ of the generalized advantage estimate.
     """
 
-    learning_rate: Positive = 3e-4
-    final_learning_rate: Positive = 3e-4
     n_steps: Count = 2048
     batch_size: Count = 64
     n_epochs: Count = 10

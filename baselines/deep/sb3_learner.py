@@ -54,8 +54,8 @@ class SB3Settings:
     width: Units = 32
     hidden: Widths = (64,)
     n_envs: Count = 1
-    learning_rate: Positive = 1e-4
-    final_learning_rate: Positive = 1e-4
+    learning_rate: Positive = 3e-4
+    final_learning_rate: Positive = 3e-4
     gamma: Fraction = 0.99
     reward_scale: Positive = 1.0
     threads: Threads = 1

@@ -48,6 +48,7 @@ TABLES: dict[str, Callable[[Committed], Table | str]] = {
     "ntuple": partial(strength.learners, name="ntuple"),
     "deep": partial(strength.learners, name="deep"),
     "search": partial(strength.learners, name="search"),
+    "ideas": partial(strength.learners, name="ideas"),
     "recipe": strength.recipe,
     "tic-tac-toe": exact.sampled,
     "seeds": exact.seeds,
