@@ -23,7 +23,7 @@ from torch import nn
 from baselines.agents import Actions, BoardAgent, Observations
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import torch_threads
-from baselines.settings import Count, Fraction, Positive
+from baselines.settings import Count, Fraction
 from tile_envs.plug.features import BoardFeatures
 
 
