@@ -46,7 +46,7 @@ def learning(committed: Committed) -> bytes:
     for label, row in others.items():
         line = [(moves, mean, mean, mean) for moves, mean in row["points"]]
         lines["2048, by moves"][label] = line, line
-    with panels(list(lines), 4.9, 4.4) as (figure, axes):
+    with panels(list(lines), 4.9, 6.2) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
             for (label, (line, results)), marker in zip(of_game.items(), MARKERS, strict=False):
                 places, means, lows, highs = zip(*line, strict=True)
@@ -58,7 +58,7 @@ def learning(committed: Committed) -> bytes:
             axis.set(xlabel="minutes of learning")
             _write_numbers(axis.xaxis, SEPARATED)
             _write_numbers(axis.yaxis, EngFormatter())
-            axis.legend(fontsize=8)
+            axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.22))
         axes[0].set_ylabel("mean score, 1-ply")
         axes[-1].set(xlabel="moves")
         _write_numbers(axes[-1].xaxis, EngFormatter(), subs=(1,))
