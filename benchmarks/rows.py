@@ -135,3 +135,8 @@ def search_name(row: Row) -> str:
 def minutes(value: Any) -> str:
     """Return a number of minutes without needless digits; nothing for none."""
     return f"{float(value):g}" if value else ""
+
+
+def median_seconds(rows: Sequence[Row]) -> float:
+    """Return the median time of training; of an even number of rows, the higher of the middle."""
+    return sorted(float(row["seconds"]) for row in rows)[len(rows) // 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axis import Axis
@@ -26,6 +27,8 @@ KINDS = (
 """The players that are shown, each in a color of its own, the same in all pictures."""
 TILES = 8
 """How many of the largest tiles are shown that anyone reaches in a hundredth of the games."""
+BELOW: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22)}
+"""Where the legend of a panel is, if it would cover lines in it."""
 
 
 def _write_numbers(axis: Axis, numbers: str | Formatter, subs: Sequence[float] = (1, 2, 5)) -> None:
@@ -58,7 +61,7 @@ def learning(committed: Committed) -> bytes:
             axis.set(xlabel="minutes of learning")
             _write_numbers(axis.xaxis, SEPARATED)
             _write_numbers(axis.yaxis, EngFormatter())
-            axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.22))
+            axis.legend(fontsize=8, **BELOW)
         axes[0].set_ylabel("mean score, 1-ply")
         axes[-1].set(xlabel="moves")
         _write_numbers(axes[-1].xaxis, EngFormatter(), subs=(1,))
@@ -155,7 +158,7 @@ def distributions(committed: Committed) -> bytes:
             axis.set(xlabel="score")
             _write_numbers(axis.xaxis, EngFormatter(), subs=(1,))
             axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-            axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=1)
+            axis.legend(fontsize=8, **BELOW)
         axes[0].set_ylabel("games with at least this score")
     return svg(figure, lines)
 

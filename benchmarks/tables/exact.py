@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from baselines.task import Task
 from benchmarks.experiments import CROSSTABLE
 from benchmarks.results import Row
-from benchmarks.rows import Committed, group, published
+from benchmarks.rows import Committed, group, median_seconds, published
 from benchmarks.tables.table import Columns, Table, number, number_of, table
 
 RESULTS = {"won": "win", "drawn": "draw", "lost": "loss"}
@@ -43,13 +43,9 @@ def seeds(committed: Committed) -> Table:
         ("seeds", lambda rows: str(len(rows))),
         *((f"{head}, %", lambda rows, k=key: percents(rows, k)) for head, key in RESULTS.items()),
         ("worst case", worst),
-        ("training", lambda rows: f"{sorted(_seconds(rows))[len(rows) // 2]:.0f} s"),
+        ("training", lambda rows: f"{median_seconds(rows):.0f} s"),
     ]
     return table(columns, group(committed.rows("seeds"), "label", "side"))
-
-
-def _seconds(rows: Sequence[Row]) -> list[float]:
-    return [float(row["seconds"] or 0) for row in rows]
 
 
 def crosstable(committed: Committed) -> Table:
@@ -134,5 +130,5 @@ def _fractions(rows: Sequence[Row], board: str) -> str:
     text = f"{fractions[0]:.2%}"
     if len(fractions) > 1:
         text += f" to {fractions[-1]:.2%} ({len(fractions)} seeds)"
-    seconds = max(_seconds(rows))
+    seconds = max(float(row["seconds"] or 0) for row in rows)
     return f"{text}, {seconds / 60:.1f} min" if seconds else text
