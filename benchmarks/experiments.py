@@ -138,6 +138,7 @@ NTUPLE = (
         *("one core", "ntuple", GAME_2584, (1, 5), ALONE, 1),
         quick=_briefly(1_000, Games(100), cost=0.5),
     ),
+    _learning("two cores", "ntuple", GAME_2584, (5, 60), SEARCHES, 8, settings=TWO_CORES),
     STRONGEST,
     *(
         _learning(
