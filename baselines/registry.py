@@ -261,7 +261,7 @@ def with_search(player: Player, depth: int | None, options: Mapping[str, Any]) -
     expectimax = importlib.import_module("baselines.search.expectimax").Expectimax
     if not hasattr(player.agent, "action_values"):
         raise UsageError(
-            f"a search takes the values of a trained agent, and {player.name} has no action_values."
+            f"a search takes an agent's action values, and {player.name} has no action_values."
         )
     values = {"agent": player.agent, "game": player.task.game, "depth": depth}
     agent = _make(expectimax, values, options)
@@ -295,11 +295,8 @@ def load_player(path: str | Path) -> Player:
     name = config["agent"]
     try:
         task = Task.from_dict(config)
-        exported = config.get("exported")
-        changed = exported["settings"] if isinstance(exported, dict) else {}
-        as_copied = config | {"settings": config["settings"] | changed}
         kind = _class_in_a_file(name)
-        settings = dataclasses.replace(runs.settings_of(folder, as_copied, kind), **kind.playing)
+        settings = dataclasses.replace(runs.settings_of(folder, config, kind), **kind.playing)
         learner = make_learner(name, task, config["seed"], runs.as_played(settings))
         learner.run_config = config
         own = learner.state_dict()

@@ -28,6 +28,9 @@ def run(folder, seed=0, shift=0.0, games=100, **settings):
         "finished": True,
         "modules": [],
         "format": 6,
+        "agent_version": 2,
+        "seconds": 1.0,
+        "versions": {},
     }
     (folder / "config.json").write_text(json.dumps(config))
     rows = [
@@ -63,7 +66,7 @@ def test_seeds_are_one_band_and_settings_are_lines_of_their_own(tmp_path):
     apart = bands_of([read_curve(folder, "games", "mean") for folder in (newer, folders[0])])
     assert [band.label for band in apart] == [
         "ntuple, ntuple version 3",
-        "ntuple, ntuple version None",
+        "ntuple, ntuple version 2",
     ]
     assert np.allclose(bands[0].mean, 10 * bands[0].xs + 10)
     assert np.allclose(bands[0].high - bands[0].low, 20)

@@ -31,6 +31,7 @@ RARE_SPAWN = {
     powers3.RULES: {3: 0.5, 9: 0.3, 27: 0.2},
 }
 BACKWARD = {"direction": "backward"}
+SIX_OF_SEVEN = "0123456 1234567 2345678 3456789 456789a 56789ab"
 COHERENT = {
     "method": "tc",
     "direction": "backward",
@@ -375,7 +376,8 @@ def test_games_with_many_tiles_have_smaller_tuples_and_more_values(rules, values
         (TILES_2048, {"network": "0012"}, "'0012' must have different cells from 0 to f on 4×4"),
         (TILES_2048, {"network": "xyz"}, "cells as hexadecimal digits.*or one of the sets 4x6"),
         (TILES_2048, {"network": " "}, "at least one tuple"),
-        (TILES_2048, {"network": "0123456789"}, "more than the 4,294,967,296 that can be numbered"),
+        (TILES_2048, {"network": "0123456789"}, "expected at most 4,294,967,296: use shorter"),
+        (TILES_2048, {"network": SIX_OF_SEVEN, "method": "tc"}, "has 4,831,838,208 numbers"),
         (TILES_2048, {"values": 1}, "values must be from 2 to 32, got 1"),
         (
             TILES_2048,
@@ -408,7 +410,7 @@ def test_checkpoints_of_other_networks_are_refused():
 def test_an_exported_network_plays_alike_and_is_small():
     learner = made(network="0123 4567 0145", **COHERENT)
     learner.learn()
-    state, _ = learner.export_state()
+    state = learner.export_state()
     assert state["weights"].dtype == np.float16
     assert len(state["weights"]) == learner.network.size
     copy_ = made(network="0123 4567 0145")

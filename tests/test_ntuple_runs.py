@@ -111,7 +111,7 @@ def test_a_search_tells_early_how_long_its_games_will_take(trained, monkeypatch)
     ("arguments", "message"),
     [
         (("train", "ntuple", "--network", "00"), "the tuple '00' must have different cells"),
-        (("evaluate", "random", "--search", "2"), "the values of a trained agent"),
+        (("evaluate", "random", "--search", "2"), "an agent's action values"),
         (("train", "ntuple", "--minutes", "0"), "minutes must be greater than 0, got 0.0"),
         (("train", "qtable", "--resume", "--out", "TRAINED"), "is a run of ntuple, not of qtable"),
         (("export", "TRAINED", "--out", "TRAINED"), "holds a run already: give another --out"),

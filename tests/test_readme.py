@@ -29,6 +29,7 @@ TINY = {
         "--games 2 --n-envs 8 --width 4 --hidden 4 --learning-starts 32 --batch-size 16 "
         "--gradient-steps 1 --buffer-size 6000 --replay-steps 2"
     ),
+    "ppo": "--games 2 --n-envs 4 --width 4 --hidden 4 --n-steps 16 --batch-size 16",
     "article": (
         "--games 4 --iteration-games 4 --learning-starts 60 --newest 20 --others 40 "
         "--n-epochs 1 --batch-size 25 --score-games 2 --confirmations 1 --threads 1 "

@@ -56,9 +56,6 @@ def export(
     config = runs.read_config(folder)
     if not config["finished"]:
         raise UsageError(f"{folder} is unfinished: continue it with train --resume.")
-    before = config.get("exported", {})
-    if before is True:
-        raise UsageError(f"{folder} was exported without its history: export its run instead.")
     runs.check_free(out)
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
     if CARD in there and (out / CARD).read_bytes().startswith(HEAD.encode()):
@@ -67,20 +64,19 @@ def export(
         raise UsageError(f"{out} holds {others[0]} already: give another --out.")
     learner = load_player(run).agent
     assert isinstance(learner, Learner)
-    state, settings = learner.export_state()
-    exported = {"settings": settings, "games_played": learner.games, "version": __version__}
+    exported = {"games_played": learner.games, "version": __version__}
     if run != folder:
         exported["model"] = run.name
-    changed = {"exported": exported | before}
+    changed = {"exported": exported | config.get("exported", {})}
     with runs.lock_folder(out), tempfile.TemporaryDirectory(suffix=PART, dir=out) as made:
         whole = Path(made)
-        runs.write_checkpoint(whole, state)
+        runs.write_checkpoint(whole, learner.export_state())
         learner.save_model(whole / MODEL)
         runs.write_config(whole, config | changed)
         command = shlex.join(_command(folder, config))
         card = _card(load_player(whole), config | changed, command, episodes)
         if (whole / MODEL).exists():
-            card += f"\n`{MODEL}` is the model as Stable-Baselines3 loads it.\n"
+            card += f"\n`{MODEL}` is the model, for `MaskedDQN.load` or `MaskablePPO.load`.\n"
         write_file(whole / CARD, card.encode())
         for name in (runs.CHECKPOINT, MODEL, CARD, runs.CONFIG):  # which makes it a run
             if (whole / name).exists():
@@ -117,13 +113,12 @@ def _option(key: str, value: Any) -> list[str]:
 def _card(copied: Player, config: dict[str, Any], command: str, episodes: int) -> str:
     agent, name, task = copied.agent, copied.name, copied.task
     assert isinstance(agent, Learner)
-    exported, versions = config["exported"], config.get("versions", {})
+    exported = config["exported"]
     model = f"`{exported['model']}`" if "model" in exported else "the last checkpoint"
-    learned = games_played(agent, task)
-    if "seconds" in config:
-        minutes, seconds = config["seconds"] / 60, config["seconds"]
-        learned += f" in {number(minutes)} minutes" if minutes > 1 else f" in {seconds:.2g} seconds"
-    used = ", ".join(f"{package} {version}" for package, version in versions.items())
+    learned, seconds = games_played(agent, task), config["seconds"]
+    minutes = seconds / 60
+    learned += f" in {number(minutes)} minutes" if minutes > 1 else f" in {seconds:.2g} seconds"
+    used = ", ".join(f"{package} {version}" for package, version in config["versions"].items())
     options = dict(task.env_kwargs)
     if task.sides:
         sides = [options | {"side": side} for side in task.sides]
@@ -163,7 +158,7 @@ It plays `gym.make("{task.env}"{arguments})`. It is {model} of a run that has le
 {command}
 ```
 
-It ran with {used or "unknown versions"}.
+It ran with {used}.
 `config.json` has all its settings. The copy plays, but cannot go on learning; it was made
 by tile-envs {exported["version"]}.
 

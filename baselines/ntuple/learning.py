@@ -94,7 +94,7 @@ def play_forwards(
         position, score, largest, is_first = positions[number], Word(0), Word(0), True
         last_value, last_at, last_stage, side = np.float32(0), Word(0), Word(0), Word(0)
         while True:
-            action, after, value, _, at, stage = best_move(game, net, a, b, c, d, indices, side)
+            action, after, value, at, stage = best_move(game, net, a, b, c, d, indices, side)
             if learning and not is_first:
                 target = np.float32(0)
                 if action < ACTIONS_END:
@@ -132,7 +132,7 @@ def play_backwards(
         while True:
             score, largest, length = Word(0), Word(0), 0
             while True:
-                action, after, _, _, _, _ = best_move(game, net, a, b, c, d, indices, Word(0))
+                action, after, _, _, _ = best_move(game, net, a, b, c, d, indices, Word(0))
                 if action == ACTIONS_END:
                     break
                 if length == len(path):
@@ -218,8 +218,6 @@ def play(
 
 def _shares(games: int, threads: int) -> list[int]:
     """Divide games into shares for threads to take: ever smaller ones, so that all end together."""
-    if threads == 1:
-        return [games]
     shares: list[int] = []
     while (left := games - sum(shares)) > 0:
         shares.append(max(1, left // (4 * threads)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ SMALL_SETS = {
 """The default sets of smaller boards."""
 
 LARGEST = 1 << 32
-"""Entries are numbered in 32 bits."""
+"""The numbers of the entries of a stage are numbered in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Network:
             tuples = usual if game.shape == (4, 4) else SMALL_SETS[game.shape]
         elif tuples in SETS and game.shape != (4, 4):
             raise UsageError(f"the set {tuples} is one for 4×4, not for {_times(game.shape)}.")
-        cells = _checked_tuples(SETS.get(tuples, tuples), game.shape)
+        cells = tuple(_checked_tuple(text, game.shape) for text in SETS.get(tuples, tuples).split())
         if not cells:
             raise UsageError(f"a network has at least one tuple, got {tuples!r}.")
         if values is None:
@@ -107,13 +107,7 @@ class Network:
         begins = tuple(sorted(set(stages)))
         if begins and begins[-1] > (most := math.prod(game.shape) * max(game.rules.faces)):
             raise UsageError(f"stages must be sums of tiles up to {most:,}, got {begins[-1]:,}.")
-        network = cls(game.name, game.shape, cells, values, begins)
-        if network.entries > LARGEST:
-            raise UsageError(
-                f"{tuples!r} with {values} values has {network.entries:,} entries, "
-                f"more than the {LARGEST:,} that can be numbered."
-            )
-        return network
+        return cls(game.name, game.shape, cells, values, begins)
 
     def __str__(self) -> str:
         """Return everything that decides what an entry means."""
@@ -143,28 +137,19 @@ def new_weights(network: Network, width: int, initial: float) -> Weights:
     The first of an entry's numbers is its weight; `initial` is the value of every board.
 
     Raises:
-        ValueError: If there is not enough memory.
+        ValueError: If it is too large for the numbers of entries, or for memory.
     """
-
-    def advice(available: int) -> str:
-        fitting = [
-            name
-            for name, cells in SETS.items()
-            if network.shape == (4, 4)
-            and 4 * width * replace(network, tuples=_checked_tuples(cells, (4, 4))).entries
-            <= available
-        ]
-        return f"one of {', '.join(fitting)} would fit" if fitting else "use shorter tuples"
-
-    check_memory(4 * network.entries * width, f"the network ({network})", advice)
+    advice = f"use shorter tuples, fewer values or a smaller set ({', '.join(SETS)})"
+    if network.size * width > LARGEST:
+        raise UsageError(
+            f"the network ({network}) has {network.size * width:,} numbers in a stage, expected at "
+            f"most {LARGEST:,}: {advice}."
+        )
+    check_memory(4 * network.entries * width, f"the network ({network})", lambda _: advice)
     weights = np.zeros(network.entries * width, np.float32)
     if initial:
         weights[::width] = initial / network.per_board
     return weights
-
-
-def _checked_tuples(texts: str, shape: tuple[int, int]) -> tuple[tuple[int, ...], ...]:
-    return tuple(_checked_tuple(text, shape) for text in texts.split())
 
 
 def _checked_tuple(text: str, shape: tuple[int, int]) -> tuple[int, ...]:

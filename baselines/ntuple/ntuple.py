@@ -22,9 +22,9 @@ V(s') is a sum of m table entries (see `network`); each of them changes by α δ
   sum of all |δ|, which is 1 at first (Beal and Smith, "Temporal coherence and prediction decay in
   TD learning", IJCAI 1999; Jaśkowski, "Mastering 2048 with delayed temporal coherence learning,
   multistage weight promotion, redundant encoding and carousel shaping", 2018).
-- `restart`: after each game comes another one from its middle, until a game has at most 10 moves,
-  so that late positions are seen as often as early ones (Matsuzaki, "Developing a 2048 player with
-  backward temporal coherence learning and restart", ACG 2017).
+- `restart`: in a fraction of the iterations, after each game comes another one from its middle,
+  until a game has at most 10 moves, so that late positions are seen more often (Matsuzaki,
+  "Developing a 2048 player with backward temporal coherence learning and restart", ACG 2017).
 
 The same algorithm stands in `plain`, in plain Python; the code that runs is in `learning`.
 Deviations from the articles:
@@ -62,7 +62,7 @@ NUMBERS = ("weights", "errors", "sizes")
 
 @dataclass(frozen=True)
 class NTupleSettings:
-    """The settings of an n-tuple network; the defaults are TD(0) as published in 2014.
+    """The settings of an n-tuple network; the defaults are TD(0), as in 2014, of larger tuples.
 
     Attributes:
         network: A set (4x6, 5x6, 8x6, 4x5, 5x5, 5x4, 2x4, 17x4, 2x7), or tuples of cells, such as
@@ -259,8 +259,8 @@ class NTuple(ValueAgent, Learner):
             state = {**state, "weights": weights.astype(np.float32)}
         super().restore(state)
 
-    def export_state(self) -> tuple[State, dict[str, Any]]:
-        """Return weights of the method td in half precision, and its settings.
+    def export_state(self) -> State:
+        """Return weights of the method td in half precision.
 
         They are rounded to a 32nd of their mean size at most, so that files compress well.
         """
@@ -270,4 +270,4 @@ class NTuple(ValueAgent, Learner):
         step = 2.0 ** (np.log2(abs(weights).mean() or 1.0) // 1 - 5)
         rounded = (np.round(weights / step) * step).astype(np.float16)
         state = {name: a for name, a in self.state_dict().items() if name not in NUMBERS}
-        return state | {"weights": rounded}, dict(self.playing)
+        return state | {"weights": rounded}

@@ -185,18 +185,13 @@ def simd_or_none() -> bool | None:
     table, total = np.arange(8 * LANES, dtype=np.uint32), np.zeros(LANES, np.uint32)
     try:
         _try_simd(table, total)
+        if (total != table.reshape(8, LANES).sum(axis=0)).any():
+            raise ArithmeticError(f"the sum was {total.tolist()}")
     except Exception as error:  # whatever another version of llvmlite or LLVM raises
-        reason = str(error)
-    else:
-        if np.array_equal(total, table.reshape(8, LANES).sum(axis=0)):
-            return True
-        reason = f"the sum was {total.tolist()}"
-    warnings.warn(
-        f"n-tuple networks do without SIMD code, at half the speed: {reason}",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    return None
+        warning = f"n-tuple networks do without SIMD code, at half the speed: {error}"
+        warnings.warn(warning, RuntimeWarning, stacklevel=2)
+        return None
+    return True
 
 
 @compiled_loop

@@ -1,6 +1,6 @@
 """The agent `strong`: trained n-tuple networks that come with the package, one for each game.
 
-Each is the `export` of a run of the preset `strong`, in the folder of its game.
+Each is the `export` of a run, in the folder of its game; the preset `strong` makes one like it.
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ REFLECTIONS = (False, False), (False, True), (True, False), (True, True)  # upsi
 PAIRS = 1 << 2 * CELL_BITS
 Orientation = tuple[int, list[tuple[int, int]]]
 """Where the entries of a tuple begin, and the rows and columns of its cells."""
-_HALF_ROWS = tuple(Word(i * PAIRS) for i in range(8))
+SECOND_HALF, ROW = Word(PAIRS), Word(2 * PAIRS)
+"""Where the lines of `Net.parts` begin, those for the second half of a row and for the next row."""
 
 
 class Stages(NamedTuple):
@@ -161,10 +162,10 @@ def look_up(
     """
     a, b, c, d = rows_after(game, action, after)
     stage = stage_of(net.stages, tiles_of(net.stages, a, b, c, d))
-    _look(net, a, b, c, d, stage, out, at)
+    look_up_rows(net, a, b, c, d, Word(0), stage, out, at)
     if game.square:
         a, b, c, d = transposed(a, b, c, d)
-        _look(net, a, b, c, d, stage, out, at + net.lanes)
+        look_up_rows(net, a, b, c, d, Word(0), stage, out, at + net.lanes)
     return stage
 
 
@@ -191,26 +192,20 @@ def stage_of(stages: Stages, tiles: Word) -> Word:
 
 
 @compiled
-def _look(
-    net: Net, a: Word, b: Word, c: Word, d: Word, stage: Word, out: Indices, at: Word
+def look_up_rows(
+    net: Net, a: Word, b: Word, c: Word, d: Word, first: Word, stage: Word, out: Indices, at: Word
 ) -> None:
-    pairs = half_rows(a, b, c, d, Word(0))
-    add_up(net.simd, net.parts, pairs, net.used, out, at, net.weights, stage * net.stages.size)
+    """Write the indices of a board's entries, by the lines of `parts` from `first` on."""
+    rows = halves(a, first) + halves(b, first + ROW)
+    others = halves(c, first + ROW + ROW) + halves(d, first + ROW + ROW + ROW)
+    begin = stage * net.stages.size
+    add_up(net.simd, net.parts, rows + others, net.used, out, at, net.weights, begin)
 
 
 @compiled
-def half_rows(a: Word, b: Word, c: Word, d: Word, first: Word) -> tuple[Word, ...]:
-    """Return the numbers of the lines that add up to a board's entries, in a table from `first`."""
-    return (
-        (a & LOW_BLOCK) + first,
-        (a >> TWO_CELLS) + _HALF_ROWS[1] + first,
-        (b & LOW_BLOCK) + _HALF_ROWS[2] + first,
-        (b >> TWO_CELLS) + _HALF_ROWS[3] + first,
-        (c & LOW_BLOCK) + _HALF_ROWS[4] + first,
-        (c >> TWO_CELLS) + _HALF_ROWS[5] + first,
-        (d & LOW_BLOCK) + _HALF_ROWS[6] + first,
-        (d >> TWO_CELLS) + _HALF_ROWS[7] + first,
-    )
+def halves(row: Word, first: Word) -> tuple[Word, Word]:
+    """Return the numbers of the lines of `parts` for the halves of a row, its own from `first`."""
+    return first + (row & LOW_BLOCK), first + SECOND_HALF + (row >> TWO_CELLS)
 
 
 @compiled
@@ -233,26 +228,17 @@ def sum_up(net: Net, indices: Indices, at: Word, stage: Word) -> np.float32:
 
 
 @compiled
-def value_of(
-    game: GameTables, net: Net, action: Word, after: Pushed, indices: Indices
-) -> np.float32:
-    """Return V(s') of an afterstate, and leave its indices at the beginning of `indices`."""
-    stage = look_up(game, net, action, after, indices, Word(0))
-    return sum_up(net, indices, Word(0), stage)
-
-
-@compiled
 def best_move(
     game: GameTables, net: Net, a: Word, b: Word, c: Word, d: Word, indices: Indices, at: Word
-) -> tuple[Word, Pushed, np.float32, np.float32, Word, Word]:
+) -> tuple[Word, Pushed, np.float32, Word, Word]:
     """Choose the action with the highest r + V(s'), the first of equals.
 
     All afterstates are looked up before any is summed up, so that the waits for memory overlap;
     `indices` has room for four of them (see `room_for`) from `at` on.
 
     Returns:
-        The best action (4 if none is legal), its afterstate, V(s'), r + V(s'), where the
-        afterstate's indices begin, and its stage.
+        The best action (4 if none is legal), its afterstate, V(s'), where the afterstate's indices
+        begin, and its stage.
     """
     columns = transposed(a, b, c, d)
     entries, room = Word(net.turns) * net.lanes, room_for(net, Word(1))
@@ -278,12 +264,12 @@ def best_move(
                 value, highest = after_value, after_value + np.float32(reward)
         action += ONE
     chosen = pushed_to(game, best & Word(3), a, b, c, d, columns)
-    return best, chosen, value, highest, at + best * room, best_stage
+    return best, chosen, value, at + best * room, best_stage
 
 
 @compiled
 def room_for(net: Net, afterstates: Word) -> Word:
-    """Return the room that `best_move` needs: indices, and for each afterstate reward and stage."""
+    """Return the room for afterstates in `best_move`: indices, and for each reward and stage."""
     return afterstates * (Word(net.turns) * net.lanes + Word(2))
 
 
@@ -299,6 +285,7 @@ def action_values(game: GameTables, net: Net, rows: Words) -> NDArray[np.float32
             action = Word(direction)
             after = pushed_to(game, action, a, b, c, d, columns)
             if after.changed:
-                value = value_of(game, net, action, after, indices)
+                stage = look_up(game, net, action, after, indices, Word(0))
+                value = sum_up(net, indices, Word(0), stage)
                 values[i, direction] = value + np.float32(after.reward)
     return values

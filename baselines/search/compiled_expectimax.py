@@ -61,8 +61,8 @@ class CompiledSearch:
     def __init__(self, learner: NTuple, game: SlidingGame, table_bytes: int) -> None:
         learner.check_plays(game)
         self._learner, self._game, self._tables = learner, game, game_tables(game)
-        self._net = leaf_net(learner.network, learner.net)
-        self._room, self._changes = scratch(self._net, self._tables), learner.changes
+        self._leaf = leaf_net(learner.network, learner.net)
+        self._room, self._changes = scratch(self._leaf.net, self._tables), learner.changes
         buckets = 1 << (table_bytes // BUCKET).bit_length() - 1
         entries = np.zeros((buckets, BUCKET // 8), np.uint64)
         self._table = TranspositionTable(entries, entries.view(np.float32))
@@ -78,11 +78,12 @@ class CompiledSearch:
         """Return action values, as `expectimax.Search` says."""
         if self._changes != self._learner.changes:
             self._changes = self._learner.changes
-            self._net = self._net._replace(stages=self._learner.net.stages)
+            net = self._leaf.net._replace(stages=self._learner.net.stages)
+            self._leaf = self._leaf._replace(net=net)
             self._table.entries[:] = 0
         rows = rows_of(self._game, boards)
         actions = np.array(order, np.uint64)
-        network = self._tables, self._net, self._room, self._table
+        network = self._tables, self._leaf, self._room, self._table
         with self._lock:  # its room and table are for one search at a time
             values = search(*network, rows, depths, end, actions).astype(np.float64)
         greedy = depths == 1
@@ -118,7 +119,7 @@ class TranspositionTable(NamedTuple):
 @compiled_loop
 def search(
     game: GameTables,
-    net: LeafNet,
+    leaf: LeafNet,
     room: Scratch,
     table: TranspositionTable,
     rows: Words,
@@ -141,9 +142,9 @@ def search(
             if after.changed:
                 e, f, g, h = rows_after(game, action, after)
                 if left == ONE:  # it will hardly be asked for again
-                    value = last_chance(game, net, room, e, f, g, h)
+                    value = last_chance(game, leaf, room, e, f, g, h)
                 else:
-                    value = afterstate_value(game, net, room, table, e, f, g, h, left, end)
+                    value = afterstate_value(game, leaf, room, table, e, f, g, h, left, end)
                 values[i, action] = value + np.float32(after.reward)
     return values
 
@@ -151,7 +152,7 @@ def search(
 @compiled_loop
 def afterstate_value(
     game: GameTables,
-    net: LeafNet,
+    leaf: LeafNet,
     room: Scratch,
     table: TranspositionTable,
     a: Word,
@@ -175,7 +176,7 @@ def afterstate_value(
         if effort < least:
             replaced, least = Word(entry), effort
     if left == ONE:
-        value = last_chance(game, net, room, a, b, c, d)
+        value = last_chance(game, leaf, room, a, b, c, d)
     elif end < np.inf and now() > end:
         return np.float32(np.nan)
     else:
@@ -197,7 +198,7 @@ def afterstate_value(
                         if after.changed:
                             p, q, r, s = rows_after(game, action, after)
                             best = afterstate_value(
-                                game, net, room, table, p, q, r, s, left - ONE, end
+                                game, leaf, room, table, p, q, r, s, left - ONE, end
                             )
                             if np.isnan(best):
                                 return best

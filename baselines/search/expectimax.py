@@ -66,7 +66,8 @@ class Expectimax(ValueAgent):
         milliseconds: Time for a move.  If given, each search deepens from 1 up to `depth`, as long
             as the next depth is expected to end in time; compiled code gives up where it does not.
         threads: The number of threads; None is one for each core if the search is compiled, else 1.
-            They share boards, and the new tiles on a single one.
+            They share boards; of a single one, a compiled search of four moves or more shares the
+            new tiles.
         samples: If above 0, the number of new tiles that are drawn for each afterstate, instead of
             weighting all, by random numbers that are the same in each run; the search is not
             compiled then.  Only for new tiles that are placed uniformly.
@@ -178,7 +179,7 @@ class Expectimax(ValueAgent):
         deep = depths >= DEEP
         values = np.full((len(boards), self._game.n_actions), -np.inf)
         values[~deep] = self._searches[0](boards[~deep], depths[~deep], end, order)
-        distribution = self._game.distribution
+        spawn = self._game.distribution
         for i in np.flatnonzero(deep):
             after, rewards, masks = self._game.afterstates(boards[i, None])
             for action in (action for action in order if masks[0, action]):
@@ -190,9 +191,7 @@ class Expectimax(ValueAgent):
                 best = np.where(found == -np.inf, 0.0, found)
                 tiles = (states - after[:, action]).sum(axis=(1, 2))
                 value = 0.0
-                for tile, chance in zip(
-                    distribution.tiles, distribution.probabilities, strict=True
-                ):
+                for tile, chance in zip(spawn.tiles, spawn.probabilities, strict=True):
                     value += chance * best[tiles == tile].sum() / (tiles == tile).sum()
                 values[i, action] = np.float32(value) + np.float32(rewards[0, action])
         return values

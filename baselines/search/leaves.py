@@ -6,7 +6,8 @@ the push without it.  For each push and each line,
     V = sum of the entries that do not see the line + sum of those that do:
 
 the first sum is the same for all tiles on the line, and the numbers of the second ones follow from
-those without a tile (see `LeafNet`).  Tiles that are pushed to the same line are looked up once.
+those without a tile (see `LeafNet`).  Neighbours that are pushed to the same line are looked up
+once.
 Everything is looked up before anything is summed up, so that the waits for memory overlap.
 """
 
@@ -17,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.ntuple.network import Network, Weights
-from baselines.ntuple.simd import LANES, add_up, change_vector, round_up
+from baselines.ntuple.network import Network
+from baselines.ntuple.simd import LANES, change_vector, round_up
 from baselines.ntuple.values import (
-    PAIRS,
+    ROW,
     Indices,
     Net,
-    Stages,
-    half_rows,
+    halves,
+    look_up_rows,
     orientations,
     parts_of,
     stage_of,
@@ -37,10 +38,8 @@ from tile_envs.sliding.kernels import (
     ACTIONS_END,
     CELL,
     LINE,
-    LOW_BLOCK,
     REWARD,
     TO_REWARD,
-    TWO_CELLS,
     GameTables,
     Lines,
     count,
@@ -51,38 +50,28 @@ from tile_envs.sliding.kernels import (
 )
 
 VECTOR, LINES_END, CELLS_END = Word(LANES), Word(4), Word(16)
-SECOND_HALF, PAIRS_OF_LINE = Word(PAIRS), Word(2 * PAIRS)
 ORDER = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 3), (2, 3), (3, 3), (1, 1), (2, 2), (1, 2))
 """The order of lanes, by the first row and the last one that they see: those that see a row then
 stand side by side, with few others between them."""
 
 
 class LeafNet(NamedTuple):
-    """A network as the last chance node takes it: a lane for each tuple in each orientation.
+    """A network as the last chance node takes it.
 
     Attributes:
-        parts: As in `Net`, by row; on a board that is not square then by column; one vector more,
-            so that any vector that begins in a line may be read.
-        lanes: The length of a line of `parts`.
-        used: The lanes in use, from 0 on.  The tuple's length carries their number at compile time.
-        turned: Where the lines of `parts` for columns begin, among those for rows.
+        net: The network with a lane for each tuple in each orientation.  On a board that is not
+            square, its `parts` also have lines for columns; one vector more follows, so that any
+            vector that begins in a line may be read.
+        turned: Where the lines for columns begin, among those for rows.
         begins: `(8,) uint64`, for each row, then each column: the first lane that sees it,
             rounded down to a multiple of four.
         ends: `(8,) uint64`, and the end of the lanes that do, rounded up.
-        stages: As in `Net`.
-        weights: `(entries * width,) float32`.
-        simd: True for SIMD code, None for plain loops; see `simd_or_none`.
     """
 
-    parts: Indices
-    lanes: Word
-    used: tuple[Word, ...]
+    net: Net
     turned: Word
     begins: Words
     ends: Words
-    stages: Stages
-    weights: Weights
-    simd: bool | None
 
 
 class Scratch(NamedTuple):
@@ -119,21 +108,21 @@ def leaf_net(network: Network, net: Net) -> LeafNet:
             if seeing := [i for i, (_, cells) in enumerate(lanes) if row in dict(cells)]:
                 bounds[:, turn:, row] = [[seeing[0] // 4 * 4], [seeing[-1] // 4 * 4 + 4]]
     parts = [parts_of(network, net.weights, lanes).reshape(-1) for lanes in images]
-    lanes_used = tuple(map(Word, range(network.per_board)))
+    used = tuple(map(Word, range(network.per_board)))
     return LeafNet(
-        parts=np.concatenate([*parts, np.zeros(LANES, np.uint32)]),
-        lanes=Word(round_up(len(lanes_used))),
-        used=lanes_used,
-        turned=Word(len(images) - 1) * LINES_END * PAIRS_OF_LINE,
+        net=net._replace(
+            parts=np.concatenate([*parts, np.zeros(LANES, np.uint32)]),
+            lanes=Word(round_up(len(used))),
+            used=used,
+            turns=1,
+        ),
+        turned=Word(len(images) - 1) * LINES_END * ROW,
         begins=bounds[0].reshape(8),
         ends=bounds[1].reshape(8),
-        stages=net.stages,
-        weights=net.weights,
-        simd=net.simd,
     )
 
 
-def scratch(net: LeafNet, game: GameTables) -> Scratch:
+def scratch(net: Net, game: GameTables) -> Scratch:
     """Return room for a chance node of a game."""
     tiles = len(game.tiles)
     lines = 4 * 16 * tiles
@@ -149,7 +138,7 @@ def scratch(net: LeafNet, game: GameTables) -> Scratch:
 
 @compiled
 def last_chance(
-    game: GameTables, net: LeafNet, room: Scratch, a: Word, b: Word, c: Word, d: Word
+    game: GameTables, leaf: LeafNet, room: Scratch, a: Word, b: Word, c: Word, d: Word
 ) -> np.float32:
     """Return A(s', 1) of an afterstate, given by its rows; see `expectimax`."""
     cells = Word(0)
@@ -160,8 +149,8 @@ def last_chance(
     rows, columns, end = (a, b, c, d), transposed(a, b, c, d), Word(0)
     for direction in range(ACTIONS_END):
         action = Word(direction)
-        end = _look_up(game, net, room, action, columns if is_vertical(action) else rows, end)
-    _sum_up(net, room)
+        end = _look_up(game, leaf, room, action, columns if is_vertical(action) else rows, end)
+    _sum_up(leaf, room)
     expected = np.float64(0)
     for tile in range(Word(len(game.tiles))):
         total = np.float64(0)
@@ -175,12 +164,13 @@ def last_chance(
 
 @compiled
 def _look_up(
-    game: GameTables, net: LeafNet, room: Scratch, action: Word, lines: Lines, end: Word
+    game: GameTables, leaf: LeafNet, room: Scratch, action: Word, lines: Lines, end: Word
 ) -> Word:
     """Look up a push after each new tile; return the number of new lines, `end` before it."""
+    net = leaf.net
     if is_vertical(action):
         n_lines, length, line_step, cell_step = game.columns, game.rows, 1, game.columns
-        bounds, table = LINES_END, net.turned
+        bounds, table = LINES_END, leaf.turned
     else:
         n_lines, length, line_step, cell_step = game.rows, game.columns, game.columns, 1
         bounds, table = Word(0), Word(0)
@@ -191,21 +181,20 @@ def _look_up(
     changed = Word((p & LINE) != a) | Word((q & LINE) != b) << Word(1)
     changed |= Word((r & LINE) != c) << Word(2) | Word((s & LINE) != d) << Word(3)
     base, without = action * wide, ACTIONS_END * wide
-    pairs = half_rows(p & LINE, q & LINE, r & LINE, s & LINE, table)
     stages = net.stages
     tiles = tiles_of(stages, p & LINE, q & LINE, r & LINE, s & LINE)
-    begin = stage_of(stages, tiles) * stages.size
-    add_up(net.simd, net.parts, pairs, net.used, room.sums, base, net.weights, begin)
+    stage = stage_of(stages, tiles)
+    look_up_rows(net, p & LINE, q & LINE, r & LINE, s & LINE, table, stage, room.sums, base)
     for number in range(n_lines):
         i = Word(number)
         line, pushed = line_of(a, b, c, d, number), line_of(p, q, r, s, number)
         reward = (p + q + r + s >> TO_REWARD & REWARD) - (pushed >> TO_REWARD & REWARD)
         other_tiles = tiles - tiles_on(stages, pushed & LINE)
         others_changed = changed & ~(ONE << i) != Word(0)
-        lane, lanes_end = Word(net.begins[bounds + i]), net.ends[bounds + i]
-        low, high = _halves(net, table, i, pushed)
+        lane, lanes_end = Word(leaf.begins[bounds + i]), leaf.ends[bounds + i]
+        low, high = halves(pushed & LINE, table + i * ROW)
         while lane < lanes_end:
-            at = base + lane, low + lane, high + lane, without + lane
+            at = base + lane, low * net.lanes + lane, high * net.lanes + lane, without + lane
             change_vector(net.simd, room.sums, net.parts, at, None, None)
             lane += VECTOR
         for tile in range(Word(len(game.tiles))):
@@ -226,36 +215,26 @@ def _look_up(
                     room.lines[end, 0], room.lines[end, 1] = to, begin
                     room.lines[end, 2], room.lines[end, 3] = tile * CELLS_END, Word(0)
                     end += ONE
-                    low, high = _halves(net, table, i, pushed)
-                    lane = Word(net.begins[bounds + i])
+                    low, high = halves(pushed & LINE, table + i * ROW)
+                    lane = Word(leaf.begins[bounds + i])
                     while lane < lanes_end:
-                        at = without + lane, low + lane, high + lane, to
+                        at = without + lane, low * net.lanes + lane, high * net.lanes + lane, to
                         change_vector(net.simd, room.sums, net.parts, at, net.weights, begin)
                         lane += VECTOR
                         to += VECTOR
                 room.lines[end - ONE, 3] |= ONE << cell
         room.ends[action * LINES_END + i] = end
-    for number in range(n_lines, 4):
-        room.ends[action * LINES_END + Word(number)] = end
     return end
 
 
 @compiled
-def _halves(net: LeafNet, table: Word, i: Word, pushed: Word) -> tuple[Word, Word]:
-    """Return where the two halves of the i-th line begin in `parts`."""
-    first = table + i * PAIRS_OF_LINE
-    low, high = first + (pushed & LOW_BLOCK), first + ((pushed & LINE) >> TWO_CELLS) + SECOND_HALF
-    return low * net.lanes, high * net.lanes
-
-
-@compiled
-def _sum_up(net: LeafNet, room: Scratch) -> None:
+def _sum_up(leaf: LeafNet, room: Scratch) -> None:
     """Sum up what was looked up, and keep the best value after each new tile."""
-    new_line = Word(0)
+    net, new_line = leaf.net, Word(0)
     for group in range(16):
         action, i = Word(group // 4), Word(group % 4)
         bounds = LINES_END if is_vertical(action) else Word(0)
-        begin, end = net.begins[bounds + i], net.ends[bounds + i]
+        begin, end = leaf.begins[bounds + i], leaf.ends[bounds + i]
         base = action * (net.lanes + VECTOR)
         rest, rest_stage = np.float32(0), ~Word(0)
         while new_line < room.ends[group]:
@@ -275,7 +254,7 @@ def _sum_up(net: LeafNet, room: Scratch) -> None:
 
 
 @compiled
-def _sum(net: LeafNet, sums: Indices, lane: Word, end: Word, stage: Word) -> np.float32:
+def _sum(net: Net, sums: Indices, lane: Word, end: Word, stage: Word) -> np.float32:
     # Four sums at a time: one would wait for the end of each addition.
     first = second = third = fourth = np.float32(0)
     while lane < end:

@@ -70,7 +70,7 @@ class Learner(ABC):
     playing: ClassVar[Mapping[str, Any]] = {}
     """Settings in which one that only plays differs; it may lack what `learning_only` names."""
     learning_only: ClassVar[tuple[str, ...]] = ()
-    """Words in the names of a state's arrays that playing does not need: exports hold zeros."""
+    """Words in the names of a state's arrays that playing does not need."""
 
     def __init__(
         self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
@@ -165,15 +165,15 @@ class Learner(ABC):
         """
         raise UsageError(f"{path} is no model of this agent: give the folder of its run.")
 
-    def export_state(self) -> tuple[State, dict[str, Any]]:
-        """Return a state for playing only, and the settings with which that is loaded.
+    def export_state(self) -> State:
+        """Return a state for playing only, loaded with the settings `playing`.
 
         Raises:
             ValueError: If what has been learned cannot be made smaller.
         """
         words = set(self.learning_only)
         state = self.state_dict().items()
-        return {n: np.zeros_like(a) if words & set(n.split()) else a for n, a in state}, {}
+        return {n: np.zeros_like(a) if words & set(n.split()) else a for n, a in state}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Check a state, and take it over.

@@ -32,7 +32,7 @@ FIRST_CHECKPOINT_SECONDS = 5
 CHECKPOINT_SHARE = 0.1
 """The largest fraction of the time that writing checkpoints takes."""
 REPORTS = 100
-"""Lines of progress of a whole run, without those of tests: the same ones in every run."""
+"""Lines of progress of a whole run, without those of tests."""
 SHOW_SECONDS = 2
 """The longest time without new metrics, in the progress bar and in TensorBoard."""
 

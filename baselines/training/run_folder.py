@@ -9,7 +9,8 @@
     lock            while a process learns: its id
 
 The random numbers of an iteration are a function of the run's seed and the iteration (`learner`),
-so a run that was killed is resumed from its last checkpoint and ends where it would have ended.
+so a run that was killed is resumed from its last checkpoint; one of a single thread and a budget in
+games ends where it would have ended.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from filelock import SoftFileLock, Timeout
 from typing_extensions import NotRequired, TypedDict
@@ -50,8 +51,6 @@ TASK = ("agent", "env", "env_kwargs", "sides", "seed")
 """Entries that must not change on resume."""
 BUDGET = ("games", "minutes")
 """Entries that say when a run is finished: games on each side, or minutes of learning."""
-UNVERSIONED = {"dqn": 2, "ppo": 3}
-"""The versions of agents whose runs did not name one, if they have changed since."""
 AUTO = "auto"
 """What older runs hold of settings that depended on the machine."""
 MAY_CHANGE = {"device"}
@@ -62,7 +61,6 @@ PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-co
 class Exported(TypedDict):
     """What a copy for playing is, apart from how its run was trained."""
 
-    settings: dict[str, Any]  # with which it is loaded, where they are not the run's
     games_played: NonNegative
     version: str  # of this package, which made the copy
     model: NotRequired[str]  # of the run, if not the checkpoint was copied
@@ -82,10 +80,10 @@ class Config(TypedDict):
     finished: bool
     modules: list[str]
     format: int
-    agent_version: NotRequired[int]
-    seconds: NotRequired[Weight]  # which older runs lack
-    versions: NotRequired[dict[str, str]]
-    exported: NotRequired[Literal[True] | Exported]  # True where the history is lost
+    agent_version: int
+    seconds: Weight
+    versions: dict[str, str]
+    exported: NotRequired[Exported]
 
 
 def begin(folder: Path, config: Mapping[str, Any], finished: bool = False) -> None:
@@ -149,7 +147,6 @@ def check_as_begun(folder: Path, config: Mapping[str, Any]) -> None:
     old, new = read_config(folder), config
     if old.get("exported"):
         raise UsageError(f"{folder} was exported and cannot learn: resume the run that it is of.")
-    old.setdefault("agent_version", UNVERSIONED.get(old["agent"], new["agent_version"]))
     names = (*TASK, "agent_version")
     before, now = ({**c["settings"], **{name: c[name] for name in names}} for c in (old, new))
     differing = [
@@ -167,7 +164,7 @@ def resume(folder: Path, learner: Learner) -> None:
     The folder is locked; `check_as_begun` has checked the learner's `run_config`.
 
     Raises:
-        ValueError: If there is no run, its checkpoint is damaged, or it has used up the budget.
+        ValueError: If there is no run, its checkpoint is damaged, or it has passed the budget.
     """
     read_progress(folder)  # a damaged one is refused before anything is learned
     if (folder / CHECKPOINT).exists():
@@ -230,7 +227,7 @@ def settings_of(folder: Path, config: Mapping[str, Any], learner: type[Learner])
     try:
         return read_settings(learner.Settings, config["settings"])
     except UsageError as error:
-        if (version := config.get("agent_version", learner.version)) != learner.version:
+        if (version := config["agent_version"]) != learner.version:
             raise UsageError(
                 f"{folder} was trained by version {version} of {config['agent']}, which had other "
                 f"settings, and this is version {learner.version}: train again."

@@ -89,7 +89,7 @@ def bands_of(curves: Sequence[Curve]) -> list[Band]:
     for curve in curves:
         if len(curve.xs):
             names = {*runs.TASK, "settings", "agent_version"} - {"seed"}
-            kind = {name: curve.config.get(name) for name in names}
+            kind = {name: curve.config[name] for name in names}
             groups.setdefault(json.dumps(kind, sort_keys=True), []).append(curve)
     labels = _labels([json.loads(key) for key in groups])
     bands = []
