@@ -229,7 +229,7 @@ CHANGES: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"final_learning_rate": 0.02},
         {"exploration_final_eps": 0.02},
         {"target_update_interval": 102_400},
-        {"n_envs": 256},
+        {"n_envs": 256, "target_update_interval": 2_560},  # as many gradient steps between
         {"batch_size": 256},
     ),
 }
@@ -328,7 +328,7 @@ MEASURES = (
         quick={"options": {"boards": SOLVED_QUICK}, "cost": 0.1},
     ),
     Measure("kernels", "n-tuple networks", "speed.ntuple", {"turns": 3}, version=3, cost=15),
-    Measure("bridge", "Stable-Baselines3", "speed.sb3", {"turns": 7}, version=3, cost=5),
+    Measure("bridge", "Stable-Baselines3", "speed.sb3", {"turns": 7}, version=4, cost=5),
     Measure("speed", "start-up", "speed.start_up", {"turns": 7}, version=4, cost=2),
     Measure(
         *("speed", "environments", "speed.environments", {"turns": 7}, "steps per second"),

@@ -41,7 +41,7 @@ GamesSeed = Annotated[Seed, SEED]
 Search = Annotated[
     int | None,
     Doc(
-        "The depth of a search with the values of a trained agent, in moves; 1 is no search, 2 "
+        "The depth of a search with an agent's action values, in moves; 1 is no search, 2 "
         "looks at the next tile and the move after it."
     ),
 ]

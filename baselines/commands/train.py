@@ -109,10 +109,10 @@ def closing_text(folder: Path, learner: Learner) -> str:
     if task.sides or is_solved_quickly(task.game):
         how, why = " --exact", "compute its exact results"
     elif hasattr(learner, "action_values"):
-        how, why = " --search 2", f"{why}, looking two moves ahead"
+        how, why = " --search 2 --episodes 100", "play 100 games, looking two moves ahead"
     named = "".join(f" --import {shlex.quote(module)}" for module in IMPORTED)
     commands = {
-        f"watch {name}{named}": "see it play, and what it thinks of each move",
+        f"watch {name}{named}": "see it play",
         f"evaluate {name}{how}{named}": why,
         f"plot {name}": "draw its learning curve",
     }

@@ -1,7 +1,7 @@
 """The deep Q-learning of a beginner's article of 2020, as it was described.
 
 An iteration plays 20 games of 2048 and stores their transitions (s, a, r, s'); then it learns from
-1,000 of the newest and 2,000 others for 100 epochs, towards targets r + max Q(s', a') over the
+the 1,000 newest and 2,000 others for 100 epochs, towards targets r + max Q(s', a') over the
 legal actions a', computed once.  The network takes a board and one action, and returns Q(s, a): a
 small convolution reads the faces of the board, and dense layers read its output and the action.
 

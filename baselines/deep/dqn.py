@@ -3,8 +3,8 @@
 A network learns Q(s, a), the discounted return to expect from action a on board s.  Games are
 played side by side, ε-greedily; their transitions (s, a, r, s') go into a replay buffer.  After
 each step of all games, gradient steps on minibatches of the buffer move Q(s, a) towards a target
-with the value of s' by a target network.  `MaskedDQN.train` says how it differs from the paper's:
-double DQN, n-step returns, a squared loss, Adagrad.  `BoardQNetwork` computes Q(s, a) from the
+with the value of s' by a target network.  Unlike the paper's, it is a double DQN with n-step
+returns, a squared loss and Adagrad (`MaskedDQN.train`).  `BoardQNetwork` computes Q(s, a) from the
 reward and the value of the afterstate.
 
 Games that a strong agent or a person has played can be learned from first (Hester et al., "Deep
@@ -46,7 +46,7 @@ class DQNSettings(SB3Settings):
         gradient_steps: Gradient steps after each step of all games.
         batch_size: Transitions of a gradient step.
         buffer_size: Transitions in the replay buffer.
-        learning_starts: Transitions of random play before the first gradient step.
+        learning_starts: Transitions of random play before it learns from games of its own.
         exploration_initial_eps: Probability of a random action at the start.
         exploration_final_eps: Probability of a random action in the end.
         exploration_fraction: Fraction of the budget over which that probability changes.

@@ -141,6 +141,9 @@ class MaskedDQN(DQN):
 
             y = r + γ Q_target(s', argmax_a' Q(s', a')),  y = r after the last action of a game.
 
+        With n-step returns, r is the discounted sum of n rewards, s' the board after them, and γ
+        becomes γⁿ.
+
         Differences from SB3's `DQN.train`:
 
         1.  Only the values of the actions that were taken are computed.
@@ -152,8 +155,9 @@ class MaskedDQN(DQN):
             that of a game's end, so that boards close to the end look as good as others.
         5.  The optimizer is Adagrad (Duchi et al., "Adaptive subgradient methods for online
             learning and stochastic optimization", 2011): the vector of a pattern that is seldom
-            seen moves far, and that of a frequent one settles.  Only those seen move, and their
-            gradients are not clipped: the length of a step does not depend on it.
+            seen moves far, and that of a frequent one settles.  Only those seen move.  Gradients
+            are not clipped (`max_grad_norm` is ignored): Adagrad's steps do not depend on their
+            scale.
         """
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)

@@ -9,8 +9,7 @@ looked up, and a small network makes a value of the sum of the vectors:
 Lines and squares that a symmetry of the board maps to each other share their vectors, and so do the
 contents of one that a symmetry maps to each other: a board and its images have the same value.
 With vectors of length 1 and without the MLP, this is the n-tuple network of 17 four-tuples
-(Szubert and Jaśkowski, "Temporal difference learning of n-tuple networks for the game 2048", 2014);
-it is also a convolution with kernels of 1×4, 4×1 and 2×2 over one-hot patterns.
+(Szubert and Jaśkowski, "Temporal difference learning of n-tuple networks for the game 2048", 2014).
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ class PatternNetwork(nn.Module):
         self.bias = nn.Parameter(torch.zeros(width))
         self.layers = nn.Sequential(nn.ReLU(), *create_mlp(width, 1, list(hidden)))
         nn.init.normal_(self.vectors.weight, std=0.1 / len(self.begins) ** 0.5)
-        # From random weights the first steps overshoot, and switch off all units before for good.
+        # From random weights, the first steps overshoot, and all units before them die.
         last: Any = self.layers[-1]
         nn.init.zeros_(last.weight)
 

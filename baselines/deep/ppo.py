@@ -64,7 +64,7 @@ class ScaledRewards(VecEnvWrapper):
 
 
 class PPOLearner(BoardAgent, SB3Learner):
-    """MaskablePPO of sb3-contrib, whose `load` reads what the `model.save` of this one writes."""
+    """MaskablePPO of sb3-contrib; `MaskablePPO.load` reads the models that it saves."""
 
     Settings = PPOSettings
     version = 5

@@ -21,7 +21,7 @@ from tile_envs.games import game_from_json
 from tile_envs.tictactoe import TicTacToe
 
 ILLEGAL = -1e9
-"""The value of an illegal action: finite, because targets multiply it by 0 after a game's end."""
+"""The value of an illegal action, far below any other."""
 
 
 class BoardQNetwork(QNetwork):

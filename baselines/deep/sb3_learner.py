@@ -1,7 +1,7 @@
 """What learners on Stable-Baselines3 have in common: games, iterations, checkpoints.
 
 The models, their rollouts and their optimizers are SB3's or sb3-contrib's.  So are the names and
-the defaults of settings, except for those that they do not have.
+most defaults of settings; the learning rate of `dqn` is one that suits its optimizer.
 """
 
 from __future__ import annotations

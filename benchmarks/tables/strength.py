@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
 from baselines.task import Task
@@ -61,7 +62,10 @@ def _top(row: Row) -> str:
 
 
 def headline(committed: Committed) -> Table:
-    """Return the best row of each game and kind of agent, alone and with search."""
+    """Return the best training of each game and kind of agent, alone and with search.
+
+    In tic-tac-toe, these are the best learner of each side.
+    """
     lines = []
     for env, kind, names, others in HEADLINES:
         rows = [row for name in names for row in committed.rows(name, env)]
@@ -179,7 +183,7 @@ def learners(committed: Committed, name: str) -> Table:
         ("mean (interval or range)", _mean_of_seeds),
         ("won", lambda rows: " · ".join(map(_won, rows))),
         ("tile", lambda rows: " · ".join(map(_top, rows))),
-        ("moves / s", lambda rows: number(rows[0]["moves_per_second"])),
+        ("moves / s", lambda rows: number(median(float(r["moves_per_second"]) for r in rows))),
     ]
     return table(columns, group(committed.rows(name), "env", "label", "minutes", *SEARCH))
 
