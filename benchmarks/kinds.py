@@ -162,8 +162,8 @@ class Learning(AgentExperiment):
         search = CompiledSearch if self.agent == "ntuple" else Expectimax
         version = version_of(self.version, search.version if games.depth > 1 else 1)
         name: Row = {"label": self.label, "train_seed": seed, "minutes": budget}
-        how = games._asdict().items()
-        name |= {k: v for k, v in how if v is not None and k != "episodes"}  # which is a result
+        name |= {key: value for key, value in games._asdict().items() if value is not None}
+        del name["episodes"]  # it is of the result
         return PlannedRow(name | {"agent": self.agent, "env": self.env}, version, games)
 
 

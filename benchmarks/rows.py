@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from statistics import median_high
 from typing import Any
 
 import yaml
@@ -139,4 +140,4 @@ def minutes(value: Any) -> str:
 
 def median_seconds(rows: Sequence[Row]) -> float:
     """Return the median time of training; of an even number of rows, the higher of the middle."""
-    return sorted(float(row["seconds"]) for row in rows)[len(rows) // 2]
+    return median_high(float(row["seconds"]) for row in rows)

@@ -218,6 +218,8 @@ def play(
 
 def _shares(games: int, threads: int) -> list[int]:
     """Divide games into shares for threads to take: ever smaller ones, so that all end together."""
+    if threads == 1:
+        return [games]
     shares: list[int] = []
     while (left := games - sum(shares)) > 0:
         shares.append(max(1, left // (4 * threads)))

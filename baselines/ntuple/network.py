@@ -11,7 +11,7 @@ tuple's table.  Every tuple looks at the board in all its symmetric orientations
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +51,7 @@ SMALL_SETS = {
 """The default sets of smaller boards."""
 
 LARGEST = 1 << 32
-"""The numbers of the entries of a stage are numbered in 32 bits."""
+"""The weights and sums of a stage are numbered in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Network:
     @property
     def size(self) -> int:
         """The number of entries of one stage."""
-        return sum(self.values ** len(cells) for cells in self.tuples)
+        return _size(self.values, self.tuples)
 
     @property
     def entries(self) -> int:
@@ -139,17 +139,30 @@ def new_weights(network: Network, width: int, initial: float) -> Weights:
     Raises:
         ValueError: If it is too large for the numbers of entries, or for memory.
     """
-    advice = f"use shorter tuples, fewer values or a smaller set ({', '.join(SETS)})"
     if network.size * width > LARGEST:
         raise UsageError(
-            f"the network ({network}) has {network.size * width:,} numbers in a stage, expected at "
-            f"most {LARGEST:,}: {advice}."
+            f"the network ({network}) has {network.size * width:,} weights and sums in a stage, "
+            f"more than the {LARGEST:,} that can be numbered: use shorter tuples."
         )
-    check_memory(4 * network.entries * width, f"the network ({network})", lambda _: advice)
+
+    def advice(available: int) -> str:
+        most = available // (4 * width * (1 + len(network.stages)))
+        fitting = [
+            name
+            for name, text in SETS.items()
+            if network.shape == (4, 4) and _size(network.values, text.split()) <= most
+        ]
+        return f"one of {', '.join(fitting)} would fit" if fitting else "use shorter tuples"
+
+    check_memory(4 * network.entries * width, f"the network ({network})", advice)
     weights = np.zeros(network.entries * width, np.float32)
     if initial:
         weights[::width] = initial / network.per_board
     return weights
+
+
+def _size(values: int, tuples: Sequence[Collection[object]]) -> int:
+    return sum(values ** len(cells) for cells in tuples)
 
 
 def _checked_tuple(text: str, shape: tuple[int, int]) -> tuple[int, ...]:
