@@ -110,7 +110,9 @@ FOR_SEARCH: Mapping[str, Any] = {
 }
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
 STRONGEST = _learning(
-    *("two cores, 1 and 3 appear", "ntuple", GAME_2584, (1, 10), SEARCHES, 4),
+    *("two cores, 1 and 3 appear", "ntuple", GAME_2584, (1, 10, 30)),
+    (*SEARCHES, Games(100, depth=10, milliseconds=1)),
+    cost=12,
     env_kwargs=ONE_AND_THREE,
     settings=TWO_CORES,
 )
@@ -313,7 +315,7 @@ ADVERSARY = (
         )
         for placer in ("random", "adversary")
     ),
-    replace(STRONGEST, table="adversary", minutes=(10,), evaluations=OWN, cost=1),
+    replace(STRONGEST, table="adversary", minutes=(30,), evaluations=OWN, cost=1),
 )
 
 SOLVED = {GAME_2048: ((2, 2), (2, 3), (2, 4), (3, 3)), GAME_2584: ((2, 2), (2, 3))}
