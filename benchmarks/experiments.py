@@ -315,7 +315,7 @@ ADVERSARY = (
         )
         for placer in ("random", "adversary")
     ),
-    replace(STRONGEST, table="adversary", minutes=(30,), evaluations=OWN, cost=1),
+    replace(STRONGEST, table="adversary", minutes=STRONGEST.minutes[-1:], evaluations=OWN, cost=1),
 )
 
 SOLVED = {GAME_2048: ((2, 2), (2, 3), (2, 4), (3, 3)), GAME_2584: ((2, 2), (2, 3))}
