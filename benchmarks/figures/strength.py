@@ -55,7 +55,8 @@ def learning(committed: Committed) -> bytes:
                 places, means, lows, highs = zip(*line, strict=True)
                 style = "--" if label in others else "-"
                 (drawn,) = axis.loglog(places, means, style, label=label)
-                axis.fill_between(places, lows, highs, alpha=0.2)
+                if lows != highs:  # of one seed, a band would be an empty shape in the file
+                    axis.fill_between(places, lows, highs, alpha=0.2, facecolor=drawn.get_color())
                 for place, mean, *_ in results:
                     axis.plot(place, mean, marker, color=drawn.get_color(), markersize=4)
             axis.set(xlabel="minutes of learning")
