@@ -244,7 +244,7 @@ def test_sb3_wraps_it_and_finds_masks_through_its_wrappers(wrap):
 @pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
 def test_board_features_fit_every_board(env_id, shape):
     space = gym.make(env_id, shape=shape).observation_space
-    features = BoardFeatures(space, width=8)
+    features = BoardFeatures(space, width=64)  # so wide that a tile moves an active unit
     boards = torch.tensor(np.stack([space.sample() for _ in range(6)]))
     outputs = features(boards.float())
     assert outputs.shape == (6, features.features_dim)
