@@ -51,8 +51,6 @@ TASK = ("agent", "env", "env_kwargs", "sides", "seed")
 """Entries that must not change on resume."""
 BUDGET = ("games", "minutes")
 """Entries that say when a run is finished: games on each side, or minutes of learning."""
-AUTO = "auto"
-"""What older runs hold of settings that depended on the machine."""
 MAY_CHANGE = {"device"}
 """Settings that say where a run is trained, not what; it may be resumed with others."""
 PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-contrib")
@@ -152,7 +150,7 @@ def check_as_begun(folder: Path, config: Mapping[str, Any]) -> None:
     differing = [
         f"{name} was {value!r} and is now {now.get(name)!r}"
         for name, value in before.items()
-        if now.get(name) != value and value != AUTO and name not in MAY_CHANGE
+        if now.get(name) != value and name not in MAY_CHANGE
     ]
     if differing:
         raise UsageError(f"{folder} can be resumed only as it began: {'; '.join(differing)}.")
@@ -239,7 +237,7 @@ def as_played(settings: Any) -> Any:
     """Return the settings of a run for playing, on any machine."""
     usual = {field.name: field.default for field in fields(settings) if field.name in MAY_CHANGE}
     if getattr(settings, "precision", "") == "bfloat16":  # very slow where it is emulated
-        usual["precision"] = AUTO
+        usual["precision"] = "auto"
     return replace(settings, **usual)
 
 
