@@ -5,9 +5,13 @@ Tests that compare each of them with single environments are in `test_vector`.
 
 import multiprocessing
 import os
+import pickle
+import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from threading import Barrier, main_thread
 
 import gymnasium as gym
 import numba  # noqa: F401 # an extra
@@ -154,14 +158,15 @@ def test_boards_of_cells_are_played_as_packed_ones(options, seed, num_envs):
 
 
 def played(envs):
-    """Return what comes of some steps, and the state after them."""
-    return [envs.step(envs.sample_legal_actions()) for _ in range(60)], envs.get_state()
+    """Return what comes of the last of some steps, and the state after it."""
+    return [envs.step(envs.sample_legal_actions()) for _ in range(40)][-1], envs.get_state()
 
 
 def seeded(env_id, threads=3):
-    envs = gym.make_vec(env_id, 800, engine="numba", threads=threads)
+    envs = gym.make_vec(env_id, 6144, engine="numba", threads=threads)
     envs.reset(seed=4)
     envs.action_space.seed(4)
+    assert envs.threads == threads
     return envs
 
 
@@ -170,21 +175,46 @@ def played_anew(env_id, threads=3):
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_other_processes_play_the_same(method):
+def test_other_threads_and_processes_play_the_same_at_once(method):
     expected = [played_anew(env_id, threads=1) for env_id in IDS] * 2
-    played_anew(IDS[0])  # with threads, which a fork does not have
-    with multiprocessing.get_context(method).Pool(2) as pool:
-        assert equal(pool.map(played_anew, IDS * 2), expected)
-        pickled = [seeded(env_id) for env_id in IDS] * 2
-        assert equal(pool.map(played, pickled), expected)
-
-
-@pytest.mark.parametrize("env_id", IDS)
-def test_threads_play_the_same(env_id):
-    expected = played_anew(env_id, threads=1)
     with ThreadPoolExecutor(4) as threads:
-        for found in threads.map(played_anew, [env_id] * 8):
-            assert equal(found, expected)
+        found = threads.map(played_anew, IDS * 2)
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            assert equal(pool.map(played_anew, IDS * 2), expected)
+            pickled = [seeded(env_id) for env_id in IDS] * 2
+            assert equal(pool.map(played, pickled), expected)
+        assert equal([*found], expected)
+
+
+@pytest.mark.parametrize("failing", ["the caller", "another thread", "the wait"])
+def test_when_a_step_fails_no_thread_goes_on_and_later_steps_are_right(failing, monkeypatch):
+    envs, together, over = seeded(IDS[0]), Barrier(3), []
+
+    def play(first, *_):
+        i = together.wait()
+        try:
+            if failing == ("another thread" if first else "the caller"):
+                raise KeyboardInterrupt
+            time.sleep((i + 1) / 20 if first else 0)
+            if failing == "the wait" and first:
+                signal.pthread_kill(main_thread().ident, signal.SIGINT)
+                time.sleep(0.05)
+        finally:
+            over.append(first)
+
+    monkeypatch.setattr(envs._engine, "_loops", (play, None))
+    with pytest.raises(KeyboardInterrupt):
+        envs.step(np.zeros(6144, np.int64))
+    assert len(over) == 3
+    monkeypatch.undo()
+    envs.reset(seed=4)
+    assert equal(played(envs), played_anew(IDS[0], threads=1))
+
+
+@pytest.mark.parametrize(("threads", "n", "used"), [(8, 300, 1), (8, 4096, 2), (2, 9999, 2)])
+def test_few_games_are_not_shared_and_an_attribute_tells(threads, n, used):
+    envs = gym.make_vec(IDS[0], n, engine="numba", threads=threads)
+    assert envs.threads == pickle.loads(pickle.dumps(envs)).threads == used
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -196,7 +226,9 @@ def test_threads_play_the_same(env_id):
         ("TicTacToe-v0", {"opponent": "random", "side": "random"}),
     ],
 )
-def test_games_shared_by_threads_are_the_same(env_id, options, mode):
+def test_games_shared_by_threads_are_the_same(env_id, options, mode, monkeypatch):
+    monkeypatch.setattr("tile_envs.base.vector_env.GAMES_PER_THREAD", 1)
+    monkeypatch.setattr("tile_envs.base.threads.AHEAD", 100)
     for threads in (2, 5):
         ours, theirs = (
             gym.make_vec(env_id, 1300, engine="numba", autoreset_mode=mode, threads=k, **options)

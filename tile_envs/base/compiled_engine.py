@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_actions, shaped_actions
-from tile_envs.base.compiled import announced, compiled
+from tile_envs.base.compiled import Word, announced, compiled
 from tile_envs.base.engine import EVERY_GAME, NUMBA, Engine, Ints, NumpyEngine, Outcome
-from tile_envs.base.threads import FIRST, Share, crew, share_of
+from tile_envs.base.threads import play_shared
 
 World = Any
 """A named tuple of a game's own: first `rewards`, `terminations` and `truncations` of an `Outcome`,
@@ -40,9 +40,9 @@ class CompiledEngine(Engine):
     _loops: tuple[Any, Any]
     """What plays a step of some games, and what begins some games anew and shows them.
 
-    The first takes a `Share` and actions `(n,)`; the second games `(k,)`; then both take the fields
-    of `World`.  The first returns whether all actions were inside the action space; if not, nothing
-    has changed.
+    The first takes the first of the games, their end, and actions `(n,)`; the second games `(k,)`;
+    then both take the fields of `World`.  The first returns whether the actions of its games were
+    inside the action space; if not, nothing has changed.
     """
 
     def __init__(self, games: NumpyEngine) -> None:
@@ -51,7 +51,7 @@ class CompiledEngine(Engine):
         none, outcome = np.empty(0, np.int64), self._empty_outcome()
         with announced(str(self._games.game)):  # unless compiled already: no games are played
             arrays = *outcome[1:4], *self._shown(outcome), *self._arrays
-            self._loops[0](share_of(0, 0), none, *arrays)
+            self._loops[0](0, 0, none, *arrays)
             self._loops[1](none, *arrays)
             self.choose_legal(none.view(np.uint64))
 
@@ -68,7 +68,6 @@ class CompiledEngine(Engine):
         games = self._games
         counted = games.streams, games.steps, games.illegal_run, games.illegal, games.ended
         limits = games.max_illegal, games.max_steps or NO_LIMIT
-        self._every_game = share_of(0, games.num_envs)
         self._arrays = *counted, *limits, *self._fixed()
         observations, infos = games.observations(EVERY_GAME), games.infos(EVERY_GAME)
         self._observations = observations.shape, observations.dtype
@@ -83,15 +82,14 @@ class CompiledEngine(Engine):
 
     def play(self, actions: Any) -> Outcome:
         """Play one action in every game; those that have ended begin anew instead."""
-        n, play = self._games.num_envs, self._loops[0]
-        outcome, chosen = self._empty_outcome(), shaped_actions(actions, n)
+        n, n_actions, play = self._games.num_envs, self._games.game.n_actions, self._loops[0]
+        outcome, shared = self._empty_outcome(), self.threads > 1
+        chosen = checked_actions(actions, n, n_actions) if shared else shaped_actions(actions, n)
         arguments = chosen, *outcome[1:4], *self._shown(outcome), *self._arrays
-        if self.threads == 1:
-            inside = play(self._every_game, *arguments)
-        else:
-            inside = crew(self.threads - 1).play(play, n, arguments)
-        if not inside:
-            checked_actions(actions, n, self._games.game.n_actions)  # says which one it is
+        if shared:
+            play_shared(play, n, self.threads, arguments)
+        elif not play(0, n, *arguments):
+            checked_actions(actions, n, n_actions)  # says which one it is
         return outcome
 
     def begin_shown(self, games: NDArray[np.intp], outcome: Outcome) -> None:
@@ -107,10 +105,10 @@ class CompiledEngine(Engine):
 
 
 @compiled
-def all_inside(share: Share, actions: Ints, n_actions: int) -> bool:
-    """Tell whether all actions are inside the action space; only who plays game 0 looks."""
+def all_inside(first: int, end: int, actions: Ints, n_actions: int) -> bool:
+    """Tell whether the actions of some games in a row are inside the action space."""
     inside = True
-    for i in range(len(actions) if share[FIRST] == 0 else 0):
+    for i in range(Word(first), Word(end)):
         inside &= 0 <= actions[i] < n_actions
     return inside
 

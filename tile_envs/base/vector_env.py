@@ -63,8 +63,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
     - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
     - `engine`: `"numpy"`; `"numba"`, compiled code, which is faster (extra `fast`); or `"auto"`,
       numba where it is installed.  Both play the same games (see `tile_envs.base.engine`).
-    - `threads`: how many threads share a step of the engine `"numba"`, 256 games or more in each;
-      they play the same games, too, as each game has a random stream of its own.
+    - `threads`: how many threads may share a step of the engine `"numba"`, one for each 2,048 games
+      (see the attribute); they play the same games, too, as each has a random stream of its own.
 
     Raises:
         ValueError: If an argument is not as described.
@@ -127,6 +127,11 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
     def engine(self) -> str:
         """What plays: `"numpy"` or `"numba"`."""
         return self._engine.name
+
+    @property
+    def threads(self) -> int:
+        """How many threads share a step; fewer than asked for if they had too few games."""
+        return self._engine.threads
 
     @abstractmethod
     def _compile(self, games: Any) -> Engine:

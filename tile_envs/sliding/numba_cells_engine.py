@@ -11,7 +11,6 @@ from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_lo
 from tile_envs.base.compiled_engine import all_inside, clear, finish
 from tile_envs.base.engine import Bools, Floats, Ints, Outcome
 from tile_envs.base.random_stream import Words
-from tile_envs.base.threads import END, FIRST, Share, join, start
 from tile_envs.sliding import cells
 from tile_envs.sliding.kernels import LOW_HALF, count, drawn_tile, is_vertical, spawn_tables
 from tile_envs.sliding.numba_engine import CompiledSlidingEngine, show_infos
@@ -63,13 +62,12 @@ class World(NamedTuple):
 
 
 @compiled_loop
-def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
-    """Play a step of a share of the games; see `CompiledEngine`."""
+def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
+    """Play a step of some games in a row; see `CompiledEngine`."""
     world = World(*arrays)
-    if not all_inside(share, actions, 4):
+    if not all_inside(first, end, actions, 4):
         return False
-    start(share)
-    for i in range(Word(share[FIRST]), Word(share[END])):
+    for i in range(Word(first), Word(end)):
         board = world.boards[i]
         if world.ended[i]:
             begin(world, world.listed, i, board)
@@ -87,7 +85,6 @@ def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
                 settle(world, i, board)
             finish(world, i, np.float64(reward), legal, world.legal[i] == 0)
         show(world, i, board)
-    join(share)
     return True
 
 

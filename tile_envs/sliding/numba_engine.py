@@ -11,7 +11,6 @@ from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_lo
 from tile_envs.base.compiled_engine import CompiledEngine, all_inside, clear, finish
 from tile_envs.base.engine import Bools, Floats, Ints, Outcome
 from tile_envs.base.random_stream import Words
-from tile_envs.base.threads import END, FIRST, Share, join, start
 from tile_envs.sliding import kernels
 from tile_envs.sliding.numpy_engine import KTH_LEGAL, N_LEGAL, PackedEngine, SlidingEngine
 from tile_envs.sliding.tables import PACKED_SIDE
@@ -66,13 +65,12 @@ TABLES = len(World._fields) - 1
 
 
 @compiled_loop
-def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
-    """Play a step of a share of the games; see `CompiledEngine`."""
+def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
+    """Play a step of some games in a row; see `CompiledEngine`."""
     world = World(kernels.GameTables(*arrays[TABLES:]), *arrays[:TABLES])
-    if not all_inside(share, actions, 4):
+    if not all_inside(first, end, actions, 4):
         return False
-    start(share)
-    for i in range(Word(share[FIRST]), Word(share[END])):
+    for i in range(Word(first), Word(end)):
         if world.ended[i]:
             begin(world, world.listed, i)
             world.rewards[i], world.terminations[i], world.truncations[i] = 0.0, False, False
@@ -83,7 +81,6 @@ def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
                 reward = play(world, i, action)
             finish(world, i, reward, legal, world.legal[i] == 0)
         show(world, i)
-    join(share)
     return True
 
 

@@ -11,7 +11,6 @@ from tile_envs.base.compiled import HALF, NEXT, Word, compiled, compiled_loop, m
 from tile_envs.base.compiled_engine import CompiledEngine, all_inside, clear, finish
 from tile_envs.base.engine import Bools, Floats, Ints, Outcome
 from tile_envs.base.random_stream import Words
-from tile_envs.base.threads import END, FIRST, Share, join, start
 from tile_envs.tictactoe.numpy_engine import TicTacToeEngine
 from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, PLAYED, POWERS, SET_SIZE, O, X
 
@@ -52,13 +51,12 @@ class World(NamedTuple):
 
 
 @compiled_loop
-def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
-    """Play a step of a share of the games; see `CompiledEngine`."""
+def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
+    """Play a step of some games in a row; see `CompiledEngine`."""
     world = World(*arrays)
-    if not all_inside(share, actions, CELLS):
+    if not all_inside(first, end, actions, CELLS):
         return False
-    start(share)
-    for i in range(Word(share[FIRST]), Word(share[END])):
+    for i in range(Word(first), Word(end)):
         if world.ended[i]:
             begin(world, i)
             world.rewards[i], world.terminations[i], world.truncations[i] = 0.0, False, False
@@ -69,7 +67,6 @@ def play_all(share: Share, actions: Ints, *arrays: Any) -> bool:
                 reward = play(world, i, action)
             finish(world, i, reward, legal, world.over[world.codes[i]])
         show(world, i)
-    join(share)
     return True
 
 
