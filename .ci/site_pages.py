@@ -29,7 +29,7 @@ PROGRAMS = """\
 # Programs for RL libraries
 
 [Plugging in](../../README.md#plugging-in) says what each library needs, and
-[Benchmarks](../README.md#libraries) what each program has learned.
+[Libraries](../pages/libraries.md) what each program has learned.
 """
 PACKAGE = """\
 # {name}

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from baselines.evaluation.exact import evaluate_exactly as evaluate_exactly
-    from baselines.registry import load as load
-    from baselines.scripting import evaluate as evaluate
-    from baselines.scripting import train as train
+    from baselines.players import evaluate as evaluate
+    from baselines.players import load as load
     from baselines.solver.solve import solve as solve
     from baselines.training.episodes import EpisodicLearner as EpisodicLearner
     from baselines.training.learner import Learner as Learner
+    from baselines.training.run import train as train
 
 _HOMES = {
     "EpisodicLearner": "baselines.training.episodes",
     "Learner": "baselines.training.learner",
-    "evaluate": "baselines.scripting",
+    "evaluate": "baselines.players",
     "evaluate_exactly": "baselines.evaluation.exact",
-    "load": "baselines.registry",
+    "load": "baselines.players",
     "solve": "baselines.solver.solve",
-    "train": "baselines.scripting",
+    "train": "baselines.training.run",
 }
 __all__ = list(_HOMES)
 

@@ -10,7 +10,9 @@ An agent is made as `MyAgent(game, seed)`; see `tile_envs.game` for what a game 
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import wraps
 from typing import Any, ClassVar
 
@@ -18,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_seed
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
 
 Observations = NDArray[Any]
@@ -121,7 +124,7 @@ class RandomAgent(StochasticAgent):
 
     def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
         """Return equal probabilities of the legal actions."""
-        return uniform(self._game.legal_actions(observations))
+        return equal_probabilities(self._game.legal_actions(observations))
 
 
 class GreedyAgent(StochasticAgent):
@@ -132,10 +135,27 @@ class GreedyAgent(StochasticAgent):
         _, rewards, masks = self._game.afterstates(observations)
         rewards = np.where(masks, rewards, -1)
         best = rewards == rewards.max(axis=1, keepdims=True)
-        return uniform(best & masks.astype(np.bool_))
+        return equal_probabilities(best & masks.astype(np.bool_))
 
 
-def uniform(marked: NDArray[Any]) -> NDArray[np.float64]:
+def equal_probabilities(marked: NDArray[Any]) -> NDArray[np.float64]:
     """Return equal probabilities, in each row, of the marked actions, if there are any."""
     probabilities: NDArray[np.float64] = marked / np.maximum(marked.sum(axis=1, keepdims=True), 1)
     return probabilities
+
+
+def instance(kind: type[Any], values: Mapping[str, Any], **options: Any) -> Any:
+    """Return an instance of a class; a user's may have other names for its first arguments.
+
+    Raises:
+        ValueError: If it does not take so many arguments, or not these options.
+    """
+    taken = inspect.signature(kind)
+    try:
+        taken.bind(*values.values(), **options)
+    except TypeError as error:
+        raise UsageError(
+            f"{kind.__name__} takes {', '.join(taken.parameters) or 'nothing'}, and is given "
+            f"{', '.join([*values, *options])}: {error}."
+        ) from error
+    return kind(*values.values(), **options)

@@ -44,11 +44,11 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], compressed: boo
 
 
 def read_arrays(
-    path: Path, max_bytes: int, without: Collection[str] = ()
+    path: Path, max_bytes: int, only: Collection[str] | None = None
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file, of at most `max_bytes` bytes.
 
-    Arrays that have one of the words of `without` in their name, up to a slash, are left out.
+    If `only` is given, arrays whose name, up to a slash, is not among these are left out.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -57,7 +57,7 @@ def read_arrays(
     try:
         with zipfile.ZipFile(path) as archive:
             names = [entry.filename.removesuffix(".npy") for entry in archive.infolist()]
-            names = [n for n in names if not set(without) & set(n.partition("/")[0].split())]
+            names = [n for n in names if only is None or n.partition("/")[0] in only]
             size = sum(_size(archive, archive.getinfo(f"{name}.npy")) for name in names)
             if size <= max_bytes:
                 with np.load(path, allow_pickle=False) as arrays:

@@ -5,15 +5,10 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from tile_envs.words import number, printable
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 LINE_SECONDS = 10.0
 """The least time between two lines where standard error is no terminal; the first comes sooner."""
@@ -30,8 +25,7 @@ class Progress:
 
     Attributes:
         shown: Whether it is shown.
-        phase: What is being done, if the work has phases.
-        seconds: The seconds spent in each phase.
+        phase: What is being done, if the work has phases; whoever does it sets it.
     """
 
     enabled: ClassVar[bool] = False
@@ -44,8 +38,7 @@ class Progress:
         self._name, self._total, self._begin, self._done = printable(name), total, done, done
         self.shown = Progress.enabled if shown is None else shown
         self._text = self.phase = ""
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-        self._display: Any = None
+        self._bar: Any = None
 
     def __enter__(self) -> Progress:
         self._enabled_before, Progress.enabled = Progress.enabled, False
@@ -53,69 +46,54 @@ class Progress:
         self._printed = self._began - LINE_SECONDS / 2
         if self.shown and sys.stderr.isatty():
             from rich.console import Console  # late: only terminals need it
-            from rich.live import Live
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as Bar
+            from rich.table import Column
 
-            self._display = Live(
+            cut = Column(no_wrap=True, overflow="ellipsis")  # where the terminal is narrow
+            self._bar = Bar(
+                BarColumn(20),
+                TextColumn("{task.fields[line]}", markup=False, table_column=cut),
                 console=Console(file=sys.stderr),  # also where it is redirected later
-                get_renderable=self._bar,
                 redirect_stdout=sys.stdout.isatty(),
                 transient=True,
             )
-            self._display.start()
+            self._bar.add_task("", total=self._total, completed=self._done, line=self)
+            self._bar.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
         Progress.enabled = self._enabled_before
-        if self._display is not None:
-            self._display.stop()
+        if self._bar is not None:
+            self._bar.stop()
 
     def update(self, done: float, text: str | None = None) -> None:
         """Note how much is done by now, and what else to show: as before if not given."""
         self._done = done
         self._text = self._text if text is None else text
-        if self.shown and time.monotonic() - self._printed >= LINE_SECONDS:
-            self._print()
+        if self.shown:
+            self._show(at_once=False)
 
     def say(self, text: str) -> None:
         """Show a text at once."""
         self._text = text
         if self.shown:
-            self._print()
+            self._show()
 
-    @contextmanager
-    def timed(self, phase: str) -> Iterator[None]:
-        """Show that the body of `with` is a phase of the work, and count its seconds."""
-        before, self.phase = self.phase, phase
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self.phase = before
-            self.seconds[phase] += time.monotonic() - began
-
-    def _print(self) -> None:
-        if self._display is None:
+    def _show(self, at_once: bool = True) -> None:
+        if self._bar is not None:
+            self._bar.update(0, completed=self._done)
+        elif at_once or time.monotonic() - self._printed >= LINE_SECONDS:
             self._printed = time.monotonic()
-            print(self._line(), file=sys.stderr, flush=True)
+            print(self, file=sys.stderr, flush=True)
 
-    def _bar(self) -> Table:
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-        from rich.text import Text
-
-        bar = ProgressBar(self._total, self._done, width=20, pulse=self._total is None)
-        row = Table.grid(padding=(0, 1))
-        row.add_column(no_wrap=True)  # where the terminal is narrow, the text is cut
-        row.add_column()
-        row.add_row(bar, Text(self._line(), no_wrap=True, overflow="ellipsis"))
-        return row
-
-    def _line(self) -> str:
+    def __str__(self) -> str:
+        """Return the line that is shown."""
         words = [self.phase, self._text]
         if self._total:
             words.insert(0, f"{min(self._done / self._total, 1):.0%}")
             share = (self._done - self._begin) / (self._total - self._begin or 1)
-            if 0 < share < 1:
+            if 0.001 < share < 1:  # else it is anyone's guess
                 seconds = (time.monotonic() - self._began) * (1 - share) / share
                 words.insert(1, f"about {duration(seconds)} left")
         return f"{self._name}: {', '.join(filter(None, words))}"
@@ -134,6 +112,6 @@ def duration(seconds: float) -> str:
 
 
 def metrics_text(metrics: Mapping[str, float]) -> str:
-    """Return metrics as text, without those that are 0 or unknown."""
-    shown = (item for item in metrics.items() if item[1] and math.isfinite(item[1]))
+    """Return metrics as text, without those that are unknown."""
+    shown = (item for item in metrics.items() if math.isfinite(item[1]))
     return ", ".join(f"{name} {number(value)}" for name, value in shown)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import psutil
@@ -20,6 +22,8 @@ from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 
 MOST = (1 << 63) - 1
+CGROUPS = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")
+"""Where Linux tells of the memory of a container, in versions 2 and 1 of its control groups."""
 
 Count = Annotated[int, Interval(ge=1, le=MOST)]
 NonNegative = Annotated[int, Interval(ge=0, le=MOST)]
@@ -86,13 +90,26 @@ def check_batch(games: int, name: str, bytes_per_game: int) -> None:
     )
 
 
+def free_memory() -> int:
+    """Return the free bytes of the machine, or of a control group such as a container's."""
+    free: int = psutil.virtual_memory().available
+    for group in CGROUPS:
+        for limit, used in ("max", "current"), ("limit_in_bytes", "usage_in_bytes"):  # v2, v1
+            with suppress(OSError, ValueError):  # no such file, or a limit that is "max"
+                most, taken = (int((group / f"memory.{n}").read_text()) for n in (limit, used))
+                stat = dict(map(str.split, (group / "memory.stat").read_text().splitlines()))
+                files = stat.get("total_inactive_file", stat["inactive_file"])  # copies, let go
+                free = min(free, most - taken + int(files))
+    return free
+
+
 def check_memory(needed: int, what: str, advice: Callable[[int], str]) -> None:
     """Check that something of so many bytes fits into memory before it is made.
 
     Raises:
         ValueError: If it does not; `advice` tells what to do, given the number of free bytes.
     """
-    available = psutil.virtual_memory().available
+    available = free_memory()
     if needed > available:
         raise UsageError(
             f"{what} takes {needed / 2**30:,.1f} GiB, "

@@ -11,7 +11,6 @@ from tile_envs.base.checks import checked_mapping
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.games import make, resolve_id
-from tile_envs.sliding.spawn import START_OPTIONS
 
 BOTH = "both"
 
@@ -46,20 +45,6 @@ class Task:
         if side not in (*sides, BOTH):
             raise UsageError(f"{task.env} has no side {side!r}: expected {(*sides, BOTH)}.")
         return replace(task, sides=sides if side == BOTH else (side,))
-
-    @classmethod
-    def from_dict(cls, entries: Mapping[str, Any]) -> Task:
-        """Return the task of a run's configuration, as it is tested, loaded and evaluated.
-
-        It has ordinary starts alone.  No module that only a file names is imported.
-        """
-        options = entries["env_kwargs"].items()
-        task = cls(entries["env"], {n: value for n, value in options if n not in START_OPTIONS})
-        return replace(task, sides=tuple(entries["sides"]) or task.game.sides)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the task as JSON can write it."""
-        return {"env": self.env, "env_kwargs": dict(self.env_kwargs), "sides": list(self.sides)}
 
     @cached_property
     def game(self) -> Game:

@@ -6,7 +6,7 @@ from baselines.errors import handle_errors
 
 
 def report() -> None:
-    """Write the tables of README.md and benchmarks/README.md from the rows."""
+    """Write the tables and figures of README.md and of the pages in `benchmarks` from the rows."""
     from benchmarks.report import write_pages
 
     write_pages()

@@ -1,27 +1,31 @@
-"""The kinds of experiments with agents: each says which rows it has, and makes them."""
+"""The kinds of experiments: each says which rows it asks for, with their keys, and makes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+import io
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
+from functools import partial
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from baselines.evaluation.exact import evaluate_exactly
+from baselines.evaluation import exact, sampled
 from baselines.evaluation.exact_tictactoe import outcome, policy_of
 from baselines.evaluation.policy import Policy
-from baselines.evaluation.sampled import evaluate, play, summary
-from baselines.registry import make_agent
 from baselines.search.compiled_expectimax import CompiledSearch
 from baselines.search.expectimax import Expectimax
 from baselines.search.placing import ValuePlacer
 from baselines.task import Task
-from benchmarks.jobs import Experiment, Job, PlannedRow
-from benchmarks.results import Row, machine
+from baselines.training.config import key_of
+from benchmarks.results import KEY, NAMES, Row, commit, machine, processor
 from benchmarks.training import Training, version_of
-from tile_envs.agents import Agent
 
 OWN_VALUES = "own values"
 """A placer of tiles that minimizes the values of the agent that it plays against."""
@@ -31,66 +35,120 @@ SIDES = ("X", "O")
 
 
 @dataclass(frozen=True)
-class AgentExperiment(Training, Experiment):
-    """An agent that is evaluated, after its training if it learns.
+class Wanted:
+    """A row that an experiment asks for, or all rows of a measure, which are made at one time.
 
     Attributes:
-        agent_kwargs: The options of an agent that is not trained.
-        seeds: Number of training seeds, from 0 on.
+        name: The columns that name the row; of a measure none, as they depend on the machine.
+        key: The key of what decides it.
+        make: Makes it, given the folder of the training runs.
+        runs: The names of the training runs that it begins or resumes.
+        minutes: About how long it takes.
     """
 
-    _: KW_ONLY
-    agent_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    seeds: int = 1
+    experiment: Experiment
+    name: Row
+    key: str
+    make: Callable[[Path], list[Row]]
+    runs: frozenset[str] = frozenset()
+    minutes: float = 0.0
 
-    def make(self, seed: int, runs: Path) -> Agent:
-        """Return the agent, trained by its budget in games if it learns."""
-        if self.learns:
-            return self.train(seed, None, runs).agent
-        game = Task.of(self.env, self.env_kwargs).game
-        return make_agent(self.agent, game, seed=seed, **self.agent_kwargs)
+    def made(self, runs: Path) -> list[Row]:
+        """Make it, quietly; if something fails, what was printed goes to a log in `runs`."""
+        output = io.StringIO()
+        by = {KEY: self.key, "machine": machine(), "processor": processor(), "commit": commit()}
+        try:
+            with redirect_stdout(output), redirect_stderr(output):
+                rows = [self.name | row | by for row in self.make(runs)]
+        except Exception as error:  # hours of other rows must not be lost
+            output.write(traceback.format_exc())
+            rows = self.failed(error)
+        if any(row.get("error") for row in rows):
+            name = f"{self.experiment}.log".replace("/", "-").replace(" ", "-")
+            with (runs / name).open("a", encoding="utf-8") as log:
+                log.write(output.getvalue())
+        return rows
 
-    def trainings(self, job: Job) -> Iterable[Training]:
-        """Return what is trained for a job, besides other things."""
-        return (self,)
+    def failed(self, error: Exception) -> list[Row]:
+        """Return a row that says why there is none, in one line, in a column `error`."""
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        return [self.name | {KEY: self.key, "error": text}]
 
-    def describe(self) -> str:
-        """Return what is played, and the preset."""
-        options = (f"{name}={value}" for name, value in (self.env_kwargs or {}).items())
-        return " ".join([self.env, *options, *([self.preset] if self.preset else [])])
+
+Executor = Callable[
+    [Sequence[Wanted], Path, Callable[[Wanted], object]], Iterator[tuple[Wanted, list[Row]]]
+]
+"""Makes rows, given the folder of the training runs: calls a function with each that begins, where
+it can tell, and yields the rows of each as soon as they are known.
+
+Rows of one training run are made one after the other, in their order.
+"""
 
 
 @dataclass(frozen=True)
-class Sampled(AgentExperiment):
-    """Games of an agent that is not trained.
+class Experiment(ABC):
+    """What asks for rows of a table.
 
     Attributes:
-        bins: The width of the bins in which scores are counted; None counts none.
+        label: Its name in the table.
+        cost: Minutes on two cores that it takes beside the training by minutes.
+        memory: GiB that it takes at most.
+        cores: How many cores it needs; None is a machine of its own.
+        plays: What is played, if the label does not say it.
+        needs: What has to be installed before its rows can be made; "" if nothing.
     """
 
+    cores: ClassVar[Any] = None
+    plays: ClassVar[Any] = ""
+    needs: ClassVar[Any] = ""
+    table: str
+    label: str
     _: KW_ONLY
-    episodes: int = 10_000
-    bins: int | None = None
+    cost: float = 0.0
+    memory: float = 1.0
 
-    def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
-        """Yield one job of one row."""
-        name: Row = {"agent": self.agent, "env": self.env}
-        name |= {"env_kwargs": dict(self.env_kwargs or {}), "preset": self.preset}
-        yield Job(self, (PlannedRow(name, self.version),))
+    def __str__(self) -> str:
+        return f"{self.table}/{self.label}"
 
-    def rows(self, job: Job, runs: Path) -> list[Row]:
-        """Play the games."""
-        agent = self.make(SEED, runs)
-        record = play(agent, self.env, self.env_kwargs, self.episodes, SEED)
-        row = summary(record, self.agent, self.env, self.env_kwargs or {}, SEED)
-        if self.bins:
-            begins, counts = np.unique(record.returns // self.bins * self.bins, return_counts=True)
-            row["bins"] = dict(zip(begins.astype(int).tolist(), counts.tolist(), strict=True))
-        return [row | {"preset": self.preset}]
+    @abstractmethod
+    def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
+        """Yield what it asks for, in the order in which agents are trained, without the `cost`.
+
+        Of all experiments, those of one table of pairings meet each other.
+        """
+
+    def wanted(self, experiments: Sequence[Experiment]) -> list[Wanted]:
+        """Return what it asks for; see `rows`."""
+        rows = list(self.rows(experiments))
+        return [replace(row, minutes=row.minutes + self.cost / len(rows)) for row in rows]
+
+    @property
+    def total_minutes(self) -> float:
+        """How many minutes it takes, from nothing, on two cores."""
+        return self.cost
+
+
+@dataclass(frozen=True)
+class Evaluated(Experiment):
+    """An agent that is evaluated, after its training if it learns."""
+
+    training: Training
+
+    @property
+    def cores(self) -> int:
+        """How many cores it needs."""
+        return self.training.threads
+
+    @property
+    def plays(self) -> str:
+        """What is played, and the preset."""
+        training = self.training
+        options = (f"{name}={value}" for name, value in (training.env_kwargs or {}).items())
+        return " ".join(filter(None, [training.env, *options, training.preset]))
 
 
 class Games(NamedTuple):
-    """Games in which a learner is evaluated.
+    """Games in which an agent is evaluated.
 
     Attributes:
         depth: Moves that a search looks ahead; 1 is the agent alone.
@@ -109,90 +167,110 @@ class Games(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Learning(AgentExperiment):
-    """A learner, evaluated after several budgets.
+class Sampled(Evaluated):
+    """Games of an agent, if it learns after several budgets.
 
     Attributes:
         evaluations: The games at the last budget; at earlier ones only the first of them.
-        minutes: The training budgets in minutes of learning; none is one budget in games.
+        seeds: Number of training seeds, from 0 on.
+        bins: The width of the bins in which scores are counted; None counts none.
     """
 
-    _: KW_ONLY
     evaluations: tuple[Games, ...]
-    minutes: tuple[float, ...] = ()
+    _: KW_ONLY
+    seeds: int = 1
+    bins: int | None = None
 
     @property
     def total_minutes(self) -> float:
         """How many minutes it takes, from nothing, on two cores."""
-        return max(self.minutes, default=0) * self.seeds + self.cost
+        return max(self.training.minutes, default=0) * self.seeds + self.cost
 
-    def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
-        """Yield a job for each seed, budget and kind of games."""
-        budgets: tuple[float | None, ...] = self.minutes or (None,)
+    def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
+        """Yield a row for each seed, budget and kind of games."""
+        training, budgets = self.training, self.training.minutes or (None,)
+        about: Row = {"label": self.label, "agent": training.agent, "env": training.env}
+        about |= {"env_kwargs": dict(training.env_kwargs or {}), "preset": training.preset}
         for seed in range(self.seeds):
-            learned = 0.0
-            for budget in budgets:
-                for games in self.evaluations if budget == budgets[-1] else self.evaluations[:1]:
-                    row = self._row(seed, budget, games)
-                    yield Job(self, (row,), seed, budget, (budget or 0.0) - learned)
-                    learned = budget or 0.0
+            learned, runs = 0.0, training.runs(seed)
+            for minutes in budgets:
+                identity = training.identity(seed, minutes)
+                for games in self.evaluations[: None if minutes == budgets[-1] else 1]:
+                    columns = about | {"train_seed": seed, "minutes": minutes} | games._asdict()
+                    name = {column: columns[column] for column in NAMES[self.table]}
+                    key = key_of(identity, self._decisive(games))
+                    make = partial(self._play, seed, minutes, games)
+                    lasts = (minutes or 0.0) - learned
+                    yield Wanted(self, name, key, make, runs, lasts)
+                    learned = minutes or 0.0
 
-    def rows(self, job: Job, runs: Path) -> list[Row]:
-        """Train the agent up to a budget, and let it play."""
-        ((name, _, games),) = job.rows
-        player = self.train(job.seed, job.budget, runs)
-        learner: Any = player.agent
-        agent, threads, task = learner, self.options().settings.threads, player.task
+    def _threads(self, games: Games) -> int:
+        """Return the number of cores that play."""
+        return 1 if games.depth == 1 or games.samples else self.training.threads
+
+    def _decisive(self, games: Games) -> Row:
+        """Return what of an evaluation decides its result."""
+        decisive = games._asdict() | {"seed": SEED, "version": sampled.VERSION, "bins": self.bins}
         if games.depth > 1:
-            search: Row = {"threads": 1 if games.samples else threads, "samples": games.samples}
-            search |= {"milliseconds": games.milliseconds, "downgrade": games.downgrade}
-            agent = Expectimax(learner, task.game, games.depth, **search)
+            is_compiled = self.training.agent == "ntuple" and not games.samples
+            search = version_of(CompiledSearch if is_compiled else Expectimax)
+            decisive |= {"search": search, "threads": self._threads(games)}
+        if games.placer == OWN_VALUES:
+            decisive["placing"] = version_of(ValuePlacer)
+        return decisive
+
+    def _play(self, seed: int, minutes: float | None, games: Games, runs: Path) -> list[Row]:
+        """Train the agent up to a budget, and let it play."""
+        training, cores = self.training, self._threads(games)
+        player = training.train(seed, minutes, runs)
+        agent, task, row = player.agent, player.task, {"cores": cores}
         options = dict(task.env_kwargs)
         if games.placer:
             is_own = games.placer == OWN_VALUES
-            options["placer"] = ValuePlacer(learner, task.game) if is_own else games.placer
-        row = evaluate(agent, task.env, options, games.episodes, SEED, name=self.agent)
-        row["env_kwargs"] = task.env_kwargs
-        learned: Row = {"threads": threads, "games_learned": learner.games}
-        if games == self.evaluations[0]:
-            learned["curve"] = self.curve(job.seed, runs)
-        return [name | learned | row | {"machine": machine()}]
-
-    def _row(self, seed: int, budget: float | None, games: Games) -> PlannedRow:
-        search = CompiledSearch if self.agent == "ntuple" else Expectimax
-        version = version_of(self.version, search.version if games.depth > 1 else 1)
-        name: Row = {"label": self.label, "train_seed": seed, "minutes": budget}
-        name |= {key: value for key, value in games._asdict().items() if value is not None}
-        del name["episodes"]  # it is of the result
-        return PlannedRow(name | {"agent": self.agent, "env": self.env}, version, games)
+            options["placer"] = ValuePlacer(agent, task.game) if is_own else games.placer
+        if training.learns:
+            row |= training.in_words() | {"threads": training.threads}
+            row |= training.learned(seed, runs, with_curve=games == self.evaluations[0])
+        if games.depth > 1:
+            search: Row = {"threads": cores, "samples": games.samples}
+            search |= {"milliseconds": games.milliseconds, "downgrade": games.downgrade}
+            agent = Expectimax(agent, task.game, games.depth, **search)
+        record = sampled.play(agent, task.env, options, games.episodes, SEED)
+        row |= sampled.summary(record, training.agent, task.env, task.env_kwargs, SEED)
+        if self.bins:
+            begins, counts = np.unique(record.returns // self.bins * self.bins, return_counts=True)
+            row["bins"] = dict(zip(begins.astype(int).tolist(), counts.tolist(), strict=True))
+        return [row]
 
 
 @dataclass(frozen=True)
-class Exact(AgentExperiment):
+class Exact(Evaluated):
     """Exact evaluation: in tic-tac-toe of each side, in the sliding games of the score."""
 
-    def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
-        """Yield a job for each seed."""
-        sides = Task.of(self.env).game.sides
-        options = {"env": self.env, "env_kwargs": self.env_kwargs or {}}
-        for seed in range(self.seeds):
-            names: list[Row] = [
-                {"label": self.label, "seed": seed, "side": side} | ({} if side else options)
-                for side in sides or (None,)
-            ]
-            yield Job(self, tuple(PlannedRow(name, self.version) for name in names), seed)
+    _: KW_ONLY
+    seeds: int = 1
 
-    def rows(self, job: Job, runs: Path) -> list[Row]:
-        """Evaluate the agent of a seed."""
-        agent, rows = self.make(job.seed, runs), []
-        seconds = round(self.seconds(job.seed, runs), 1) if self.learns else 0.0
-        for name, *_ in job.rows:
-            side = {"side": name["side"]} if name["side"] else {}
-            row = evaluate_exactly(agent, self.env, {**(self.env_kwargs or {}), **side})
-            for column in ("agent", "env", "env_kwargs", "side"):
-                del row[column]  # in the table they are what names the row
-            rows.append(name | row | {"seconds": seconds})
-        return rows
+    def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
+        """Yield a row for each seed and side."""
+        training = self.training
+        for seed in range(self.seeds):
+            identity, runs = training.identity(seed), training.runs(seed)
+            for side in Task.of(training.env).game.sides or (None,):
+                name: Row = {"label": self.label, "seed": seed, "side": side}
+                if not side:
+                    name |= {"env": training.env, "env_kwargs": training.env_kwargs}
+                key = key_of(identity, side, exact.VERSION)
+                yield Wanted(self, name, key, partial(self._evaluate, seed, side), runs)
+
+    def _evaluate(self, seed: int, side: str | None, runs: Path) -> list[Row]:
+        training = self.training
+        agent = training.train(seed, None, runs).agent
+        options = {**(training.env_kwargs or {}), **({"side": side} if side else {})}
+        row = exact.evaluate_exactly(agent, training.env, options)
+        for column in ("agent", "env", "env_kwargs", "side"):
+            del row[column]  # in the table they are what names the row
+        seconds = float(training.progress(seed, runs)[-1]["seconds"]) if training.learns else 0.0
+        return [row | {"seconds": round(seconds, 1)}]
 
 
 _policies: dict[tuple[Path, str, str], Policy] = {}
@@ -200,33 +278,85 @@ _policies: dict[tuple[Path, str, str], Policy] = {}
 
 
 @dataclass(frozen=True)
-class Pairings(AgentExperiment):
+class Pairings(Evaluated):
     """Exact results of tic-tac-toe against every agent of the same table."""
 
-    def plan(self, experiments: Sequence[Experiment]) -> Iterator[Job]:
-        """Yield one job: this agent as X and as O."""
+    def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
+        """Yield the rows of this agent as X and as O."""
         agents = [e for e in experiments if isinstance(e, Pairings) and e.table == self.table]
+        of = {e.label: (e.training.identity(SEED), e.training.runs(SEED)) for e in agents}
         pairs = [(self, other) for other in agents]
         pairs += [(other, self) for other in agents if other is not self]
-        names = [{"x": x.label, "o": o.label} for x, o in pairs]
-        versions = [version_of(x.version, o.version) for x, o in pairs]
-        yield Job(self, tuple(map(PlannedRow, names, versions, pairs)))
+        for x, o in pairs:
+            (identity, runs), (other, other_runs) = of[x.label], of[o.label]
+            name, key = {"x": x.label, "o": o.label}, key_of(identity, other, exact.VERSION)
+            yield Wanted(self, name, key, partial(self._meet, x, o), runs | other_runs)
 
-    def rows(self, job: Job, runs: Path) -> list[Row]:
-        """Return how the games of each pair end."""
-        rows = []
-        for name, _, (x, o) in job.rows:
-            shares = outcome(x.policy("X", runs), o.policy("O", runs))
-            rows.append(name | {"x_wins": shares.win, "draws": shares.draw, "o_wins": shares.loss})
-        return rows
+    def _meet(self, x: Pairings, o: Pairings, runs: Path) -> list[Row]:
+        """Return how the games of a pair end."""
+        shares = outcome(x.policy("X", runs), o.policy("O", runs))
+        return [{"x_wins": shares.win, "draws": shares.draw, "o_wins": shares.loss}]
 
     def policy(self, side: str, runs: Path) -> Policy:
         """Return what the agent plays on a side."""
         if (runs, self.label, side) not in _policies:
-            agent = self.make(SEED, runs)
+            agent = self.training.train(SEED, None, runs).agent
             _policies.update({(runs, self.label, s): policy_of(agent, s) for s in SIDES})
         return _policies[runs, self.label, side]
 
-    def trainings(self, job: Job) -> Iterable[Training]:
-        """Return the agents of a job's pairs."""
-        return (agent for row in job.rows for agent in row.how)
+
+@dataclass(frozen=True)
+class Measure(Experiment):
+    """A measure of a module, such as one of speed.
+
+    Attributes:
+        path: The module in this package, with a function `measure(**options)`.
+        options: The arguments of that function.
+        version: Raised when its results change.
+    """
+
+    path: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
+    version: int = 1
+
+    def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
+        """Yield all rows that can be made here."""
+        key = key_of(self.path, self.options, self.version)
+        yield Wanted(self, {}, key, self._measure)
+
+    def _measure(self, runs: Path) -> list[Row]:
+        return list(import_module(f"benchmarks.{self.path}").measure(**self.options))
+
+
+@dataclass(frozen=True)
+class Clients(Experiment):
+    """The clients of a library, each trained and evaluated; see `libraries.clients`.
+
+    Attributes:
+        extra: The extra of this package that installs the library.
+        episodes: The games in which each is evaluated.
+    """
+
+    extra: str
+    _: KW_ONLY
+    episodes: int = 1_000
+
+    def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
+        """Yield a row for each client."""
+        module = import_module("benchmarks.libraries.clients")
+        for client in module.of(self.label):
+            decisive = asdict(client), module.VERSION, self.episodes, SEED, sampled.VERSION
+            yield Wanted(self, client.name, key_of(*decisive), partial(self._train, client))
+
+    def _train(self, client: Any, runs: Path) -> list[Row]:
+        return [import_module("benchmarks.libraries.clients").row_of(client, self.episodes)]
+
+    @property
+    def needs(self) -> str:
+        """What has to be installed; "" if the library is."""
+        try:
+            version(import_module("benchmarks.libraries.clients").of(self.label)[0].package)
+        except PackageNotFoundError:
+            return f"needs pip install 'tile-envs[{self.extra}]'"
+        return ""

@@ -1,4 +1,4 @@
-"""Does jobs on Ray, which decides what runs where: on this machine, or on a cluster."""
+"""Makes rows on Ray, which decides what runs where: on this machine, or on a cluster."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.jobs import Executor, Job, JobResult
-from benchmarks.kinds import AgentExperiment
+from benchmarks.kinds import Executor, Wanted
+from benchmarks.results import Row
 from tile_envs.errors import UsageError, extra
 
 LOCAL = "local"
@@ -17,15 +17,15 @@ RETRIES = 3
 
 
 def on_ray(address: str = LOCAL) -> Executor:
-    """Return what does jobs on the cluster at an address, such as `10.0.0.1:6379`, or `LOCAL`."""
+    """Return what makes rows on the cluster at an address, `10.0.0.1:6379` or so, or `LOCAL`."""
     with extra("ray"):
         import ray
 
     options: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "error"}
     if address == LOCAL:
-        small = 100 * 2**20  # as jobs and rows are
+        small = 100 * 2**20  # as rows are
         ray.init(**options, object_store_memory=small, include_dashboard=False)
-        return _do
+        return _make_all
     try:
         host, _, port = address.removeprefix("ray://").rpartition(":")
         if port.isdecimal():  # where nothing answers, Ray would try for minutes
@@ -37,55 +37,42 @@ def on_ray(address: str = LOCAL) -> Executor:
             "has printed (with RAY_AUTH_MODE=token in the environment, if the cluster asks for a "
             f"token), or --ray alone for a cluster on this machine ({error})."
         ) from error
-    return _do
+    return _make_all
 
 
-def _do(jobs: Sequence[Job], runs: Path, begin: Callable[[Job], object]) -> Iterator[JobResult]:
+def _make_all(
+    wanted: Sequence[Wanted], runs: Path, begin: Callable[[Wanted], object]
+) -> Iterator[tuple[Wanted, list[Row]]]:
     import ray
 
-    last: dict[Path, Any] = {}  # for each training run, the task that goes on with it last
+    last: dict[str, Any] = {}  # for each training run, the task that goes on with it last
     pending = {}
     try:
-        # No job may ask for more than the machine has that has most: it would wait for ever.
+        # No task may ask for more than the machine has that has most: it would wait for ever.
         machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        cores, memory = (max(each.get(k, 0) for each in machines) for k in ("CPU", "memory"))
-        for job in jobs:
-            experiment = job.experiment
-            trainings = experiment.trainings(job) if isinstance(experiment, AgentExperiment) else ()
-            folders = {folder for each in trainings for folder in each.folders(job.seed, runs)}
+        most, memory = (max(each.get(k, 0) for each in machines) for k in ("CPU", "memory"))
+        for each in wanted:
             task = ray.remote(_make).options(
-                name=str(job),
-                num_cpus=cores_of(job, int(cores)),
-                memory=int(min(experiment.memory * 2**30, memory)),
+                name=str(each.experiment),
+                num_cpus=min(int(most), each.experiment.cores or int(most)),
+                memory=int(min(each.experiment.memory * 2**30, memory)),
                 max_retries=RETRIES,
             )
-            before = (last[folder] for folder in folders if folder in last)
-            reference = task.remote(job, runs.resolve(), *before)
-            last |= dict.fromkeys(folders, reference)
-            pending[reference] = job
+            before = (last[run] for run in each.runs if run in last)
+            reference = task.remote(each, runs.resolve(), *before)
+            last |= dict.fromkeys(each.runs, reference)
+            pending[reference] = each
         while pending:
             for reference in ray.wait(list(pending), num_returns=1)[0]:
-                job = pending.pop(reference)
+                each = pending.pop(reference)
                 try:
-                    yield ray.get(reference)
+                    yield each, ray.get(reference)
                 except ray.exceptions.RayError as error:
-                    yield job.fail(error)
+                    yield each, each.failed(error)
     finally:
         ray.shutdown()
 
 
-def _make(job: Job, runs: Path, *before: JobResult) -> JobResult:
-    """Make the rows of a job, after those of the same training run that came before."""
-    return job.make(runs)
-
-
-def cores_of(job: Job, most: int) -> int:
-    """Return how many cores a job needs, at most those of the largest machine.
-
-    A measure of speed has its machine to itself.
-    """
-    experiment = job.experiment
-    if not isinstance(experiment, AgentExperiment):
-        return most
-    threads = getattr(experiment.options().settings, "threads", 1) if experiment.learns else 1
-    return min(most, int(threads))
+def _make(wanted: Wanted, runs: Path, *before: list[Row]) -> list[Row]:
+    """Make rows, after those of the same training run that came before."""
+    return wanted.made(runs)

@@ -1,4 +1,4 @@
-"""Fills the marked tables of README.md and benchmarks/README.md, and draws their pictures.
+"""Fills the marked tables of README.md and of the pages in `benchmarks`, and draws their pictures.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`; the pictures are in `figures/`.
 """
@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from baselines.evaluation.rows import write_rows
 from benchmarks.figures import speed, strength
 from benchmarks.rows import Committed
 from benchmarks.tables import TABLES
@@ -16,8 +17,15 @@ from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "benchmarks" / "README.md")
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "benchmarks" / "README.md",
+    *sorted((ROOT / "benchmarks" / "pages").glob("*.md")),
+)
 FIGURES = Path(__file__).parent / "figures"
+MISSING = Path(__file__).parent / "missing.csv"
+"""The list of the rows that the experiments ask for and that are still to be made, each with the
+minutes that it takes beside the training that rows share."""
 PICTURES: dict[str, Callable[[Committed], bytes]] = {
     "speed": speed.by_size,
     "learning": strength.learning,
@@ -32,6 +40,7 @@ MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 def write_pages() -> None:
     """Write the tables of all pages anew, and the pictures."""
     committed = Committed()
+    write_rows(committed.missing(), MISSING)
     for name, draw in PICTURES.items():
         write_file(FIGURES / f"{name}.svg", draw(committed))
     for page in PAGES:

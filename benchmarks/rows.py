@@ -6,21 +6,22 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from statistics import median_high
 from typing import Any
 
 import yaml
 
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.jobs import Experiment, Measure
-from benchmarks.results import FOLDER, VERSION, Row, key_of, read
+from benchmarks.kinds import Experiment, Wanted
+from benchmarks.results import FOLDER, KEY, SEARCH, Row, is_made, name_of, read
 
 PUBLISHED = Path(__file__).parent / "published.yml"
 """The one home of results that others have published."""
 MARK = " †"
-"""What marks a row that an earlier version made."""
+"""What marks a row that the list of experiments no longer asks for."""
+FEWEST = 60
+"""The best results are those of rows of so many games at least."""
 
 
 @dataclass(frozen=True)
@@ -30,29 +31,40 @@ class Committed:
     folder: Path = FOLDER
     experiments: Sequence[Experiment] = EXPERIMENTS
 
+    @cached_property
+    def wanted(self) -> dict[str, dict[str, Wanted]]:
+        """What the experiments ask for, by table and key."""
+        wanted: dict[str, dict[str, Wanted]] = {each.table: {} for each in self.experiments}
+        for each in self.experiments:  # of which two ask for a pairing
+            wanted[each.table] |= {row.key: row for row in each.wanted(self.experiments)}
+        return wanted
+
     def rows(self, table: str, env: str = "") -> list[Row]:
         """Return the rows of a table that hold a result, in the order of the experiments.
 
         With `env`, only those of this environment with its usual options.  Each says whether it
-        `is_stale`: its version is not the present one of the agent or measure.
+        `is_stale`: its key is none of those that the experiments ask for.
         """
-        versions: dict[Any, int] = {}
-        for experiment in self.experiments:
-            if experiment.table != table:
-                continue
-            if isinstance(experiment, Measure):  # what it measures may not be installed here
-                versions[experiment.measure] = experiment.version
-            else:
-                versions |= experiment.wanted(self.experiments)
-        places = {key: place for place, key in enumerate(versions)}
+        wanted = self.wanted.get(table, {})
+        places = {name_of(table, each.name): n for n, each in enumerate(wanted.values())}
         rows = [row for row in read(self.folder, table).values() if not row.get("error")]
         if env:
             rows = [row for row in rows if (row["env"], row["env_kwargs"]) == (env, "{}")]
         for row in rows:
-            names = (row.get("measure"), key_of(table, row), "")
-            version = next((versions[name] for name in names if name in versions), 0)
-            row["is_stale"] = row.get(VERSION) != str(version)
-        return sorted(rows, key=lambda row: places.get(key_of(table, row), len(places)))
+            row["is_stale"] = row.get(KEY) not in wanted
+        return sorted(rows, key=lambda row: places.get(name_of(table, row), len(places)))
+
+    def missing(self) -> list[Row]:
+        """Return what the experiments ask for and no row holds: experiment, row, minutes, key."""
+        missing = []
+        for table, wanted in self.wanted.items():
+            rows = read(self.folder, table).values()
+            for key, each in wanted.items():
+                if not is_made(rows, key):
+                    row = ", ".join(filter(None, name_of(table, each.name)))
+                    about = {"experiment": str(each.experiment), "row": row}
+                    missing.append(about | {"minutes": f"{each.minutes:.1f}", KEY: key})
+        return missing
 
 
 @dataclass(frozen=True)
@@ -94,16 +106,20 @@ def published(name: str) -> list[Row]:
     return [{**row, "source": source_of[row["source"]]} for row in _read()["figures"][name]]
 
 
-def best_published(name: str, searches: bool) -> Row | None:
-    """Return the highest mean score under the standard rules, with or without search."""
+def best_published(name: str, depth: int) -> Row | None:
+    """Return the highest mean score under the standard rules at this depth, or else the next one.
+
+    A result of a search less deep is not compared.
+    """
     compared = [
         row
         for row in published(name)
         if isinstance(row.get("mean"), int | float)
+        and isinstance(row.get("depth"), int)
+        and row["depth"] >= depth
         and not row.keys() & {"doubt", "spawn"}
-        and (row.get("depth") != 1) == searches
     ]
-    return max(compared, key=lambda row: float(row["mean"]), default=None)
+    return min(compared, key=lambda row: (row["depth"], -row["mean"]), default=None)
 
 
 @cache
@@ -120,6 +136,36 @@ def group(rows: Iterable[Row], *columns: str) -> list[list[Row]]:
     return list(groups.values())
 
 
+def learned(committed: Committed, *tables: str, env: str = "") -> list[Row]:
+    """Return the rows of learners, each with the number of seeds that its experiment `wants`."""
+    rows = []
+    for table in tables:
+        made_by: Any = [each for each in committed.experiments if each.table == table]
+        wants = {(each.training.env, each.label): each.seeds for each in made_by}
+        for row in committed.rows(table, env) if wants else ():
+            rows.append(row | {"wants": wants.get((row["env"], row["label"]), 1)})
+    return rows
+
+
+def by_seeds(rows: Iterable[Row]) -> list[list[Row]]:
+    """Return the rows of learners in lists that differ by the training seed alone."""
+    return group(rows, "env", "label", "minutes", *SEARCH, "placer")
+
+
+def seeds(rows: Sequence[Row]) -> str:
+    """Return how many training seeds rows have, and of how many if some are missing."""
+    n, wanted = len({row["train_seed"] for row in rows}), int(rows[0]["wants"])
+    return f"{n} of {wanted}" if n < wanted else f"{n}"
+
+
+def kind(row: Row) -> str:
+    """Return what a learner is in one or two words."""
+    if row["agent"] == "ntuple":
+        return "n-tuple network"
+    text = f"{row.get('network')} {row['label']}".lower()
+    return "CNN" if "cnn" in text or "convol" in text else "looked-up patterns"
+
+
 def reached(row: Mapping[str, Any]) -> dict[int, float]:
     """Return the fraction of games that reached each tile, by its value."""
     return {int(tile): fraction for tile, fraction in json.loads(row["reach"]).items()}
@@ -128,16 +174,16 @@ def reached(row: Mapping[str, Any]) -> dict[int, float]:
 def search_name(row: Row) -> str:
     """Return what is searched for a move."""
     time, drawn, tile = map(row.get, ("milliseconds", "samples", "downgrade"))
-    searched = f"{time} ms" if time else f"{row['depth']}-ply" if row.get("depth") else ""
+    searched = f"{float(time):g} ms" if time else f"{row['depth']}-ply" if row.get("depth") else ""
     searched += f", {drawn} drawn" if str(drawn or 0) != "0" else ""
     return f"{searched}, downgraded from {tile}" if tile else searched
+
+
+def cores(row: Row) -> int:
+    """Return how many cores played; rows that do not say so searched on all that had learned."""
+    return int(row.get("cores") or (row["threads"] if row["depth"] != "1" else 1))
 
 
 def minutes(value: Any) -> str:
     """Return a number of minutes without needless digits; nothing for none."""
     return f"{float(value):g}" if value else ""
-
-
-def median_seconds(rows: Sequence[Row]) -> float:
-    """Return the median time of training; of an even number of rows, the higher of the middle."""
-    return median_high(float(row["seconds"]) for row in rows)

@@ -13,8 +13,8 @@ import tyro
 from baselines.progress import Progress
 from baselines.training.run_folder import lock
 from benchmarks.experiments import EXPERIMENTS, QUICK, select
-from benchmarks.jobs import Executor, Experiment, Job, JobResult, Wanted
-from benchmarks.results import FOLDER, VERSION, Row, add, key_of, read
+from benchmarks.kinds import Executor, Experiment, Wanted
+from benchmarks.results import FOLDER, Row, add, commit, is_made, name_of, read
 from benchmarks.rows import Committed
 from tile_envs.files import check_writable
 from tile_envs.words import counted, number
@@ -35,8 +35,9 @@ def run(
 ) -> None:
     """Make the rows of results that are missing.
 
-    Rows that are there, made by the present version of their agent or measure, are kept.
-    Interrupted training is resumed.
+    Rows are kept whose settings, seeds, budgets, searches, games and code are those of the list of
+    experiments.  A measure is made as a whole, and again if its rows are deleted.  Interrupted
+    training is resumed.
 
     Args:
         only: Tables or experiments, such as `ntuple`, `"two cores"` or `deep/dqn`; all if not
@@ -73,12 +74,12 @@ def run(
 
 
 def in_process(
-    jobs: Sequence[Job], runs: Path, begin: Callable[[Job], object]
-) -> Iterator[JobResult]:
-    """Do jobs here, one after the other; see `Executor`."""
-    for job in jobs:
-        begin(job)
-        yield job.make(runs)
+    wanted: Sequence[Wanted], runs: Path, begin: Callable[[Wanted], object]
+) -> Iterator[tuple[Wanted, list[Row]]]:
+    """Make rows here, one after the other; see `Executor`."""
+    for each in wanted:
+        begin(each)
+        yield each, each.made(runs)
 
 
 def make_missing(
@@ -97,77 +98,69 @@ def make_missing(
     for folder in (results, runs):
         folder.mkdir(parents=True, exist_ok=True)
         check_writable(folder)  # before hours of training
+    commit()  # of the code that runs, whatever is edited meanwhile
     failures: list[str] = []
     with ExitStack() as locks:
         for table in sorted({experiment.table for experiment in chosen}):
             path = results / f"{table}.lock"
             locks.enter_context(lock(path, f"the table {table} in {results}"))
-        jobs = _missing(chosen, experiments, results)
-        if not jobs:
+        missing = _missing(chosen, experiments, results)
+        if not missing:
             print("All rows are there.")
             return failures
-        ended: list[Job] = []
-        words = f"of {counted(len(jobs), 'job')}"
-        with Progress("jobs", sum(job.minutes for job in jobs), shown=True) as progress:
+        ended: list[Wanted] = []
+        words = f"of {counted(len(missing), 'row')}"
+        with Progress("rows", sum(each.minutes for each in missing), shown=True) as progress:
 
             def tell(current: str = "") -> None:
-                minutes = sum(job.minutes for job in ended)
+                minutes = sum(each.minutes for each in ended)
                 progress.update(minutes, f"{len(ended):,} {words}{current}")
 
-            for job, rows in executor(jobs, runs, lambda job: tell(f", {job}")):
-                table, versions = job.experiment.table, job.wanted
-                for row in rows:
-                    if row.get("error"):  # without a version, it is made again
-                        failures.append(f"{job}: {row['error']}")
-                    else:
-                        row[VERSION] = versions[key_of(table, row)]
-                ended.append(job)
+            for each, rows in executor(missing, runs, lambda each: tell(f", {each.experiment}")):
+                errors = [row["error"] for row in rows if row.get("error")]
+                failures += [f"{each.experiment}: {error}" for error in errors]
+                ended.append(each)
                 tell()
-                print("\n".join(_report(job, rows)))
-                add(results, table, rows)
+                print("\n".join(_report(each.experiment, rows)))
+                add(results, each.experiment.table, rows)
     return failures
 
 
-def _missing(chosen: Experiments, experiments: Experiments, results: Path) -> list[Job]:
-    jobs = []
-    planned: Wanted = {}  # a pairing is a row of both experiments
+def _missing(chosen: Experiments, experiments: Experiments, results: Path) -> list[Wanted]:
+    missing: dict[tuple[str, str], Wanted] = {}  # a pairing is a row of both experiments
     for experiment in chosen:
-        all_jobs = experiment.jobs(experiments)
-        if not all_jobs:
-            print(f"{experiment.table}, {experiment.label}: left out, {experiment.describe()}")
-        rows = read(results, experiment.table)
-        for job in all_jobs:
-            missing = job.without(_made(job.wanted, rows) | planned)
-            jobs += [missing] if missing.rows else []
-            planned |= job.wanted
-    return jobs
-
-
-def _made(wanted: Wanted, rows: dict[tuple[str, ...], Row]) -> Wanted:
-    return {key: v for key, v in wanted.items() if rows.get(key, {}).get(VERSION) == str(v)}
+        if experiment.needs:
+            print(f"{experiment.table}, {experiment.label}: left out, {experiment.needs}")
+            continue
+        rows = read(results, experiment.table).values()
+        for each in experiment.wanted(experiments):
+            if not is_made(rows, each.key):
+                missing.setdefault((experiment.table, each.key), each)
+    return list(missing.values())
 
 
 def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iterator[str]:
     """Yield a heading, and a line on each experiment: its table, label, rows, cost and task."""
     width = max((len(experiment.label) for experiment in chosen), default=0) + 2
-    yield f"{'table':<11}{'label':<{width}}{'rows made':>13}{'minutes':>9}  plays"
+    yield f"{'table':<13}{'label':<{width}}{'rows made':>13}{'minutes':>9}  plays"
     for experiment in chosen:
+        rows = read(results, experiment.table).values()
         wanted = experiment.wanted(experiments)
-        made = len(_made(wanted, read(results, experiment.table)))
+        made = sum(is_made(rows, each.key) for each in wanted)
         line = (
-            f"{experiment.table:<11}{experiment.label:<{width}}{f'{made} of {len(wanted)}':>13}"
-            f"{experiment.total_minutes:>9.1f}  {experiment.describe()}"
+            f"{experiment.table:<13}{experiment.label:<{width}}{f'{made} of {len(wanted)}':>13}"
+            f"{experiment.total_minutes:>9.1f}  {experiment.needs or experiment.plays}"
         )
         yield line.rstrip()
 
 
-def _report(job: Job, rows: Sequence[Row]) -> Iterator[str]:
+def _report(experiment: Experiment, rows: Sequence[Row]) -> Iterator[str]:
     errors = [row for row in rows if row.get("error")]
     if len(rows) > 4:
-        yield f"{job}: {len(rows)} rows" + (f", {len(errors)} failed" if errors else "")
+        yield f"{experiment}: {len(rows)} rows" + (f", {len(errors)} failed" if errors else "")
         return
     for row in rows:
-        key = key_of(job.experiment.table, row)
+        name = name_of(experiment.table, row)
         column = next(column for column in RESULTS if row.get(column) is not None)
         result = row[column] if column == "error" else number(row[column])
-        yield f"{job}, {', '.join(filter(None, key))}: {column} {result}"
+        yield f"{experiment}, {', '.join(filter(None, name))}: {column} {result}"

@@ -1,43 +1,41 @@
-"""The training runs of experiments: where they are, and training them up to a budget."""
+"""The agents of experiments: what decides each one, and training it in a folder of its own."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 import shutil
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from baselines.registry import AGENTS, Player, agent_class, load_player
+from baselines.ntuple.network import Network
+from baselines.players import Player, load_player, player
+from baselines.registry import AGENTS, STRONG, STRONG_FOLDER, agent_class
+from baselines.settings import read_settings
+from baselines.task import Task
 from baselines.training import recording
-from baselines.training.run import Options, default_options, run
-from baselines.training.run_folder import CONFIG, read_config, read_progress
+from baselines.training.config import CONFIG, RunConfig, key_of
+from baselines.training.run import Options, run, starting_options
+from baselines.training.run_folder import CHECKPOINT, read_progress
+from benchmarks.results import Row
 from tile_envs.errors import UsageError
 
 POINTS = 25
 """The parts into which curves of learning divide a run."""
+SIZES = {4: "four", 5: "five", 6: "six", 7: "seven"}
+"""The sizes of tuples in words."""
 
 
-def version_of(*versions: int) -> int:
-    """Return the version of what several makers of results make together.
-
-    It is 1, and one more for each time that the results of one of them have changed.
-    """
-    return 1 + sum(version - 1 for version in versions)
-
-
-def agent_version(name: str) -> int:
-    """Return the version of an agent's results."""
-    return int(getattr(agent_class(name), "version", 1))
-
-
-def file_name(text: str) -> str:
-    """Return a name for a file or a folder."""
-    return text.replace(",", "").replace(" ", "-")
+def version_of(kind: Any) -> int:
+    """Return the version of the results of a class."""
+    return int(getattr(kind, "version", 1))
 
 
 @dataclass(frozen=True)
@@ -48,12 +46,14 @@ class Training:
         agent: The agent's name in the registry.
         env_kwargs: The environment's options; None takes those of the preset.
         preset: The preset of `hyperparams.yml`.
-        settings: The settings that differ from the preset.
-        games: The training budget in games; None takes that of the preset.
+        settings: The settings that differ from the preset; the options of an agent that does not
+            learn.
+        games: The training budget in games, if there is none in minutes; None takes the preset's.
+        minutes: Budgets in minutes of learning, one after the other in one run: several are only
+            for settings that follow no schedule of the budget.
         replays: Recorded games that it learns from first.
     """
 
-    label: str
     agent: str
     env: str
     env_kwargs: Mapping[str, Any] | None = None
@@ -61,6 +61,7 @@ class Training:
     preset: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     games: int | None = None
+    minutes: tuple[float, ...] = ()
     replays: Recording | None = None
 
     @property
@@ -68,96 +69,164 @@ class Training:
         """Whether the agent is trained."""
         return self.agent in AGENTS and AGENTS[self.agent].learns
 
-    @property
-    def version(self) -> int:
-        """The version of what trains it."""
-        replays = self.replays
-        recorded = (agent_version(replays.player.agent), recording.VERSION) if replays else ()
-        return version_of(agent_version(self.agent), *recorded)
-
+    @cached_property
     def options(self) -> Options:
-        """Return the options of its training, without recorded games."""
-        options = default_options(self.agent, self.env, self.preset)
-        settings = dataclasses.replace(options.settings, **self.settings)
+        """The options of its training, without recorded games."""
+        options = starting_options(self.agent, self.env, self.preset)
+        values = dataclasses.asdict(options.settings) | self.settings
+        settings = read_settings(type(options.settings), values)
         env_kwargs = options.env_kwargs if self.env_kwargs is None else dict(self.env_kwargs)
         games = self.games or options.games
         return dataclasses.replace(options, settings=settings, env_kwargs=env_kwargs, games=games)
 
-    def folder(self, seed: int, runs: Path) -> Path:
-        """Return the folder of a run; agents of another version have another one."""
-        return runs / file_name(f"{self.env}-{self.label}-{seed}-v{self.version}")
+    @property
+    def threads(self) -> int:
+        """The number of threads with which it learns."""
+        return int(getattr(self.options.settings, "threads", 1)) if self.learns else 1
 
-    def folders(self, seed: int, runs: Path) -> set[Path]:
-        """Return the folders of the runs that its training begins or resumes, if it learns."""
+    def identity(self, seed: int, minutes: float | None = None) -> Row:
+        """Return what decides the agent, trained up to a budget in minutes, or that in games."""
+        kind = agent_class("ntuple" if self.agent == STRONG else self.agent)
+        parts: Row = {"agent": self.agent, "version": version_of(kind)}
+        parts |= {"env": self.env, "seed": seed}
+        if self.learns:
+            games = self.options.games if minutes is None else None
+            parts |= {"env_kwargs": self.options.env_kwargs, "games": games, "minutes": minutes}
+            parts["settings"] = dataclasses.asdict(self.options.settings)
+        else:
+            parts |= {"env_kwargs": dict(self.env_kwargs or {}), "settings": dict(self.settings)}
+        if self.agent == STRONG:
+            checkpoint = STRONG_FOLDER / Task.of(self.env).game.name / CHECKPOINT
+            parts["network"] = hashlib.sha256(checkpoint.read_bytes()).hexdigest()
+        if self.replays:
+            parts["replays"] = self.replays.identity()
+        return parts
+
+    @property
+    def last(self) -> float | None:
+        """Its last budget in minutes; None if its budget is in games."""
+        return max(self.minutes, default=None)
+
+    def name(self, seed: int) -> str:
+        """Return the name of the folder of a run: one of other settings has another folder."""
+        words = [self.env, self.agent, *filter(None, [self.preset]), str(seed)]
+        return "-".join([*words, key_of(self.identity(seed, self.last))])
+
+    def runs(self, seed: int) -> frozenset[str]:
+        """Return the names of the runs that its training begins or resumes, if it learns."""
         if not self.learns:
-            return set()
-        others = {self.replays.player.folder(0, runs)} if self.replays else set()
-        return {self.folder(seed, runs)} | others
+            return frozenset()
+        others = {self.replays.player.name(0)} if self.replays else set()
+        return frozenset({self.name(seed)} | others)
 
-    def seconds(self, seed: int, runs: Path) -> float:
-        """Return for how many seconds a finished run has learned."""
-        return float(read_progress(self.folder(seed, runs))[-1]["seconds"])
+    def progress(self, seed: int, runs: Path) -> list[Row]:
+        """Return the lines of the progress of a run."""
+        return read_progress(runs / self.name(seed))
 
-    def curve(self, seed: int, runs: Path) -> list[tuple[float, ...]]:
-        """Return minutes and moves at the end of each part of a run, and its mean score."""
-        lines = read_progress(self.folder(seed, runs))
-        lines = [line for line in lines if math.isfinite(float(line.get("return") or "nan"))]
-        points = []
-        for part in filter(len, np.array_split(np.array(lines), POINTS)):
-            score = np.mean([float(line["return"]) for line in part])
-            minutes = float(part[-1]["seconds"]) / 60
-            moves = part[-1].get("moves") or part[-1].get("timesteps") or 0
-            points.append((round(minutes, 2), float(moves), round(score, 1)))
-        return points
+    def learned(self, seed: int, runs: Path, with_curve: bool) -> Row:
+        """Return from how many games and moves a run has learned, and its curve of learning.
+
+        That has minutes and moves at the end of each part of the run, and its mean score.
+        """
+        lines = self.progress(seed, runs)
+        row: Row = {
+            "games_learned": int(lines[-1]["games"]),
+            "moves_learned": max(map(_moves, lines)),
+        }
+        if with_curve:
+            lines = [line for line in lines if math.isfinite(float(line.get("return") or "nan"))]
+            row["curve"] = []
+            for part in filter(len, np.array_split(np.array(lines), POINTS)):
+                score = round(np.mean([float(line["return"]) for line in part]), 1)
+                minutes = round(float(part[-1]["seconds"]) / 60, 2)
+                row["curve"].append((minutes, float(_moves(part[-1])), score))
+        return row
 
     def train(self, seed: int, minutes: float | None, runs: Path) -> Player:
-        """Return the agent, trained up to a budget, and no further; an unfinished run is resumed.
+        """Return the agent, if it learns trained up to a budget, and no further.
 
-        The budget is in minutes of learning; None is that in games.
+        The budget is in minutes of learning; None is that in games.  An unfinished run is resumed.
 
         Raises:
             ValueError: If the run has passed the budget, so that its agent at this budget is lost.
         """
-        folder, options = self.folder(seed, runs), self.options()
+        if not self.learns:
+            return player(self.agent, self.env, self.env_kwargs, seed, self.settings)
+        folder, options = runs / self.name(seed), self.options
         begun = (folder / CONFIG).exists()
-        config = read_config(folder) if begun else {}
-        if (config.get("minutes") or 0) > (minutes or math.inf):
+        config = RunConfig.read(folder) if begun else None
+        if config and (config.minutes or 0) > (minutes or math.inf):
             raise UsageError(
                 f"{folder} has learned for more than {minutes:g} minutes: delete it to train again."
             )
         games = options.games if minutes is None else 10**9  # the minutes end it
         budget: dict[str, Any] = {"games": games, "minutes": minutes}
-        if not (budget | {"finished": True}).items() <= config.items():
+        wanted = [games, minutes, True]
+        if not config or [config.games, config.minutes, config.finished] != wanted:
             settings = options.settings
             if self.replays:
                 settings = dataclasses.replace(settings, replays=str(self.replays.play(runs)))
             budget |= {"seed": seed, "out": folder, "resume": begun}
             run(self.agent, dataclasses.replace(options, settings=settings, **budget))
-        player = load_player(folder)
-        if not player.finished:
+        trained = load_player(folder)
+        if not trained.finished:
             raise RuntimeError(f"{folder} is not finished: another process may have resumed it.")
-        return player
+        return trained
+
+    def in_words(self) -> Row:
+        """Return the network and the algorithm of a learner, as short texts for people."""
+        settings: Any = self.options.settings
+        if self.agent == "ntuple":
+            game: Any = Task.of(self.env, self.options.env_kwargs).game
+            shape = Network.of(game, settings.network, settings.values, settings.stages)
+            counts = Counter(map(len, shape.tuples)).items()
+            tuples = [f"{n} {SIZES.get(size, size)}-tuple{'s' * (n > 1)}" for size, n in counts]
+            network = " and ".join(tuples)
+            network += f", {settings.values} values" * (settings.values is not None)
+            network += f", {len(shape.stages) + 1} stages" * bool(shape.stages)
+            halving = settings.halving_games
+            algorithm = f"{settings.method.upper()}({settings.trace_decay:g})"
+            algorithm += f", α {settings.learning_rate:g}" * (settings.learning_rate != 1)
+            algorithm += f", α halved every {halving:,} games" * bool(halving)
+            algorithm += ", forward" * (settings.direction == "forward")
+            algorithm += f", restart {settings.restart:g}" * bool(settings.restart)
+            algorithm += f", optimistic {settings.initial:,.0f}" * bool(settings.initial)
+        elif self.agent in ("dqn", "ppo"):
+            convolves = getattr(settings, "network", "patterns") == "cnn"
+            hidden = " and ".join(map(str, settings.hidden))
+            first = "convolutions" if convolves else "looked-up patterns"
+            network = f"{first}, width {settings.width}, hidden {hidden}"
+            algorithm = f"{settings.n_steps}-step DQN" if self.agent == "dqn" else "PPO"
+        else:
+            network, algorithm = "a convolution and two dense layers", "fitted Q-learning"
+        if self.replays:
+            algorithm += f", after {self.replays.episodes} recorded games"
+        return {"network": network, "algorithm": algorithm}
+
+
+def _moves(line: Mapping[str, str]) -> int:
+    return int(float(line.get("moves") or line.get("timesteps") or 0))
 
 
 @dataclass(frozen=True)
 class Recording:
-    """Recorded games that an agent learns from.
-
-    Their player is trained for so many minutes; None is its budget in games.
-    """
+    """Recorded games of a trained agent, for others to learn from."""
 
     player: Training
-    minutes: float | None
     episodes: int
+
+    def identity(self) -> Row:
+        """Return what decides the games."""
+        player = self.player.identity(0, self.player.last)
+        return {"player": player, "episodes": self.episodes, "version": recording.VERSION}
 
     def play(self, runs: Path) -> Path:
         """Return the folder of the games, which are played if they are missing."""
-        name = self.player.folder(0, runs).name
-        folder = runs / f"{name}-games-v{recording.VERSION}"
+        folder = runs / f"{self.player.name(0)}-games-{key_of(self.identity())}"
         if not folder.exists():
-            strong = self.player.train(0, self.minutes, runs)
+            trained = self.player.train(0, self.player.last, runs)
             beside = folder.with_name(f"{folder.name}.part")
             shutil.rmtree(beside, ignore_errors=True)  # of a recording that was interrupted
-            recording.record(strong.agent, strong.task, self.episodes, 0, beside)
+            recording.record(trained.agent, trained.task, self.episodes, 0, beside)
             beside.replace(folder)
         return folder

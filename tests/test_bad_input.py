@@ -1,7 +1,7 @@
 """Bad input gets one clear error that names the value, and leaves the environment as it was."""
 
-import re
 import resource
+from contextlib import contextmanager
 from functools import partial
 
 import gymnasium as gym
@@ -29,65 +29,36 @@ A = np.zeros(99)
 
 BAD_SLIDING_OPTIONS = [
     ({"shape": (0, 4)}, r"shape must be two integers from 1 to 8.*\(0, 4\)"),
-    ({"shape": (4, 9)}, r"\(4, 9\)"),
     ({"shape": (1, 2)}, r"3 cells or more, got \(1, 2\)"),
-    ({"shape": (2.5, 4)}, r"\(2\.5, 4\)"),
     ({"shape": (True, 4)}, r"True"),
-    ({"shape": "44"}, r"'44'"),
-    ({"shape": 4}, r"got 4"),
-    ({"shape": None}, r"got None"),
-    ({"shape": {4, 3}}, r"got \{3, 4\}"),
-    ({"shape": (4, 4, 4)}, r"\(4, 4, 4\)"),
     ({"shape": np.array(4)}, r"got array\(4\)"),
-    ({"rules": 0}, r"rules must be a Rules, got 0"),
     ({"rules": {}}, r"rules must be a Rules, got \{\}"),
     ({"spawn": {}}, r"spawn must map faces to probabilities"),
-    ({"spawn": [2, 4]}, r"\[2, 4\]"),
     ({"spawn": {2: 0.5, 8: 0.4}}, r"must add up to 1.*0\.9"),
-    ({"spawn": {2: -0.5, 8: 1.5}}, r"spawn\[2\] must be a probability.*-0\.5"),
-    ({"spawn": {2: NAN}}, r"nan"),
-    ({"spawn": {2: "half"}}, r"'half'"),
+    ({"spawn": {2: NAN}}, r"spawn\[2\] must be a probability.*nan"),
     ({"spawn": {7: 1.0}}, r"7 is not a tile of 2048: expected one of 2, 4, .* 131072"),
-    ({"spawn": {0: 1.0}}, r"0 is not a tile of"),
-    ({"spawn": {"two": 1.0}}, r"'two' is not a tile of"),
-    ({"spawn": {2.0: 1.0}}, r"2\.0 is not a tile of"),
     ({"spawn": {2: 0.5, "2": 0.5}}, r"twice"),
-    ({"start_tiles": 10**30}, r"start_tiles must be 1 to 16"),
-    ({"start_tiles": b"22"}, r"start_tiles must be 1 to 16"),
-    ({"spawn": {2: True}}, r"spawn\[2\] must be a probability.*True"),
     ({"start_tiles": 17}, r"start_tiles must be 1 to 16 tiles on a 4×4 board.*17"),
-    ({"start_tiles": 0}, r"got 0"),
-    ({"start_tiles": 1.5}, r"got 1\.5"),
     ({"start_tiles": "2"}, r"got '2'"),
-    ({"start_tiles": []}, r"got \[\]"),
     ({"start_tiles": [2] * 17}, r"1 to 16 tiles"),
     ({"start_tiles": [7]}, r"7 is not a tile of"),
-    ({"shape": (2, 2), "start_tiles": 5}, r"1 to 4 tiles on a 2×2 board"),
     ({"placer": "adversarial"}, r"placer must be 'random', 'adversary' or an object with place"),
-    ({"placer": None}, r"got None"),
-    ({"placer": object()}, r"placer must be .*object"),
     ({"placer": Placer}, r"placer must be .*Placer"),
-    *(({"starts": x}, "a list of boards, .* got shape") for x in ([], 4, A, np.ones((2, 3, 4)))),
+    ({"starts": np.ones((2, 3, 4))}, "a list of boards, .* got shape"),
     ({"starts": np.full((1, 4, 4), 128)}, r"tile indices 0 to 17, not faces, got 128 to 128"),
     ({"starts": np.ones((1, 4, 4))}, r"must be integers \(tile indices\), got dtype float64"),
     ({"starts": np.zeros((2, 4, 4), int)}, r"leave out 2 boards without any, the first at index 0"),
     ({"starts": "gone.npy"}, r"starts must be a \.npy file of .* got gone\.npy: .*No such file"),
-    *(({"start_fraction": x}, "start_fraction must be a prob") for x in (NAN, -1, 1.1, None, True)),
+    *(({"start_fraction": x}, "start_fraction must be a prob") for x in (NAN, 1.1, True)),
     ({"start_fraction": 0.25}, r"start_fraction=0\.25 needs starts"),
     ({"max_illegal": 0}, r"max_illegal must be a positive integer, got 0"),
-    ({"max_illegal": None}, r"got None"),
     ({"render_mode": "svg"}, r"render_mode must be .*'svg'"),
 ]
 
 BAD_TICTACTOE_OPTIONS = [
     ({"side": "x"}, r"side must be one of 'X', 'O', 'random', 'both', got 'x'"),
-    ({"side": 1}, r"got 1"),
-    ({"side": None}, r"got None"),
     ({"opponent": "maximin"}, r"opponent must be 'random', 'minimax', 'minimax_first' or an agent"),
-    ({"opponent": 3}, r"got 3"),
     ({"opponent": RandomAgent}, r"opponent must be"),
-    ({"opponent": None}, r"got None"),
-    ({"max_illegal": -1}, r"got -1"),
 ]
 
 BAD_OPTIONS = [
@@ -109,19 +80,14 @@ def test_unusable_options_are_named(env_id, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        *(({"num_envs": n}, "num_envs must be a positive") for n in (0, -3, 2.5, None, "4")),
+        *(({"num_envs": n}, "num_envs must be a positive") for n in (0, 2.5)),
         ({"num_envs": 2**63}, "num_envs must be at most 9223372036854775807, got"),
-        ({"num_envs": 2**62}, "num_envs must fit into memory, got"),
         ({"num_envs": 10**15}, "num_envs must fit into memory, got"),
         ({"autoreset_mode": "never"}, "autoreset_mode must be one of .* got 'never'"),
-        ({"autoreset_mode": 1}, "autoreset_mode must be"),
-        ({"max_episode_steps": -1}, "max_episode_steps must be a positive integer, got -1"),
         ({"max_episode_steps": 0}, "max_episode_steps must be a positive integer, got 0"),
         ({"render_mode": "human"}, "render_mode must be one of .* got 'human'"),
         ({"engine": "c"}, "engine must be one of 'numpy', 'numba', 'auto', got 'c'"),
-        ({"engine": 3}, "engine must be .* got 3"),
         ({"threads": 0}, "threads must be a positive integer, got 0"),
-        ({"threads": 1.5}, "threads must be a positive integer, got 1.5"),
         ({"threads": 2}, 'threads need engine="numba", .*, got 2 threads for numpy'),
     ],
 )
@@ -130,19 +96,22 @@ def test_unusable_options_of_vector_environments_are_named(env_id, options, mess
         gym.make_vec(env_id, **{"num_envs": 2} | options)
 
 
-def same_state(env, state):
-    return all(np.array_equal(value, state[name]) for name, value in env.get_state().items())
+@contextmanager
+def refusing(env, message):
+    """Expect an error, and that nothing has changed."""
+    env.reset(seed=0)
+    state = env.get_state()
+    with pytest.raises(ValueError, match=message):
+        yield
+    assert all(np.array_equal(value, state[name]) for name, value in env.get_state().items())
 
 
 @pytest.mark.parametrize("env_id", IDS)
-@pytest.mark.parametrize("action", [-1, 9, 100, 1.0, 0.5, None, NAN, "up", [1], np.float64(1), 1j])
+@pytest.mark.parametrize("action", [-1, 9, 1.0, None, [1]])
 def test_an_action_outside_the_space_is_an_error_that_changes_nothing(env_id, action):
     env = gym.make(env_id).unwrapped
-    env.reset(seed=0)
-    state = env.get_state()
-    with pytest.raises(ValueError, match=r"action must be an integer from 0 to \d \(the space is"):
+    with refusing(env, r"action must be an integer from 0 to \d \(the space is"):
         env.step(action)
-    assert same_state(env, state)
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -153,11 +122,7 @@ def test_an_action_outside_the_space_is_an_error_that_changes_nothing(env_id, ac
         ([0, 1, 9], "got 9 for game 2"),
         (np.array([2**63 + 1, 0, 0], np.uint64), "got 9223372036854775809 for game 0"),
         ([0, 1], r"3 integers, shape \(3,\), got shape \(2,\)"),
-        ([[0, 1, 2]], r"got shape \(1, 3\)"),
-        (0, r"got shape \(\)"),
-        (None, "dtype object"),
         ([0, NAN, 1], "dtype float64"),
-        ([0, None, 1], "dtype object"),
         (np.array([True, False, True]), "dtype bool"),
     ],
 )
@@ -165,26 +130,19 @@ def test_actions_outside_the_space_are_an_error_that_changes_nothing(
     env_id, actions, message, engine
 ):
     envs = gym.make_vec(env_id, num_envs=3, engine=engine)
-    envs.reset(seed=0)
-    state = envs.get_state()
-    with pytest.raises(ValueError, match=message):
+    with refusing(envs, message):
         envs.step(actions)
-    assert same_state(envs, state)
 
 
 @pytest.mark.parametrize("env_id", IDS)
-@pytest.mark.parametrize("seed", [-1, 1.5, "0", NAN, [1, 2, 3]])
+@pytest.mark.parametrize("seed", [-1, 1.5, [1, 2, 3]])
 def test_unusable_seeds_are_an_error_that_changes_nothing(env_id, seed):
     env, envs = gym.make(env_id).unwrapped, gym.make_vec(env_id, num_envs=2)
     for each in (env, envs):
-        each.reset(seed=0)
-        state = each.get_state()
-        with pytest.raises(ValueError, match="seed must be"):
+        with refusing(each, "seed must be"):
             each.reset(seed=seed)
-        assert same_state(each, state)
-    with pytest.raises(ValueError, match="seed must be a non-negative integer, got -2"):
+    with refusing(envs, "seed must be a non-negative integer, got -2"):
         envs.reset(seed=[1, -2])
-    assert same_state(envs, state)
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -200,86 +158,51 @@ def test_steps_need_a_reset_first(env_id):
 
 
 FULL = np.full((4, 4), 1)
-BAD_SLIDING_RESETS = [
-    ({"board": np.zeros((3, 4), int)}, r"board.* must have shape"),
-    ({"board": np.zeros(16, int)}, r"board.* must have shape"),
-    ({"board": 3}, r"board.* must have shape"),
-    ({"board": np.zeros((4, 4))}, r"must be integers \(tile indices\), got dtype float64"),
-    ({"board": FULL * NAN}, r"float64"),
-    ({"board": FULL.astype(bool)}, r"dtype bool"),
-    ({"board": FULL * -1}, r"got -1 to -1"),
-    ({"board": FULL * 18}, r"tile indices 0 to 17, not faces, got 18 to 18"),
-    ({"board": FULL.astype(str)}, r"must be integers"),
-    ({"board": FULL, "score": -1}, r"score must be a non-negative integer.*-1"),
-    ({"board": FULL, "score": 2**53 + 1}, r"at most 9007199254740992, got 9007199254740993"),
-    ({"board": FULL, "score": 1.5}, r"1\.5"),
-    ({"board": FULL, "score": None}, r"None"),
-    ({"score": 5}, r"needs a 'board'"),
-    ({"bord": FULL}, r"unknown reset option 'bord': expected 'board', 'score'"),
-]
 X_WON_O_MOVED = [[1, 1, 1], [-1, -1, -1], [0, 0, 0]]
-BAD_TICTACTOE_RESETS = [
-    ({"board": np.zeros((4, 4), int)}, r"board must have shape \(3, 3\)"),
-    ({"board": np.zeros((3, 3))}, r"must hold the integers 1, -1 and 0, got dtype float64"),
-    ({"board": np.full((3, 3), 2)}, r"must hold the integers"),
-    ({"board": X_WON_O_MOVED}, r"board must be one that play can lead to"),
-    ({"board": [[1, 1, 0], [0, 0, 0], [0, 0, 0]]}, r"play can lead to"),
-    ({"board": [[-1, 0, 0], [0, 0, 0], [0, 0, 0]]}, r"play can lead to"),
-    ({"score": 1}, r"unknown reset option 'score': expected 'board'"),
-    ({"mark": 1}, r"unknown reset option 'mark'"),
-]
 BAD_RESETS = [
-    *(
-        (env_id, options, rf"options must be a dictionary, got {re.escape(repr(options))}")
-        for env_id in IDS
-        for options in (["board"], "", 0, [])
-    ),
-    *(("Tiles2048-v0", *case) for case in BAD_SLIDING_RESETS),
-    *(("TicTacToe-v0", *case) for case in BAD_TICTACTOE_RESETS),
+    *((env_id, ["board"], r"options must be a dictionary, got \['board'\]") for env_id in IDS),
+    ("Tiles2048-v0", {"board": np.zeros(16, int)}, r"board.* must have shape"),
+    ("Tiles2048-v0", {"board": FULL * NAN}, r"\(tile indices\), got dtype float64"),
+    ("Tiles2048-v0", {"board": FULL * -1}, r"got -1 to -1"),
+    ("Tiles2048-v0", {"board": FULL * 18}, r"tile indices 0 to 17, not faces, got 18 to 18"),
+    ("Tiles2048-v0", {"board": FULL, "score": -1}, r"score must be a non-negative integer.*-1"),
+    ("Tiles2048-v0", {"board": FULL, "score": 2**53 + 1}, r"at most 9007199254740992, got 9007199"),
+    ("Tiles2048-v0", {"board": FULL, "score": 1.5}, r"1\.5"),
+    ("Tiles2048-v0", {"score": 5}, r"needs a 'board'"),
+    ("Tiles2048-v0", {"bord": FULL}, r"unknown reset option 'bord': expected 'board', 'score'"),
+    ("TicTacToe-v0", {"board": np.zeros((4, 4), int)}, r"board must have shape \(3, 3\)"),
+    ("TicTacToe-v0", {"board": np.zeros((3, 3))}, r"the integers 1, -1 and 0, got dtype float64"),
+    ("TicTacToe-v0", {"board": np.full((3, 3), 2)}, r"must hold the integers"),
+    ("TicTacToe-v0", {"board": X_WON_O_MOVED}, r"board must be one that play can lead to"),
+    ("TicTacToe-v0", {"board": [[1, 1, 0], [0] * 3, [0] * 3]}, r"play can lead to"),
+    ("TicTacToe-v0", {"score": 1}, r"unknown reset option 'score': expected 'board'"),
 ]
 
 
 @pytest.mark.parametrize(("env_id", "options", "message"), BAD_RESETS)
 def test_unusable_reset_options_are_an_error_that_changes_nothing(env_id, options, message):
     for each in (gym.make(env_id).unwrapped, gym.make_vec(env_id, num_envs=2)):
-        each.reset(seed=0)
-        state = each.get_state()
-        with pytest.raises(ValueError, match=message):
+        with refusing(each, message):
             each.reset(seed=5, options=options)
-        assert same_state(each, state)
 
 
 @pytest.mark.parametrize("env_id", IDS)
-@pytest.mark.parametrize(
-    "mask", [[True, False], np.array([1, 0]), np.array([True]), np.array([False, False]), "all"]
-)
+@pytest.mark.parametrize("mask", [[True, False], np.array([True]), np.array([False, False])])
 def test_reset_masks_are_checked(env_id, mask):
     envs = gym.make_vec(env_id, num_envs=2)
-    envs.reset(seed=0)
-    state = envs.get_state()
-    with pytest.raises(ValueError, match="reset_mask must"):
+    with refusing(envs, "reset_mask must"):
         envs.reset(seed=1, options={"reset_mask": mask})
-    assert same_state(envs, state)
-
-
-IMPOSSIBLE = [
-    [[1, 1, 1], [-1, -1, -1], [0, 0, 0]],
-    [[1, 1, 0], [0, 0, 0], [0, 0, 0]],
-    [[1, 1, 1], [-1, 0, -1], [1, -1, 1]],
-    np.full((3, 3), -1),
-]
 
 
 @pytest.mark.parametrize(
     ("game", "boards"),
     [
-        *((SlidingGame(RULES_2048), np.zeros(shape, int)) for shape in ((4, 4), (1, 9, 4))),
+        (SlidingGame(RULES_2048), np.zeros((4, 4), int)),
         (SlidingGame(RULES_2048), np.zeros((1, 4, 4))),
         (SlidingGame(RULES_2048), np.full((1, 4, 4), 18)),
         (TicTacToe(), np.zeros((3, 3), int)),
-        (TicTacToe(), np.zeros((1, 3, 3))),
         (TicTacToe(), np.full((1, 3, 3), 2)),
-        *((TicTacToe(), np.array([board])) for board in IMPOSSIBLE),
+        (TicTacToe(), np.array([X_WON_O_MOVED])),
     ],
 )
 def test_games_check_their_boards(game, boards):
@@ -301,7 +224,7 @@ def test_only_boards_are_drawn(game):
         game.draw(board, "svg")
 
 
-@pytest.mark.parametrize("env_kwargs", ["", 0, [], "shape"])
+@pytest.mark.parametrize("env_kwargs", [[], "shape"])
 def test_options_of_a_task_are_a_dictionary(env_kwargs):
     calls = Task.of, *(partial(f, a) for f in (evaluate, evaluate_exactly) for a in ("random", 0))
     for call in (*calls, partial(train, "qtable")):
@@ -335,17 +258,13 @@ def test_a_new_folder_in_which_nothing_was_made_is_removed(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        *((f"{name} --env=", "unknown environment ''") for name in ("evaluate random", "solve")),
+        ("solve --env=", "unknown environment ''"),
         ("train qtable --games 1 --env=", "unknown environment ''"),
-        ("watch random --gif x.gif --env=", "unknown environment ''"),
         ("watch tests --gif x.gif --env=", "give no --env"),
         ("solve --import=no_such_module", "the module no_such_module is not found"),
-        ("--import=no_such_module solve", "the module no_such_module is not found"),
         ("solve --import=", "--import needs the name of a module"),
-        ("solve --import .relative", "the module '.relative' is not found"),
         ("evaluate :Agent", "the module '' is not found"),
         ("train qtable --games 1 --out=", "expected a path, got ''"),
-        ("record random --out=", "expected a path, got ''"),
     ],
 )
 def test_empty_words_are_no_absent_ones_and_imports_have_two_forms(words, message):

@@ -74,14 +74,14 @@ def test_named_agents_play_the_boards_of_the_runs(runs, tmp_path):
     assert f"{tmp_path} holds no run: give" in refused("compare", tmp_path, tmp_path)
 
 
-@pytest.mark.parametrize(("run", "form"), [(compare, lambda folder: (folder,)), (evaluate, str)])
-def test_a_closed_pipe_loses_no_row(runs, tmp_path, monkeypatch, run, form):
+@pytest.mark.parametrize("run", [compare, evaluate])
+def test_a_closed_pipe_loses_no_row(runs, tmp_path, monkeypatch, run):
     def closed(*texts):
         raise BrokenPipeError
 
     monkeypatch.setattr(f"{run.__module__}.print", closed, raising=False)
     with pytest.raises(BrokenPipeError):
-        run(form(str(runs / "x")), episodes=20, out=tmp_path / "rows.csv")
+        run((str(runs / "x"),), episodes=20, out=tmp_path / "rows.csv")
     assert len(read_rows(tmp_path / "rows.csv")) == 1
 
 

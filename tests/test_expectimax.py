@@ -6,13 +6,15 @@ import numpy as np
 import oracle
 import powers3
 import pytest
+import tyro
 from placers import LastCell, worst_by_force
 
 from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
-from baselines.search import expectimax
+from baselines.search import batched_expectimax, expectimax
 from baselines.search.compiled_expectimax import CompiledSearch, now
-from baselines.search.expectimax import Expectimax, downgraded
+from baselines.search.expectimax import Expectimax, downgrade
+from baselines.search.options import SearchOptions
 from baselines.solver.solve import solve
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
@@ -182,31 +184,73 @@ def test_a_time_budget_bounds_the_depth():
     )
 
 
+class Clockwork(AnyAgent):
+    """An agent that alone lets time pass: so much for each call, and for each board."""
+
+    def __init__(self, made, call, board):
+        super().__init__(made)
+        self.call, self.board, self.time = call, board, 0.0
+
+    def action_values(self, observations):
+        """Return the value of each action."""
+        self.time += self.call + self.board * len(observations)
+        return super().action_values(observations)
+
+
+@pytest.mark.parametrize(
+    ("call", "board", "least", "most"),
+    [(0.9, 0, 9, 11), (0, 0.9, 9, 11), (0.3, 0.02, 3, 11), (4, 0, 8, 10), (12, 0, 12, 12)],
+)
+def test_a_move_over_any_agent_ends_in_time_or_is_said_to_be_late(
+    call, board, least, most, monkeypatch, capsys
+):
+    agent = Clockwork(learner(), call, board)
+    for module in (batched_expectimax, expectimax):
+        monkeypatch.setattr(module, "now", lambda: agent.time / 1000)
+    search = Expectimax(agent, TILES_2048, 10, milliseconds=10)
+    taken, boards = [], np.random.default_rng(4).integers(0, 6, (20, 1, 4, 4), np.uint8)
+    for state in boards:
+        began = agent.time
+        values = search.action_values(state)
+        taken.append(agent.time - began)
+    taken.pop(0)  # which has seen how fast the agent is
+    assert least - 1e-6 <= np.median(taken) <= max(taken) <= most + 1e-6
+    assert ("one evaluation of the agent takes" in capsys.readouterr().err) == (call > 1)
+    if call > 10:
+        assert np.array_equal(values, agent.action_values(state))
+
+
 class Told:
     """A search that finds what it is told, by depth, and remembers what it was asked."""
 
     def __init__(self, *found):
         self.found, self.asked = found, []
 
-    def __call__(self, boards, depths, end, order=range(4)):
+    def __call__(self, boards, depths, end, order):
         """Return what was told for the depth."""
         self.asked.append((int(depths[0]), list(order)))
         values = np.full(4, -np.inf)
-        values[list(order)] = np.array(self.found[depths[0] - 1])[list(order)]
+        values[list(order)] = np.array(self.found[depths[0] - 2])[list(order)]
         return values[None]
 
 
+def deepened(told, *values):
+    board, values = np.zeros((1, 4, 4), np.uint8), np.array(values, np.float64)
+    return expectimax._deepened(told, board, values, 9, now() + 60).tolist()
+
+
 def test_only_actions_of_close_values_are_searched_deeper():
-    nan = np.nan
-    told = Told([9, 5, 8, -np.inf], [10, 2, 10, 0], [20, 11, 18, 0], [0, 0, nan, 0], [0, 0, 0, 0])
-    values = expectimax._search_in_time(told, np.zeros((1, 4, 4)), 9, 60_000)
+    nan, inf = np.nan, np.inf
+    told = Told([10, 2, 10, 0], [20, 11, 18, 0], [0, 0, nan, 0], [0, 0, 0, 0])
     # From depth 1 to 2 the values change by 1, -3 and 2, so all within 10 of the best stay; from 2
     # to 3 by 10, 9 and 8, and only two are within 4 of the best; then time is over for one of them.
-    assert told.asked == [(1, [0, 1, 2, 3]), (2, [0, 2, 1]), (3, [0, 2, 1]), (4, [0, 2])]
-    assert values[0].tolist() == [0, -9, -2, -np.inf]
-    told = Told([-np.inf, 5, -np.inf, -np.inf])
-    assert expectimax._search_in_time(told, np.zeros((1, 4, 4)), 9, 60_000)[0, 1] == 5
-    assert told.asked == [(1, [0, 1, 2, 3])]  # where there is no choice, one look is enough
+    assert deepened(told, 9, 5, 8, -inf) == [0, -9, -2, -inf]
+    assert told.asked == [(2, [0, 2, 1]), (3, [0, 2, 1]), (4, [0, 2])]
+    told = Told()
+    assert deepened(told, -inf, 5, -inf, -inf) == [-inf, 5, -inf, -inf]
+    assert not told.asked  # where there is no choice, one look is enough
+    # A table may know an action after time is over for a better one, which changes as that does.
+    assert deepened(Told([nan, 7, 9, nan]), 9, 5, 8, 1) == [10, 7, 9, 2]
 
 
 def test_a_search_that_has_no_time_gives_up_and_leaves_no_trace():
@@ -284,8 +328,8 @@ def test_boards_with_large_tiles_are_searched_with_smaller_ones():
     expected = np.array([lower(board, 15) for board in boards])
     changed = (expected != boards).any(axis=(1, 2))
     assert 100 < changed.sum() < 400
-    assert np.array_equal(downgraded(boards, 15), expected)
-    assert downgraded(boards, 15).dtype == np.uint8
+    assert np.array_equal(downgrade(boards, 15), expected)
+    assert downgrade(boards, 15).dtype == np.uint8
     legal = TILES_2048.legal_actions
     assert np.array_equal(legal(boards), legal(expected))
     made = learner()
@@ -328,56 +372,29 @@ def test_drawn_tiles_come_near_the_weighted_ones():
     assert np.array_equal(turns[:1], again.action_values(board))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"samples": -1}, "samples must be a non-negative integer, got -1"),
-        ({"samples": 0.5}, "samples must be a non-negative integer, got 0.5"),
-        ({"depth": 0}, "depth must be a positive integer, got 0"),
-        ({"depth": 101}, "depth must be at most 100, got 101"),
-        ({"deeper": {3: 0}}, "depth must be a positive integer, got 0"),
-        ({"deeper": {65: 2}}, "empty cells in deeper must be at most 64, got 65"),
-        ({"deeper": 3}, 'deeper must be a mapping such as {"3": 4}, got 3'),
-        ({"deeper": {"x": 2}}, "empty cells in deeper must be a non-negative integer, got 'x'"),
-        ({"milliseconds": "a"}, "milliseconds must be above 0 and finite, got 'a'"),
-        ({"milliseconds": 0}, "milliseconds must be above 0 and finite, got 0"),
-        ({"threads": 0}, "threads must be a positive integer, got 0"),
-        ({"table": 0}, "table must be a positive integer, got 0"),
-        (
-            {"table": 1 << 30, "threads": 2},
-            "table for each of 2 threads takes .*: give table of at",
-        ),
-        ({"downgrade": 3}, "3 is not a tile of 2048: expected one of 2, 4, 8, 16, 32"),
-    ],
-)
-def test_unusable_options_are_named(options, message):
-    made = learner()
-    with pytest.raises(ValueError, match=message):
-        Expectimax(made, made.game, **({"depth": 2} | options))
+def test_options_are_read_from_a_command_line():
+    words = "--milliseconds 10 --downgrade 32768 --threads 2 --table 64 --deeper 3:4 1:6"
+    read = tyro.cli(SearchOptions, args=words.split())
+    assert read == SearchOptions(10, 32768, 2, 64, {3: 4, 1: 6}, samples=0)
 
 
 @pytest.mark.parametrize(
-    ("game", "message"),
+    ("game", "options", "message"),
     [
-        (TicTacToe(), "supports only the sliding games, not tic-tac-toe"),
-        (TILES_2584, "the network is for 2048 on 4×4, .* not for 2584 on 4×4"),
-        (SlidingGame(RULES_2048, (2, 3)), "the network is for 2048 on 4×4, .* not for 2048 on 2×3"),
+        (TILES_2048, {"depth": 101}, "depth must be at most 100, got 101"),
+        (TILES_2048, {"milis": 3}, "there is no setting 'milis', only milliseconds, downgrade"),
+        (TILES_2048, {"milliseconds": True}, "milliseconds must be a valid number, got True"),
+        (TILES_2048, {"deeper": {65: 3}}, "deeper.65.* must be less than or equal to 64"),
+        (TILES_2048, {"deeper": {3: 2}}, "deeper must have depths above .*, 2, got 2 for 3 empty"),
+        (TILES_2048, {"table": 1 << 30, "threads": 2}, "of 2 threads takes .* table of at most"),
+        (TILES_2048, {"downgrade": 3}, "3 is not a tile of 2048: expected one of 2, 4, 8, 16, 32"),
+        (TILES_2584, {"downgrade": 2584}, "for tiles that double, and those of 2584 do not"),
+        (SlidingGame(RULES_2048, placer=LAST), {"samples": 3}, "and the placer is .*: give"),
+        (TicTacToe(), {}, "supports only the sliding games, not tic-tac-toe"),
+        (SlidingGame(RULES_2048, (2, 3)), {}, "is for 2048 on 4×4, .* not for 2048 on 2×3"),
     ],
+    ids=str,
 )
-def test_values_of_another_game_are_refused(game, message):
+def test_unusable_options_and_games_are_named(game, options, message):
     with pytest.raises(ValueError, match=message):
-        Expectimax(learner(), game)
-
-
-def test_only_tiles_that_double_are_downgraded():
-    with pytest.raises(
-        ValueError, match="downgrade is for tiles that double, and those of 2584 do"
-    ):
-        Expectimax(learner(TILES_2584), TILES_2584, downgrade=2584)
-
-
-@pytest.mark.parametrize("placer", ["adversary", LAST])
-def test_new_tiles_are_not_drawn_where_a_placer_chooses_their_cells(placer):
-    game = SlidingGame(RULES_2048, placer=placer)
-    with pytest.raises(ValueError, match=r"samples draws .* uniformly, and the placer is .*: give"):
-        Expectimax(learner(), game, 2, samples=3)
+        Expectimax(learner(), game, **options)

@@ -56,7 +56,6 @@ def test_other_errors_are_left_alone():
     ("missing", "name", "command"),
     [
         ("tyro", "baselines", ["baselines"]),
-        ("tyro", "baselines", ["baselines", "train", "ntuple"]),
         ("numba", "baselines", ["baselines", "evaluate", "random"]),
         ("torch", "baselines", ["baselines", "train", "dqn", "--help"]),
         ("scipy", "baselines", ["baselines", "evaluate", "random", "--episodes", "2"]),

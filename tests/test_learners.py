@@ -16,10 +16,12 @@ from baselines.deep.dqn import DQNLearner
 from baselines.deep.neural import Neural
 from baselines.deep.ppo import PPOLearner
 from baselines.ntuple.ntuple import NTuple
+from baselines.settings import free_memory
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
-from baselines.training.run import default_options
-from baselines.training.run_folder import read_config, read_progress
+from baselines.training.config import RunConfig
+from baselines.training.run import starting_options
+from baselines.training.run_folder import read_progress
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
@@ -28,11 +30,12 @@ SHAPES = {RULES_2048: (2, 3), RULES_2584: (5, 1), powers3.RULES: (1, 5)}
 GAMES = [TICTACTOE, *(SlidingGame(rules, shape) for rules, shape in SHAPES.items())]
 TUPLES = {"network": "0123 4567"}
 COHERENT = TUPLES | {"method": "tc", "direction": "backward", "restart": 1.0, "learning_rate": 1.0}
+CNN = {"network": "cnn"}
 TIMES = {"environment_share", "moves_per_second"}
 
 
 def tuned(name, **changes):
-    return vars(replace(default_options(name, "TicTacToe-v0").settings, **changes))
+    return vars(replace(starting_options(name, "TicTacToe-v0").settings, **changes))
 
 
 CASES = [
@@ -53,6 +56,8 @@ CASES = [
     *((DQNLearner, game, DQN) for game in GAMES),
     *((DQNLearner, game, DQN | {"n_steps": 2}) for game in GAMES),
     *((PPOLearner, game, PPO) for game in GAMES),
+    *((DQNLearner, game, DQN | CNN) for game in GAMES),
+    *((PPOLearner, game, PPO | CNN) for game in GAMES),
 ]
 
 
@@ -108,7 +113,7 @@ def test_runs_learn_from_listed_boards_and_are_judged_without_them(name, setting
     options = {"shape": [2, 2], "starts": str(tmp_path / "starts.npy"), "start_fraction": 1.0}
     train(name, "Tiles2048-v0", options, games=20, out=tmp_path / "run", **settings)
     (tmp_path / "starts.npy").unlink()
-    assert read_config(tmp_path / "run")["env_kwargs"] == options
+    assert RunConfig.read(tmp_path / "run").env_kwargs == options
     rows = read_progress(tmp_path / "run")
     assert max(float(row["return"] or 0) for row in rows) > 2048 > float(rows[-1]["greedy_return"])
     assert evaluate(tmp_path / "run", episodes=9)["max"] < 2048
@@ -152,6 +157,20 @@ def test_memory_is_checked_before_it_is_taken(kind, settings, message, monkeypat
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=300 << 20))
     with pytest.raises(ValueError, match=message):
         kind(SLIDING, 0, kind.Settings(**settings))
+
+
+@pytest.mark.parametrize("version", [("limit_in_bytes", "usage_in_bytes"), ("max", "current")])
+def test_the_memory_of_a_container_is_what_its_group_allows(version, tmp_path, monkeypatch):
+    limit, used = version
+    monkeypatch.setattr("baselines.settings.CGROUPS", (tmp_path / "missing", tmp_path))
+    texts = {limit: 900 << 20, used: 600 << 20, "stat": "anon 7\ninactive_file 5242880"}
+    for name, text in texts.items():
+        (tmp_path / f"memory.{name}").write_text(f"{text}\n")
+    assert free_memory() == 305 << 20
+    with pytest.raises(ValueError, match=r"takes 0\.5 GiB, and 0\.3 GiB are free"):
+        NTuple(SLIDING, 0, NTuple.Settings(network="8x6"))
+    (tmp_path / f"memory.{limit}").write_text("max\n")
+    assert free_memory() > 305 << 20
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The masked DQN: networks against the package's rules, masks, targets, files."""
 
+from itertools import product
+
 import gymnasium as gym
 import numpy as np
 import powers3
@@ -7,6 +9,7 @@ import pytest
 import small
 import torch
 from commands import python
+from numpy.lib.stride_tricks import sliding_window_view
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.logger import Logger
@@ -15,6 +18,7 @@ from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from baselines.agents import RandomAgent
+from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.dqn import DQNLearner
 from baselines.deep.masked_dqn import MaskedDQN, game_of
 from baselines.deep.patterns import PatternNetwork
@@ -40,6 +44,7 @@ BOARDS = [
 ]
 GAMES = [*BOARDS, ("TicTacToe-v0", {"side": "random"})]
 SMALL = {"width": 8, "hidden": [8]}
+NETWORKS = ("patterns", "cnn")
 
 
 def games(env_id="Tiles2048-v0", n=8, **env_kwargs):
@@ -107,13 +112,34 @@ def test_lines_and_squares_have_the_numbers_of_the_17_four_tuples():
     assert len(network.vectors.weight) == 3 * pairs + corner + middle
 
 
+@pytest.mark.parametrize("shape", [s for s in product(range(1, 9), repeat=2) if np.prod(s) > 2])
+def test_convolutions_see_every_line_of_three_and_every_square(shape):
+    """A change of a cell is seen where it belongs to one; squares are seen in two orders."""
+    torch.manual_seed(0)
+    network = BoardConvolutions(gym.spaces.Box(-1, 20, shape, np.int8), 256)
+    cells = np.arange(np.prod(shape))
+    seen = [
+        sliding_window_view(cells.reshape(shape), size).reshape(-1, size[0] * size[1])
+        for size in ((1, 3), (3, 1), (2, 2), (2, 2))
+        if size[0] <= shape[0] and size[1] <= shape[1]
+    ]
+    boards = torch.randint(-1, 21, shape, dtype=torch.int8).repeat(len(cells) + 1, 1, 1)
+    boards.view(-1, len(cells))[cells, cells] ^= 1  # each cell of a board of its own; not the last
+    features = network(boards).detach().view(len(boards), -1, 64)
+    assert features.shape[1] == sum(map(len, seen))
+    changed = (features[:-1] != features[-1]).any(dim=2).sum(dim=1)
+    assert changed.tolist() == np.bincount(np.concatenate([w.ravel() for w in seen])).tolist()
+
+
 def legal_actions(model, boards):
     return model.q_net.afterstates_of(boards)[2]
 
 
+@pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize(("env_id", "env_kwargs"), GAMES)
-def test_no_illegal_action_is_taken(env_id, env_kwargs):
-    model = made(games(env_id, **env_kwargs), exploration_final_eps=0.5)
+def test_no_illegal_action_is_taken(env_id, env_kwargs, network):
+    envs, policy = games(env_id, **env_kwargs), SMALL | {"network": network}
+    model = made(envs, policy, exploration_final_eps=0.5)
     model.learn(600)
     assert model._n_updates > 0
     stored, n = model.replay_buffer, model.replay_buffer.pos
@@ -123,8 +149,9 @@ def test_no_illegal_action_is_taken(env_id, env_kwargs):
     assert legal_actions(model, boards)[np.arange(len(actions)), actions].all()
 
 
-def test_values_are_those_of_afterstates_and_masked():
-    model = made(games(), SMALL | {"reward_scale": 0.5}, gamma=0.9)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_values_are_those_of_afterstates_and_masked(network):
+    model = made(games(), SMALL | {"reward_scale": 0.5, "network": network}, gamma=0.9)
     boards = torch.as_tensor(played("Tiles2048-v0"))
     with torch.no_grad():
         values = model.q_net(boards)
@@ -171,6 +198,7 @@ def test_a_target_is_computed_as_by_hand(done, discount, loss):
         None if discount is None else torch.tensor([[discount]]),  # of n-step returns
     )
     assert loss_of(model, samples) == pytest.approx(loss)
+    assert model.logger.name_to_value["train/value"] == 4
 
 
 def loss_of(model, samples):
@@ -244,8 +272,9 @@ def test_trained_models_load_and_play_in_a_fresh_process(tmp_path):
     """It does not import the module that defines a game of somebody else's."""
     paths = []
     for learner, settings in ((DQNLearner, small.DQN), (PPOLearner, small.PPO)):
-        for game in (SlidingGame(RULES_2584), SlidingGame(powers3.RULES, (3, 2))):
-            trained = learner(game, 0, learner.Settings(**settings))
+        rules = (SlidingGame(RULES_2584), SlidingGame(powers3.RULES, (3, 2)))
+        for game, network in product(rules, NETWORKS):
+            trained = learner(game, 0, learner.Settings(**settings, network=network))
             for _ in range(3):
                 trained.learn()
             assert trained.model._n_updates > 0
@@ -255,7 +284,7 @@ def test_trained_models_load_and_play_in_a_fresh_process(tmp_path):
             boards = np.concatenate(boards)
             actions, masks = trained.predict(boards)[0], game.legal_actions(boards) > 0
             assert len(set(actions.tolist())) > 1
-            path = tmp_path / f"{learner.__name__}-{game.name}.zip"
+            path = tmp_path / f"{learner.__name__}-{game.name}-{network}.zip"
             trained.save_model(path)
             np.savez(f"{path}.npz", boards=boards, actions=actions, masks=masks)
             paths.append(path)
@@ -310,6 +339,18 @@ def test_a_model_of_another_game_is_refused(tmp_path, env_id, env_kwargs, messag
     MaskedDQN.load(tmp_path / "model.zip", env=games(spawn={2: 1.0}))
     with pytest.raises(ValueError, match=message):
         MaskedDQN.load(tmp_path / "model.zip", env=games(env_id, **env_kwargs))
+
+
+def test_a_lack_of_memory_is_not_taken_for_a_damaged_file(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise torch.OutOfMemoryError
+
+    learner = DQNLearner(SlidingGame(RULES_2048, (2, 2)), 0, DQNLearner.Settings(**small.DQN))
+    learner.save_model(tmp_path / "model.zip")
+    monkeypatch.setattr(torch, "load", fail)
+    for load in (MaskedDQN.load, learner.load_model):
+        with pytest.raises(torch.OutOfMemoryError):
+            load(tmp_path / "model.zip")
 
 
 @pytest.mark.parametrize("kind", ["cut", "text", "other"])

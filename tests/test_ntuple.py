@@ -71,9 +71,24 @@ class Tie(Exception):
 
 
 class Oracle(PlainNTuple):
-    """The plain learner, with the new tiles of a random stream, and no choice between equals."""
+    """The plain learner, with the new tiles of a random stream, and no choice between equals.
+
+    It notes the sums of the sizes of errors and of rates.
+    """
 
     stream: Stream
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.sums = np.zeros(2)
+
+    def update(self, afterstate, error):
+        self.sums[0] += abs(error)
+        super().update(afterstate, error)
+
+    def own_rate(self, entry):
+        self.sums[1] += (rate := super().own_rate(entry))
+        return rate
 
     def reply(self, afterstate):
         """Let a tile appear as the environment does."""
@@ -126,7 +141,7 @@ def test_values_are_sums_over_tuples_in_all_orientations(rules, shape):
 def test_compiled_games_are_those_of_the_package(rules, rare, shape, placer):
     game = SlidingGame(rules, shape, RARE_SPAWN[rules] if rare else None, placer=placer)
     learner = with_random_weights(made(game, network="012 134"))
-    scores, tiles, moves = learner.play_greedily(consecutive(77, 30))
+    scores, tiles, moves, _ = learner.play_greedily(consecutive(77, 30))
     envs = vector_env(game, 30)
     observations, infos = envs.reset(seed=77)
     over, length = np.zeros(30, np.bool_), 0
@@ -162,7 +177,7 @@ def test_learning_does_as_plain_python_does(rules, shape, method, variant):
     plain = plain_copy(with_random_weights(learner))
     boards = np.random.default_rng(0).integers(1, 6, (25, *shape), np.uint8)
     boards[:, 0, 1] = 0
-    learned = 0
+    learned, sums = 0, np.zeros(2)
     for seed, board in enumerate(boards):
         before = copy.deepcopy(plain)
         plain.stream = Stream(start(seed))
@@ -175,13 +190,15 @@ def test_learning_does_as_plain_python_does(rules, shape, method, variant):
         positions = starts(np.array([seed], np.uint64))
         direction = learner._settings.direction
         rows = rows_of(game, board[None])
-        scores, tiles, _ = learner._play(rows, positions, learner._rule(), direction)
+        scores, tiles, _, added = learner._play(rows, positions, learner._rule(), direction)
+        sums += added
         assert scores[0] == sum(move.reward for move in episode)
         assert tiles[0] == max(move.afterstate.max() for move in episode)
         learned += 1
         if learned == 3:
             break
     assert learned == 3
+    assert sums == pytest.approx(plain.sums, rel=1e-3)
     values, expected = learner.action_values(boards), plain.action_values(boards)
     legal = np.isfinite(expected)
     assert values[legal] == pytest.approx(expected[legal], rel=1e-4, abs=1e-2)
@@ -248,8 +265,8 @@ def test_a_restart_begins_in_the_middle_of_the_last_game():
     learner = with_random_weights(made(**settings))
     starting = learner._starts(learner.game, consecutive(0, 50))
     rule = learner._rule()
-    scores, _, moves = learner._play(*starting, rule, "backward")
-    same, _, alone = learner._play(*starting, rule._replace(restart=False), "backward")
+    scores, _, moves, _ = learner._play(*starting, rule, "backward")
+    same, _, alone, _ = learner._play(*starting, rule._replace(restart=False), "backward")
     assert np.array_equal(scores, same)
     assert 1.4 * alone < moves < 4 * alone
 
@@ -345,6 +362,18 @@ def test_diverging_is_noticed():
     learner = made(network="0123", **BACKWARD, learning_rate=1000.0)
     with pytest.raises(ValueError, match=r"diverged after .* a learning_rate below 1000"):
         _ = [learner.learn() for _ in range(5)]
+    late = made(SMALL_BOARD, network="012345", values=8, stages=(64,))
+    weights_of(late).reshape(2, -1)[1] = np.inf  # no start board has such an entry
+    with pytest.raises(ValueError, match="diverged after 100 games"):
+        late.learn()
+
+
+def test_entries_in_use_are_counted():
+    learner = made(SMALL_BOARD, network="0123", initial=8.0, iteration_games=1, **COHERENT)
+    assert learner.test(1)["entries"] == 0
+    learner.learn()
+    used = np.count_nonzero(weights_of(learner)[2::3])  # sums of sizes
+    assert 0 < learner.test(1)["entries"] * learner.network.entries == pytest.approx(used)
 
 
 def test_well_known_sets_are_of_their_names():
@@ -407,17 +436,19 @@ def test_checkpoints_of_other_networks_are_refused():
         learner.restore(theirs)
 
 
-def test_an_exported_network_plays_alike_and_is_small():
-    learner = made(network="0123 4567 0145", **COHERENT)
+@pytest.mark.parametrize("initial", [0.0, 320_000.0])
+def test_an_exported_network_plays_alike_and_is_small(initial):
+    learner = made(network="0123 4567 0145", initial=initial, **COHERENT | {"learning_rate": 0.1})
     learner.learn()
     state = learner.export_state()
     assert state["weights"].dtype == np.float16
     assert len(state["weights"]) == learner.network.size
-    copy_ = made(network="0123 4567 0145")
+    copy_ = made(network="0123 4567 0145", initial=initial)
     copy_.restore(state)
     boards = boards_from_play()
     values = learner.action_values(boards)
-    assert np.allclose(copy_.action_values(boards), values, rtol=2e-3, atol=1)
+    expected = pytest.approx(values - initial, rel=2e-3, abs=1)
+    assert copy_.action_values(boards) - initial == expected
     weights_of(learner)[0] = 1e9
     with pytest.raises(ValueError, match="too large for half precision"):
         learner.export_state()

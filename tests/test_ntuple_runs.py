@@ -117,7 +117,7 @@ def test_a_search_tells_early_how_long_its_games_will_take(trained, monkeypatch)
         (("export", "TRAINED", "--out", "TRAINED"), "holds a run already: give another --out"),
         (
             ("evaluate", "TRAINED", "--search", "2", "--agent-kwargs", '{"milis": 3}'),
-            "Expectimax takes agent, game, depth, deeper, milliseconds",
+            "there is no setting 'milis', only milliseconds",
         ),
         (("evaluate", "TRAINED", "--search", "0"), "depth must be a positive integer, got 0"),
         (("evaluate", "TRAINED", "--env", "Tiles2584-v0"), "trained in Tiles2048-v0, not in"),

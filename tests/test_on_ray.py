@@ -13,25 +13,21 @@ from test_benchmarks import EXACT, GAME_2048, PAIRINGS, PLAYED, TICTACTOE
 
 from baselines.evaluation.rows import read_rows
 from benchmarks import on_ray as module
-from benchmarks.experiments import EXPERIMENTS
-from benchmarks.jobs import Measure
-from benchmarks.kinds import Pairings, Sampled
-from benchmarks.on_ray import cores_of, on_ray
+from benchmarks.kinds import Games, Pairings, Sampled
+from benchmarks.on_ray import on_ray
 from benchmarks.run import make_missing as run
+from benchmarks.training import Training
 
 try:
     import ray
 except ModuleNotFoundError:
     pytest.skip("needs tile-envs[ray]", allow_module_level=True)
 
-DYING = Sampled("agents", "dying", "dying:Dying", GAME_2048, episodes=3)
+DYING = Sampled("agents", "dying", Training("dying:Dying", GAME_2048), (Games(3),))
 # Seconds of training, in which the worker can be killed.
-LONGER = dataclasses.replace(EXACT, preset=None, games=100_000)
-TOGETHER = (
-    LONGER,
-    *PAIRINGS[:-1],
-    Pairings("crosstable", "values", "value_table", TICTACTOE, {}, games=100_000),
-)
+LONG = Training("value_table", TICTACTOE, {}, games=100_000)
+LONGER = dataclasses.replace(EXACT, training=LONG)
+TOGETHER = (LONGER, *PAIRINGS[:-1], Pairings("crosstable", "values", LONG))
 
 
 @pytest.fixture
@@ -63,7 +59,7 @@ def test_rows_are_those_of_one_process_though_a_worker_is_killed(cluster, tmp_pa
     run(TOGETHER, TOGETHER, tmp_path / "here" / "results", tmp_path / "here" / "runs")
     folder, killed = tmp_path / "there", []
     watch = threading.Thread(
-        target=kill_the_worker_of, args=(LONGER.folder(0, folder / "runs"), killed)
+        target=kill_the_worker_of, args=(folder / "runs" / LONG.name(0), killed)
     )
     watch.start()
     run(TOGETHER, TOGETHER, folder / "results", folder / "runs", cluster)
@@ -76,7 +72,7 @@ def test_rows_are_those_of_one_process_though_a_worker_is_killed(cluster, tmp_pa
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_job_that_kills_every_worker_is_a_failed_row(cluster, tmp_path, monkeypatch):
+def test_a_row_that_kills_every_worker_has_failed(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "RETRIES", 1)
     both = (DYING, PLAYED)
     (failure,) = run(both, both, tmp_path / "results", tmp_path / "runs", cluster)
@@ -90,12 +86,3 @@ def test_a_job_that_kills_every_worker_is_a_failed_row(cluster, tmp_path, monkey
 def test_an_address_that_does_not_answer_is_one_clear_error(address):
     with pytest.raises(ValueError, match=f"no Ray cluster answers at '{address}': expected"):
         on_ray(address)
-
-
-def test_jobs_ask_for_the_cores_that_they_use():
-    asked = {
-        (isinstance(each, Measure), cores_of(job, 4))
-        for each in EXPERIMENTS
-        for job in each.jobs(EXPERIMENTS)
-    }
-    assert asked == {(True, 4), (False, 1), (False, 2)}

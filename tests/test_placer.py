@@ -178,16 +178,10 @@ def test_an_object_plays_alike_in_single_and_vector_environments(engine):
 
 ANSWERS = [
     ([0], r"Answering must choose an empty cell, one of \[3\] on \[\[1, 2\], \[3, 0\]\], got 0"),
-    ([4], r"one of \[3\] on .*, got 4"),
-    ([-1], r"one of \[3\] on .*, got -1"),
     (np.array([2**64 - 1], np.uint64), r"got 18446744073709551615"),
     ([3.0], r"must return 1 integers, a cell for each board, got \[3\.0\] for .*\[3, 0\]"),
-    ([True], r"must return 1 integers"),
     (3, r"got 3 for the boards \[\[\[1, 2\], \[3, 0\]\]\]"),
-    ([3, 3], r"got \[3, 3\]"),
     ([[3], [3, 3]], r"got \[\[3\], \[3, 3\]\]"),
-    (None, r"got None"),
-    ("corner", r"got 'corner'"),
     (RuntimeError("no idea"), r"no idea"),
 ]
 

@@ -7,7 +7,7 @@ import pytest
 from commands import refused
 
 from baselines.commands.play import episode_of, hints_of
-from baselines.registry import player
+from baselines.players import player
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
 from tile_envs.games import make
 from tile_envs.replay import Playthrough

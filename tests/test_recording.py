@@ -1,5 +1,7 @@
 """Recorded games as lessons: recorded, read back as they were played, learned from first."""
 
+from dataclasses import replace
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -96,6 +98,24 @@ def test_games_are_learned_from_before_any_is_played(folder):
     other.learn()
     assert taught.model._n_updates == 30
     assert other.model._n_updates == 0
+
+
+def test_a_game_left_unfinished_is_not_continued_by_the_next_one(folder, tmp_path):
+    for number, path in enumerate(sorted(folder.glob("*.json"))):
+        replay = read(path)
+        kept = replay.actions if number % 2 else replay.actions[:20]
+        write(replace(replay, actions=kept), tmp_path / path.name)
+    taught = learner(replays=str(tmp_path), n_envs=1, n_steps=3, gamma=1.0, buffer_size=20_000)
+    taught.prepare()
+    buffer = taught.model.replay_buffer
+    games = read_transitions(tmp_path, TASK.game)["episodes"][: buffer.size()]
+    for begin in range(buffer.size()):
+        own = np.flatnonzero(games == games[begin])
+        steps = own[(begin <= own) & (own < begin + 3)]
+        sample = buffer._get_samples(np.array([begin]), None)
+        assert sample.rewards.item() == buffer.rewards[steps].sum()
+        following = buffer.next_observations[steps[-1], 0]
+        assert np.array_equal(sample.next_observations[0], following)
 
 
 def test_a_trained_agent_does_not_need_its_lessons_any_more(folder):

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from baselines import load, train
 from baselines.arrays import write_arrays
+from baselines.training import config
 from baselines.training import run_folder as runs
-from baselines.training.run import as_begun
+from baselines.training.config import RunConfig
+from baselines.training.run import starting_options
 from tile_envs.games import IMPORTED
 
 
@@ -31,7 +34,7 @@ def contents(folder):
         for row in runs.read_progress(folder)
     ]
     files = {path.name for path in folder.iterdir() if "tfevents" not in path.name}
-    config = runs.read_config(folder) | {"seconds": 0.0}
+    config = replace(RunConfig.read(folder), seconds=0.0)
     return files, config, progress, arrays_of(folder)
 
 
@@ -48,13 +51,12 @@ def test_an_id_without_a_version_is_its_latest_one(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("TicTacToe has no version: taken as TicTacToe-v0.\n")
     assert done.stderr.count("no version") == 1
-    assert runs.read_config(folder)["env"] == "TicTacToe-v0"
+    assert RunConfig.read(folder).env == "TicTacToe-v0"
 
 
-def test_a_run_needs_no_library_that_its_agent_does_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "PACKAGES", (*runs.PACKAGES, "no-such-package"))
-    runs.begin(tmp_path, {})
-    versions = json.loads((tmp_path / "config.json").read_text())["versions"]
+def test_a_run_needs_no_library_that_its_agent_does_not(monkeypatch):
+    monkeypatch.setattr(config, "PACKAGES", (*config.PACKAGES, "no-such-package"))
+    versions = RunConfig("qtable", 1, "TicTacToe-v0", {}, (), {}, 0).versions
     assert versions.keys() >= {"numpy", "tile-envs"}
     assert "no-such-package" not in versions
 
@@ -145,18 +147,6 @@ def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(
     assert contents(folder) == uninterrupted[games]
 
 
-def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, monkeypatch):
-    runs.write_checkpoint(tmp_path, {"a": np.arange(3)})
-
-    def full(*arguments, **options):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np.lib.format, "write_array", full)
-    with pytest.raises(OSError, match="No space left"):
-        runs.write_checkpoint(tmp_path, {"a": np.arange(4)})
-    assert np.array_equal(runs.read_checkpoint(tmp_path)["a"], np.arange(3))
-
-
 def test_a_run_is_not_begun_twice(trained):
     message = refused("train", "qtable", "--games", 10, "--out", trained)
     assert "holds a run already: give another --out; train --resume" in message
@@ -170,11 +160,9 @@ def test_a_run_is_not_begun_twice(trained):
             ("epsilon was 1.0 and is now 0.5", "seed was 3 and is now 4"),
         ),
         (("--preset", "published"), ("n_envs was 1000 and is now 1;",)),
-        (("--preset", "none"), ("there is no preset 'none' for qtable on TicTacToe-v0",)),
-        (("--env", "Tiles2048-v0"), ("env was 'TicTacToe-v0' and is now 'Tiles2048-v0'",)),
         (("--games", 5_000), (" games: give more than --games 5000.",)),
         (("--minutes", 1e-6), (" minutes: give more than --minutes 1e-06.",)),
-        (("--side", "X"), ("sides was ['X', 'O'] and is now ['X']",)),
+        (("--side", "X"), ("sides was ('X', 'O') and is now ('X',)",)),
         (("--env-kwargs", '{"max_illegal": 3}'), ("env_kwargs was {} and is now {'max_ill",)),
     ],
 )
@@ -186,7 +174,9 @@ def test_a_run_does_not_go_on_as_another_one(trained, words, messages):
 
 def test_a_run_goes_on_with_the_preset_that_it_began_with(tmp_path):
     typed("train", "qtable", "--preset", "published", "--games", 10, "--out", tmp_path / "q")
-    resumed, begun = (as_begun("qtable", tmp_path / "q", p) for p in ("published", None))
+    resumed, begun = (
+        starting_options("qtable", preset=p, resumed=tmp_path / "q") for p in ("published", None)
+    )
     assert (resumed.games, begun.games) == (7000, 10)
     assert resumed.settings == begun.settings
 
@@ -223,7 +213,7 @@ def test_a_run_goes_on_up_to_a_larger_budget_and_no_further(trained, tmp_path):
     typed(*again)
     assert contents(folder) == before
     assert "has played 32,000 games" in typed(*again, "--games", 32_000)
-    assert runs.read_config(folder)["games"] == 32_000
+    assert RunConfig.read(folder).games == 32_000
 
 
 def test_minutes_of_earlier_calls_count(tmp_path):
@@ -267,27 +257,18 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (
-            lambda folder: np.savez(folder / "checkpoint.npz", weights=np.zeros(3)),
-            "the checkpoint holds",
-        ),
         (counted_back, "'iterations' must be a non-negative integer, got -1"),
         (with_entries(**SMALL), "is it one of another game?"),
         (with_entries(agent="value_table", settings={}), "bytes of arrays, expected at most"),
         (lambda folder: (folder / "config.json").write_text("{"), "config.json is damaged"),
-        (with_entries(format=99), "is of format 99, and this version reads runs of format 6"),
+        (with_entries(format=99), "is of format 99, and this version reads runs of format 7"),
         (with_entries(settings=3), "is not that of a run: settings must be an object, got 3"),
-        (with_entries(seed=True), "is not that of a run: seed must be a valid integer, got True"),
         (with_entries(minutes=float("nan")), "of a run: minutes must be a finite number, got nan"),
         (with_entries(trice=1), "is not that of a run: there is no setting 'trice'"),
-        (with_entries(settings={"trice": 1}), "has been damaged: there is no setting 'trice'"),
+        (with_entries(settings={"trice": 1}), "there is no setting 'trice'"),
         (with_entries(settings={"n_envs": 10**9}), "a batch of 1,000,000,000 games takes 931.3"),
         (with_entries(agent="subprocess:Popen"), "subprocess:Popen is no agent"),
         (with_entries(sides=["X", "Z"]), "tic-tac-toe has no side 'Z', only X, O"),
-        (
-            lambda folder: (folder / "config.json").write_text('{"agent": "qtable"}'),
-            "config.json is of format None",
-        ),
         (lambda folder: os.remove(folder / "checkpoint.npz"), "has no checkpoint.npz"),
         (lambda folder: os.remove(folder / "config.json"), "holds no run"),
     ],
@@ -321,7 +302,6 @@ def test_a_side_that_was_not_trained_is_refused(tmp_path):
         (("baselines.agents:RandomAgent",), "RandomAgent does not learn: expected a subclass of"),
         (("ntuple", "--side", "X"), "Tiles2048-v0 has no side 'X': expected"),
         (("qtable", "--env-kwargs", '{"side": "O"}'), "the side of env_kwargs is for evaluation"),
-        (("qtable", "--env", "Tiles2048-v0"), "a table for boards of 4×4"),
         (("qtable", "--games", "0"), "games must be greater than or equal to 1, got 0"),
         (("qtable", "--games", "many"), "Error parsing --games: invalid literal for int()"),
         (("qtable", "--gmaes", "5"), "Unrecognized options: --gmaes, 5 (perhaps --games)"),
@@ -329,9 +309,7 @@ def test_a_side_that_was_not_trained_is_refused(tmp_path):
         (("qtable", "--env-kwargs", "{"), "--env-kwargs: expected a JSON object, got '{'"),
         (("dqn", "--device", "cuda:99"), "error: device is cuda:99, and torch finds"),
         (("qtable", "--resume", "--out", "/nowhere/at/all"), "/nowhere/at/all holds no run"),
-        (("qtable", "--n-envs", "100000000000"), "a batch of 100,000,000,000 games takes 93,132.3"),
         (("ppo", "--n-envs", "999999999999"), "a batch of 999,999,999,999 games takes 931,322.6"),
-        (("ntuple", "--iteration-games", "999999999999"), "games takes 93,132.3 GiB, and"),
         (("value_table", "--env", "Tiles2048-v0"), "ValueTable does not play 2048 on 4×4"),
     ],
 )
@@ -406,7 +384,7 @@ def test_tensorboard_shows_each_step_once_after_a_resume(tmp_path):
     typed(*train, "--games", 3000, "--out", whole)
     typed(*train, "--games", 1500, "--out", part)
     (part / "checkpoint.npz").replace(whole / "checkpoint.npz")  # as after a kill
-    runs.write_config(whole, runs.read_config(whole) | {"finished": False})
+    replace(RunConfig.read(whole), finished=False).write(whole)
     typed(*train, "--games", 3000, "--out", whole, "--resume")
     shown = EventAccumulator(str(whole)).Reload()
     games = [int(row["games"]) for row in runs.read_progress(whole)]
@@ -415,3 +393,37 @@ def test_tensorboard_shows_each_step_once_after_a_resume(tmp_path):
         assert steps == sorted(set(steps))
         assert steps[-1] == 3000
     assert set(games) <= {event.step for event in shown.Scalars("train/return")}
+
+
+def test_a_callback_sees_each_iteration_and_can_end_the_run(tmp_path):
+    seen = []
+
+    def callback(learner, metrics):
+        seen.append((learner.games, metrics["return"]))
+        return len(seen) < 3
+
+    options = {"games": 50, "n_envs": 10, "out": tmp_path / "q"}
+    learner = train("qtable", callback=callback, **options)
+    assert [games for games, _ in seen] == [10, 20, 30] == [10, 20, learner.games]
+    assert not RunConfig.read(tmp_path / "q").finished
+
+    def failing(learner, metrics):
+        raise ZeroDivisionError("oh")
+
+    with pytest.raises(
+        ValueError, match=r"failed after 40 games a side with ZeroDivisionError: oh"
+    ):
+        train("qtable", resume=True, callback=failing, **options)
+    train("qtable", resume=True, **options)
+    assert train("qtable", games=50, n_envs=10).state_dict()["iterations"] == 5
+    assert arrays_of(tmp_path / "q")["iterations"] == np.array(5).tobytes()
+
+
+def test_tests_come_as_often_and_are_as_long_as_asked(tmp_path):
+    small = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "games": 100, "n_envs": 10}
+    for games, tests in ((3, 5), (0, 0)):
+        folder = tmp_path / str(games)
+        train("qtable", **small, test_every=20, test_games=games, out=folder, checkpoint_every=0.01)
+        rows = runs.read_progress(folder)
+        tested = [int(row["games"]) for row in rows if row.get("greedy_return")]
+        assert tested == [20, 40, 60, 80, 100][:tests]

@@ -22,10 +22,12 @@ from baselines.deep.neural import NeuralSettings
 from baselines.deep.ppo import PPOLearner, PPOSettings
 from baselines.evaluation.exact_tictactoe import policy_of
 from baselines.evaluation.sampled import play
-from baselines.registry import load, load_player, make_agent, player
+from baselines.players import load, load_player, player
+from baselines.registry import make_agent
 from baselines.task import Task
 from baselines.training import loop
 from baselines.training import run_folder as runs
+from baselines.training.config import RunConfig
 from baselines.training.run import Options, run
 
 BOARD = {"shape": (2, 2)}
@@ -91,13 +93,12 @@ def test_a_tiny_run_beats_random_play(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "models", "n_shared"),
-    [(DQNSettings(), (DQN, MaskedDQN), 13), (PPOSettings(), (MaskablePPO,), 8)],
+    ("settings", "models"), [(DQNSettings(), (DQN, MaskedDQN)), (PPOSettings(), (MaskablePPO,))]
 )
-def test_the_defaults_are_those_of_the_models(settings, models, n_shared):
+def test_the_defaults_are_those_of_the_models(settings, models):
     usual = {k: v for model in models for k, v in inspect.signature(model).parameters.items()}
     shared = vars(settings).keys() & usual.keys()
-    assert len(shared) == n_shared
+    assert {"gamma", "learning_rate", "batch_size"} <= shared
     assert all(getattr(settings, name) == usual[name].default for name in shared)
     assert settings.final_learning_rate == settings.learning_rate
 
@@ -110,7 +111,7 @@ def test_boards_of_another_shape_are_refused():
 def test_a_run_of_an_earlier_version_is_played_and_not_resumed(tmp_path):
     command = ("train", "ppo", "--env", "TicTacToe-v0", "--out", tmp_path, "--games")
     typed(*command, 10, "--width", 8, "--hidden", 8, "--n-envs", 8, "--n-steps", 8)
-    runs.write_config(tmp_path, runs.read_config(tmp_path) | {"agent_version": 3})
+    replace(RunConfig.read(tmp_path), agent_version=3).write(tmp_path)
     message = refused(*command, 20, "--resume")
     assert "resumed only as it began: agent_version was 3 and is now 5" in message
     assert load_player(tmp_path).agent.games >= 10
@@ -126,6 +127,19 @@ def test_the_learning_rate_follows_the_budget(kind):
         for _ in range(20):
             learner.learn()
         assert learner.model.policy.optimizer.param_groups[0]["lr"] == pytest.approx(rate, abs=0.02)
+
+
+def test_a_dqn_tells_its_exploration_and_the_values_of_what_it_learns_from():
+    learner = made(DQNLearner, **BOARD)
+    metrics = learner.learn()
+    assert metrics["exploration"] == 1  # until learning starts
+    assert np.isnan(metrics["value"])
+    learner.progress = 0.05
+    for _ in range(10):
+        metrics = learner.learn()
+    assert metrics["exploration"] == learner.model.exploration_rate < 1
+    logged = learner.model.logger.name_to_value
+    assert metrics["value"] == logged["train/value"] / learner._settings.reward_scale
 
 
 def test_a_run_tells_its_learner_the_progress(monkeypatch):
@@ -144,12 +158,12 @@ def test_a_run_tells_its_learner_the_progress(monkeypatch):
 
 def test_a_run_with_the_settings_of_an_earlier_version_is_refused(tmp_path):
     train("dqn", "Tiles2048-v0", env_kwargs=BOARD, games=2, out=tmp_path, **small.DQN)
-    config = runs.read_config(tmp_path)
-    old = config["settings"] | {"symmetric": True}
-    runs.write_config(tmp_path, config | {"settings": old})
-    with pytest.raises(ValueError, match=r"config.json has been damaged: .*symmetric"):
+    config = RunConfig.read(tmp_path)
+    old = config.settings | {"symmetric": True}
+    replace(config, settings=old).write(tmp_path)
+    with pytest.raises(ValueError, match="there is no setting 'symmetric'"):
         load(tmp_path)
-    runs.write_config(tmp_path, config | {"settings": old, "agent_version": 3})
+    replace(config, settings=old, agent_version=3).write(tmp_path)
     with pytest.raises(ValueError, match=r"by version 3 of dqn, .* this is version 4: train again"):
         load(tmp_path)
 
@@ -225,7 +239,7 @@ def test_a_run_says_what_precision_auto_was(is_fast, precision, tmp_path, monkey
     arguments = ("train", "article", "--games", 2, *small_article, "--out", tmp_path)
     arguments += ("--env-kwargs", '{"shape": [2, 2]}')
     assert command(*arguments).returncode == 0
-    assert runs.read_config(tmp_path)["settings"]["precision"] == precision
+    assert RunConfig.read(tmp_path).settings["precision"] == precision
     assert command(*arguments, "--resume").returncode == 0
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: not is_fast)
     assert load(tmp_path)._settings.precision == ("auto" if is_fast else precision)
@@ -238,9 +252,9 @@ def test_a_run_says_what_device_auto_was(tmp_path, monkeypatch):
     arguments = ("train", "ppo", "--games", 2, "--width", 4, "--n-steps", 16, "--batch-size", 16)
     arguments += ("--env-kwargs", '{"shape": [2, 2]}', "--out", tmp_path)
     assert command(*arguments).returncode == 0
-    config = runs.read_config(tmp_path)
+    config = RunConfig.read(tmp_path)
     assert config["settings"]["device"] == "cpu"
     assert config["versions"].keys() >= {"stable-baselines3", "sb3-contrib", "torch", "numba"}
-    old = config["settings"] | {"device": "cuda"}  # of an old run, elsewhere
-    runs.write_config(tmp_path, config | {"settings": old})
+    old = config.settings | {"device": "cuda"}  # of an old run, elsewhere
+    replace(config, settings=old).write(tmp_path)
     assert command(*arguments, "--resume", "--device", "cpu").returncode == 0

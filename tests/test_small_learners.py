@@ -12,11 +12,11 @@ from baselines import load
 from baselines.deep.neural import Neural
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.exact_tictactoe import against_random, policy_of
-from baselines.tabular.boards import BoardCodes, move_entries
+from baselines.tabular.boards import BoardCodes, move_entries, turned
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
 from baselines.training.episodes import Episodes
-from baselines.training.run import default_options
+from baselines.training.run import starting_options
 from baselines.training.run_folder import read_progress
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
@@ -30,7 +30,7 @@ BEST = {"X": (99.479, 0.521, 0.0), "O": (91.640, 8.360, 0.0)}
 
 def tuned(learner, **changes):
     """Return the settings of the default preset for tic-tac-toe, changed."""
-    return replace(default_options(NAMES[learner], "TicTacToe-v0").settings, **changes)
+    return replace(starting_options(NAMES[learner], "TicTacToe-v0").settings, **changes)
 
 
 def trained(learner, settings, iterations, seed=0, sides=SIDES, game=GAME):
@@ -80,7 +80,7 @@ def test_the_default_run_plays_the_best_that_never_loses(learner, changes, itera
     ],
 )
 def test_a_whole_run_wins_often_and_never_loses(learner, preset, seed, wins):
-    options = default_options(NAMES[learner], "TicTacToe-v0", preset)
+    options = starting_options(NAMES[learner], "TicTacToe-v0", preset)
     made = trained(learner, options.settings, options.games // options.settings.n_envs, seed)
     for side, win in zip(SIDES, wins, strict=True):
         results = against_random(policy_of(made, side), side)
@@ -88,9 +88,10 @@ def test_a_whole_run_wins_often_and_never_loses(learner, preset, seed, wins):
         assert results.worst == 0
 
 
+@pytest.mark.parametrize("loss_weight", [1.0, 10.0])
 @pytest.mark.parametrize("learner", TABLES)
-def test_self_play_learns_to_draw_with_perfect_play(learner):
-    made = trained(learner, tuned(learner, opponent="self", loss_weight=1.0), 100)
+def test_self_play_learns_to_draw_with_perfect_play(learner, loss_weight):
+    made = trained(learner, tuned(learner, opponent="self", loss_weight=loss_weight), 100)
     for side in SIDES:
         assert against_random(policy_of(made, side), side).worst == 0
 
@@ -176,7 +177,7 @@ def episode(boards, actions, result):
 
 def test_q_learning_by_hand():
     """Two games that end at once: X sets its third mark, and X loses to the answer."""
-    settings = tuned(QTable, n_envs=1, learning_rate=0.5, learning_rate_decay=0.0, epsilon=0.0)
+    settings = tuned(QTable, learning_rate=0.5, learning_rate_decay=0.0, epsilon=0.0)
     made = QTable(GAME, 0, settings, ("X",))
     for action, reward in ((2, 1.0), (8, -1.0)):
         made.learn_from(episode([BOARD], [action], reward))
@@ -185,6 +186,34 @@ def test_q_learning_by_hand():
     made.learn_from(episode([BEFORE, BOARD], [1, 2], 1.0))
     assert made.action_values(BOARD)[2] == 0.75
     assert made.action_values(BEFORE)[1] == pytest.approx(0.375)
+    assert (made.games, made.iterations) == (3, 3)  # not those of so many full iterations
+
+
+@pytest.mark.parametrize(
+    ("learner", "changes", "expected"),
+    [
+        (QTable, {}, [0, 0, 0, -4, 1]),  # before that, other moves are still worth 0
+        (ValueTable, {}, [0, 0, 0, -4, 1]),
+        (ValueTable, {"target": "result"}, [1, -4, 1, -4, 1]),
+    ],
+)
+def test_a_loss_costs_its_weight_in_self_play(learner, changes, expected):
+    """X wins with 0, 1, 2 against 3 and 4."""
+    made = learner(GAME, 0, tuned(learner, opponent="self", loss_weight=4.0, **changes))
+    boards, actions = [np.zeros((3, 3), np.int8)], [0, 3, 1, 4, 2]
+    for action in actions[:-1]:
+        boards.append(-boards[-1])
+        boards[-1].flat[action] = -1
+    made.learn_from(episode(boards, actions, 1.0))
+    assert [made.action_values(b)[a] for b, a in zip(boards, actions, strict=True)] == expected
+
+
+@pytest.mark.parametrize(("loss_weight", "draw"), [(1.0, 0.0), (4.0, 0.5), (10.0, -2.0)])
+def test_values_are_turned_from_one_player_to_the_other_and_back(loss_weight, draw):
+    results = turned(np.array([-loss_weight, draw, 1.0]), loss_weight, draw)
+    assert results.tolist() == [1.0, draw, -loss_weight]
+    values = np.linspace(-loss_weight, 1.0, 9)
+    assert turned(turned(values, loss_weight, draw), loss_weight, draw) == pytest.approx(values)
 
 
 def test_a_network_is_fitted_to_the_mean_result_of_a_move():

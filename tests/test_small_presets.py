@@ -3,22 +3,20 @@
 import pytest
 
 from baselines.evaluation.exact import evaluate_exactly
-from baselines.registry import make_learner
-from baselines.task import Task
-from baselines.training.run import default_options
+from baselines.registry import learner_class
+from baselines.training.run import configuration, starting_options
 
 SLIDING = ["Tiles2048-v0", "Tiles2584-v0"]
 
 
 def share(agent, env_id, games=None):
     """Return the share of the optimum after as many games, by default those of the preset."""
-    options = default_options(agent, env_id, "small")
+    options = starting_options(agent, env_id, "small")
     assert options.env_kwargs == {"shape": [2, 3]}
-    task = Task.of(options.env, options.env_kwargs)
-    learner = make_learner(agent, task, options.seed, options.settings)
+    learner = learner_class(agent).new(configuration(agent, options))
     while learner.games < (games or options.games):
         learner.learn()
-    return evaluate_exactly(learner, task.env, task.env_kwargs)["share"]
+    return evaluate_exactly(learner, env_id, options.env_kwargs)["share"]
 
 
 @pytest.mark.parametrize("env_id", SLIDING)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -265,14 +266,6 @@ def test_the_expected_score_is_that_of_sampled_games(make):
         assert abs(sampled - share) < 4 * math.sqrt(share * (1 - share) / 40_000) + 1e-4
 
 
-class Recurrent:
-    """Keeps a state."""
-
-    def predict(self, observation, state=None):
-        """Return up and a state."""
-        return np.zeros(len(observation), np.int64), "memory"
-
-
 class Wavering:
     """Plays the first legal action, and rarely the last."""
 
@@ -286,20 +279,16 @@ class Wavering:
         return np.where(rarely, last, action_masks.argmax(axis=1))
 
 
-class Stubborn:
-    """Plays up, legal or not."""
-
-    def predict(self, observation):
-        """Return up."""
-        return np.zeros(len(observation), np.int64)
+UP = SimpleNamespace(predict=lambda observation: np.zeros(len(observation), np.int64))
+RECURRENT = SimpleNamespace(predict=lambda seen, state=None: (UP.predict(seen), "memory"))
 
 
 @pytest.mark.parametrize(
     ("agent", "message"),
     [
-        (Recurrent(), "chance or memory"),
+        (RECURRENT, "chance or memory"),
         (Wavering(), "chance or memory"),
-        (Stubborn(), r"plays \[1.0, 0.0, 0.0, 0.0\] on .* legal is \["),
+        (UP, r"plays \[1.0, 0.0, 0.0, 0.0\] on .* legal is \["),
         (Expectimax(OptimalAgent(GAME_2048), GAME_2048, milliseconds=5), "time"),
         (Expectimax(OptimalAgent(GAME_2048), GAME_2048, samples=1), "draws"),
     ],
@@ -344,13 +333,7 @@ def test_queries_are_answered_line_by_line_with_the_published_values(tmp_path):
     assert [*map(float, values)] == pytest.approx([*map(float, published)], abs=0.001)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("b 1 1 0 0 0", "b 1 1 0 0 0 0 0", "a 1 -1 0 0 0 0", "a 1 1.5 0 0 0 0"),
-        *("c 1 1 0 0 0 0", "b 1 1 0 0 0 0 = 5", "\x00\x07"),
-    ],
-)
+@pytest.mark.parametrize("line", ["b 1 1 0 0 0", "a 1 1.5 0 0 0 0", "c 1 1 0 0 0 0", "\x00\x07"])
 def test_a_line_that_is_no_query_is_named(tmp_path, line):
     path = tmp_path / "queries.txt"
     path.write_text(f"b 1 1 0 0 0 0\n{line}\n")
@@ -362,14 +345,8 @@ def test_a_line_that_is_no_query_is_named(tmp_path, line):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("solve", "--env", "Tiles2584-v0"), "would fit"),
         (("solve", "--env", "TicTacToe-v0"), "the sliding games are solved"),
-        (("solve", "--shape", "1", "2"), "shape must be"),
-        (
-            ("solve", "--shape", "1", "3"),
-            "solving is for boards of 2 to 4 rows",
-        ),
-        (("evaluate", "optimal", "--env-kwargs", '{"shape": [8, 8]}'), "solving is for boards"),
+        (("solve", "--shape", "1", "3"), "solving is for boards of 2 to 4 rows"),
         (("evaluate", "random", "--exact", "--env-kwargs", '{"shape": [3, 5]}'), "without --exact"),
         (("solve", "--shape", "2", "2", "--env-kwargs", '{"shape": [2, 3]}'), "the shape once"),
         (("solve", "--shape", "2", "2", "--query", "missing.txt"), "missing.txt"),

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from commands import refused, typed
 
-from baselines import evaluate, load
-from baselines.ntuple import strong
+from baselines import evaluate, load, players
 from baselines.task import Task
 
 ENVS = ["Tiles2048-v0", "Tiles2584-v0"]
@@ -18,7 +17,7 @@ LIMIT = 5_000_000
 @pytest.mark.parametrize("env", ENVS)
 def test_a_network_is_small_and_wins_nearly_every_game(env):
     game = Task.of(env).game
-    files = list((strong.FOLDER / game.name).iterdir())
+    files = list((players.STRONG_FOLDER / game.name).iterdir())
     assert sum(file.stat().st_size for file in files) < LIMIT
     row = evaluate("strong", env, episodes=100)
     assert row["reach"][game.rules.goal] >= 0.9
@@ -45,8 +44,8 @@ def test_it_is_known_on_the_command_line():
 @pytest.mark.parametrize("name", ["config.json", "checkpoint.npz"])
 @pytest.mark.parametrize("damage", ["cut", "missing"])
 def test_damaged_files_are_named_in_one_line(name, damage, tmp_path, monkeypatch):
-    shutil.copytree(strong.FOLDER, tmp_path / "strong")
-    monkeypatch.setattr(strong, "FOLDER", tmp_path / "strong")
+    shutil.copytree(players.STRONG_FOLDER, tmp_path / "strong")
+    monkeypatch.setattr(players, "STRONG_FOLDER", tmp_path / "strong")
     file = tmp_path / "strong" / "2048" / name
     content = file.read_bytes()
     file.unlink()

@@ -13,9 +13,11 @@ import pytest
 from commands import command, in_a_process
 
 from baselines import evaluate, load
-from baselines.registry import make_agent, player, with_search
+from baselines.players import player, with_search
+from baselines.registry import make_agent
+from baselines.search.options import SearchOptions
 from baselines.tabular.qtable import QTableSettings
-from baselines.training.run import default_options
+from baselines.training.run import starting_options
 from tile_envs.sliding import RULES_2048, Rules, SlidingEnv, SlidingVectorEnv, register_game
 from tile_envs.sliding.game import SlidingGame
 
@@ -106,7 +108,7 @@ def test_tables_and_tuples_learn_it(runs):
 
 
 def test_it_is_searched(runs):
-    found = with_search(player(str(runs / "ntuple")), 2, {})
+    found = with_search(player(str(runs / "ntuple")), 2, SearchOptions())
     greedy = evaluate(load(runs / "ntuple"), ENV, episodes=20)["mean"]
     assert evaluate(found.agent, ENV, episodes=20)["mean"] > greedy
 
@@ -127,9 +129,9 @@ def test_a_person_plays_it(monkeypatch):
 
 
 def test_no_preset_means_the_defaults():
-    assert default_options("qtable", ENV).settings == QTableSettings()
+    assert starting_options("qtable", ENV).settings == QTableSettings()
     with pytest.raises(ValueError, match=r"no preset 'x' for qtable on Powers3-v0: there is none"):
-        default_options("qtable", ENV, "x")
+        starting_options("qtable", ENV, "x")
 
 
 GOOD = {
@@ -157,18 +159,13 @@ def test_a_chain_of_merges_may_end_early():
     [
         ({"faces": range(33)}, "faces must be 0 for the empty cell and then 2 to 31 rising"),
         ({"faces": (0, 1, 2**63)}, "below 2\\*\\*63, got .*9223372036854775808"),
-        ({"faces": (1, 2, 4)}, "faces must be 0 for the empty cell"),
-        ({"faces": (0, 2, 2)}, "rising integers"),
         ({"faces": (0, 1.5, 2)}, "rising integers"),
         ({"merges": [(1, 1, 9)]}, r"three tile indices .* from 1 to 4, got \(1, 1, 9\)"),
-        ({"merges": [(1, 1)]}, r"three tile indices .* got \(1, 1\)"),
         ({"merges": [(1, 1, 2), (1, 1, 3)]}, "merges say twice what tiles 1 and 1 make"),
         ({"spawn": {3: 1.0}}, "3 is not a tile of Chain"),
         ({"spawn": {1: 0.5}}, "spawn must add up to 1"),
-        ({"goal": 3}, "3 is not a tile of Chain"),
         ({"goal": None}, "None is not a tile of Chain"),
         ({"name": ""}, "the name of a game must be one line of text, got ''"),
-        ({"palette": "blue"}, "the palette of Chain must be a Palette with 5 tiles"),
         ({"palette": COLORS | {"tiles": ["#123456"]}}, "Palette with 5 tiles"),
         ({"palette": COLORS | {"page": "red"}}, "colors such as '#faf8ef', got 'red'"),
     ],

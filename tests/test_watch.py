@@ -3,17 +3,18 @@
 import json
 import re
 import shutil
+import signal
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from commands import refused, typed
+from commands import command, refused, typed
 from PIL import Image
 from test_play import Script
 
 from baselines import evaluate
 from baselines.commands.watch import games_of, show
-from baselines.registry import player
+from baselines.players import player
 from baselines.viewing.film import write_film
 from baselines.viewing.moves import Thinker, Thought, exact_values, in_words
 from baselines.viewing.page import write_page
@@ -170,13 +171,6 @@ def test_a_page_holds_the_whole_game(tmp_path):
     assert len(json.dumps(shown)) < 200 * len(played.positions)  # a long game opens at once
 
 
-@pytest.mark.parametrize(("shape", "width"), [((2, 4), 280), ((1, 8), 535), ((8, 1), 268)])
-def test_tiles_are_as_large_in_films_of_every_board(shape, width, tmp_path):
-    write_film([game(shape=shape)], tmp_path / "x.gif", 5.0, frames=3)
-    with Image.open(tmp_path / "x.gif") as film:
-        assert film.width == width
-
-
 def test_pages_of_several_kinds_of_games_are_refused(tmp_path):
     games = [game(**SMALL), game("random", "TicTacToe-v0")]
     with pytest.raises(ValueError, match="games of one kind, got 2048 on 2×3, tic-tac-toe"):
@@ -196,13 +190,10 @@ def test_games_of_agents_are_told_of_as_somebody_elses(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nobody"], "there is no agent 'nobody'"),
         (["greedy"], "this needs a terminal"),
         (["greedy", "--html", "x.htm"], "--html is written to .html files, got x.htm"),
         (["greedy", "--gif", "no/x.gif"], "no (No such file or directory): give another folder"),
-        (["greedy", "--speed", "0"], "speed must be greater than 0"),
         (["greedy", "--speed", "51", "--gif", "x.gif"], "at most 50 positions a second, got 51"),
-        (["greedy", "--speed", "1e9", "--mp4", "x.mp4"], "at most 50 positions a second"),
         (["greedy", "--window", "--gif", "x.gif"], "give either --window or a file"),
         (["empty"], "holds neither a run nor recorded games"),
         (["x.json"], "x.json: "),
@@ -213,6 +204,18 @@ def test_what_cannot_be_watched_is_named(words, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     assert message in refused("watch", *words)
+
+
+@pytest.mark.parametrize("words", [["watch", "greedy"], ["play", "--hints", "optimal"]])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_ctrl_c_leaves_and_sigterm_ends_the_command(words, number, status, monkeypatch):
+    class Ended(Script):
+        def key(self, timeout=None):
+            signal.raise_signal(number)
+
+    screen = f"baselines.commands.{words[0]}.open_screen"
+    monkeypatch.setattr(screen, lambda *_: nullcontext(Ended()))
+    assert command(*words, "--env-kwargs", '{"shape": [2, 3]}').returncode == status
 
 
 def test_a_person_plays_with_hints(monkeypatch):
@@ -296,36 +299,6 @@ def test_a_page_steps_scrubs_and_shows_the_score_of_each_position(opened):
     page.wait_for_function("at === length()", timeout=60_000)
     assert_shown(last)
     assert page.text_content("#play") == "Play"
-
-
-@pytest.mark.parametrize("width", [320, 390, 1280])
-@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
-def test_every_face_fits_its_tile(opened, env_id, width):
-    page = opened([game(env=env_id)], viewport={"width": width, "height": 700})
-    widths = page.evaluate(
-        """data.tiles.map((_, kind) => {
-            const element = tile(kind, 0), range = document.createRange();
-            range.selectNodeContents(element);
-            return [range.getBoundingClientRect().width, element.getBoundingClientRect().width];
-        })"""
-    )
-    assert len(widths) > 16
-    assert all(text <= 0.95 * whole for text, whole in widths)
-    assert widths[4][0] > 0.2 * widths[4][1]
-
-
-@pytest.mark.parametrize("shape", [(8, 1), (1, 8), (5, 5)])
-def test_a_board_is_never_higher_than_the_window(opened, shape):
-    page = opened([game(shape=shape)], viewport={"width": 1280, "height": 700})
-    sizes = page.evaluate(
-        """[get("board"), document.querySelector(".cell")].map(element => {
-            const { width, height } = element.getBoundingClientRect();
-            return [width, height];
-        })"""
-    )
-    (_, height), cell = sizes
-    assert height < 600
-    assert cell[0] == pytest.approx(cell[1], rel=0.02)
 
 
 def test_tiles_end_a_move_where_they_belong(opened):

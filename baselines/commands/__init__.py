@@ -6,29 +6,38 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import is_dataclass
 from functools import partial, wraps
+from importlib import import_module
 from typing import Any, get_type_hints
 
 import tyro
 from typing_extensions import TypedDict
 
-from baselines.commands import compare, evaluate, export, play, plot, record, solve, train, watch
 from baselines.commands.options import TYPES
 from baselines.errors import parsing
 from baselines.progress import Progress
-from baselines.registry import AGENTS, LEARNERS
-from baselines.settings import read_settings
+from baselines.registry import AGENTS, LEARNERS, STRONG
+from baselines.settings import check_settings, read_settings
 from tile_envs.errors import UsageError
 from tile_envs.games import import_named
 
 COMMANDS = (
-    *(train.train, evaluate.evaluate, solve.solve, watch.watch, play.play),
-    *(record.record, plot.plot, compare.compare, export.export),
+    "train",
+    "evaluate",
+    "solve",
+    "watch",
+    "play",
+    "record",
+    "plot",
+    "compare",
+    "export",
 )
+"""Functions, each in the module of its name."""
 IMPORT = "--import"
 DESCRIPTION = (
     "Train and evaluate agents on the environments of tile_envs. "
-    f"Agents: {', '.join(AGENTS)}; those that are trained: {', '.join(LEARNERS)}. "
+    f"Agents: {', '.join([*AGENTS, STRONG])}; those that are trained: {', '.join(LEARNERS)}. "
     f"{IMPORT} MODULE, on any command, first imports a module with games or agents of your own, "
     "and can be repeated; --traceback shows where a mistake was found."
 )
@@ -42,11 +51,15 @@ def run_typed() -> None:
     """
     Progress.enabled = True
     words = _without_imports(sys.argv[1:])
+    # Of a command that is named, no other module is imported: some take seconds.
+    names = words[:1] if words[:1] and words[0] in COMMANDS else COMMANDS
+    modules = {name: import_module(f"baselines.commands.{name}") for name in names}
     with TYPES:
         if len(words) > 1 and words[0] == "train" and not words[1].startswith("-"):
-            train.train_agent(words[1], words[2:])  # its options depend on the agent
+            modules["train"].train_agent(words[1], words[2:])  # its options depend on the agent
             return
-        parse(COMMANDS, "python -m baselines", DESCRIPTION, words)()
+        commands = [getattr(module, name) for name, module in modules.items()]
+        parse(commands, "python -m baselines", DESCRIPTION, words)()
 
 
 def parse(
@@ -90,7 +103,10 @@ def _checked(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
 
     @wraps(command)
     def checked(*arguments: Any, **options: Any) -> Callable[[], None]:
-        read_settings(kind, options)
+        nested = {name for name, value in options.items() if is_dataclass(value)}
+        for name in nested:
+            check_settings(options[name])
+        read_settings(kind, {name: v for name, v in options.items() if name not in nested})
         return partial(command, *arguments, **options)
 
     return checked

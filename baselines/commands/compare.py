@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
-
-from tyro.conf import Positional, arg
 
 from baselines.commands import options
-from baselines.evaluation.rows import checked_path, comparison, write_rows
-from baselines.evaluation.sampled import Stopped, evaluate
-from baselines.registry import Player, names_run, player, with_search
+from baselines.evaluation.comparison import Judged, comparison, over_seeds
+from baselines.evaluation.rows import checked_path, write_rows
+from baselines.evaluation.sampled import Stopped, judge
+from baselines.players import Player, names_run, player, with_search
 from baselines.settings import Count
 from baselines.training.run_folder import with_runs
 from tile_envs.errors import UsageError
 
 
 def compare(
-    agents: Annotated[Positional[tuple[str, ...]], arg(metavar="AGENT ...")],
+    agents: options.Agents,
     /,
     episodes: Count = 1000,
     seed: options.GamesSeed = 0,
@@ -26,15 +24,17 @@ def compare(
     env_kwargs: options.EnvKwargs = None,
     side: options.Side | None = None,
     search: options.Search = None,
+    search_options: options.How = options.USUAL,
     unfinished: options.Unfinished = False,
     out: options.Rows = None,
 ) -> None:
     """Let agents play the same list of games, and print one table, the best mean first.
 
-    Named agents play what the runs were trained in, and all agents play the same sides.
+    Named agents play what the runs were trained in, and all agents play the same sides. Runs that
+    differ in the seed alone have a mean over seeds, too. Below the table are the differences from
+    the best agent, game by game, and whether they can be told from chance.
 
     Args:
-        agents: Folders of training runs, such as runs/*, or names of agents.
         episodes: The number of games.
         side: The side played in tic-tac-toe; both is self-play. If not given, all sides that the
             runs have learned, or X for named agents alone.
@@ -49,7 +49,7 @@ def compare(
     trained = {}
     for name in filter(names_run, names):
         run = options.check_finished(player(name, env, env_kwargs), name, unfinished)
-        trained[name] = with_search(run, search, {})
+        trained[name] = with_search(run, search, search_options)
     tasks = {(run.task.env, str(run.task.game)): run.task for run in trained.values()}
     players = []
     for name in names:
@@ -64,19 +64,20 @@ def compare(
         ]
     # All sides are checked before the first game.
     planned = [(one, as_side) for one in players for as_side in _sides(one, players, side)]
-    rows = []
+    judged = []
     try:
         for one, as_side in planned:
             task = {**one.task.env_kwargs, **options.given(side=as_side)}
-            rows.append(evaluate(one.agent, one.task.env, task, episodes, seed, name=one.name))
+            row, record = judge(one.agent, one.task.env, task, episodes, seed, name=one.name)
+            judged.append(Judged(row, one.recipe, record.returns))
     except Stopped as stopped:
-        rows.append(stopped.row)
+        judged.append(Judged(stopped.row, "", stopped.record.returns))
         raise
     finally:
-        if rows and out is not None:
-            write_rows(rows, out)
-        if rows:
-            print(comparison(rows))
+        if judged and out is not None:
+            write_rows([one.row for one in judged] + over_seeds(judged), out)
+        if judged:
+            print(comparison(judged))
 
 
 def _sides(one: Player, players: Sequence[Player], side: str | None) -> Iterator[str | None]:

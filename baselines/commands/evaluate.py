@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from baselines.commands import options
+from baselines.evaluation.comparison import Judged, over_seeds, seeds_text
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block, checked_path, write_rows
-from baselines.evaluation.sampled import Stopped
-from baselines.evaluation.sampled import evaluate as evaluate_sampled
-from baselines.registry import Player, player, with_search
+from baselines.evaluation.sampled import Stopped, judge
+from baselines.players import Player, player, with_search
 from baselines.search.placing import ValuePlacer
 from baselines.settings import Count
 from tile_envs.errors import UsageError
 
 
 def evaluate(
-    agent: options.Agent,
+    agents: options.Agents,
     /,
     env: options.Env = None,
     episodes: Count = 1000,
@@ -26,20 +26,19 @@ def evaluate(
     side: options.Side | None = None,
     exact: bool = False,
     search: options.Search = None,
+    search_options: options.How = options.USUAL,
     placer_agent: str | None = None,
     placer_depth: Count | None = None,
     unfinished: options.Unfinished = False,
     out: options.Rows = None,
 ) -> None:
-    """Let an agent play a fixed list of games, and print the results.
+    """Let agents play a fixed list of games, and print the results.
+
+    Of runs that differ in the seed alone, also the mean over these seeds, with its interval.
 
     Args:
         episodes: The number of games.
-        agent_kwargs: A named agent's options, such as '{"playouts": 4000}' for mcts; or those of
-            the search, such as '{"threads": 2, "deeper": {"3": 4}}' (depth 4 where at most 3 cells
-            are empty), '{"milliseconds": 10}' (as deep as time allows, up to --search),
-            '{"downgrade": 32768}' (with smaller tiles once this one is there) or '{"samples": 1}'
-            (one drawn new tile instead of all).
+        agent_kwargs: A named agent's options, such as '{"playouts": 4000}' for mcts.
         side: The side played in tic-tac-toe; both is self-play. If not given, X for a named agent,
             and all sides that a trained one has learned; all sides if exact.
         exact: Compute the results exactly, over all reachable boards, instead of playing games. On
@@ -53,38 +52,46 @@ def evaluate(
     """
     if out is not None:
         checked_path(out)
+    if not agents:
+        raise UsageError("evaluate needs an agent: its name, or the folder of its run.")
     if placer_agent is None and placer_depth is not None:
         raise UsageError("--placer-depth needs --placer-agent.")
-    of_agent = agent_kwargs or {}
-    played = player(agent, env, env_kwargs, seed, {} if search is not None else of_agent)
-    played = options.check_finished(played, agent, unfinished)
-    placer = None
-    if placer_agent is not None:
-        if exact:
-            raise UsageError("exact evaluation knows named placers only: leave out --placer-agent.")
-        if "placer" in (env_kwargs or {}):
-            raise UsageError("give either --placer-agent or a placer in --env-kwargs, not both.")
-        values = played if placer_agent == agent else _values(placer_agent, played, unfinished)
-        placer = ValuePlacer(values.agent, played.task.game, placer_depth or 1, values.name)
-    played = with_search(played, search, of_agent)
-    rows = []
+    if placer_agent is not None and exact:
+        raise UsageError("exact evaluation knows named placers only: leave out --placer-agent.")
+    if placer_agent is not None and "placer" in (env_kwargs or {}):
+        raise UsageError("give either --placer-agent or a placer in --env-kwargs, not both.")
+    judged = []
     try:
-        for one_side in played.sides_to_evaluate(side, exact):
-            task = {**played.task.env_kwargs, **options.given(side=one_side, placer=placer)}
-            evaluated = played.agent, played.task.env, task
-            if exact:
-                row = evaluate_exactly(*evaluated, name=played.name)
-            else:
-                row = evaluate_sampled(*evaluated, episodes, seed, name=played.name)
-            rows.append(row)  # before it is printed, since a pipe can be closed
-            print(block(row))
+        for name in agents:
+            played = player(name, env, env_kwargs, seed, agent_kwargs)
+            played = options.check_finished(played, name, unfinished)
+            placer = None
+            if placer_agent is not None:
+                values = (
+                    played if placer_agent == name else _values(placer_agent, played, unfinished)
+                )
+                placer = ValuePlacer(values.agent, played.task.game, placer_depth or 1, values.name)
+            played = with_search(played, search, search_options)
+            for one_side in played.sides_to_evaluate(side, exact):
+                task = {**played.task.env_kwargs, **options.given(side=one_side, placer=placer)}
+                evaluated = played.agent, played.task.env, task
+                if exact:
+                    one = Judged(evaluate_exactly(*evaluated, name=played.name), played.recipe)
+                else:
+                    row, record = judge(*evaluated, episodes, seed, name=played.name)
+                    one = Judged(row, played.recipe, record.returns)
+                judged.append(one)  # before it is printed, since a pipe can be closed
+                print(block(one.row))
     except Stopped as stopped:
-        rows.append(stopped.row)
+        judged.append(Judged(stopped.row, ""))
         print(block(stopped.row))
         raise
     finally:
-        if rows and out is not None:
-            write_rows(rows, out)
+        seeds = over_seeds(judged)
+        if judged and out is not None:
+            write_rows([one.row for one in judged] + seeds, out)
+    for row in seeds:
+        print(seeds_text(row))
 
 
 def _values(name: str, played: Player, unfinished: bool) -> Player:

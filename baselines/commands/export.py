@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import shlex
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,12 +20,13 @@ from tyro.conf import Positional, arg
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block
 from baselines.evaluation.sampled import evaluate
-from baselines.registry import Player, load_player
+from baselines.players import Player, load_player
 from baselines.settings import Count
 from baselines.training import run_folder as runs
+from baselines.training.config import BUDGET, CONFIG, RunConfig
 from baselines.training.learner import Learner
 from baselines.training.loop import games_played
-from baselines.training.run import as_begun, default_options
+from baselines.training.run import starting_options
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import PART, write_file
@@ -53,8 +55,8 @@ def export(
         episodes: The number of games of the evaluation on the card; in tic-tac-toe it is exact.
     """
     folder = run.parent if run.suffix == runs.MODEL_SUFFIX else run
-    config = runs.read_config(folder)
-    if not config["finished"]:
+    config = RunConfig.read(folder)
+    if not config.finished:
         raise UsageError(f"{folder} is unfinished: continue it with train --resume.")
     runs.check_free(out)
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
@@ -64,37 +66,40 @@ def export(
         raise UsageError(f"{out} holds {others[0]} already: give another --out.")
     learner = load_player(run).agent
     assert isinstance(learner, Learner)
-    exported = {"games_played": learner.games, "version": __version__}
+    exported: Any = {"games_played": learner.games, "version": __version__}
     if run != folder:
         exported["model"] = run.name
-    changed = {"exported": exported | config.get("exported", {})}
+    config = replace(config, exported=exported | (config.exported or {}))
     with runs.lock_folder(out), tempfile.TemporaryDirectory(suffix=PART, dir=out) as made:
         whole = Path(made)
         runs.write_checkpoint(whole, learner.export_state())
         learner.save_model(whole / MODEL)
-        runs.write_config(whole, config | changed)
+        config.write(whole)
         command = shlex.join(_command(folder, config))
-        card = _card(load_player(whole), config | changed, command, episodes)
+        card = _card(load_player(whole), config, command, episodes)
         if (whole / MODEL).exists():
             card += f"\n`{MODEL}` is the model, for `MaskedDQN.load` or `MaskablePPO.load`.\n"
         write_file(whole / CARD, card.encode())
-        for name in (runs.CHECKPOINT, MODEL, CARD, runs.CONFIG):  # which makes it a run
+        for name in (runs.CHECKPOINT, MODEL, CARD, CONFIG):  # which makes it a run
             if (whole / name).exists():
                 (whole / name).replace(out / name)
     size = sum(file.stat().st_size for file in out.iterdir())
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
 
 
-def _command(folder: Path, config: dict[str, Any]) -> list[str]:
+def _command(folder: Path, config: RunConfig) -> list[str]:
     """Return the command that makes a run again: its budget, and what is not by default so."""
-    name, env = config["agent"], config["env"]
-    usual = default_options(name, env)
-    begun, default = (vars(o) | vars(o.settings) for o in (as_begun(name, folder), usual))
+    name, env = config.agent, config.env
+    usual = starting_options(name, env)
+    begun, default = (
+        vars(options) | vars(options.settings)
+        for options in (starting_options(name, resumed=folder), usual)
+    )
     words = ["python", "-m", "baselines", "train", name, "--env", env]
-    for module in config["modules"]:
+    for module in config.modules:
         words += ["--import", module]
     for key, value in begun.items():
-        is_said = key in ("seed", *runs.BUDGET) and value is not None
+        is_said = key in ("seed", *BUDGET) and value is not None
         if key not in ("env", "settings") and (is_said or value != default[key]):
             words += _option(key, value)
     return words
@@ -110,15 +115,16 @@ def _option(key: str, value: Any) -> list[str]:
     return [f"--{option}", *map(str, value if isinstance(value, tuple) else (value,))]
 
 
-def _card(copied: Player, config: dict[str, Any], command: str, episodes: int) -> str:
+def _card(copied: Player, config: RunConfig, command: str, episodes: int) -> str:
     agent, name, task = copied.agent, copied.name, copied.task
     assert isinstance(agent, Learner)
-    exported = config["exported"]
+    exported = config.exported
+    assert exported is not None
     model = f"`{exported['model']}`" if "model" in exported else "the last checkpoint"
-    learned, seconds = games_played(agent, task), config["seconds"]
+    learned, seconds = games_played(agent), config.seconds
     minutes = seconds / 60
     learned += f" in {number(minutes)} minutes" if minutes > 1 else f" in {seconds:.2g} seconds"
-    used = ", ".join(f"{package} {version}" for package, version in config["versions"].items())
+    used = ", ".join(f"{package} {version}" for package, version in config.versions.items())
     options = dict(task.env_kwargs)
     if task.sides:
         sides = [options | {"side": side} for side in task.sides]
@@ -168,7 +174,7 @@ Load it from a folder with these files:
 
 ```python
 import gymnasium as gym
-{"".join(f"import {module}{chr(10)}" for module in config["modules"])}
+{"".join(f"import {module}{chr(10)}" for module in config.modules)}
 import tile_envs
 from baselines import {call.partition("(")[0]}, load
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from typing_extensions import Doc
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from baselines.registry import Player
+from baselines.players import Player
+from baselines.search.options import SearchOptions
 from baselines.settings import Seed
 from tile_envs.errors import UsageError
 
@@ -25,6 +26,11 @@ Agent = Annotated[
         "folder of a trained one, a model in it, such as runs/d/best.zip, or a class of your own, "
         "my_module:MyAgent."
     ),
+]
+Agents = Annotated[
+    Positional[tuple[str, ...]],
+    arg(metavar="AGENT ...", help_behavior_hint="(one or more)"),
+    Doc("The agents, each as for watch; folders of training runs, such as runs/*."),
 ]
 Env = Annotated[
     str | None,
@@ -42,9 +48,12 @@ Search = Annotated[
     int | None,
     Doc(
         "The depth of a search with an agent's action values, in moves; 1 is no search, 2 "
-        "looks at the next tile and the move after it."
+        "looks at the next tile and the move after it. With milliseconds it is the deepest."
     ),
 ]
+How = Annotated[SearchOptions, OmitArgPrefixes]
+"""The options of that search."""
+USUAL = SearchOptions()
 Side = Literal["X", "O", "random", "both"]
 Unfinished = Annotated[
     bool, Doc("Evaluate a run before its budget is used up; the agent's name says so.")
@@ -104,16 +113,19 @@ def _optional(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
 
 @TYPES.primitive_rule
 def _several(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-    """Read `tuple[X, ...]` as tyro does, with a help that is easier to read."""
+    """Read `tuple[X, ...]` as tyro does, with a help that is easier to read; None is ()."""
     if info.type_origin is not tuple or get_args(info.type)[-1] is not Ellipsis:
         return None
     spec = _spec_of(get_args(info.type)[0], info)
     return PrimitiveConstructorSpec(
         nargs="*",
         metavar=f"{spec.metavar} ...",
-        instance_from_str=lambda words: tuple(spec.instance_from_str([word]) for word in words),
+        instance_from_str=lambda words: tuple(
+            spec.instance_from_str([w]) for w in words if w not in ("None", "none")
+        ),
         is_instance=lambda values: isinstance(values, tuple),
-        str_from_instance=lambda values: [spec.str_from_instance(value)[0] for value in values],
+        # Of no values the help says "none".
+        str_from_instance=lambda vs: [spec.str_from_instance(v)[0] for v in vs] or ["none"],
     )
 
 

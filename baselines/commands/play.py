@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from baselines.commands.options import Env, EnvKwargs, GamesSeed
-from baselines.registry import LEARNERS, Player, make_learner, player
-from baselines.task import BOTH, Task
+from baselines.commands.options import USUAL, Env, EnvKwargs, GamesSeed, How, Search, given
+from baselines.players import Player, given_options, player, with_search
+from baselines.registry import LEARNERS, learner_class
+from baselines.task import BOTH
 from baselines.training import run_folder as runs
+from baselines.training.config import CONFIG
 from baselines.training.episodes import Episodes, EpisodicLearner
-from baselines.training.run import default_options, presets_of
+from baselines.training.run import configuration, presets_of, starting_options
 from baselines.viewing.moves import Thinker, in_words
 from tile_envs.errors import UsageError
 from tile_envs.games import make
@@ -32,6 +35,8 @@ def play(
     hints: str | None = None,
     env: Env = None,
     env_kwargs: EnvKwargs = None,
+    search: Search = None,
+    search_options: How = USUAL,
     window: bool = False,
     seed: GamesSeed = 0,
 ) -> None:
@@ -50,11 +55,14 @@ def play(
     if (against is None) == (hints is None):
         raise UsageError("give either --against AGENT (tic-tac-toe) or --hints AGENT (any game).")
     if against is not None:
-        if env is not None or env_kwargs or window:
-            raise UsageError("--env, --env-kwargs and --window go with --hints: see play --help.")
+        if window or env_kwargs or given(env=env, search=search) or given_options(search_options):
+            raise UsageError(
+                "--env, --env-kwargs, --search with its options and --window go with --hints: see "
+                "play --help."
+            )
         _play_against(against, side, show_values, learn, seed)
     elif hints is not None:
-        adviser = player(hints, env, env_kwargs, seed)
+        adviser = with_search(player(hints, env, env_kwargs, seed), search, search_options)
         game, advice = make(adviser.task.env, adviser.task.env_kwargs), hints_of(adviser)
         with open_screen(window, adviser.task.env) as screen:
             play_games(game, screen, seed, hints=advice)
@@ -95,16 +103,20 @@ def episode_of(game: Playthrough, mark: int) -> Episodes:
 
     A person played against that side.
     """
-    boards = np.array([position.state["board"] for position in game.positions])
-    seen = np.concatenate((np.zeros_like(boards[:1]), boards[:-1])).reshape(len(boards), -1)
-    seen[np.arange(1, len(boards)), game.actions] = -mark
-    answers = boards.reshape(seen.shape) != seen
-    answered = answers.any(axis=1)
-    observations = seen[answered].reshape(-1, 1, SIDE, SIDE) * mark
-    actions = answers[answered].argmax(axis=1)[:, None]
-    rewards = np.zeros(actions.shape)
+    observations, actions = [], []
+    board = np.zeros((SIDE, SIDE), np.int8)
+    for position, action in zip(game.positions, [None, *game.actions], strict=True):
+        seen = board.copy()
+        if action is not None:  # before the first action there may be a move of X
+            seen.flat[action] = -mark
+        board = position.state["board"]
+        if (changed := (board != seen).ravel()).any():
+            observations.append(seen * mark)
+            actions.append(changed.argmax())
+    rewards = np.zeros((len(actions), 1))
     rewards[-1] = game.position.info["winner"] * mark
-    return Episodes(observations, actions, rewards, np.ones(actions.shape, np.bool_))
+    playing = np.ones(rewards.shape, np.bool_)
+    return Episodes(np.array(observations)[:, None], np.array(actions)[:, None], rewards, playing)
 
 
 def _untrained(name: str, seed: int) -> Path:
@@ -115,7 +127,8 @@ def _untrained(name: str, seed: int) -> Path:
             "folder of a trained run."
         )
     folder = Path("runs", f"{name}-person")
-    if not (folder / runs.CONFIG).exists():
-        settings = default_options(name, ENV, PUBLISHED).settings
-        make_learner(name, Task.of(ENV), seed, settings).save(folder)
+    if not (folder / CONFIG).exists():
+        options = replace(starting_options(name, ENV, PUBLISHED), seed=seed)
+        config = replace(configuration(name, options), games=0)
+        learner_class(name).new(config).save(folder)
     return folder

@@ -11,7 +11,9 @@ from tile_envs.errors import extra
 
 
 def plot(
-    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN ...")],
+    runs: Annotated[
+        Positional[tuple[Path, ...]], arg(metavar="RUN ...", help_behavior_hint="(one or more)")
+    ],
     /,
     out: Path = Path("curves.png"),
     against: Literal["games", "minutes", "steps"] = "games",

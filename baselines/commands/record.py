@@ -6,8 +6,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from baselines.commands.options import Agent, Env, EnvKwargs, GamesSeed
-from baselines.registry import player
+from baselines.commands.options import USUAL, Agent, Env, EnvKwargs, GamesSeed, How, Search
+from baselines.players import player, with_search
 from baselines.settings import Count
 from baselines.training.recording import Format
 from baselines.training.recording import record as record_games
@@ -21,6 +21,8 @@ def record(
     episodes: Count = 20,
     seed: GamesSeed = 0,
     env_kwargs: EnvKwargs = None,
+    search: Search = None,
+    search_options: How = USUAL,
     format: Format = "replay",
 ) -> None:
     """Let an agent play, and write its games to files that can be watched and learned from.
@@ -35,6 +37,6 @@ def record(
         format: replay writes a file for each game, to watch and to train from. npz writes arrays of
             all transitions, with masks, to one file. minari makes a dataset for offline learning.
     """
-    played = player(agent, env, env_kwargs, seed)
+    played = with_search(player(agent, env, env_kwargs, seed), search, search_options)
     command = shlex.join(["python", "-m", "baselines", *sys.argv[1:]])
     record_games(played.agent, played.task, episodes, seed, out, played.name, format, command)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
 import shlex
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,16 +16,42 @@ import tyro
 from baselines.errors import parsing
 from baselines.evaluation.sampled import play
 from baselines.registry import learner_class, usual_env
+from baselines.settings import Count, check_settings
 from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
+from baselines.training.config import CONFIG
 from baselines.training.learner import Learner, NoSettings
 from baselines.training.loop import games_played
-from baselines.training.run import Options, as_begun, default_options, presets_of, run, usual_folder
+from baselines.training.run import (
+    Options,
+    configuration,
+    presets_of,
+    run,
+    starting_options,
+    usual_folder,
+)
+from baselines.training.run_folder import check_free
+from baselines.training.side_by_side import side_by_side
 from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED, resolve_id
 from tile_envs.words import counted
 
 GAMES = 10
+
+
+@dataclass(frozen=True)
+class TypedOptions(Options):
+    """The options of the command, beside those that `baselines.train` has, too.
+
+    Attributes:
+        settings: The settings of the learner.
+        env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
+        out: The run's folder; runs/AGENT-ENV-SEED if not given.
+        seeds: Train so many seeds, from --seed on, side by side in folders of their own; each has
+            its seed at the end of its name.
+    """
+
+    seeds: Count | None = None
 
 
 def train(agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="AGENT")], /) -> None:
@@ -42,7 +70,7 @@ def train(agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="AGE
 def train_agent(name: str, words: Sequence[str]) -> None:
     """Train an agent in a folder, with options as a command line has them."""
     learner = learner_class(name)
-    taken = {field.name for field in dataclasses.fields(Options)}
+    taken = {field.name for field in dataclasses.fields(TypedOptions)}
     for field in dataclasses.fields(learner.Settings):
         if field.name in taken:
             raise UsageError(f"{name}.Settings.{field.name}: every run has an option of that name.")
@@ -50,25 +78,25 @@ def train_agent(name: str, words: Sequence[str]) -> None:
     # The tuned numbers are the defaults, so the environment and preset must be known first.
     with parsing():
         common, _ = tyro.cli(
-            Options,
+            TypedOptions,
             args=words,
-            default=Options(NoSettings(), env=""),
+            default=TypedOptions(NoSettings(), env=""),
             prog=prog,
             return_unknown_args=True,
             add_help=False,
         )
     env_id = resolve_id(common.env or usual_env(name))
-    if common.resume:
-        folder = common.out or usual_folder(name, env_id, common.seed)
-        defaults = as_begun(name, folder, common.preset)
-    else:
-        defaults = default_options(name, env_id, common.preset)
-    kind: Any = Options
-    if not Task.of(common.env or defaults.env, side=common.side).game.sides:
-        kind, settings = _without(Options, {"side"}), _without(learner.Settings, learner.sided)
-        defaults = dataclasses.replace(defaults, settings=settings(**vars(defaults.settings)))
+    resumed = None
+    if common.resume and common.seeds is None:
+        resumed = common.out or usual_folder(name, env_id, common.seed)
+    usual = starting_options(name, common.env or None, common.preset, resumed)
+    defaults = TypedOptions(**vars(usual))
+    kind: Any = TypedOptions
+    if not Task.of(common.env or usual.env, side=common.side).game.sides:
+        kind, settings = _without(TypedOptions, {"side"}), _without(learner.Settings, learner.sided)
+        defaults = dataclasses.replace(defaults, settings=settings(**vars(usual.settings)))
     with parsing():
-        options = tyro.cli(
+        typed = tyro.cli(
             kind,
             args=words,
             default=kind(**vars(defaults)),
@@ -76,9 +104,37 @@ def train_agent(name: str, words: Sequence[str]) -> None:
             description=_description(name, learner),
             config=(tyro.conf.OmitArgPrefixes,),
         )
-    folder = options.out or usual_folder(name, resolve_id(options.env), options.seed)
-    trained = run(name, dataclasses.replace(options, out=folder))
-    print(closing_text(folder, trained))
+    check_settings(typed)
+    env_id, seeds = resolve_id(typed.env), typed.seeds
+    values = {name: v for name, v in vars(typed).items() if name != "seeds"}
+    configuration(name, Options(**values))  # what is unusable is told before anything begins
+    if seeds is None:
+        folder = typed.out or usual_folder(name, env_id, typed.seed)
+        trained = run(name, Options(**values | {"out": folder}))
+        print(closing_text(folder, trained))
+        return
+    commands = {}
+    for seed in range(typed.seed, typed.seed + seeds):
+        folder = folder_of(typed.out, name, env_id, seed)
+        is_resumed = typed.resume and (folder / CONFIG).exists()
+        if not is_resumed:
+            check_free(folder)
+        ends = ["--seeds", "None", "--seed", str(seed), "--out", str(folder)]  # the last one counts
+        imports = [word for module in IMPORTED for word in ("--import", module)]
+        resume = [f"--{'' if is_resumed else 'no-'}resume"]
+        commands[folder] = ["train", name, *words, *ends, *resume, *imports]
+    threads = getattr(typed.settings, "threads", 1)
+    at_once = max(1, (os.cpu_count() or 1) // threads)
+    for folder in side_by_side(commands, at_once):
+        print(f"{folder} is finished")
+    named = shlex.join(map(str, commands))
+    print(f"\nNext:\n  python -m baselines evaluate {named}  # each, and the mean over seeds")
+
+
+def folder_of(out: Path | None, name: str, env_id: str, seed: int) -> Path:
+    """Return the folder of one of several seeds: its name ends with the seed."""
+    usual = usual_folder(name, env_id, seed)
+    return usual if out is None else out.with_name(f"{out.name}-{seed}")
 
 
 def _without(kind: type[Any], names: Collection[str]) -> type[Any]:
@@ -101,9 +157,8 @@ def _description(name: str, learner: type[Learner]) -> str:
 
 def closing_text(folder: Path, learner: Learner) -> str:
     """Return what there is to say of a finished run: its best board, and what to do next."""
-    config = learner.run_config
-    task, agent = Task.from_dict(config), config["agent"].rpartition(":")[2]
-    played = f"{agent} has played {games_played(learner, task)}: {folder}"
+    task, agent = learner.config.task, learner.config.label
+    played = f"{agent} has played {games_played(learner)}: {folder}"
     name = shlex.quote(str(folder))
     how, why = "", "play 1,000 games"
     if task.sides or is_solved_quickly(task.game):

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-from baselines.commands.options import SEED, Agent, Env, EnvKwargs, Search, Side, given
-from baselines.registry import AGENTS, player, with_search
+from baselines.commands.options import SEED, USUAL, Agent, Env, EnvKwargs, How, Search, Side, given
+from baselines.players import given_options, player, with_search
+from baselines.registry import AGENTS
+from baselines.search.options import SearchOptions
 from baselines.settings import Count, Positive, Seed
-from baselines.training.run_folder import CONFIG
+from baselines.training.config import CONFIG
 from baselines.viewing.film import FRAMES, write_film
 from baselines.viewing.moves import Watched, agent_game, recorded_games
 from baselines.viewing.page import write_page
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file
-from tile_envs.play.player import open_screen, watch_game
+from tile_envs.play.player import leaving_by_ctrl_c, open_screen, watch_game
 
 
 def watch(
@@ -25,6 +26,7 @@ def watch(
     env: Env = None,
     env_kwargs: EnvKwargs = None,
     search: Search = None,
+    search_options: How = USUAL,
     seed: Annotated[Seed | None, SEED] = None,
     side: Side | None = None,
     speed: Positive = 4.0,
@@ -57,7 +59,7 @@ def watch(
         checked_file(path, [f".{suffix}"], f"--{suffix} is")
     if files and window:
         raise UsageError("give either --window or a file to write, not both.")
-    games = games_of(agent, env, env_kwargs, search, seed, side)
+    games = games_of(agent, env, env_kwargs, search, seed, side, search_options)
     for suffix, path in files.items():
         if suffix == "html":
             write_page(games, path)
@@ -75,26 +77,28 @@ def games_of(
     search: int | None,
     seed: int | None,
     side: str | None = None,
+    search_options: SearchOptions = USUAL,
 ) -> Sequence[Watched]:
     """Return what is to be watched: a game that an agent plays, or recorded ones."""
     path = Path(name)
     is_run = (path / CONFIG).exists()
     if name not in AGENTS and not is_run and (path.is_dir() or path.suffix == ".json"):
-        if env_kwargs or given(env=env, search=search, seed=seed, side=side):
+        said = given(env=env, search=search, seed=seed, side=side)
+        if said or env_kwargs or given_options(search_options):
             raise UsageError(
                 f"{path} holds recorded games, which know what they are: give no --env, "
                 "--env-kwargs, --search, --seed or --side with them."
             )
         return recorded_games(path)
     seed = seed or 0
-    watched = with_search(player(name, env, env_kwargs, seed), search, {})
+    watched = with_search(player(name, env, env_kwargs, seed), search, search_options)
     played = watched.sides_to_evaluate(side, exact=False)[0]
     return [agent_game(watched, seed, given(side=played))]
 
 
 def show(games: Sequence[Watched], speed: float, window: bool) -> None:
     """Show games one after the other in the terminal, or in a window."""
-    with open_screen(window, games[0].title) as screen, suppress(KeyboardInterrupt):
+    with open_screen(window, games[0].title) as screen, leaving_by_ctrl_c():
         for n, watched in enumerate(games, 1):
             goes_on = watch_game(
                 watched.playthrough,

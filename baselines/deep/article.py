@@ -34,7 +34,7 @@ from torch import Tensor, nn
 
 from baselines.agents import Observations, ValueAgent
 from baselines.deep import torch_setup
-from baselines.search.expectimax import BatchedSearch
+from baselines.search.batched_expectimax import BatchedSearch
 from baselines.seeds import training_generator, training_seeds
 from baselines.settings import Count, Fraction, NonNegative, Positive, Threads
 from baselines.training.episodes import (
@@ -176,9 +176,9 @@ class Article(EpsilonGreedyLearner):
     Settings = ArticleSettings
     version = 2
     plays = SlidingGame
-    learning_only = ("buffer", "rmsprop")
     saved = ("score", "best_score")
     resolve = staticmethod(torch_setup.resolved)
+    for_playing = staticmethod(torch_setup.for_playing)
     _game: SlidingGame
     _settings: ArticleSettings
 
@@ -255,7 +255,7 @@ class Article(EpsilonGreedyLearner):
 
     def _score(self, rng: np.random.Generator) -> float:
         seeds = training_seeds(rng, self._settings.score_games)
-        search = BatchedSearch(self._newest, self._game, 1, rng)
+        search = BatchedSearch(self._newest, self._game, rng, samples=1)
         played = collect(
             self._score_envs,
             seeds,
@@ -285,6 +285,10 @@ class Article(EpsilonGreedyLearner):
                 self._optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 self._optimizer.step()
+
+    def export_state(self) -> State:
+        """Return a state that is enough for playing, with zeros in what learning alone needs."""
+        return torch_setup.without(self.state_dict(), "buffer", "rmsprop")
 
     def _arrays(self) -> State:
         rmsprop = torch_setup.moments(self._optimizer, "square_avg")

@@ -1,14 +1,20 @@
 """Deep Q-learning (Mnih et al., "Human-level control through deep reinforcement learning", 2015).
 
+The text to learn from is `benchmarks/libraries/cleanrl_dqn.py`: the algorithm in one file.
+
 A network learns Q(s, a), the discounted return to expect from action a on board s.  Games are
 played side by side, ε-greedily; their transitions (s, a, r, s') go into a replay buffer.  After
 each step of all games, gradient steps on minibatches of the buffer move Q(s, a) towards a target
-with the value of s' by a target network.  Unlike the paper's, it is a double DQN with n-step
-returns, a squared loss and Adagrad (`MaskedDQN.train`).  `BoardQNetwork` computes Q(s, a) from the
-reward and the value of the afterstate.
+with the value of s' by a target network.  `BoardQNetwork` computes Q(s, a) from the reward and the
+value of the afterstate.  What this one adds to that file:
 
-Games that a strong agent or a person has played can be learned from first (Hester et al., "Deep
-Q-learning from Demonstrations", 2018, without its additional losses).
+1.  Two networks: `patterns`, looked-up lines and squares of four cells (17 on 4×4) and hidden
+    layers, or `cnn`, convolutions and hidden layers.
+2.  Double Q-learning, n-step returns and Adagrad (`MaskedDQN.train`).
+3.  A weight for losses in tic-tac-toe.
+4.  Games that a strong agent or a person has played can be learned from first (Hester et al., "Deep
+    Q-learning from Demonstrations", 2018, without its additional losses).
+5.  Models in Stable-Baselines3's format, and checkpoints to resume from.
 """
 
 from __future__ import annotations
@@ -31,7 +37,7 @@ from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import Parts, torch_threads
 from baselines.settings import Count, Fraction, Positive, Rate, check_memory
-from baselines.training.learner import State
+from baselines.training.learner import Metrics, State
 from baselines.training.recording import read_transitions
 from tile_envs.errors import UsageError
 
@@ -107,6 +113,7 @@ class DQNLearner(ValueAgent, SB3Learner):
             train_freq=1,
             loss_weight=settings.loss_weight,
             policy_kwargs={
+                "network": settings.network,
                 "width": settings.width,
                 "hidden": list(settings.hidden),
                 "reward_scale": settings.reward_scale,
@@ -137,6 +144,21 @@ class DQNLearner(ValueAgent, SB3Learner):
             if model.num_timesteps > settings.learning_starts:
                 model.train(settings.gradient_steps, settings.batch_size)
 
+    def learn(self) -> Metrics:
+        """Play and learn for one iteration.
+
+        Returns:
+            Those of `SB3Learner.learn`, the probability of a random action, and the mean value of
+            the minibatches' actions, in rewards.
+        """
+        metrics, model = super().learn(), self.model
+        is_random = model.num_timesteps < self._settings.learning_starts
+        value = float(model.logger.name_to_value.get("train/value", np.nan))
+        return metrics | {
+            "exploration": 1.0 if is_random else float(model.exploration_rate),
+            "value": value / self._settings.reward_scale,
+        }
+
     def prepare(self) -> None:
         """Read recorded games, if there are any, a part into each column of the replay buffer.
 
@@ -165,7 +187,10 @@ class DQNLearner(ValueAgent, SB3Learner):
         buffer.actions[:length, :, 0] = columns(played["actions"])
         buffer.rewards[:length] = columns(played["rewards"])
         buffer.dones[:length] = columns(over)
-        buffer.timeouts[length - 1] = ~columns(over)[-1]  # other games follow there
+        # An n-step return ends where another game follows: at games left unfinished, and here.
+        unfinished = (np.diff(played["episodes"], append=-1) != 0) & ~over
+        buffer.timeouts[:length] = columns(unfinished)
+        buffer.timeouts[length - 1] = ~columns(over)[-1]
         buffer.pos = length
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:

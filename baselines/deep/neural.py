@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import create_mlp
 
 from baselines.agents import Observations
-from baselines.deep.torch_setup import Parts, pack_parts, seed_generators, torch_threads
+from baselines.deep.torch_setup import Parts, pack_parts, seed_generators, torch_threads, without
 from baselines.seeds import training_generator
 from baselines.settings import Count, Fraction, Opponent, Positive, Threads, Units
 from baselines.tabular.boards import BoardCodes
@@ -77,7 +77,6 @@ class Neural(EpsilonGreedyLearner):
     Settings = NeuralSettings
     plays = TicTacToe
     version = 2
-    learning_only = ("buffer",)
     saved = ()
     _settings: NeuralSettings
 
@@ -122,6 +121,10 @@ class Neural(EpsilonGreedyLearner):
 
     def _to_move(self, observations: Observations) -> NDArray[np.str_]:
         return np.where(observations.sum(axis=(1, 2)) == 0, *self._game.sides)
+
+    def export_state(self) -> State:
+        """Return a state that is enough for playing, with zeros in what learning alone needs."""
+        return without(self.state_dict(), "buffer")
 
     def _arrays(self) -> State:
         return pack_parts(

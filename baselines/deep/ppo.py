@@ -1,5 +1,7 @@
 """Proximal policy optimization with action masks, by sb3-contrib's `MaskablePPO`.
 
+The text to learn from is `benchmarks/libraries/cleanrl_ppo.py`: the algorithm in one file.
+
 A policy π(a | s) and a value function V(s) are learned from rollouts of games played side by side.
 Gradient ascent maximizes, over several epochs of each rollout,
 
@@ -7,7 +9,12 @@ Gradient ascent maximizes, over several epochs of each rollout,
 
 with A the generalized advantage estimate and c the clip range (Schulman et al., "Proximal policy
 optimization algorithms", 2017).  Illegal actions are left out of the policy (Huang and Ontañón, "A
-closer look at invalid action masking in policy gradient algorithms", 2022).
+closer look at invalid action masking in policy gradient algorithms", 2022).  What this one adds to
+that file: a choice of networks, models in Stable-Baselines3's format, and checkpoints to resume
+from.
+
+The network is `patterns`, looked-up pairs of neighboring cells, or `cnn`, convolutions; hidden
+layers of the policy and others of the value function follow.
 """
 
 from __future__ import annotations
@@ -21,6 +28,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from torch import nn
 
 from baselines.agents import Actions, BoardAgent, Observations
+from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import torch_threads
 from baselines.settings import Count, Fraction
@@ -44,6 +52,9 @@ class PPOSettings(SB3Settings):
     n_epochs: Count = 10
     ent_coef: Fraction = 0.0
     gae_lambda: Fraction = 0.95
+
+
+FEATURES = {"patterns": BoardFeatures, "cnn": BoardConvolutions}
 
 
 class ScaledRewards(VecEnvWrapper):
@@ -77,7 +88,7 @@ class PPOLearner(BoardAgent, SB3Learner):
             "MlpPolicy",
             ScaledRewards(self.envs, settings.reward_scale),
             policy_kwargs={
-                "features_extractor_class": BoardFeatures,
+                "features_extractor_class": FEATURES[settings.network],
                 "features_extractor_kwargs": {"width": settings.width},
                 "net_arch": list(settings.hidden),
                 "activation_fn": nn.ReLU,

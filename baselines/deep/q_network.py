@@ -1,6 +1,8 @@
 """The Q-network of `MaskedDQN`, and the policy of Stable-Baselines3 that holds it.
 
-boards ── rules ──> afterstates ── PatternNetwork ──> values of afterstates ──> Q-values
+boards ── rules ──> afterstates ── network ──> values of afterstates ──> Q-values
+
+The network is a `PatternNetwork` or a `ConvolutionNetwork`.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor
 
+from baselines.deep.convolutions import ConvolutionNetwork
 from baselines.deep.patterns import PatternNetwork
 from tile_envs.errors import UsageError
 from tile_envs.games import game_from_json
@@ -48,6 +51,7 @@ class BoardQNetwork(QNetwork):
         action_space: spaces.Discrete,
         game: str,
         gamma: float,
+        network: str = "patterns",
         width: int = 32,
         hidden: Sequence[int] = (64,),
         reward_scale: float = 1.0,
@@ -62,8 +66,12 @@ class BoardQNetwork(QNetwork):
         flat = FlattenExtractor(observation_space)
         super().__init__(observation_space, action_space, flat, flat.features_dim, net_arch=[])
         self.game = played
-        network: Any = PatternNetwork(played, width, hidden)
-        self.q_net = network
+        values: Any = (
+            PatternNetwork(played, width, hidden)
+            if network == "patterns"
+            else ConvolutionNetwork(observation_space, width, hidden)
+        )
+        self.q_net = values
         self.reward_scale, self.gamma = reward_scale, gamma
 
     def forward(self, obs: Any) -> Tensor:

@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -39,7 +39,8 @@ class SB3Settings:
 
     Attributes:
         opponent: The opponent in a game with sides.
-        width: Length of the vectors of the network's patterns.
+        network: patterns, whose vectors are looked up, or cnn, convolutions of 1×2 and 2×1 cells.
+        width: Length of the vectors of patterns; a convolution has a quarter as many channels.
         hidden: Widths of the hidden layers after them.
         n_envs: Games played side by side.
         learning_rate: Learning rate at the start: of Adagrad in DQN, of Adam in PPO.
@@ -51,6 +52,7 @@ class SB3Settings:
     """
 
     opponent: Opponent = "random"
+    network: Literal["patterns", "cnn"] = "patterns"
     width: Units = 32
     hidden: Widths = (64,)
     n_envs: Count = 1
@@ -66,7 +68,6 @@ class SB3Learner(Learner):
     """The base of learners on Stable-Baselines3: one network plays both sides."""
 
     Settings: ClassVar[type[Any]] = SB3Settings
-    learning_only = ("buffer", "moments")
     moments: ClassVar[tuple[str, ...]] = ("exp_avg", "exp_avg_sq")
     """What the optimizer, Adam, keeps of each weight."""
     sided = frozenset({"opponent"})
@@ -80,6 +81,7 @@ class SB3Learner(Learner):
     """The counters among the model's attributes."""
 
     resolve = staticmethod(torch_setup.resolved)
+    for_playing = staticmethod(torch_setup.for_playing)
     model: Any
 
     def __init__(
@@ -157,10 +159,16 @@ class SB3Learner(Learner):
                     if entry.endswith(".pth") and entry != "pytorch_variables.pth"
                 }
             self.model.set_parameters(parameters)
+        except torch.OutOfMemoryError:
+            raise
         except Exception as error:  # zipfile, torch and pickle raise a dozen kinds
             raise UsageError(
                 f"{path} is no model of this run: it is missing, damaged, or has other networks."
             ) from error
+
+    def export_state(self) -> State:
+        """Return a state that is enough for playing, with zeros in what learning alone needs."""
+        return torch_setup.without(self.state_dict(), "buffer", *self.moments)
 
     def state_dict(self) -> State:
         """Return networks, optimizer, games, counters and the results of recent games."""

@@ -92,6 +92,20 @@ def resolved(settings: Any) -> Any:
     return replace(settings, **known)
 
 
+def for_playing(settings: Any) -> Any:
+    """Return settings with which a trained network plays on any machine."""
+    usual = {"device": "auto"} if hasattr(settings, "device") else {}
+    if getattr(settings, "precision", "") == "bfloat16":  # very slow where it is emulated
+        usual["precision"] = "auto"
+    return replace(settings, **usual)
+
+
+def without(state: State, *labels: str) -> State:
+    """Return a state with zeros in the parts of these labels, which playing does not need."""
+    words = set(labels)
+    return {n: np.zeros_like(a) if words & set(n.split()) else a for n, a in state.items()}
+
+
 @torch_threads(1)  # the others start when it learns
 def moments(optimizer: torch.optim.Optimizer, *names: str) -> dict[str, Tensor]:
     """Return the state of an optimizer such as Adam: the tensors, to be read or replaced.

@@ -29,6 +29,8 @@ from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.words import counted
 
+VERSION = 1
+"""Raised when a row of the same agent says something else."""
 DIGITS = 9
 """Decimals of results: further ones depend on the order of additions, and so on the machine."""
 BATCH = 1 << 15

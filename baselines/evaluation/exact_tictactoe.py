@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from baselines.agents import uniform
+from baselines.agents import equal_probabilities
 from baselines.evaluation.policy import Policy, probabilities_of
 from tile_envs.agents import Agent
 from tile_envs.errors import UsageError
@@ -66,7 +66,7 @@ def outcome(x: Policy, o: Policy) -> Outcome:
 
 def against_random(policy: Policy, side: str) -> Outcome:
     """Return how a side's policy fares against uniformly random play."""
-    random = uniform(solve().masks)
+    random = equal_probabilities(solve().masks)
     if side == "X":
         return outcome(policy, random)
     return Outcome(*reversed(outcome(random, policy)))

@@ -44,6 +44,20 @@ def interval_of_fraction(count: int, n: int) -> tuple[float, float]:
     return _rounded(max(0.0, middle - half), min(1.0, middle + half))
 
 
+def interval_of_t(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return Student's interval of the mean of values `(n,)`, n > 1."""
+    half = _student(len(values)) * values.std(ddof=1) / sqrt(len(values))
+    return _rounded(values.mean() - half, values.mean() + half)
+
+
+def _student(n: int) -> float:
+    """Return the quantile `UPPER` of Student's distribution for the mean of n values."""
+    with extra("baselines"):  # late: scipy takes a second, which only those who ask should wait
+        from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, UPPER))
+
+
 def _gaffke(outcomes: NDArray[np.float64]) -> tuple[float, float]:
     """Return bounds of the mean of outcomes, which hold for any number of games.
 
@@ -65,12 +79,9 @@ def _hall(scores: NDArray[np.float64]) -> tuple[float, float]:
 
     Hall 1992, "On the removal of skewness by transformation", the cubic transformation.
     """
-    with extra("baselines"):  # late: scipy takes a second, which only those who ask should wait
-        from scipy.special import stdtrit
-
     n, mean = len(scores), scores.mean()
     shift = ((scores - mean) ** 3).mean() / scores.std() ** 3 / sqrt(n)
-    t = stdtrit(n - 1, np.array([UPPER, 1 - UPPER]))
+    t = _student(n) * np.array([1, -1])
     if abs(shift) > 1e-9:  # else the transformation is the identity
         t = 3 / shift * (np.cbrt(1 + shift * (t - shift / 6)) - 1)
     bounds = mean - t * scores.std(ddof=1) / sqrt(n)

@@ -21,7 +21,7 @@ def block(row: Row, with_speed: bool = True) -> str:
 
     The speed of play, which depends on the machine, may be left out.
     """
-    head = [f"{row['agent']} on {row['env']}", *_options(row)]
+    head = [f"{row['agent']} on {row['env']}", *options_of(row)]
     if "worst" in row:
         worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
         fractions = "   ".join(f"  {key} {row[key]:.3%}" for key in ("win", "draw", "loss"))
@@ -35,12 +35,11 @@ def block(row: Row, with_speed: bool = True) -> str:
         ]
         return "\n".join(lines)
     head += [f"{row['episodes']:,} games", f"seed {row['seed']}"]
-    of_mean = f"   95 % interval {_interval(row)}" if row["low"] is not None else ""
-    lines = [
-        ", ".join(head),
-        f"  mean    {number(row['mean'])}{of_mean}",
-        f"  median  {number(row['median'])}   min {number(row['min'])}   max {number(row['max'])}",
-    ]
+    of_mean = f"   95 % interval {interval_text(row)}" if row["low"] is not None else ""
+    lines = [", ".join(head), f"  mean    {number(row['mean'])}{of_mean}"]
+    if row["median"] is not None:
+        low, high = number(row["min"]), number(row["max"])
+        lines.append(f"  median  {number(row['median'])}   min {low}   max {high}")
     if with_speed:
         lines.append(f"  moves   {row['moves_per_second']:,} a second")
     intervals = row["fraction_intervals"] or {}
@@ -53,34 +52,13 @@ def block(row: Row, with_speed: bool = True) -> str:
     return "\n".join(lines)
 
 
-def comparison(rows: Sequence[Row]) -> str:
-    """Return rows of sampled evaluation as a table, game by game, the best mean first."""
-    lines = []
-    for env in dict.fromkeys(row["env"] for row in rows):
-        of_env = [row for row in rows if row["env"] == env]
-        episodes, seed = max(row["episodes"] for row in of_env), of_env[0]["seed"]
-        width = max(len(_played(row, episodes)) for row in of_env)
-        lines.append(f"{env}, {episodes:,} games, seed {seed}")
-        line = f"  {{:<{width}}}{{:>11}}{{:>22}}{{:>11}}{{:>11}}{{:>12}}"
-        lines.append(line.format("", "mean", "95 % interval", "median", "max", "moves / s"))
-        for row in sorted(of_env, key=lambda row: -row["mean"]):
-            mean, median, best = (number(row[name]) for name in ("mean", "median", "max"))
-            speed = f"{row['moves_per_second']:,}"
-            name = _played(row, episodes)
-            lines.append(line.format(name, mean, _interval(row), median, best, speed))
-    return "\n".join(lines)
-
-
-def _played(row: Row, episodes: int) -> str:
-    fewer = [f"{row['episodes']:,} games"] * (row["episodes"] < episodes)
-    return ", ".join([printable(row["agent"]), *fewer, *_options(row)])
-
-
-def _options(row: Row) -> list[str]:
+def options_of(row: Row) -> list[str]:
+    """Return the options of a row's environment as words."""
     return [f"{key}={value}" for key, value in row["env_kwargs"].items()]
 
 
-def _interval(row: Row) -> str:
+def interval_text(row: Row) -> str:
+    """Return the interval of a row's mean as text; nothing if there is none."""
     return "" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"
 
 

@@ -29,6 +29,8 @@ from tile_envs.agents import Agent, choose_actions
 from tile_envs.base.checks import checked_count, checked_mapping, checked_seed
 from tile_envs.words import counted
 
+VERSION = 2
+"""Raised when a row of the same agent and games says something else."""
 N_ENVS = 512
 """Games that are played side by side."""
 QUANTILES = tuple(step / 20 for step in range(21))
@@ -73,7 +75,15 @@ class Stopped(Interrupted):
     row: Row
 
 
-def evaluate(
+def evaluate(*arguments: Any, **options: Any) -> Row:
+    """Return the row of `judge`, which takes the same arguments; see `summary`.
+
+    It is `baselines.evaluate` for an agent as it is, without sides and searches.
+    """
+    return judge(*arguments, **options)[0]
+
+
+def judge(
     agent: Agent,
     env: str,
     env_kwargs: Mapping[str, Any] | None = None,
@@ -82,10 +92,8 @@ def evaluate(
     *,
     name: str | None = None,
     progress: bool = False,
-) -> Row:
-    """Let an agent play a fixed list of games, and return a row of results; see `summary`.
-
-    It is `baselines.evaluate` for an agent as it is, without sides and searches.
+) -> tuple[Row, Record]:
+    """Let an agent play a fixed list of games; return the row, and the games that it is of.
 
     Raises:
         ValueError: If `episodes` is not positive or does not fit into memory, `seed` is negative,
@@ -107,7 +115,7 @@ def evaluate(
             "nothing, and too many of them end a game",
             file=sys.stderr,
         )
-    return summary(record, name, env, options, seed)
+    return summary(record, name, env, options, seed), record
 
 
 def play(

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +18,10 @@ from tile_envs.base.compiled import NEXT, ONE, Word, compiled, compiled_loop, mi
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.kernels import ACTIONS_END, GameTables, Pushed, following
 
-Played = tuple[NDArray[np.int64], NDArray[np.int64], int]
-"""Scores `(n,)`, the indices of the largest tiles `(n,)`, and the number of moves of all games."""
+Sums = NDArray[np.float64]
+"""Over all updates, `(2,)`: the sum of |δ|, and that of |E| / A of all entries they changed."""
+Played = tuple[NDArray[np.int64], NDArray[np.int64], int, Sums]
+"""Scores `(n,)`, the indices of the largest tiles `(n,)`, the number of all moves, and the sums."""
 
 SHORTEST_RESTART = 10
 """Games of at most this many moves are not restarted."""
@@ -46,29 +48,32 @@ class Rule(NamedTuple):
 
 @compiled
 def adjust(
-    net: Net, indices: Indices, at: Word, stage: Word, error: np.float32, rule: Rule
+    net: Net, indices: Indices, at: Word, stage: Word, error: np.float32, rule: Rule, sums: Sums
 ) -> None:
-    """Change the entries of a board by its error δ.
+    """Change the entries of a board by its error δ, and add to the sums.
 
     - TD: w ← w + α/m δ
     - TC: w ← w + α/m δ |E| / A, E ← E + δ, A ← A + |δ|; |E| / A is 1 as long as A is 0
     """
     change = rule.rate * error
-    size = abs(error)
+    size, rates = abs(error), np.float32(0)
     stage *= net.stages.size
     for turn in range(net.turns):
         begin = at + Word(turn) * net.lanes
         if rule.coherent:
             for lane in range(Word(len(net.used))):
                 entry = stage + indices[begin + lane]
-                sizes = net.weights[entry + SIZES]
-                share = abs(net.weights[entry + ERRORS]) / sizes if sizes > 0 else np.float32(1)
-                net.weights[entry] += change * share
-                net.weights[entry + ERRORS] += error
+                errors, sizes = net.weights[entry + ERRORS], net.weights[entry + SIZES]
+                rate = abs(errors) / sizes if sizes > 0 else np.float32(1)
+                rates += rate
+                net.weights[entry] += change * rate
+                net.weights[entry + ERRORS] = errors + error
                 net.weights[entry + SIZES] = sizes + size
         else:
             for lane in range(Word(len(net.used))):
                 net.weights[stage + indices[begin + lane]] += change
+    sums[0] += size
+    sums[1] += rates
 
 
 @compiled_loop
@@ -87,7 +92,7 @@ def play_forwards(
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
     room = room_for(net, ACTIONS_END)
     indices = np.zeros(2 * room, np.uint32)  # those of the last move stay beside the next one's
-    moves = 0
+    moves, sums = 0, np.zeros(2)
     learning = rule.rate > 0
     for number in range(len(boards)):
         a, b, c, d = boards[number, 0], boards[number, 1], boards[number, 2], boards[number, 3]
@@ -99,7 +104,7 @@ def play_forwards(
                 target = np.float32(0)
                 if action < ACTIONS_END:
                     target = np.float32(after.reward) + value
-                adjust(net, indices, last_at, last_stage, target - last_value, rule)
+                adjust(net, indices, last_at, last_stage, target - last_value, rule, sums)
             if action == ACTIONS_END:
                 break
             is_first, side = False, room - side
@@ -110,7 +115,7 @@ def play_forwards(
             position += NEXT
             a, b, c, d = following(game, action, after, mixed(position))
         scores[number], tiles[number] = score, largest
-    return scores, tiles, moves
+    return scores, tiles, moves, sums
 
 
 @compiled_loop
@@ -125,7 +130,7 @@ def play_backwards(
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
     indices = np.zeros(room_for(net, ACTIONS_END), np.uint32)
     path = np.zeros((1 << 14, 8), np.uint64)
-    moves = 0
+    moves, sums = 0, np.zeros(2)
     for number in range(len(boards)):
         a, b, c, d = boards[number, 0], boards[number, 1], boards[number, 2], boards[number, 3]
         position, from_start = positions[number], True
@@ -151,17 +156,19 @@ def play_backwards(
             if from_start:
                 scores[number], tiles[number] = score, largest
                 from_start = False
-            learn_backwards(game, net, rule, path[:length], indices)
+            learn_backwards(game, net, rule, path[:length], indices, sums)
             if not rule.restart or length <= SHORTEST_RESTART:
                 break
             action, after = unpack_move(path[length // 2])
             position += NEXT
             a, b, c, d = following(game, action, after, mixed(position))
-    return scores, tiles, moves
+    return scores, tiles, moves, sums
 
 
 @compiled
-def learn_backwards(game: GameTables, net: Net, rule: Rule, path: Words, indices: Indices) -> None:
+def learn_backwards(
+    game: GameTables, net: Net, rule: Rule, path: Words, indices: Indices, sums: Sums
+) -> None:
     """Learn from an episode, from its last afterstate to the first.
 
         G_T-1 = 0,   δ = G_t - V(s_t'),   G_t-1 = r_t + (1 - λ) V(s_t') + λ G_t
@@ -181,7 +188,7 @@ def learn_backwards(game: GameTables, net: Net, rule: Rule, path: Words, indices
             action, after = unpack_move(path[i - 1])
             stage_beside = look_up(game, net, action, after, indices, beside)
         error = target - sum_up(net, indices, at, stage)
-        adjust(net, indices, at, stage, error, rule)
+        adjust(net, indices, at, stage, error, rule, sums)
         value = sum_up(net, indices, at, stage)
         target = np.float32(reward) + value + rule.trace_decay * (target - value)
         at, beside, stage = beside, at, stage_beside
@@ -208,19 +215,19 @@ def play(
     The other arguments and the result are those of `play_forwards`.
     """
     loop = play_backwards if direction == "backward" else play_forwards
-    begins = np.cumsum(_shares(len(boards), threads))[:-1]
-    parts = zip(np.split(boards, begins), np.split(positions, begins), strict=True)
-    with ThreadPoolExecutor(threads) as pool:
-        played = [pool.submit(loop, game, net, rule, *part) for part in parts]
-    scores, tiles, moves = zip(*(future.result() for future in played), strict=True)
-    return np.concatenate(scores), np.concatenate(tiles), sum(moves)
+    shares = 32 * threads if threads > 1 else 1  # small ones, so that all threads end together
+    parts = np.array_split(boards, shares), np.array_split(positions, shares)
+    left, played = iter(range(shares)), {}
 
+    def work() -> None:
+        for n in left:
+            played[n] = loop(game, net, rule, parts[0][n], parts[1][n])
 
-def _shares(games: int, threads: int) -> list[int]:
-    """Divide games into shares for threads to take: ever smaller ones, so that all end together."""
-    if threads == 1:
-        return [games]
-    shares: list[int] = []
-    while (left := games - sum(shares)) > 0:
-        shares.append(max(1, left // (4 * threads)))
-    return shares
+    # Daemons: a second Ctrl-C ends the process without waiting for them.
+    workers = [Thread(target=work, daemon=True) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    scores, tiles, moves, sums = zip(*(played[n] for n in range(shares)), strict=True)
+    return np.concatenate(scores), np.concatenate(tiles), sum(moves), np.sum(sums, axis=0)

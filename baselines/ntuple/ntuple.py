@@ -32,14 +32,17 @@ Deviations from the articles:
 1. α is divided by m, so that α = 1 removes the whole error of a board.  In 2014, each entry changed
    by α δ.
 2. Forward learning takes V(s_t') in δ from when a_t was chosen, before s_t-1' was updated.
+3. E and A are numbers in single precision: A stops growing near 2^24 |δ|, which the hottest entries
+   reach in an hour, while E goes on.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,8 +127,6 @@ class NTuple(ValueAgent, Learner):
     plays = SlidingGame
     version = 2
     test_games = 300
-    playing: ClassVar[Mapping[str, Any]] = {"method": "td", "learning_rate": 0.1, "initial": 0.0}
-    learning_only = NUMBERS[1:]
     _settings: NTupleSettings
 
     def __init__(
@@ -137,6 +138,8 @@ class NTuple(ValueAgent, Learner):
         self.network = Network.of(game, settings.network, settings.values, settings.stages)
         self._tables = game_tables(game)
         weights = new_weights(self.network, settings.width, settings.initial)
+        self._weights = weights[:: settings.width]  # without E and A
+        self._initial = np.float32(settings.initial / self.network.per_board)
         self._staged = net_of(self.network, game.rules, weights)
         self.moves = self.changes = 0
 
@@ -154,7 +157,7 @@ class NTuple(ValueAgent, Learner):
         return self._staged._replace(stages=stages._replace(begins=stages.begins[:0]))
 
     def check_plays(self, game: SlidingGame) -> None:
-        """Raise a `ValueError` if the network is not for a game, whatever appears in that."""
+        """Raise a `ValueError` if the network is not for a game, whatever tiles appear in it."""
         if (self.game.rules, self.game.shape) != (game.rules, game.shape):
             raise UsageError(f"the network is for {self.network}, not for {game}.")
 
@@ -167,8 +170,9 @@ class NTuple(ValueAgent, Learner):
         """Play and learn from the games of one iteration.
 
         Returns:
-            The mean score, the shares of games that reached the largest tiles, all moves so far,
-            and those per second.
+            The mean score; the fractions of games that reached the largest tiles; the mean size of
+            errors |δ|; with TC the mean rate |E| / A of the entries that were updated; all moves so
+            far, and those per second.
 
         Raises:
             ValueError: If the learning rate makes the values diverge.
@@ -178,16 +182,24 @@ class NTuple(ValueAgent, Learner):
         seeds = training_seeds(rng, self._settings.iteration_games)
         began = time.perf_counter()
         rows, positions = self._starts(self.game, seeds)
-        scores, tiles, moves = self._play(rows, positions, self._rule(), self._settings.direction)
+        rule, direction = self._rule(), self._settings.direction
+        scores, tiles, moves, sums = self._play(rows, positions, rule, direction)
         speed = moves / (time.perf_counter() - began)
         self.moves += moves
         self.iterations += 1
         if self.games - len(seeds) < self._settings.stage_games <= self.games:
             stages = self.net.weights.reshape(1 + len(self.network.stages), -1)
             stages[1:] = stages[0]
-        self._check_convergence(rows)
-        speeds = {"moves": float(self.moves), "moves_per_second": speed}
-        return self._metrics(scores, tiles) | speeds
+        error, rate = (sums / max(moves, 1)).tolist()
+        if not math.isfinite(error):
+            raise UsageError(
+                f"learning has diverged after {self.games:,} games: train again with a "
+                f"learning_rate below {self._settings.learning_rate}."
+            )
+        metrics = self._metrics(scores, tiles) | {"error": error}
+        if rule.coherent:
+            metrics["rate"] = rate / self.network.per_board
+        return metrics | {"moves": float(self.moves), "moves_per_second": speed}
 
     def _rule(self) -> Rule:
         settings = self._settings
@@ -207,18 +219,15 @@ class NTuple(ValueAgent, Learner):
         threads = self._settings.threads
         return play(self._tables, self.net, rule, rows, positions, direction, threads)
 
-    def _check_convergence(self, rows: Words) -> None:
-        values = action_values(self._tables, self.net, rows)
-        if np.isnan(values).any() or np.isposinf(values).any():
-            raise UsageError(
-                f"learning has diverged after {self.games:,} games: give a learning_rate below "
-                f"{self._settings.learning_rate}; the last checkpoint is from before that."
-            )
-
     def test(self, games: int) -> Metrics:
-        """Return the metrics of games that are the same every time, and never learned from."""
-        scores, tiles, _ = self.play_greedily(game_seeds(0, games, "test"))
-        return {f"greedy_{name}": value for name, value in self._metrics(scores, tiles).items()}
+        """Return the metrics of games that are the same every time, and never learned from.
+
+        `entries` is the fraction of entries in use: those that differ from their initial value.
+        """
+        scores, tiles, *_ = self.play_greedily(game_seeds(0, games, "test"))
+        metrics = {f"greedy_{name}": value for name, value in self._metrics(scores, tiles).items()}
+        used = np.count_nonzero(self._weights != self._initial)
+        return metrics | {"entries": used / len(self._weights)}
 
     def play_greedily(self, seeds: Words) -> Played:
         """Play the games of seeds as the environment does, without `starts` and learning."""
@@ -256,18 +265,23 @@ class NTuple(ValueAgent, Learner):
         """Check a state, exported or not, and take it over."""
         weights = state.get("weights")
         if weights is not None and weights.dtype == np.float16:  # as `export_state` gives them
-            state = {**state, "weights": weights.astype(np.float32)}
+            state = {**state, "weights": weights + self._initial}
         super().restore(state)
 
+    @staticmethod
+    def for_playing(settings: NTupleSettings) -> NTupleSettings:
+        """Return settings without E and A, with which a network takes a third of the memory."""
+        return replace(settings, method="td", learning_rate=0.1)
+
     def export_state(self) -> State:
-        """Return weights of the method td in half precision.
+        """Return what weights have learned beyond their initial value, in half precision.
 
         They are rounded to a 32nd of their mean size at most, so that files compress well.
         """
-        weights = self.net.weights[:: self._settings.width]
-        if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
+        learned = self._weights - self._initial
+        if max(learned.max(), -learned.min()) > np.finfo(np.float16).max:
             raise UsageError("a weight is too large for half precision: the network cannot shrink.")
-        step = 2.0 ** (np.log2(abs(weights).mean() or 1.0) // 1 - 5)
-        rounded = (np.round(weights / step) * step).astype(np.float16)
+        step = 2.0 ** (np.log2(abs(learned).mean() or 1.0) // 1 - 5)
+        rounded = (np.round(learned / step) * step).astype(np.float16)
         state = {name: a for name, a in self.state_dict().items() if name not in NUMBERS}
         return state | {"weights": rounded}

@@ -103,11 +103,14 @@ class PlainNTuple(ValueAgent):
         for entry in self.entries(afterstate):
             rate = self.settings.learning_rate / self.m
             if self.settings.method == "tc":
-                if self.sizes[entry] > 0:
-                    rate *= abs(self.errors[entry]) / self.sizes[entry]
+                rate *= self.own_rate(entry)
                 self.errors[entry] += error
                 self.sizes[entry] += abs(error)
             self.weights[entry] += rate * error
+
+    def own_rate(self, entry: Entry) -> float:
+        """Return |E| / A of an entry, 1 as long as A is 0."""
+        return abs(self.errors[entry]) / self.sizes[entry] if self.sizes[entry] > 0 else 1.0
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
@@ -116,7 +119,7 @@ class PlainNTuple(ValueAgent):
         return np.where(masks > 0, rewards + values.reshape(rewards.shape), -np.inf)
 
     def choose(self, state: Board) -> Move | None:
-        """Return the move with the highest r + V(s'), the first of equals; None at the end."""
+        """Return the move with the highest r + V(s'), the first of several; None at the end."""
         (afterstates,), (rewards,), (masks,) = self.game.afterstates(state[None])
         moves = [
             Move(int(rewards[action]), afterstates[action], self.value(afterstates[action]))

@@ -76,6 +76,7 @@ def add_up(
         _add_up(table, lines, used, out, at, weights, base)
 
 
+# numba's `intrinsic` asks a function for an operation's type, and for what generates its code.
 def _typed(
     typing: Any, table: Any, lines: Any, used: Any, out: Any, at: Any, weights: Any, base: Any
 ) -> Any:

@@ -231,7 +231,7 @@ def sum_up(net: Net, indices: Indices, at: Word, stage: Word) -> np.float32:
 def best_move(
     game: GameTables, net: Net, a: Word, b: Word, c: Word, d: Word, indices: Indices, at: Word
 ) -> tuple[Word, Pushed, np.float32, Word, Word]:
-    """Choose the action with the highest r + V(s'), the first of equals.
+    """Choose the action with the highest r + V(s'), the first of several.
 
     All afterstates are looked up before any is summed up, so that the waits for memory overlap;
     `indices` has room for four of them (see `room_for`) from `at` on.

@@ -76,15 +76,15 @@ class CompiledSearch:
         order: Sequence[int] = ALL,
     ) -> NDArray[np.float64]:
         """Return action values, as `expectimax.Search` says."""
-        if self._changes != self._learner.changes:
-            self._changes = self._learner.changes
-            net = self._leaf.net._replace(stages=self._learner.net.stages)
-            self._leaf = self._leaf._replace(net=net)
-            self._table.entries[:] = 0
         rows = rows_of(self._game, boards)
         actions = np.array(order, np.uint64)
-        network = self._tables, self._leaf, self._room, self._table
-        with self._lock:  # its room and table are for one search at a time
+        with self._lock:  # its network, room and table are for one search at a time
+            if self._changes != self._learner.changes:
+                self._changes = self._learner.changes
+                net = self._leaf.net._replace(stages=self._learner.net.stages)
+                self._leaf = self._leaf._replace(net=net)
+                self._table.entries[:] = 0
+            network = self._tables, self._leaf, self._room, self._table
             values = search(*network, rows, depths, end, actions).astype(np.float64)
         greedy = depths == 1
         if greedy.any():
@@ -137,7 +137,9 @@ def search(
     for i in range(len(rows)):
         a, b, c, d = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
         columns, left = transposed(a, b, c, d), Word(depths[i] - 1)
-        for action in order[: len(order) if left else 0]:
+        if left == Word(0):
+            continue
+        for action in order:
             after = pushed_to(game, action, a, b, c, d, columns)
             if after.changed:
                 e, f, g, h = rows_after(game, action, after)

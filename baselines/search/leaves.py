@@ -51,8 +51,7 @@ from tile_envs.sliding.kernels import (
 
 VECTOR, LINES_END, CELLS_END = Word(LANES), Word(4), Word(16)
 ORDER = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 3), (2, 3), (3, 3), (1, 1), (2, 2), (1, 2))
-"""The order of lanes, by the first row and the last one that they see: those that see a row then
-stand side by side, with few others between them."""
+"""The order of lanes by the first and last row that they see: those of a row are neighbors."""
 
 
 class LeafNet(NamedTuple):

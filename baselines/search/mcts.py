@@ -15,8 +15,9 @@ Deviations from algorithm 2:
 1. Positions that are the same, mirrored or turned are one node, whatever moves led there, and a
    move has the visits and results of the node it leads to.  So the "tree" is tables by position.
 2. A playout adds all its positions instead of the first new one, and the move with the best mean
-   is played instead of the most visited.  This and 1 are as in the articles that published a tree
-   of 4,000 playouts (`kept`), where draws count as wins.
+   is played instead of the most visited.  This and 1 are as in the published tree of 4,000
+   playouts (`kept`; Nested Software, "Tic-Tac-Toe with a Neural Network", 2019,
+   https://dev.to/nestedsoftware/tic-tac-toe-with-a-neural-network-1fjn), where draws count as wins.
 3. Results are 1, 0 and -1 instead of 1 to 0, so `exploration` is twice the usual constant.
 4. Each search has a random stream of its own and starts from an empty tree, so a move is a function
    of the seed and the position, and the agent is a policy.
@@ -49,8 +50,7 @@ class MCTSAgent(ValueAgent):
         game: Tic-tac-toe.
         seed: The seed of the agent's own random numbers.
         playouts: The number of playouts for a move; with `kept`, for the tree.
-        exploration: The weight of moves that were seldom tried.  Of the seeds 0 to 2999 one (2202,
-            as O) can be beaten searching, and none with 4,000 playouts kept.
+        exploration: The weight of moves that were seldom tried.
         kept: Whether to grow one tree for both sides, from the empty board and on first use, and to
             play from it without further search.  Where it has tried no move, one is drawn.
 
@@ -82,7 +82,8 @@ class MCTSAgent(ValueAgent):
         visits, means = self._moves(codes)
         means = np.where(visits, means, -2.0)
         ends = solve().over[_nodes()[1][codes]]
-        actions: Actions = ((means == means.max(axis=1, keepdims=True)) * (1 + ends)).argmax(axis=1)
+        is_best = means == means.max(axis=1, keepdims=True)
+        actions: Actions = np.where(is_best & ends, 2, is_best).argmax(axis=1)
         untried = (visits == 0).all(axis=1)
         words = random_stream.mix(self._streams(codes[untried]))
         actions[untried] = pick(solve().legal[codes[untried]], words)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agents import Observations, StochasticAgent, uniform
+from baselines.agents import Observations, StochasticAgent, equal_probabilities
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
@@ -35,7 +35,7 @@ class MinimaxAgent(StochasticAgent):
     def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
         """Return equal probabilities, `(n, 9)`, of the cells that the policy allows."""
         sets = self._sets[encode_seen(observations)]
-        return uniform(sets[:, None] >> np.arange(CELLS) & 1)
+        return equal_probabilities(sets[:, None] >> np.arange(CELLS) & 1)
 
 
 class MinimaxFirstAgent(MinimaxAgent):

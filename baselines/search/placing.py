@@ -7,7 +7,7 @@ moves of the player to look at, the value of a state s is
     W(s, p) = max over a (r + Σ over tiles  P(tile) · min over empty cells  W(s'', p - 1)),
 
 where action a leads from s to s' with reward r, and the tile on the cell from s' to s''; the max is
-0 where no action is legal.  The placer takes the empty cell with the lowest W, of equals the first.
+0 where no action is legal.  The placer takes the empty cell with the lowest W; ties: the first.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.ntuple.ntuple import NTuple
+from baselines.search.batched_expectimax import BatchedSearch
 from tile_envs.base.checks import checked_count
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -31,7 +32,7 @@ BATCH = 1 << 16
 """States that an agent is asked for at once."""
 
 
-class ValuePlacer:
+class ValuePlacer(BatchedSearch):
     """Places tiles where an agent's values are lowest, as the environments' option `placer`.
 
         placer = ValuePlacer(agent, game, depth=2)
@@ -58,7 +59,8 @@ class ValuePlacer:
             )
         if isinstance(agent, NTuple):
             agent.check_plays(game)
-        self._agent, self._game, self._depth = agent, game, checked_count(depth, "depth")
+        super().__init__(agent, game)
+        self._at_once, self._depth = BATCH, checked_count(depth, "depth")
         self._name = f"{name or type(agent).__name__} {depth}-ply"
 
     def __str__(self) -> str:
@@ -69,7 +71,7 @@ class ValuePlacer:
         cells: Tiles = self.cell_values(boards, tiles, self._depth).argmin(axis=1)
         return cells
 
-    def cell_values(self, boards: Boards, tiles: Tiles, depth: int) -> Values:
+    def cell_values(self, boards: Boards, tiles: Tiles | int, depth: int) -> Values:
         """Return W(s, depth) of the states with a tile `(n,)` on each cell of boards `(n, R, C)`.
 
         It is `(n, R * C)`, with infinity for occupied cells.
@@ -78,25 +80,14 @@ class ValuePlacer:
         values = np.full(flat.shape, np.inf)
         parents, cells = np.nonzero(flat == 0)
         states = flat[parents]
-        states[np.arange(len(parents)), cells] = tiles[parents]
+        states[np.arange(len(parents)), cells] = np.broadcast_to(tiles, len(flat))[parents]
         states = states.reshape(-1, *self._game.shape)
-        for begin in range(0, len(states), BATCH):
-            part = slice(begin, begin + BATCH)
-            values[parents[part], cells[part]] = self._state_values(states[part], depth)
+        values[parents, cells] = self._state_values(states, depth)
         return values
 
-    def _state_values(self, states: Boards, depth: int) -> Values:
-        """Return W(s, depth), `(n,)`."""
-        if depth == 1:
-            values = self._agent.action_values(states)
-        else:
-            after, rewards, masks = self._game.afterstates(states)
-            legal = masks > 0
-            values = np.where(legal, rewards, -np.inf)
-            distribution = self._game.distribution
-            for tile, chance in zip(distribution.tiles, distribution.probabilities, strict=True):
-                tiles = np.full(legal.sum(), tile)
-                worst = self.cell_values(after[legal], tiles, depth - 1).min(axis=1)
-                values[legal] += chance * worst
-        best: Values = values.max(axis=1)
-        return np.where(best > -np.inf, best, 0.0)
+    def _afterstate_values(self, after: Boards, rewards: Tiles, left: int) -> Values:
+        values = rewards.astype(np.float64)
+        distribution = self._game.distribution
+        for tile, chance in zip(distribution.tiles, distribution.probabilities, strict=True):
+            values += chance * self.cell_values(after, tile, left).min(axis=1)
+        return values

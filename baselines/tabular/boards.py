@@ -76,3 +76,15 @@ def move_entries(
     alpha = rate / visits[entries] ** decay
     means = np.bincount(which, targets) / times
     values[entries] += (1 - (1 - alpha) ** times) * (means - values[entries])
+
+
+def turned(
+    values: NDArray[np.float64], loss_weight: float, draw: float = 0.0
+) -> NDArray[np.float64]:
+    """Return what values for one player are worth to the other, to whom a win costs `loss_weight`.
+
+    A draw is worth the same to both, and straight lines lie between.
+    """
+    gains = values - draw
+    slope = (draw + loss_weight) / (1 - draw or 1)
+    return draw - np.where(gains > 0, gains * slope, gains / (slope or 1))

@@ -7,7 +7,7 @@ every action moves its entry towards what followed,
 
 from the last action of a game to the first, so that a result reaches the first action at once
 (Watkins and Dayan, "Q-learning", 1992).  In self-play the next state is the other player's, and its
-value counts negative.
+value is turned into one's own: negative, and a loss costs `loss_weight`.
 
 Against a random opponent, the best O accepts a few losses.  `loss_weight` makes a loss cost more
 than a win brings; the best O is then one that never loses.
@@ -26,7 +26,7 @@ from baselines.agents import Observations
 from baselines.seeds import training_generator, training_seeds
 from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight
 from baselines.solver.boards import is_solved_quickly
-from baselines.tabular.boards import BoardCodes, move_entries
+from baselines.tabular.boards import BoardCodes, move_entries, turned
 from baselines.training.episodes import Episodes, EpsilonGreedyLearner, epsilon_greedy
 from baselines.training.learner import Metrics
 from tile_envs.base.random_stream import starts
@@ -139,7 +139,7 @@ class QTable(EpsilonGreedyLearner):
         explorers = rng.integers(1 << 64, size=self._n_envs, dtype=np.uint64)
         rows = rows_of(game, boards)
         scores = learn_games(game_tables(game), table, rule, rows, positions, explorers)
-        self.iterations += 1
+        self._count(self._n_envs)
         return {"return": float(scores.mean())}
 
     def test(self, games: int) -> Metrics | None:
@@ -164,8 +164,8 @@ class QTable(EpsilonGreedyLearner):
             if t < last:
                 following = slice(begins[t + 1], begins[t + 2])
                 best = self._values(entries[following], legal[following]).max(axis=1)
-                sign = -1 if self.self_play else 1
-                targets[playing[t + 1][playing[t]]] += settings.gamma * best * sign
+                best = turned(best, settings.loss_weight) if self.self_play else best
+                targets[playing[t + 1][playing[t]]] += settings.gamma * best
             acting = entries[begins[t] : begins[t + 1]]
             taken = episodes.actions[t][playing[t]]
             moved = acting[np.arange(len(acting)), taken]

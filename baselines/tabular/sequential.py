@@ -71,7 +71,7 @@ def number_of(
 
 @compiled
 def best_of(table: Table, number: Word, image: Word, legal: Word) -> tuple[Word, float]:
-    """Return the legal action with the highest Q, of equals the first, and its Q."""
+    """Return the legal action with the highest Q, the first of several, and its Q."""
     best, highest = ACTIONS_END, -np.inf
     action = Word(0)
     while action < ACTIONS_END:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight
-from baselines.tabular.boards import move_entries
+from baselines.tabular.boards import move_entries, turned
 from baselines.training.episodes import Episodes, EpsilonGreedyLearner
 from tile_envs.errors import UsageError
 from tile_envs.tictactoe import TicTacToe
@@ -100,15 +100,15 @@ class ValueTable(EpsilonGreedyLearner):
         if rate <= 0:
             return
         targets, continues = np.zeros(episodes.playing.shape[1]), episodes.continues
+        others = targets.copy()  # the other player's, in self-play
         for t in reversed(range(len(episodes.actions))):
             playing, boards = episodes.playing[t], episodes.observations[t]
             if self.self_play:
-                targets = -targets  # they were the other player's
+                targets, others = others, targets
             ends = playing & ~continues[t]
-            rewards = episodes.rewards[t][ends]
-            targets[ends] = np.select(
-                [rewards > 0, rewards < 0], [1.0, -settings.loss_weight], settings.draw
-            )
+            won, lost = episodes.rewards[t][ends] > 0, episodes.rewards[t][ends] < 0
+            targets[ends] = np.select([won, lost], [1.0, -settings.loss_weight], settings.draw)
+            others[ends] = np.where(won, -settings.loss_weight, settings.draw)
             moves = afterstates(boards[playing])[0]
             left = encode(moves[np.arange(len(moves)), episodes.actions[t][playing]])
             move_entries(
@@ -116,3 +116,4 @@ class ValueTable(EpsilonGreedyLearner):
             )
             if settings.target == "best":
                 targets[playing] = self.action_values(boards[playing]).max(axis=1)
+                others[playing] = turned(targets[playing], settings.loss_weight, settings.draw)

@@ -160,12 +160,14 @@ class EpisodicLearner(ValueAgent, Learner):
         opponent: In a game with sides, a named opponent, or "self" for self-play.
 
     Attributes:
+        games: The number of games learned from, on each side.
         self_play: Whether every other observation is the other player's.
 
     Raises:
         ValueError: If `n_envs` is not positive, or there is no such opponent.
     """
 
+    games = 0
     saved: ClassVar[tuple[str, ...]] = ("weights",)
     """The attributes, all arrays, that a checkpoint holds besides the number of iterations."""
 
@@ -183,11 +185,6 @@ class EpisodicLearner(ValueAgent, Learner):
         self.self_play = bool(self._sides) and opponent == SELF
         self._envs = training_envs(game, self._sides, opponent, n_envs)
 
-    @property
-    def games(self) -> int:
-        """The number of games played, on each side."""
-        return self.iterations * self._n_envs
-
     def learn(self) -> Metrics:
         """Play games side by side, on each side, and learn from them.
 
@@ -201,13 +198,18 @@ class EpisodicLearner(ValueAgent, Learner):
             episodes = collect(envs, seeds, partial(self.explore, rng=rng))
             self.update(episodes)
             returns.append(episodes.returns.mean())
-        self.iterations += 1
+        self._count(self._n_envs)
         return {"return": float(np.mean(returns))}
 
     def learn_from(self, episodes: Episodes) -> None:
         """Learn from games that were played elsewhere; they count as an iteration."""
         self.update(episodes)
+        self._count(episodes.playing.shape[1])
+
+    def _count(self, games: int) -> None:
+        """Count an iteration of so many games."""
         self.iterations += 1
+        self.games += games
 
     def explore(
         self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
@@ -228,15 +230,16 @@ class EpisodicLearner(ValueAgent, Learner):
         return {name: getattr(self, name) for name in self.saved}
 
     def state_dict(self) -> State:
-        """Return copies of the arrays that are `saved`, and the number of iterations."""
+        """Return copies of the arrays that are `saved`, and the numbers of iterations and games."""
         arrays = {name: array.copy() for name, array in self._arrays().items()}
-        return arrays | {"iterations": np.array(self.iterations)}
+        counts = {"iterations": np.array(self.iterations), "games": np.array(self.games)}
+        return arrays | counts
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over the arrays that are `saved`, and the number of iterations."""
+        """Take over the arrays that are `saved`, and the numbers of iterations and games."""
         for name, array in self._arrays().items():
             array[...] = state[name]
-        self.iterations = int(state["iterations"])
+        self.iterations, self.games = int(state["iterations"]), int(state["games"])
 
 
 class EpsilonGreedyLearner(EpisodicLearner):

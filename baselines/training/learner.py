@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Self
 
-from baselines.agents import Observations
-from baselines.settings import check_settings
+from baselines.agents import Observations, instance
+from baselines.arrays import size_of
+from baselines.settings import check_settings, read_settings
+from baselines.task import Task
 from baselines.training import run_folder as runs
+from baselines.training.config import RunConfig
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -46,7 +50,7 @@ class Learner(ABC):
     Attributes:
         iterations: The number of iterations it has learned.
         progress: The fraction of its run's budget, of games or minutes, that has been used.
-        run_config: What `config.json` of its run says.
+        run_config: The configuration of its run; None if it was made without one.
 
     Raises:
         ValueError: If it does not play the game, a setting or side is unusable, or it does not fit
@@ -67,11 +71,6 @@ class Learner(ABC):
     first_test: ClassVar[int] = 1000
     """Tests come after 1, 2, 5, 10, 20, 50 … times this number of games."""
 
-    playing: ClassVar[Mapping[str, Any]] = {}
-    """Settings in which one that only plays differs; it may lack what `learning_only` names."""
-    learning_only: ClassVar[tuple[str, ...]] = ()
-    """Words in the names of a state's arrays that playing does not need."""
-
     def __init__(
         self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
     ) -> None:
@@ -87,7 +86,18 @@ class Learner(ABC):
         self._seed, self._sides = seed, sides or game.sides
         self.iterations = 0
         self.progress = 0.0
-        self.run_config: dict[str, Any] = {}
+        self.run_config: RunConfig | None = None
+
+    @property
+    def config(self) -> RunConfig:
+        """The configuration of its run.
+
+        Raises:
+            ValueError: If it was made without one.
+        """
+        if self.run_config is None:
+            raise UsageError(f"{type(self).__name__} has no run_config: make it by train().")
+        return self.run_config
 
     @property
     @abstractmethod
@@ -127,18 +137,74 @@ class Learner(ABC):
             ValueError: If it is one of another game or network.
         """
 
-    def save(self, folder: str | Path) -> None:
-        """Write a run's folder: `load` takes it, and `train` can resume it.
+    @classmethod
+    def settings_of(cls, config: RunConfig) -> Any:
+        """Return the settings of a run as an instance of `Settings`.
 
         Raises:
-            ValueError: If there is a run already, or an option is an object.
+            ValueError: If they are none of this learner, or of another version of it.
+        """
+        try:
+            return read_settings(cls.Settings, config.settings)
+        except UsageError as error:
+            if config.agent_version == cls.version:
+                raise
+            raise UsageError(
+                f"it was trained by version {config.agent_version} of {config.agent}, which had "
+                f"other settings, and this is version {cls.version}: train again."
+            ) from error
+
+    @classmethod
+    def new(cls, config: RunConfig, playing: bool = False) -> Self:
+        """Return a learner of a run that has learned nothing yet.
+
+        Args:
+            config: The run's configuration.
+            playing: Whether it will only play, with the settings `for_playing`.
+
+        Raises:
+            ValueError: If a setting is unusable.
+        """
+        settings = cls.settings_of(config)
+        task = config.task if playing else Task(config.env, config.env_kwargs)
+        values = {"game": task.game, "seed": config.seed}
+        values |= {"settings": cls.for_playing(settings) if playing else settings}
+        learner: Self = instance(cls, values | {"sides": config.task.sides})
+        learner.run_config = config
+        return learner
+
+    @classmethod
+    def load(cls, folder: Path, config: RunConfig, playing: bool = True) -> Self:
+        """Return the learner of a run's folder, to play or to go on learning.
+
+        Of one that only plays, the arrays that learning alone needs are not read.
+
+        Raises:
+            ValueError: If the folder has no checkpoint, or one that is not of this configuration.
+        """
+        learner = cls.new(config, playing)
+        own = learner.state_dict()
+        learner.restore(runs.read_checkpoint(folder, size_of(own), own if playing else None))
+        return learner
+
+    def save(self, folder: str | Path) -> None:
+        """Write a run's folder: `baselines.load` takes it, and `train` can resume it.
+
+        Raises:
+            ValueError: If there is a run already, it was made without a run's configuration, or an
+                option is an object.
         """
         folder = Path(folder)
         runs.check_free(folder)
-        config = runs.as_json(self.run_config)
+        config = replace(self.config, finished=True).as_json()
         with runs.lock_folder(folder):
             runs.write_checkpoint(folder, self.state_dict())
-            runs.begin(folder, config, finished=True)
+            config.write(folder)
+
+    @staticmethod
+    def for_playing(settings: Any) -> Any:
+        """Return settings with which a trained one plays, on any machine."""
+        return settings
 
     @staticmethod
     def resolve(settings: Any) -> Any:
@@ -166,14 +232,12 @@ class Learner(ABC):
         raise UsageError(f"{path} is no model of this agent: give the folder of its run.")
 
     def export_state(self) -> State:
-        """Return a state for playing only, loaded with the settings `playing`.
+        """Return a state that is enough for playing.
 
         Raises:
             ValueError: If what has been learned cannot be made smaller.
         """
-        words = set(self.learning_only)
-        state = self.state_dict().items()
-        return {n: np.zeros_like(a) if words & set(n.split()) else a for n, a in state}
+        return self.state_dict()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Check a state, and take it over.

@@ -7,10 +7,11 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
@@ -21,14 +22,15 @@ from baselines.evaluation.exact_tictactoe import side_metrics
 from baselines.evaluation.rows import Row, write_rows
 from baselines.evaluation.sampled import play
 from baselines.progress import Progress, duration, metrics_text
-from baselines.task import Task
 from baselines.training import run_folder as runs
+from baselines.training.config import RunConfig
 from baselines.training.learner import Learner, Metrics
+from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 from tile_envs.words import counted
 
-CHECKPOINT_SECONDS = 30
-FIRST_CHECKPOINT_SECONDS = 5
+CHECKPOINT_SECONDS = 30.0
+FIRST_CHECKPOINT_SECONDS = 5.0
 CHECKPOINT_SHARE = 0.1
 """The largest fraction of the time that writing checkpoints takes."""
 REPORTS = 100
@@ -36,8 +38,50 @@ REPORTS = 100
 SHOW_SECONDS = 2
 """The longest time without new metrics, in the progress bar and in TensorBoard."""
 
+Callback = Callable[[Learner, Metrics], Any]
+"""Called with the learner and an iteration's metrics; if it returns False, training ends there."""
 
-def train(folder: Path | None, learner: Learner, task: Task, visible: bool | None = None) -> None:
+
+class Schedule(NamedTuple):
+    """When a run is tested and saved; None is as usual.
+
+    Attributes:
+        test_every: Games between two tests.
+        test_games: Games of a test; 0 makes no tests.
+        checkpoint_every: Seconds between two checkpoints.
+    """
+
+    test_every: int | None = None
+    test_games: int | None = None
+    checkpoint_every: float | None = None
+
+
+class Clock:
+    """The seconds that a run has spent in each phase; the budget is those of training."""
+
+    def __init__(self, progress: Progress, seconds: float) -> None:
+        self.seconds = defaultdict(float, training=seconds)
+        self._progress = progress
+
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """Count the seconds of the body of `with` as those of a phase, which is shown."""
+        self._progress.phase = phase
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._progress.phase = ""
+            self.seconds[phase] += time.monotonic() - began
+
+
+def learn(
+    learner: Learner,
+    folder: Path | None,
+    schedule: Schedule,
+    visible: bool | None = None,
+    callback: Callback | None = None,
+) -> None:
     """Let a learner learn under a progress bar, with tests and checkpoints, up to its run's budget.
 
     Ctrl-C or SIGTERM ends the call after the present iteration, with a checkpoint; the run can be
@@ -47,26 +91,30 @@ def train(folder: Path | None, learner: Learner, task: Task, visible: bool | Non
 
     Raises:
         Interrupted: If the call was interrupted.
+        ValueError: If the callback raises; the run is saved first.
     """
-    config = learner.run_config
+    config = learner.config
+    test_games = learner.test_games if schedule.test_games is None else schedule.test_games
+    between = CHECKPOINT_SECONDS if schedule.checkpoint_every is None else schedule.checkpoint_every
+    share = CHECKPOINT_SHARE if schedule.checkpoint_every is None else 1.0
     written = 0.0  # seconds
     shown = time.monotonic()
-    saved = shown - max(0, CHECKPOINT_SECONDS - FIRST_CHECKPOINT_SECONDS)
+    saved = shown - max(0.0, between - FIRST_CHECKPOINT_SECONDS)
     tested: Metrics = {}
-    seconds = config.get("seconds", 0.0)
-    done = _used(config, learner.games, seconds)
-    name = folder.name if folder else f"{config['agent']} on {task.env}"
+    done = _used(config, learner.games, config.seconds)
+    name = folder.name if folder else f"{config.agent} on {config.env}"
     progress = Progress(name, 1, done, visible)
-    progress.seconds["training"] = seconds
-    log = _Log(folder, learner.games)
+    clock, log = Clock(progress, config.seconds), _Log(folder, learner.games)
+    goes_on: Any = True
+    failure: Exception | None = None
     with closing(log), progress, _interrupts(progress) as interrupted:
         progress.update(done, "starting (compiling on first use)")
-        while done < 1 and not interrupted:
+        while done < 1 and not interrupted and goes_on is not False:
             games, before = learner.games, done
             learner.progress = done
-            with progress.timed("training"):
+            with clock.timed("training"):
                 metrics = learner.learn() or {}
-            now, seconds = time.monotonic(), progress.seconds["training"]
+            now, seconds = time.monotonic(), clock.seconds["training"]
             done = _used(config, learner.games, seconds)
             reported = int(before * REPORTS) != int(done * REPORTS)
             if reported or now - shown > SHOW_SECONDS:
@@ -77,44 +125,54 @@ def train(folder: Path | None, learner: Learner, task: Task, visible: bool | Non
             if reported:
                 log.write(learner.games, seconds, metrics)
             tested = {}
-            if _test_is_due(games, learner.games, learner.first_test):
-                with progress.timed("tests"):
-                    tested = test(learner, task)
+            if _test_is_due(games, learner, schedule.test_every):
+                with clock.timed("tests"):
+                    tested = test(learner, test_games)
             if tested:
                 _note_test(learner, log, seconds, metrics | tested, tested)
-            if now - saved > max(CHECKPOINT_SECONDS, written / CHECKPOINT_SHARE):
+            if now - saved > max(between, written / share):
                 began = time.monotonic()
-                with progress.timed("saving"):
+                with clock.timed("saving"):
                     _save(folder, learner, seconds)
                 saved = time.monotonic()
                 written = saved - began
-        if done >= 1 and not interrupted:
-            with progress.timed("tests"):
-                tested = tested or test(learner, task)
+            if callback:
+                try:
+                    goes_on = callback(learner, metrics | tested)
+                except Exception as error:  # a run of hours must not be lost
+                    failure, goes_on = error, False
+        seconds = clock.seconds["training"]
+        finished = done >= 1 and not interrupted
+        if finished:
+            with clock.timed("tests"):
+                tested = tested or test(learner, test_games)
             _note_test(learner, log, seconds, tested, tested)
-            config["finished"] = True
-        with progress.timed("saving"):
-            _save(folder, learner, seconds)
+        with clock.timed("saving"):
+            _save(folder, learner, seconds, finished)
+    kept = f", --resume continues: {folder}" if folder else "."
     if interrupted:
-        continued = f", --resume continues: {folder}" if folder else "."
-        message = f"stopped after {games_played(learner, task)}{continued}"
-        raise Interrupted(interrupted[0], message)
+        raise Interrupted(interrupted[0], f"stopped after {games_played(learner)}{kept}")
+    if failure:
+        raise UsageError(
+            f"the callback failed after {games_played(learner)} with {type(failure).__name__}: "
+            f"{failure}{kept}"
+        ) from failure
     if progress.shown:
-        spent = ", ".join(f"{name} {duration(s)}" for name, s in progress.seconds.items())
+        spent = ", ".join(f"{name} {duration(s)}" for name, s in clock.seconds.items())
         print(spent, file=sys.stderr)
         if tested:
             print(f"last test: {metrics_text(tested)}", file=sys.stderr)
 
 
-def games_played(learner: Learner, task: Task) -> str:
+def games_played(learner: Learner) -> str:
     """Return in words how many games a learner has played."""
-    return f"{learner.games:,} games{' a side' if task.sides else ''}"
+    return f"{learner.games:,} games{' a side' if learner.config.task.sides else ''}"
 
 
-def _used(config: Mapping[str, Any], games: int, seconds: float) -> float:
+def _used(config: RunConfig, games: int, seconds: float) -> float:
     """Return the fraction of a run's budget that is used up; 1 and more is all of it."""
-    used: float = games / config["games"]
-    return used if config["minutes"] is None else max(used, seconds / (60 * config["minutes"]))
+    used: float = games / config.games
+    return used if config.minutes is None else max(used, seconds / (60 * config.minutes))
 
 
 def _note_test(
@@ -134,27 +192,27 @@ def _merit(tested: Mapping[str, Any]) -> tuple[float, ...]:
     return min(worst, default=(float(next(iter(tested.values()))),))
 
 
-def test(learner: Learner, task: Task) -> Metrics:
-    """Let a learner play test games, without exploring, and return metrics.
+def test(learner: Learner, games: int) -> Metrics:
+    """Let a learner play test games, without exploring, and return metrics; none of 0 games.
 
-    In tic-tac-toe they are exact.  A learner that wants no tests has no metrics.
+    In tic-tac-toe they are exact.
     """
-    games = learner.test_games
     metrics = learner.test(games) if games else {}
     if metrics is not None:
         return metrics
+    task = learner.config.task
     if task.sides:
         return side_metrics(learner, task.sides)
     record = play(learner, task.env, task.env_kwargs, games, use="test")
     return {"greedy_return": float(record.returns.mean())}
 
 
-def _save(folder: Path | None, learner: Learner, seconds: float) -> None:
-    learner.run_config["seconds"] = seconds
+def _save(folder: Path | None, learner: Learner, seconds: float, finished: bool = False) -> None:
+    learner.run_config = replace(learner.config, seconds=seconds, finished=finished)
     if folder:
         runs.write_checkpoint(folder, learner.state_dict())
         _save_model(folder, learner, runs.LAST)
-        runs.write_config(folder, learner.run_config)  # last: it tells whether the run is finished
+        learner.run_config.write(folder)  # last: it tells whether the run is finished
 
 
 def _save_model(folder: Path, learner: Learner, name: str) -> None:
@@ -229,7 +287,10 @@ def _interrupts(progress: Progress) -> Iterator[list[int]]:
         restore()
 
 
-def _test_is_due(before: int, games: int, first: int) -> bool:
-    """Tell whether games have passed one of 1, 2, 5, 10, 20, 50 … times `first`."""
+def _test_is_due(before: int, learner: Learner, every: int | None) -> bool:
+    """Tell whether games have passed a multiple of `every`, or a usual number of games."""
+    games, first = learner.games, learner.first_test
+    if every is not None:
+        return before // every < games // every
     tens = 10 ** max(0, len(str(games // first)) - 1)
     return any(before < n * tens * first <= games for n in (1, 2, 5))

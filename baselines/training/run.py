@@ -1,9 +1,11 @@
-"""A training run: its options, and training in its folder up to a budget."""
+"""Training: the options of a run, and `baselines.train`, which the command `train` calls, too."""
 
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -11,32 +13,21 @@ from typing import Any, Literal
 
 import yaml
 
-from baselines.registry import configuration, learner_class, make_learner
-from baselines.settings import Count, Positive, Seed, check_settings, read_settings
+from baselines.registry import learner_class, usual_env
+from baselines.settings import Count, NonNegative, Positive, Seed, check_settings, read_settings
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
+from baselines.training.config import BUDGET, RunConfig
 from baselines.training.learner import Learner, check_state
-from baselines.training.loop import train
+from baselines.training.loop import Callback, Schedule, learn
+from tile_envs.base.checks import checked_mapping
 from tile_envs.errors import UsageError
+from tile_envs.games import resolve_id
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a training run.
-
-    Attributes:
-        settings: The settings of the learner.
-        env: The environment's id; my_module:Id imports the module that registers it.
-        env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
-        side: The side that is learned in tic-tac-toe.
-        games: The budget in games, on each side in tic-tac-toe.
-        minutes: The budget in minutes of learning, without tests and saving.
-        seed: The seed of games and exploration.
-        out: The run's folder; runs/AGENT-ENV-SEED if not given.
-        resume: Continue the run in that folder, up to its budget or another that is given; what was
-            learned before counts, and its settings need not be given again.
-        preset: A preset of hyperparams.yml; other options override it.
-    """
+    """The arguments of `train`, with the settings of the learner as one value."""
 
     settings: Any
     env: str
@@ -48,6 +39,91 @@ class Options:
     out: Path | None = None
     resume: bool = False
     preset: str | None = None
+    test_every: Count | None = None
+    test_games: NonNegative | None = None
+    checkpoint_every: Positive | None = None
+
+
+def train(
+    agent: str | type[Learner],
+    env: str | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    *,
+    games: int | None = None,
+    minutes: float | None = None,
+    seed: int | None = None,
+    side: str | None = None,
+    preset: str | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    test_every: int | None = None,
+    test_games: int | None = None,
+    checkpoint_every: float | None = None,
+    progress: bool = False,
+    callback: Callback | None = None,
+    **settings: Any,
+) -> Learner:
+    """Train an agent, and return it.
+
+        agent = train("ntuple", "Tiles2048-v0", minutes=1)
+
+    What is not given is as on the command line: it comes from the preset, or from the run that is
+    resumed.  The same seed and budget in games give the same agent, bit for bit.
+
+    Args:
+        agent: The agent's name, or the class of a learner of your own.
+        env: The environment's id, if not given the one that the agent usually learns; my_module:Id
+            imports the module that registers it.
+        env_kwargs: The environment's options, such as {"shape": [3, 3]}.
+        games: The budget in games, on each side in tic-tac-toe.
+        minutes: The budget in minutes of learning, without tests and saving.
+        seed: The seed of games and exploration.
+        side: The side that is learned in tic-tac-toe.
+        preset: A preset of hyperparams.yml; other options override it.
+        out: The run's folder; if not given, nothing is written.
+        resume: Continue the run in that folder, up to its budget or another that is given; what was
+            learned before counts, and its settings need not be given again.
+        test_every: Games between two tests; if not given, tests come after 1, 2, 5, 10, 20, 50 …
+            thousand games, of dqn and ppo after 100, 200, 500 …
+        test_games: Games of a test, on boards where results are not exact; 0 makes no tests.
+        checkpoint_every: Seconds between two checkpoints; if not given, 30, or more where saving
+            takes long.
+        progress: Whether to show progress on standard error.
+        callback: Called as `callback(learner, metrics)` after each iteration; if it returns False,
+            training ends there, and can be resumed.
+        **settings: Settings of the agent, by the names of its options.
+
+    Returns:
+        The agent, with `predict` and `save(folder)`, and `action_values` if it plays by values.
+
+    Raises:
+        ValueError: If an argument or a setting is unusable; nothing has been written then.  If the
+            callback raises; the run is kept, and can be resumed.
+        Interrupted: If it is interrupted; a run in a folder can be resumed.
+    """
+    if isinstance(agent, type):
+        agent = f"{agent.__module__}:{agent.__qualname__}"
+    if out == "":
+        raise UsageError("out must be the name of a folder, got ''.")
+    if resume and not out:
+        raise UsageError("resume needs out, the folder of the run.")
+    folder = None if out is None else Path(out)
+    options = starting_options(agent, env, preset, folder if resume else None)
+    given: dict[str, Any] = {"env": env, "games": games, "minutes": minutes, "seed": seed}
+    given |= {"side": side, "out": folder, "resume": resume, "test_every": test_every}
+    given |= {"test_games": test_games, "checkpoint_every": checkpoint_every}
+    if env_kwargs is not None:
+        given["env_kwargs"] = checked_mapping(env_kwargs, "env_kwargs")
+    options = replace(options, **{key: v for key, v in given.items() if v is not None})
+    sided = settings.keys() & learner_class(agent).sided
+    if sided and not Task.of(options.env).game.sides:
+        raise UsageError(f"{min(sided)} is a setting for tic-tac-toe, not for {options.env}.")
+    values = asdict(options.settings) | settings
+    options = replace(options, settings=read_settings(type(options.settings), values))
+    return run(agent, options, progress, callback)
+
+
+Options.__doc__ = train.__doc__  # by which the command's help explains them
 
 
 @cache
@@ -58,13 +134,26 @@ def presets_of(name: str) -> dict[str, dict[str, dict[str, Any]]]:
     return presets
 
 
-def default_options(name: str, env_id: str, preset: str | None = None) -> Options:
-    """Return the options of an agent's preset; None is its default one, if there is one.
+def starting_options(
+    name: str, env: str | None = None, preset: str | None = None, resumed: Path | None = None
+) -> Options:
+    """Return the options that a run of an agent has if no others are given.
+
+    Args:
+        name: The agent.
+        env: The environment's id; None is the agent's usual one.
+        preset: The preset; None is the agent's default one, if there is one.
+        resumed: The folder of a run; then the options are those that it was started with.  Those
+            of a preset, if one is given, replace them, so that a difference is noticed.
 
     Raises:
-        ValueError: If there is no such agent or preset.
+        ValueError: If there is no such agent, preset or run, or the run is one of another agent.
     """
     learner = learner_class(name)
+    config = RunConfig.read(resumed) if resumed else None
+    if config and config.agent != name:
+        raise UsageError(f"{resumed} is a run of {config.agent}, not of {name}.")
+    env_id = config.env if config else resolve_id(usual_env(name) if env is None else env)
     presets = presets_of(name).get(env_id, {})
     if preset is not None and preset not in presets:
         expected = ", ".join(map(repr, presets)) or "none"
@@ -74,29 +163,45 @@ def default_options(name: str, env_id: str, preset: str | None = None) -> Option
     own = dict(presets.get(preset or "default", {}))
     names = {field.name for field in dataclasses.fields(Options)}
     common = {name: own.pop(name) for name in names & own.keys()}
-    return Options(read_settings(learner.Settings, own), env=env_id, preset=preset, **common)
+    options = Options(read_settings(learner.Settings, own), env=env_id, preset=preset, **common)
+    if config is None:
+        return options
+    begun = {name: getattr(config, name) for name in ("env", "env_kwargs", "seed", *BUDGET)}
+    begun["side"] = config.sides[0] if len(config.sides) == 1 else BOTH
+    begun["settings"] = learner.settings_of(config)
+    named = {"settings", *presets[preset]} if preset else set()
+    return replace(options, **{k: v for k, v in begun.items() if k not in named})
 
 
-def as_begun(name: str, folder: Path, preset: str | None = None) -> Options:
-    """Return the options that a run of an agent was started with.
-
-    Those of a preset, if one is given, replace them, so that others are noticed.
+def configuration(name: str, options: Options) -> RunConfig:
+    """Return the configuration of a run.
 
     Raises:
-        ValueError: If there is no run or preset, or the run is one of another agent.
+        ValueError: If an option is unusable.
     """
-    config = runs.read_config(folder)
-    if config["agent"] != name:
-        raise UsageError(f"{folder} is a run of {config['agent']}, not of {name}.")
-    options = default_options(name, config["env"], preset)
-    begun = {key: config[key] for key in ("env", "env_kwargs", "seed", *runs.BUDGET)}
-    begun["side"] = config["sides"][0] if len(config["sides"]) == 1 else BOTH
-    begun["settings"] = runs.settings_of(folder, config, learner_class(name))
-    named = {"settings", *presets_of(name)[config["env"]][preset]} if preset else set()
-    return dataclasses.replace(options, **{k: begun[k] for k in begun.keys() - named})
+    check_settings(options)
+    check_settings(options.settings)
+    learner = learner_class(name)
+    settings = learner.resolve(options.settings)
+    for key in {"side", "opponent"} & options.env_kwargs.keys():
+        raise UsageError(f"the {key} of env_kwargs is for evaluation: give {key} as an option.")
+    task = Task.of(options.env, options.env_kwargs, options.side)
+    return RunConfig(
+        name,
+        learner.version,
+        task.env,
+        dict(task.env_kwargs),
+        task.sides,
+        asdict(settings),
+        options.seed,
+        options.games,
+        options.minutes,
+    )
 
 
-def run(name: str, options: Options, visible: bool | None = None) -> Learner:
+def run(
+    name: str, options: Options, visible: bool | None = None, callback: Callback | None = None
+) -> Learner:
     """Train an agent up to its budget, in the folder `out` if there is one, and return it.
 
     Whether progress is `visible` is explained in `baselines.progress.Progress`.
@@ -105,36 +210,28 @@ def run(name: str, options: Options, visible: bool | None = None) -> Learner:
         ValueError: If an option is unusable; no folder has been made then.
         Interrupted: If the run was interrupted; in a folder, it can be resumed.
     """
-    check_settings(options)
-    check_settings(options.settings)
-    options = dataclasses.replace(options, settings=learner_class(name).resolve(options.settings))
-    for key in {"side", "opponent"} & options.env_kwargs.keys():
-        raise UsageError(f"the {key} of env_kwargs is for evaluation: give {key} as an option.")
-    task, folder = Task.of(options.env, options.env_kwargs, options.side), options.out
-    config = configuration(name, task, options.seed, options.settings)
-    config |= {name: getattr(options, name) for name in runs.BUDGET}
+    kind, folder, config = learner_class(name), options.out, configuration(name, options)
+    schedule = Schedule(options.test_every, options.test_games, options.checkpoint_every)
     if folder:
-        config = runs.as_json(config)
-        if options.resume:
-            runs.check_as_begun(folder, config)
-    learner = make_learner(name, task, options.seed, options.settings)
+        config = config.as_json()
+    if options.resume:
+        assert folder is not None
+        runs.check_as_begun(folder, config)
+        with runs.lock_folder(folder):
+            learner = runs.resume(folder, kind, config)
+            if not learner.config.finished:
+                learn(learner, folder, schedule, visible, callback)
+            return learner
+    learner = kind.new(config)
     check_state(learner)
-    learner.run_config, task = config, Task.from_dict(config)
-    if not options.resume:
+    if folder:
+        runs.check_free(folder)
+    learner.prepare()
+    with runs.lock_folder(folder) if folder else nullcontext():
         if folder:
-            runs.check_free(folder)
-        learner.prepare()
-    if not folder:
-        train(None, learner, task, visible)
-        return learner
-    with runs.lock_folder(folder):
-        if options.resume:
-            runs.resume(folder, learner)
-        else:
-            runs.begin(folder, config)
-        learner.run_config = runs.read_config(folder)
-        if not learner.run_config["finished"]:
-            train(folder, learner, task, visible)
+            runs.check_free(folder)  # again: another process may have begun one
+            config.write(folder)
+        learn(learner, folder, schedule, visible, callback)
     return learner
 
 

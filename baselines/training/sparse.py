@@ -1,4 +1,4 @@
-"""Large tables of which little has been used, without what is as it was made.
+"""Packs large tables: only the entries that differ from their initial value are stored.
 
 Tables are arrays `(n,)` of at least `LARGE` bytes.  Those of the same length are used alike, and so
 they share a mask: a bit for each place at which one of them differs from its own last number.

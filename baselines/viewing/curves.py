@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from baselines.training import run_folder as runs
+from baselines.training.config import BUDGET, LEARNED, RunConfig
 from baselines.viewing.figures import drawn, styled
 from tile_envs.base.checks import checked_choice
 from tile_envs.errors import UsageError
@@ -29,7 +30,7 @@ class Curve(NamedTuple):
     """The learning curve of one run, with the run's folder and configuration."""
 
     folder: Path
-    config: dict[str, Any]
+    config: RunConfig
     xs: Floats
     ys: Floats
 
@@ -62,7 +63,7 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
 
 def read_curve(folder: Path, against: str, metric: str) -> Curve:
     """Read the curve of a run, whose progress must have the columns."""
-    config, rows = runs.read_config(folder), runs.read_progress(folder)
+    config, rows = RunConfig.read(folder), runs.read_progress(folder)
     column, unit = AXES[against]
     columns = list(rows[0] if rows else ())
     for name in (column, metric):
@@ -88,20 +89,20 @@ def bands_of(curves: Sequence[Curve]) -> list[Band]:
     groups: dict[str, list[Curve]] = {}
     for curve in curves:
         if len(curve.xs):
-            names = {*runs.TASK, "settings", "agent_version"} - {"seed"}
-            kind = {name: curve.config[name] for name in names}
+            names = {*LEARNED, "settings"} - {"seed"}
+            kind = {name: getattr(curve.config, name) for name in names}
             groups.setdefault(json.dumps(kind, sort_keys=True), []).append(curve)
     labels = _labels([json.loads(key) for key in groups])
     bands = []
     for label, group in zip(labels, groups.values(), strict=True):
-        n_seeds = len({curve.config["seed"] for curve in group})
+        n_seeds = len({curve.config.seed for curve in group})
         several = f"{label}, {n_seeds} seeds{_budgets(group)}"
         band = _band(several if n_seeds > 1 else label, group)
         if n_seeds == len(group) and len(band.xs):
             bands.append(band)
         else:
             print(f"no band of {label}: seeds come twice or do not meet", file=sys.stderr)
-            bands += [_band(f"{label}, seed {c.config['seed']}, {c.folder}", [c]) for c in group]
+            bands += [_band(f"{label}, seed {c.config.seed}, {c.folder}", [c]) for c in group]
     return bands
 
 
@@ -119,8 +120,8 @@ def _band(label: str, curves: Sequence[Curve]) -> Band:
 def _budgets(curves: Sequence[Curve]) -> str:
     """Return the range of budgets, where they differ."""
     text = ""
-    for name in runs.BUDGET:
-        values = [curve.config[name] or np.inf for curve in curves]
+    for name in BUDGET:
+        values = [getattr(curve.config, name) or np.inf for curve in curves]
         if min(values) < max(values):
             text += f", {name} {number(min(values))} to {number(max(values))}"
     return text

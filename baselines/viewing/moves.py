@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.players import Player
 from baselines.progress import Progress
-from baselines.registry import Player
 from baselines.seeds import game_seeds
 from baselines.solver.boards import is_solved_quickly
 from tile_envs.agents import choose_actions

@@ -1,4 +1,4 @@
-"""What pictures share: panels side by side, and how their axes write numbers."""
+"""What pictures share: panels, styles of lines, and how axes write numbers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from baselines.viewing.figures import styled
+from baselines.viewing.figures import COLORS, MARKERS, styled
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.results import Row
 from benchmarks.rows import MARK
 
-LEARNERS = {"deep": "deep network", "ntuple": "n-tuple network", "search": "n-tuple network"}
-"""The tables of learners, with what their agents are called."""
+LEARNERS = ("deep", "ntuple", "search")
+"""The tables of learners."""
 SLIDING = {"2048": GAME_2048, "2584": GAME_2584}
 """The sliding games, with their environments."""
 SEPARATED = "{x:,g}"
@@ -24,19 +24,33 @@ SEPARATED = "{x:,g}"
 
 @contextmanager
 def panels(
-    titles: Sequence[str], width: float, height: float, stacked: bool = False, **options: Any
+    titles: Sequence[str], width: float, height: float, columns: int = 2, **options: Any
 ) -> Iterator[tuple[Figure, list[Axes]]]:
     """Draw panels of this size, in inches, in the body of `with`, one for each title.
 
-    They stand side by side, or `stacked`; the options are those of matplotlib's `subplots`.
+    They stand in so many columns; the options are those of matplotlib's `subplots`.
     """
-    rows, columns = (len(titles), 1) if stacked else (1, len(titles))
+    rows = -(-len(titles) // columns)
     with styled():
         figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False, **options).ravel()
         for axis, title in zip(axes, titles, strict=True):
             axis.set(title=title)
         yield figure, list(axes)
+
+
+def styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return how the line of each label is drawn, in any number of them no two alike."""
+    n = len(COLORS)
+    return {
+        label: {
+            "color": COLORS[place % n],
+            "marker": MARKERS[(place + place // n) % len(MARKERS)],
+            "linestyle": ("-", "-.", ":")[place // n % 3],
+            "label": label,
+        }
+        for place, label in enumerate(dict.fromkeys(labels))
+    }
 
 
 def mark(rows: Iterable[Row]) -> str:

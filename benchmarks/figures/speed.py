@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.ticker import EngFormatter
 
-from baselines.viewing.figures import MARKERS, svg
-from benchmarks.figures.drawing import SEPARATED, SLIDING, mark, panels
+from baselines.viewing.figures import svg
+from benchmarks.figures.drawing import SEPARATED, SLIDING, mark, panels, styles
 from benchmarks.results import Row
-from benchmarks.rows import Committed, group, minutes, published, search_name
+from benchmarks.rows import Committed, cores, group, learned, minutes, published, search_name
 from benchmarks.speed.environments import GAMES
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND
 
-ELSEWHERE = "on another machine"
+ELSEWHERE = "another machine"
 
 Point = tuple[float, float, str]
-"""Milliseconds of a move, mean score, and what is searched."""
+"""Milliseconds of a move on one core, mean score, and what is searched."""
 
 
 def by_size(committed: Committed) -> bytes:
@@ -27,17 +27,17 @@ def by_size(committed: Committed) -> bytes:
             speeds[n] = max(float(row["value"]), speeds.get(n, 0))
     lines = {game: {name: [*best[game][name].items()] for name in best[game]} for game in GAMES}
     names = {name for of_game in lines.values() for name in of_game}
-    with panels(list(lines), 4.2, 4.2, sharey=True) as (figure, axes):
+    style = styles(sorted(names, key=lambda name: (OURS not in name, name)))
+    with panels(list(lines), 3.3, 4.4, len(lines), sharey=True) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
-            for place, name in enumerate(sorted(names, key=lambda name: (OURS not in name, name))):
-                style = {"color": f"C{place}", "marker": MARKERS[place], "markersize": 4}
+            for name in style:
                 points = zip(*of_game.get(name, [(np.nan, np.nan)]), strict=True)
-                axis.loglog(*points, label=name, **style)
+                axis.loglog(*points, markersize=4, **style[name])
             axis.set(xlabel="games at once")
-            axis.xaxis.set_major_formatter(SEPARATED)
+            axis.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes[0].set_ylabel("steps per second of CPU time")
         axes[0].yaxis.set_major_formatter(EngFormatter())
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return svg(figure, lines)
 
 
@@ -51,41 +51,47 @@ def by_milliseconds(committed: Committed) -> bytes:
     """Draw mean scores against the milliseconds of a move, with what is searched as labels."""
     lines = {name: _searches(committed, env) for name, env in SLIDING.items()}
     lines["2048"] |= _published()
-    with panels(list(lines), 4.9, 4.4) as (figure, axes):
+    with panels(list(lines), 4.9, 5.2) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
-            for (label, points), marker in zip(of_game.items(), MARKERS, strict=False):
-                style = "--" if label.endswith(ELSEWHERE) else "-"
-                times, means, names = zip(*points, strict=True)
-                axis.semilogx(times, means, style, label=label, marker=marker, markersize=5)
-                for time, mean, name in zip(times, means, names, strict=True):
+            for label, style in styles(of_game).items():
+                if label.endswith(ELSEWHERE):
+                    style["linestyle"] = "--"
+                times, means, _ = zip(*of_game[label], strict=True)
+                axis.semilogx(times, means, markersize=5, **style)
+                above = {"xytext": (-5, 5), "ha": "right"}
+                place = above if label.endswith(ELSEWHERE) else {"xytext": (5, -10)}
+                for time, mean, name in of_game[label]:
                     axis.annotate(
-                        name, (time, mean), (5, -10), textcoords="offset points", fontsize=7
+                        name, (time, mean), textcoords="offset points", fontsize=7, **place
                     )
-            axis.set(xlabel="milliseconds per move")
+            axis.set(xlabel="milliseconds per move of one core")
+            axis.margins(x=0.12)
             axis.xaxis.set_major_formatter(SEPARATED)
             axis.yaxis.set_major_formatter(EngFormatter())
             axis.set_ylim(bottom=0)
-            axis.legend(fontsize=8)
+            axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14))
         axes[0].set_ylabel("mean score")
     return svg(figure, lines)
 
 
 def _searches(committed: Committed, env: str) -> dict[str, list[Point]]:
     """Return the points of each network, without those that downgrade boards."""
-    rows = [row for row in committed.rows("search", env) if not row["downgrade"]]
+    rows = [row for row in learned(committed, "search", env=env) if not row["downgrade"]]
     lines = {}
     for network in group(rows, "label", "minutes"):
         points = [
-            (1000 / float(row["moves_per_second"]), float(row["mean"]), search_name(row))
+            (
+                1000 * cores(row) / float(row["moves_per_second"]),
+                float(row["mean"]),
+                search_name(row),
+            )
             for row in network
         ]
-        lines[f"n-tuple network, {_training(network[0])}{mark(network)}"] = sorted(points)
+        most = max(map(cores, network))
+        played = f"; played on {most} cores" if most > 1 else ""
+        label = f"n-tuple, {network[0]['label']}, {minutes(network[0]['minutes'])} min{played}"
+        lines[label + mark(network)] = sorted(points)
     return lines
-
-
-def _training(row: Row) -> str:
-    """Return how a row's agent was trained: the label, and the minutes if they are the budget."""
-    return f"{row['label']}, {minutes(row['minutes'])} min" if row["minutes"] else row["label"]
 
 
 def _published() -> dict[str, list[Point]]:

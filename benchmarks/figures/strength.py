@@ -8,34 +8,43 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axis import Axis
-from matplotlib.ticker import EngFormatter, Formatter, LogLocator, NullFormatter, PercentFormatter
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter, Formatter, LogLocator, NullLocator, PercentFormatter
 
 from baselines.evaluation.sampled import QUANTILES
-from baselines.viewing.figures import MARKERS, svg
-from benchmarks.figures.drawing import LEARNERS, SEPARATED, SLIDING, mark, panels
+from baselines.viewing.figures import svg
+from benchmarks.figures.drawing import LEARNERS, SEPARATED, SLIDING, mark, panels, styles
 from benchmarks.results import Row
-from benchmarks.rows import MARK, Committed, group, published, reached, search_name
+from benchmarks.rows import (
+    FEWEST,
+    MARK,
+    Committed,
+    group,
+    kind,
+    learned,
+    published,
+    reached,
+    search_name,
+    seeds,
+)
 from benchmarks.training import POINTS
-from tile_envs.words import counted
 
 MINUTES, MOVES, SCORE = range(3)
 """What a point of a curve holds."""
-KINDS = (
-    *("random", "greedy", "deep network, 1-ply", "deep network, 2-ply", "strong"),
-    *(f"n-tuple network, {depth}-ply" for depth in (1, 2, 3)),
-)
-"""The players that are shown, each in a color of its own, the same in all pictures."""
+KINDS = ("random", "greedy", "strong", "looked-up patterns", "CNN", "n-tuple network")
+"""The players that are shown, learners alone and with their best search."""
 TILES = 8
 """How many of the largest tiles are shown that anyone reaches in a hundredth of the games."""
-BELOW: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22)}
-"""Where the legend of a panel is, if it would cover lines in it."""
+
+Points = list[tuple[float, ...]]
 
 
 def _write_numbers(axis: Axis, numbers: str | Formatter, subs: Sequence[float] = (1, 2, 5)) -> None:
     """Let a logarithmic axis have ticks at these multiples of 1, 10, 100 …, with numbers at all."""
     axis.set_major_locator(LogLocator(subs=subs))
     axis.set_major_formatter(numbers)
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(NullLocator())
 
 
 def learning(committed: Committed) -> bytes:
@@ -43,85 +52,110 @@ def learning(committed: Committed) -> bytes:
 
     Lines are the games of the training, with a band over its seeds; markers are the results.
     """
-    lines = {name: _learning(committed, env, MINUTES) for name, env in SLIDING.items()}
-    lines["2048, by moves"] = _learning(committed, SLIDING["2048"], MOVES)
+    lines = {
+        "2048": _learning(committed, SLIDING["2048"], MINUTES),
+        "2048, by moves": _learning(committed, SLIDING["2048"], MOVES),
+        "2584": _learning(committed, SLIDING["2584"], MINUTES),
+    }
     others = {f"{row['learning']} ({row['source'].citation})": row for row in published("curves")}
     for label, row in others.items():
         line = [(moves, mean, mean, mean) for moves, mean in row["points"]]
-        lines["2048, by moves"][label] = line, line
-    with panels(list(lines), 4.9, 6.2) as (figure, axes):
-        for axis, of_game in zip(axes, lines.values(), strict=True):
-            for (label, (line, results)), marker in zip(of_game.items(), MARKERS, strict=False):
+        lines["2048, by moves"][label] = line, row["points"]
+    of_2048 = styles([*lines["2048"], *lines["2048, by moves"]])
+    for label in others:
+        of_2048[label]["linestyle"] = "--"
+    legends = {"2048": of_2048, "2584": styles(lines["2584"])}
+    with panels([*lines, ""], 4.9, 4.2) as (figure, axes):
+        for axis, (name, of_panel) in zip(axes, lines.items(), strict=False):  # the last: legends
+            for label, (line, results) in of_panel.items():
+                style = legends[name[:4]][label]
                 places, means, lows, highs = zip(*line, strict=True)
-                style = "--" if label in others else "-"
-                (drawn,) = axis.loglog(places, means, style, label=label)
+                axis.loglog(places, means, **style | {"marker": None})
                 if lows != highs:  # of one seed, a band would be an empty shape in the file
-                    axis.fill_between(places, lows, highs, alpha=0.2, facecolor=drawn.get_color())
-                for place, mean, *_ in results:
-                    axis.plot(place, mean, marker, color=drawn.get_color(), markersize=4)
-            axis.set(xlabel="minutes of learning")
+                    axis.fill_between(places, lows, highs, alpha=0.2, facecolor=style["color"])
+                if results:
+                    lone = style | {"linestyle": "", "label": "", "markersize": 4}
+                    axis.loglog(*zip(*results, strict=True), **lone)
             _write_numbers(axis.xaxis, SEPARATED)
             _write_numbers(axis.yaxis, EngFormatter())
-            axis.legend(fontsize=8, **BELOW)
-        axes[0].set_ylabel("mean score, 1-ply")
-        axes[-1].set(xlabel="moves")
-        _write_numbers(axes[-1].xaxis, EngFormatter(), subs=(1,))
+            axis.set(xlabel="minutes of learning", ylabel="mean score, 1-ply")
+        axes[1].set(xlabel="moves", ylabel="")
+        _write_numbers(axes[1].xaxis, EngFormatter(), subs=(1,))
+        axes[-1].axis("off")
+        for name, loc in zip(legends, ("upper left", "lower left"), strict=True):
+            handles = [Line2D([], [], markersize=4, **style) for style in legends[name].values()]
+            how: Any = {"title": name, "loc": loc, "fontsize": 8, "labelspacing": 0.3}
+            legend = Legend(axes[-1], handles, [*legends[name]], alignment="left", **how)
+            axes[-1].add_artist(legend)
     return svg(figure, lines)
 
 
-def _learning(
-    committed: Committed, env: str, column: int
-) -> dict[str, tuple[list[tuple[float, ...]], list[tuple[float, ...]]]]:
-    """Return the line of each training, of its mean, lowest and highest scores; and its results."""
+def _learning(committed: Committed, env: str, column: int) -> dict[str, tuple[Points, Points]]:
+    """Return the line of each training, of its mean, lowest and highest scores; and its results.
+
+    The moves of some results are unknown.
+    """
     lines = {}
-    for table in LEARNERS:
-        prefix = "" if table == "deep" else "n-tuple, "
-        rows = [row for row in committed.rows(table, env) if row["depth"] == "1" and row["minutes"]]
-        for runs in group(rows, "label"):
-            curves = [np.array(_curve(of_seed)) for of_seed in group(runs, "train_seed")]
-            if any(len(curve) < 2 or not curve[-1, column] for curve in curves):
-                continue
-            begin = max(curve[0, column] for curve in curves)
-            places = np.linspace(begin, min(curve[-1, column] for curve in curves), POINTS)
-            scores = [np.interp(places, curve[:, column], curve[:, SCORE]) for curve in curves]
-            parts = places, np.mean(scores, axis=0), np.min(scores, axis=0), np.max(scores, axis=0)
-            results = [(float(row["minutes"]), float(row["mean"])) for row in runs]
-            label = f"{prefix}{runs[0]['label']} ({counted(len(curves), 'seed')}){mark(runs)}"
-            lines[label] = np.transpose(parts).tolist(), results if column == MINUTES else []
+    rows = [row for row in learned(committed, *LEARNERS, env=env) if row["minutes"]]
+    for runs in group((row for row in rows if row["depth"] == "1"), "agent", "label"):
+        curves = [np.array(_curve(of_seed)) for of_seed in group(runs, "train_seed")]
+        if not all(curve[-1, column] for curve in curves):
+            continue
+        begin = max(curve[0, column] for curve in curves)
+        places = np.linspace(begin, min(curve[-1, column] for curve in curves), POINTS)
+        scores = [np.interp(places, curve[:, column], curve[:, SCORE]) for curve in curves]
+        parts = places, np.mean(scores, axis=0), np.min(scores, axis=0), np.max(scores, axis=0)
+        results = [_result(row) for row in runs]
+        name = f"n-tuple, {runs[0]['label']}" if runs[0]["agent"] == "ntuple" else runs[0]["label"]
+        n = seeds(runs)
+        label = f"{name} ({n} seed{'s' * (n != '1')}){mark(runs)}"
+        places_of = [(point[column], point[SCORE]) for point in results if point[column]]
+        lines[label] = np.transpose(parts).tolist(), places_of
     return lines
 
 
-def _curve(rows: Sequence[Row]) -> list[list[float]]:
+def _result(row: Row) -> tuple[float, ...]:
+    return float(row["minutes"]), float(row.get("moves_learned") or 0), float(row["mean"])
+
+
+def _curve(rows: Sequence[Row]) -> list[tuple[float, ...]]:
     """Return the curve of a seed; that of its results where it has none."""
     rows = sorted(rows, key=lambda row: float(row["minutes"]))
     if rows[-1].get("curve"):
-        curve: list[list[float]] = json.loads(rows[-1]["curve"])
+        curve: list[tuple[float, ...]] = json.loads(rows[-1]["curve"])
         return curve
-    return [[float(row["minutes"]), 0.0, float(row["mean"])] for row in rows]
+    return [_result(row) for row in rows]
 
 
 def _best(committed: Committed, env: str, column: str) -> dict[str, Row]:
     """Return the best row with a column of each of `KINDS`, the lowest mean first."""
-    best: dict[str, Row] = {}
-    for table in ("agents", *LEARNERS):
-        for row in committed.rows(table, env):
-            learns = table in LEARNERS
-            label = f"{LEARNERS[table]}, {search_name(row)}" if learns else row["agent"]
-            is_better = label not in best or float(row["mean"]) > float(best[label]["mean"])
-            if label in KINDS and row.get(column) and is_better:
-                best[label] = row
+    rows = [(row["agent"], row) for row in committed.rows("agents", env)]
+    rows += [(kind(row), row) for row in learned(committed, *LEARNERS, env=env)]
+    best: dict[tuple[str, bool], Row] = {}
+    for name, row in rows:
+        place = name, (row.get("depth") or "1") != "1"
+        is_shown = name in KINDS and row.get(column) and int(row["episodes"]) >= FEWEST
+        is_better = place not in best or float(row["mean"]) > float(best[place]["mean"])
+        if is_shown and is_better:
+            best[place] = row
     ordered = sorted(best.items(), key=lambda item: float(item[1]["mean"]))
-    return {label + mark([row]): row for label, row in ordered}
+    return {
+        ", ".join(filter(None, (name, search_name(row)))) + mark([row]): row
+        for (name, _), row in ordered
+    }
 
 
 def _color(label: str) -> str:
-    return f"C{KINDS.index(label.removesuffix(MARK))}"
+    """Return the color of a player, the same in all panels: with search another than alone."""
+    name = label.removesuffix(MARK)
+    of = next(place for place, each in enumerate(KINDS) if name.startswith(each))
+    return f"C{of}" if of < 3 or name.endswith(", 1-ply") else f"C{of + 3}"
 
 
 def by_tile(committed: Committed) -> bytes:
     """Draw the fraction of games in which players reach each of the largest tiles."""
     shares = {name: _tiles(committed, env) for name, env in SLIDING.items()}
-    with panels(list(shares), 9.8, 3.2, stacked=True) as (figure, axes):
+    with panels(list(shares), 9.8, 3.2, 1) as (figure, axes):
         for axis, of_game in zip(axes, shares.values(), strict=True):
             tiles = sorted({tile for bars in of_game.values() for tile in bars})
             places, width = np.arange(len(tiles)), 0.85 / max(1, len(of_game))
@@ -150,8 +184,14 @@ def _tiles(committed: Committed, env: str) -> dict[str, dict[int, float]]:
 
 def distributions(committed: Committed) -> bytes:
     """Draw the fraction of games that reach a score, against the score."""
-    lines = {name: _scores(committed, env) for name, env in SLIDING.items()}
-    with panels(list(lines), 4.9, 4.0, sharey=True) as (figure, axes):
+    lines = {
+        name: {
+            label: json.loads(row["quantiles"])
+            for label, row in _best(committed, env, "quantiles").items()
+        }
+        for name, env in SLIDING.items()
+    }
+    with panels(list(lines), 4.9, 4.6, sharey=True) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
             for label, scores in of_game.items():
                 points = [max(1.0, score) for score in scores], [1 - share for share in QUANTILES]
@@ -159,12 +199,6 @@ def distributions(committed: Committed) -> bytes:
             axis.set(xlabel="score")
             _write_numbers(axis.xaxis, EngFormatter(), subs=(1,))
             axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-            axis.legend(fontsize=8, **BELOW)
+            axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16))
         axes[0].set_ylabel("games with at least this score")
     return svg(figure, lines)
-
-
-def _scores(committed: Committed, env: str) -> dict[str, list[float]]:
-    """Return the scores at `QUANTILES` of the best player of each kind."""
-    rows = _best(committed, env, "quantiles")
-    return {label: json.loads(row["quantiles"]) for label, row in rows.items()}

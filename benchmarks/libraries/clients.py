@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pkgutil import resolve_name
 from typing import Any
 from unittest.mock import patch
@@ -22,13 +22,15 @@ from baselines.registry import make_agent
 from baselines.task import Task
 from benchmarks.experiments import GAME_2048, GAME_2584, TICTACTOE
 from benchmarks.kinds import SEED
-from benchmarks.results import Plan, Row, machine
+from benchmarks.results import Row
 from tile_envs.agents import Agent, ask
 from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.tictactoe import TicTacToe
 
 Results = NDArray[np.float64]
+VERSION = 1
+"""Raised when the code of the programs, or of their evaluation, changes the rows."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Client:
     arguments: Mapping[str, Any]
 
     @property
-    def key(self) -> Row:
+    def name(self) -> Row:
         """The columns that name its row."""
         names = {"measure": self.library, "algorithm": self.algorithm}
         return names | {"env": self.env, "games": self.games}
@@ -162,17 +164,9 @@ def counted() -> Iterator[Count]:
     count.minutes = (time.perf_counter() - began) / 60
 
 
-def plan(library: str, episodes: int) -> Plan:
-    """Return the plan to train a library's clients and evaluate them in `episodes` games.
-
-    It has no rows if the library is not installed.
-    """
-    clients = []
-    with suppress(PackageNotFoundError):
-        clients = [c for c in CLIENTS if c.library == library and version(c.package)]
-    own_games = {"PettingZoo": _pettingzoo_rows, "OpenSpiel": _openspiel_rows}
-    rows = own_games.get(library, _rows)
-    return Plan([client.key for client in clients], lambda: list(rows(clients, episodes)))
+def of(library: str) -> list[Client]:
+    """Return the clients of a library."""
+    return [client for client in CLIENTS if client.library == library]
 
 
 def _program(client: Client) -> Any:
@@ -204,29 +198,57 @@ def _count_illegal(*, episode: Any, metrics_logger: Any, **_: Any) -> None:
     metrics_logger.log_value("illegal", illegal, reduce="lifetime_sum")
 
 
-def _rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:
-    for client in clients:
-        policy, training = train(client)
-        with counted() as playing:
-            results = play(policy, client.env, episodes=episodes, seed=SEED).returns
-        random = make_agent("random", Task.of(client.env).game, SEED)
-        at_random = play(random, client.env, episodes=episodes, seed=SEED).returns
-        yield _row(client, results, at_random, training, playing)
+def row_of(client: Client, episodes: int) -> Row:
+    """Train a client, evaluate it in `episodes` games beside random play, and return its row."""
+    results_of = {"PettingZoo": _pettingzoo, "OpenSpiel": _openspiel}.get(client.library, _trained)
+    training, playing, results, at_random = results_of(client, episodes)
+    return client.name | {
+        "library_version": version(client.package),
+        "gymnasium": version("gymnasium"),
+        "autoreset": client.autoreset,
+        "steps": training.steps,
+        "minutes": round(training.minutes, 2),
+        "episodes": len(results),
+        "mean": float(results.mean()),
+        **interval_of_mean(results, are_outcomes=client.env == TICTACTOE),
+        "random": float(at_random.mean()),
+        "illegal_training": training.illegal,
+        "illegal_play": playing.illegal,
+    }
 
 
-def _pettingzoo_rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:
-    """Yield the rows of tables that have learned, and of perfect play, in each seat."""
-    program = _program(clients[0])
+Played = tuple[Count, Count, Results, Results]
+"""What was counted in training and in play, and the results of the client and of random play."""
+
+
+def _trained(client: Client, episodes: int) -> Played:
+    policy, training = train(client)
+    with counted() as playing:
+        results = play(policy, client.env, episodes=episodes, seed=SEED).returns
+    random = make_agent("random", Task.of(client.env).game, SEED)
+    at_random = play(random, client.env, episodes=episodes, seed=SEED).returns
+    return training, playing, results, at_random
+
+
+@cache
+def _pettingzoo_tables() -> tuple[dict[str, Agent], Count]:
+    """Return the tables of both seats, which are learned together."""
+    program = import_module("benchmarks.libraries.pettingzoo_selfplay")
     with counted() as training:
         tables = program.train(seed=SEED)
-    minimax = make_agent("minimax", TicTacToe(side="both"), SEED)
-    for client in clients:
-        seat, has_learned = client.arguments["seat"], client.arguments["learns"]
-        agents = {seat: tables[seat] if has_learned else minimax}
-        with counted() as playing:
-            results = pettingzoo_results(agents, seat, episodes)
-        at_random = pettingzoo_results({}, seat, episodes)
-        yield _row(client, results, at_random, training if has_learned else Count(), playing)
+    return tables, training
+
+
+def _pettingzoo(client: Client, episodes: int) -> Played:
+    """Return how a table that has learned, or perfect play, fares in a seat."""
+    seat, training = client.arguments["seat"], Count()
+    agents = {seat: make_agent("minimax", TicTacToe(side="both"), SEED)}
+    if client.arguments["learns"]:
+        tables, training = _pettingzoo_tables()
+        agents = {seat: tables[seat]}
+    with counted() as playing:
+        results = pettingzoo_results(agents, seat, episodes)
+    return training, playing, results, pettingzoo_results({}, seat, episodes)
 
 
 def pettingzoo_results(agents: Mapping[str, Agent], seat: str, episodes: int) -> Results:
@@ -250,29 +272,9 @@ def pettingzoo_results(agents: Mapping[str, Agent], seat: str, episodes: int) ->
     return returns
 
 
-def _openspiel_rows(clients: Sequence[Client], episodes: int) -> Iterator[Row]:
-    """Yield the rows of our agents in OpenSpiel's games; an illegal action would be an error."""
-    for client in clients:
-        results = _program(client).results
-        options = {"episodes": episodes, "seed": SEED, **client.arguments}
-        at_random = results(**options | {"agent": "random"})
-        yield _row(client, results(**options), at_random, Count(), Count())
-
-
-def _row(
-    client: Client, results: Results, at_random: Results, training: Count, playing: Count
-) -> Row:
-    return client.key | {
-        "library_version": version(client.package),
-        "gymnasium": version("gymnasium"),
-        "autoreset": client.autoreset,
-        "steps": training.steps,
-        "minutes": round(training.minutes, 2),
-        "episodes": len(results),
-        "mean": float(results.mean()),
-        **interval_of_mean(results, are_outcomes=client.env == TICTACTOE),
-        "random": float(at_random.mean()),
-        "illegal_training": training.illegal,
-        "illegal_play": playing.illegal,
-        "machine": machine(),
-    }
+def _openspiel(client: Client, episodes: int) -> Played:
+    """Return how our agents fare in OpenSpiel's games; an illegal action would be an error."""
+    results = _program(client).results
+    options = {"episodes": episodes, "seed": SEED, **client.arguments}
+    at_random = results(**options | {"agent": "random"})
+    return Count(), Count(), results(**options), at_random

@@ -13,9 +13,9 @@ import gymnasium as gym
 import numpy as np
 
 import tile_envs  # noqa: F401
-from benchmarks.results import Plan
+from benchmarks.results import Row
 from benchmarks.speed.peers import Peer, Play, installed, repeat
-from benchmarks.speed.turns import BY_WALL_CLOCK, OURS, speed_plan
+from benchmarks.speed.turns import BY_WALL_CLOCK, OURS, measure_speeds
 
 GAMES = {"2048": "Tiles2048-v0", "2584": "Tiles2584-v0", "tic-tac-toe": "TicTacToe-v0"}
 LARGE = {"2048, 5×5": (5, 5), "2048, 6×6": (6, 6)}
@@ -25,15 +25,15 @@ ENGINES = ("numpy", "numba")
 SECONDS = 0.7
 
 
-def plan(
+def measure(
     turns: int,
     games: Sequence[str] = (*GAMES, *LARGE),
     sizes: Sequence[int] = SIZES,
     peers: bool = True,
     seconds: float = SECONDS,
     threads: bool = False,
-) -> Plan:
-    """Return the plan to measure candidates side by side, in turns of about so many CPU seconds.
+) -> list[Row]:
+    """Measure candidates side by side, in turns of about so many CPU seconds.
 
     They play some of `GAMES` and `LARGE`, as many at once as each of the sizes; peers are other
     packages.  Those that have `threads` can be measured by wall clock instead, with 1, 2, 4, ...
@@ -56,7 +56,7 @@ def plan(
             if peer.kind == "numba" or peer.package == "envpool"
             for k in (2**i for i in range((os.cpu_count() or 1).bit_length()))
         ]
-    return speed_plan(candidates, turns, seconds)
+    return measure_speeds(candidates, turns, seconds)
 
 
 def _options(game: str) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from baselines.ntuple.ntuple import NTuple
 from baselines.search.expectimax import Expectimax
 from baselines.seeds import game_seeds
 from baselines.task import Task
-from benchmarks.results import Plan, Row
+from benchmarks.results import Row
 from benchmarks.rows import group
 from benchmarks.speed.turns import OURS, TDL2048, now, statistics_of
 from tile_envs.errors import UsageError
@@ -88,55 +88,47 @@ class Program(NamedTuple):
     moves: Callable[[str], int]
 
 
-def plan(
+def measure(
     turns: int,
     network: str = "4x6",
     works: Sequence[Work] = WORKS,
     taught: int = 20_000,
     iteration_games: int = 500,
     iterations: int = 40,
-) -> Plan:
-    """Return the plan to measure so many turns, ours and the peer's in alternation.
+) -> list[Row]:
+    """Measure so many turns, ours and the peer's in alternation.
 
     The networks that play have learned from `taught` games; the iterations are by two threads.
     """
-    programs = _programs(network)
-    packages = dict.fromkeys(program.package for program in programs)
-    measures = [(f"{network} {work.name}", package) for work in works for package in packages]
-    measures.append((THREADS, OURS))
-
-    def make() -> list[Row]:
-        began = now()
-        values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-        with tempfile.TemporaryDirectory() as folder:
-            for program in programs:
-                if not program.options:
-                    for method in {work.method for work in works if work.depth}:
-                        run(program.command(_file(folder, program, method), method, taught, 0))
-            pairs = [
-                (work, program, partial(_command, work, program, folder))
-                for work in works
-                for program in programs
-                if work.depth > 1 or not program.options
-            ]
-            for work, _, command in pairs:  # compiled loops are on disk from now on
-                run(command(work.short))
-            for _ in range(turns):
-                for work, program, command in pairs:
-                    speed = moves_per_second(command, program.moves, work.short, work.long)
-                    name = f"{network} {work.name}"
-                    values[name, program.package, program.options].append(speed)
-                one, two = (_by_wall_clock(network, iteration_games, iterations, n) for n in (1, 2))
-                values[THREADS, OURS, ""].append(two / one)
-        rows = [
-            {"measure": name, "package": package, "options": options, "run": began}
-            | statistics_of(speeds)
-            for (name, package, options), speeds in values.items()
+    programs, began = _programs(network), now()
+    values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as folder:
+        for program in programs:
+            if not program.options:
+                for method in {work.method for work in works if work.depth}:
+                    run(program.command(_file(folder, program, method), method, taught, 0))
+        pairs = [
+            (work, program, partial(_command, work, program, folder))
+            for work in works
+            for program in programs
+            if work.depth > 1 or not program.options
         ]
-        groups = group(rows, "measure", "package")
-        return [max(of_package, key=lambda row: float(row["value"])) for of_package in groups]
-
-    return Plan([{"measure": name, "package": package} for name, package in measures], make)
+        for work, _, command in pairs:  # compiled loops are on disk from now on
+            run(command(work.short))
+        for _ in range(turns):
+            for work, program, command in pairs:
+                speed = moves_per_second(command, program.moves, work.short, work.long)
+                name = f"{network} {work.name}"
+                values[name, program.package, program.options].append(speed)
+            one, two = (_by_wall_clock(network, iteration_games, iterations, n) for n in (1, 2))
+            values[THREADS, OURS, ""].append(two / one)
+    rows = [
+        {"measure": name, "package": package, "options": options, "run": began}
+        | statistics_of(speeds)
+        for (name, package, options), speeds in values.items()
+    ]
+    groups = group(rows, "measure", "package")
+    return [max(of_package, key=lambda row: float(row["value"])) for of_package in groups]
 
 
 def _file(folder: str, program: Program, method: str) -> str:

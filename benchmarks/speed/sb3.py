@@ -14,27 +14,26 @@ import numpy as np
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tile_envs  # noqa: F401
-from baselines.registry import make_learner
-from baselines.task import Task
-from baselines.training.run import default_options
-from benchmarks.results import Plan, Row
+from baselines.registry import learner_class
+from baselines.training.run import configuration, starting_options
+from benchmarks.results import Row
 from benchmarks.speed.environments import ENGINES, GAMES, SECONDS
 from benchmarks.speed.peers import Peer, Play, installed, make_gymnasium_2048, play_untried, repeat
-from benchmarks.speed.turns import OURS, now, speed_plan, summary_row
+from benchmarks.speed.turns import OURS, measure_speeds, now, summary_row
 from tile_envs.plug.sb3 import make_sb3
 
 SIZES = (64, 256)
 SHARE = "share of training"
 
 
-def plan(
+def measure(
     turns: int,
     games: Mapping[str, str] = GAMES,
     sizes: Sequence[int] = SIZES,
     peers: bool = True,
     seconds: float = SECONDS,
-) -> Plan:
-    """Return the plan to measure all candidates, as `environments` does, then shares of training.
+) -> list[Row]:
+    """Measure all candidates, as `environments` does, then shares of training.
 
     A share is measured in as many training iterations as there are turns.
     """
@@ -51,22 +50,17 @@ def plan(
     name = "gymnasium-2048"
     if peers and "2048" in games and any(peer.package == name for peer in installed()):
         candidates += [Peer(name, "2048", "DummyVecEnv", n, _play_gymnasium_2048) for n in sizes]
-    speeds = speed_plan(candidates, turns, seconds)
+    rows, run = measure_speeds(candidates, turns, seconds), now()
     share: Row = {"measure": SHARE, "package": OURS, "kind": "SB3VecEnv", "num_envs": 1}
-    shares = {env_id: share | {"game": game} for game, env_id in games.items()}
-
-    def make() -> list[Row]:
-        rows, run = speeds.make(), now()
-        for env_id, name in shares.items():
-            rows.append(summary_row(name, _shares_of_training(env_id, turns), run))
-        return rows
-
-    return Plan([*speeds.names, *shares.values()], make)
+    for game, env_id in games.items():
+        name = share | {"game": game}
+        rows.append(summary_row(name, _shares_of_training(env_id, turns), run))
+    return rows
 
 
 def _shares_of_training(env_id: str, iterations: int) -> list[float]:
-    task, settings = Task.of(env_id), default_options("dqn", env_id, None).settings
-    learner = make_learner("dqn", task, 0, settings)
+    config = configuration("dqn", starting_options("dqn", env_id))
+    learner = learner_class("dqn").new(config)
     while not learner.learn()["loss"] > 0:  # before learning starts, it plays at random
         pass
     return [learner.learn()["environment_share"] for _ in range(iterations)]

@@ -9,24 +9,24 @@ from typing import Any
 from baselines.evaluation.exact import DIGITS
 from baselines.solver.solve import compile_steps, solve
 from baselines.task import Task
-from benchmarks.results import Plan, Row, machine
-from tile_envs.sliding.game import SlidingGame
+from benchmarks.results import Row
 
 
-def plan(boards: Mapping[str, Sequence[tuple[int, int]]]) -> Plan:
-    """Return the plan to solve games, each once."""
+def measure(boards: Mapping[str, Sequence[tuple[int, int]]]) -> list[Row]:
+    """Solve games, each once."""
     tasks = (Task.of(env, {"shape": shape}) for env, shapes in boards.items() for shape in shapes)
-    games: list[Any] = [task.game for task in tasks]
-    return Plan([_name(game) for game in games], lambda: [_solve(game) for game in games])
+    return [_solve(task.game) for task in tasks]
 
 
-def _solve(game: SlidingGame) -> Row:
+def _solve(game: Any) -> Row:
     compile_steps(game)
     began = time.process_time()
     solution = solve(game)
     seconds = time.process_time() - began
     states, afterstates = solution.counts()
-    return _name(game) | {
+    return {
+        "game": game.name,
+        "shape": f"{game.shape[0]}×{game.shape[1]}",
         "measure": "solution",
         "states": states,
         "afterstates": afterstates,
@@ -35,9 +35,4 @@ def _solve(game: SlidingGame) -> Row:
         "value": round(solution.start_value, DIGITS),
         "seconds": float(f"{seconds:.3g}"),
         "bytes": 16 * (len(solution.states) + len(solution.afterstates)),
-        "machine": machine(),
     }
-
-
-def _name(game: SlidingGame) -> Row:
-    return {"game": game.name, "shape": f"{game.shape[0]}×{game.shape[1]}"}

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from tempfile import TemporaryDirectory
 
-from benchmarks.results import Plan, Row
+from benchmarks.results import Row
 from benchmarks.speed.turns import OURS, now, summary_row
 
 ANEW, KEPT = "first compiled engine, s", "first compiled engine, code kept, s"
@@ -43,16 +43,13 @@ PROGRAMS = {
 """By measure, a program that prints its value."""
 
 
-def plan(turns: int) -> Plan:
-    """Return the plan to run each program so many times."""
+def measure(turns: int) -> list[Row]:
+    """Run each program so many times."""
     columns = {"package": OURS, "game": "2048", "kind": "single", "num_envs": 1}
-    names = [{"measure": measure} | columns for measure in PROGRAMS]
-
-    def make() -> list[Row]:
-        run = now()
-        return [summary_row(name, _printed(name["measure"], turns), run) for name in names]
-
-    return Plan(names, make)
+    run = now()
+    return [
+        summary_row({"measure": name} | columns, _printed(name, turns), run) for name in PROGRAMS
+    ]
 
 
 def _printed(measure: str, turns: int) -> list[float]:

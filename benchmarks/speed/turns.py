@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from importlib.metadata import version
 
-from benchmarks.results import Plan, Row, machine
+from benchmarks.results import Row
 from benchmarks.speed.peers import STEPS_PER_SECOND, Peer, Play
 
 OURS, TDL2048 = "tile-envs", "TDL2048+"
@@ -23,28 +23,24 @@ CLOCKS = {STEPS_PER_SECOND: time.process_time, BY_WALL_CLOCK: time.perf_counter}
 """By measure of speed, what tells the time; CPU time is that of all threads."""
 
 
-def speed_plan(candidates: Sequence[Peer], turns: int, seconds: float) -> Plan:
-    """Return the plan to measure speeds, in turns of about so many seconds."""
-
-    def make() -> list[Row]:
-        failed: list[Row] = []
-        made: list[tuple[Peer, Play, int, list[float]]] = []
-        for peer in candidates:
-            try:
-                play = peer.make(peer.num_envs)
-                play(WARM_UP_STEPS * peer.num_envs)
-                made.append((peer, play, _steps_for(peer, play, seconds), []))
-            except Exception as error:  # a broken peer must not cost the others their rows
-                traceback.print_exc()
-                failed.append(speed_key(peer) | {"error": repr(error)})
-        for _ in range(turns):
-            for peer, play, steps, speeds in made:
-                played, taken = _time(peer, play, steps)
-                speeds.append(played / taken)
-        run = now()
-        return [summary_row(speed_key(peer), speeds, run) for peer, _, _, speeds in made] + failed
-
-    return Plan([speed_key(candidate) for candidate in candidates], make)
+def measure_speeds(candidates: Sequence[Peer], turns: int, seconds: float) -> list[Row]:
+    """Measure speeds, in turns of about so many seconds."""
+    failed: list[Row] = []
+    made: list[tuple[Peer, Play, int, list[float]]] = []
+    for peer in candidates:
+        try:
+            play = peer.make(peer.num_envs)
+            play(WARM_UP_STEPS * peer.num_envs)
+            made.append((peer, play, _steps_for(peer, play, seconds), []))
+        except Exception as error:  # a broken peer must not cost the others their rows
+            traceback.print_exc()
+            failed.append(speed_key(peer) | {"error": repr(error)})
+    for _ in range(turns):
+        for peer, play, steps, speeds in made:
+            played, taken = _time(peer, play, steps)
+            speeds.append(played / taken)
+    run = now()
+    return [summary_row(speed_key(peer), speeds, run) for peer, _, _, speeds in made] + failed
 
 
 def speed_key(peer: Peer) -> Row:
@@ -58,13 +54,12 @@ def summary_row(key: Row, values: Sequence[float], run: str) -> Row:
 
 
 def statistics_of(values: Sequence[float]) -> Row:
-    """Return the median of several turns, the lowest and the highest, and where they were made."""
+    """Return the median of several turns, the lowest and the highest."""
     return {
         "value": float(f"{statistics.median(values):.4g}"),
         "low": float(f"{min(values):.4g}"),
         "high": float(f"{max(values):.4g}"),
         "turns": len(values),
-        "machine": machine(),
     }
 
 

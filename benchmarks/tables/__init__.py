@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from benchmarks.experiments import select
-from benchmarks.results import KEYS
 from benchmarks.rows import Committed
 from benchmarks.tables import exact, published, speeds, strength
 from benchmarks.tables.table import Table
-
-
-def command(committed: Committed, label: str) -> str:
-    """Return the command that makes a table's rows, and the minutes that it takes."""
-    return f"`{_command(label)}`: {_cost(label)}."
+from tile_envs.words import counted
 
 
 def commands(committed: Committed) -> Table:
-    """Return all tables with their commands and minutes."""
-    lines = [(name, f"`{_command(name)}`", _cost(name)) for name in KEYS]
-    return Table(("rows", "command", "cost"), [*lines, ("all", f"`{_command()}`", _cost())])
+    """Return all tables with the numbers of their rows, their commands and minutes."""
+    minutes = {experiment.table: 0.0 for experiment in committed.experiments}
+    for experiment in committed.experiments:
+        minutes[experiment.table] += experiment.total_minutes
+    rows = {table: len(committed.rows(table)) for table in minutes}
+    lines = [(t, rows[t], f"`python -m benchmarks run --only {t}`", minutes[t]) for t in rows]
+    lines += [("all", sum(rows.values()), "`python -m benchmarks run`", sum(minutes.values()))]
+    written = [(name, f"{n:,}", command, f"{cost:,.0f}") for name, n, command, cost in lines]
+    return Table(("table", "rows", "command", "minutes"), written)
 
 
-def _command(*labels: str) -> str:
-    return " ".join(["python -m benchmarks run", *(f"--only {label}" for label in labels)])
-
-
-def _cost(*labels: str) -> str:
-    minutes = sum(experiment.total_minutes for experiment in select(labels))
-    return f"{minutes:,.0f} minutes" if minutes >= 1.5 else "1 minute"
+def missing(committed: Committed) -> str:
+    """Return how many rows of each table are still to be made."""
+    tables = Counter(row["experiment"].partition("/")[0] for row in committed.missing())
+    lacks = (f"{counted(n, 'row')} of `{table}`" for table, n in tables.items())
+    return f"Still to be made: {', '.join(lacks) or 'nothing'}."
 
 
 TABLES: dict[str, Callable[[Committed], Table | str]] = {
     "headline": strength.headline,
     "commands": commands,
+    "missing": missing,
     "machine": speeds.machine,
     "threads": speeds.threads,
     "speed": speeds.environments,
@@ -43,45 +44,39 @@ TABLES: dict[str, Callable[[Committed], Table | str]] = {
     "kernels": speeds.ntuple,
     "bridge": speeds.sb3,
     "plug": speeds.clients,
-    "sliding": strength.named,
-    "article": strength.article,
-    **{n: partial(strength.learners, name=n) for n in ("ntuple", "deep", "search", "ideas")},
-    "recipe": strength.recipe,
-    "tic-tac-toe": exact.sampled,
+    "agents": strength.named,
+    "reproduction": strength.reproduction,
+    **{
+        name: partial(strength.learners, name=name)
+        for name in ("ntuple", "deep", "search", "ideas", "recipe", "adversary")
+    },
     "seeds": exact.seeds,
     "crosstable": exact.crosstable,
     "solved": exact.solved,
     "exact": exact.exact,
-    "adversary": strength.adversary,
-    "person": published.person,
     "published-ntuple": partial(published.results, name="ntuple"),
     "published-deep": partial(published.results, name="deep"),
     "published-2584": partial(published.results, name="fibonacci"),
+    "published-article": partial(published.results, name="article"),
     "sources": published.all_sources,
-    **{f"command-{name}": partial(command, label=name) for name in KEYS},
 }
 
-IN_TERMINAL = (
-    ("Mean scores of agents without training", "sliding", ("agents",)),
-    ("Random play in the variant of the article", "article", ("agents",)),
-    ("n-tuple networks", "ntuple", ("ntuple",)),
-    ("Deep networks", "deep", ("deep",)),
-    ("The recipe of the article", "recipe", ("recipe",)),
-    ("The best of these networks, beside published ones", "headline", ("ntuple", "deep")),
-    ("Tic-tac-toe, exactly", "crosstable", ("crosstable",)),
-    ("Small boards, exactly", "exact", ("exact",)),
-    ("Steps per second of CPU time by the number of games at once", "speed-by-size", ("speed",)),
-    ("Steps per second of CPU time, the fastest", "speed", ("speed",)),
-)
-"""The tables of the short list: the title, the name, and whose rows they show."""
+IN_TERMINAL = {
+    "agents": "Agents that are not trained",
+    "ntuple": "n-tuple networks",
+    "deep": "Neural networks",
+    "recipe": "The recipe of the article",
+    "headline": "The best of these networks, beside published ones",
+    "crosstable": "Tic-tac-toe, exactly",
+    "exact": "Small boards, exactly",
+    "speed-by-size": "Steps per second of CPU time by the number of games at once",
+    "speed": "Steps per second of CPU time, the fastest",
+}
+"""The tables of the short list, with their titles."""
 
 
 def summary(committed: Committed) -> str:
     """Return the tables of the short list as text; those without rows of ours are left out."""
-    texts = []
-    for title, name, sources in IN_TERMINAL:
-        if any(committed.rows(source) for source in sources):
-            made = TABLES[name](committed)
-            if isinstance(made, Table) and made.lines:
-                texts.append(f"{title}\n{made.text()}")
+    made: dict[str, Any] = {title: TABLES[name](committed) for name, title in IN_TERMINAL.items()}
+    texts = (f"{title}\n{table.text()}" for title, table in made.items() if table.lines)
     return "\n\n".join([*texts, "These budgets are small: benchmarks/README.md has whole ones."])

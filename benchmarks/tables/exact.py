@@ -1,29 +1,19 @@
-"""Tables of exact results: tic-tac-toe, and small boards; and tic-tac-toe sampled."""
+"""Tables of exact results: tic-tac-toe, and small boards."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from statistics import fmean, median_high
 
 from baselines.task import Task
 from benchmarks.experiments import CROSSTABLE
 from benchmarks.results import Row
-from benchmarks.rows import Committed, group, median_seconds, published
-from benchmarks.tables.table import Columns, Table, number, number_of, table
+from benchmarks.rows import Committed, group, published
+from benchmarks.tables.table import Columns, Table, number_of, table
 
 RESULTS = {"won": "win", "drawn": "draw", "lost": "loss"}
 """The columns of results by their headings."""
-
-
-def sampled(committed: Committed) -> Table:
-    """Return how named agents fare against random play."""
-    columns: Columns = [
-        ("agent", "agent"),
-        ("side", "side"),
-        ("games", number_of("episodes")),
-        *((head, lambda row, key=key: f"{float(row[key]):.1%}") for head, key in RESULTS.items()),
-    ]
-    return table(columns, [row for row in committed.rows("agents") if row["win"]])
 
 
 def seeds(committed: Committed) -> Table:
@@ -43,7 +33,7 @@ def seeds(committed: Committed) -> Table:
         ("seeds", lambda rows: str(len(rows))),
         *((f"{head}, %", lambda rows, k=key: percents(rows, k)) for head, key in RESULTS.items()),
         ("worst case", worst),
-        ("training", lambda rows: f"{median_seconds(rows):.0f} s"),
+        ("training", lambda rows: f"{median_high(float(row['seconds']) for row in rows):.0f} s"),
     ]
     return table(columns, group(committed.rows("seeds"), "label", "side"))
 
@@ -72,19 +62,11 @@ def crosstable(committed: Committed) -> Table:
 
 
 def solved(committed: Committed) -> Table:
-    """Return the numbers of boards and the value of optimal play, beside published ones."""
-    theirs = {(row["game"], row["shape"]): row for row in published("solved")}
+    """Return the numbers of boards and the value of optimal play."""
 
     def mebibytes(row: Row) -> str:
         size = float(row["bytes"]) / 2**20
         return f"{size:,.0f}" if size >= 10 else f"{size:.1g}"
-
-    def beside(row: Row) -> str:
-        other = theirs.get((row["game"], row["shape"]))
-        if other is None:
-            return ""
-        columns = ("states_merged", "afterstates_merged", "value")
-        return f"{', '.join(number(other[column]) for column in columns)} ({other['source']})"
 
     columns: Columns = [
         ("game", "{game}, {shape}".format_map),
@@ -95,7 +77,6 @@ def solved(committed: Committed) -> Table:
         ("expected score", lambda row: f"{float(row['value']):,.6f}"),
         ("seconds", lambda row: f"{float(row['seconds']):.3g}"),
         ("MiB", mebibytes),
-        ("published (up to symmetry)", beside),
     ]
     return table(columns, committed.rows("solved"))
 
@@ -117,18 +98,19 @@ def exact(committed: Committed) -> Table:
     lines = [
         (f"expected score of {name} play", *(f"{s[b]:,.3f}" if b in s else "" for b in boards))
         for name, s in (("optimal", optimum), ("random", scores))
+        if s
     ]
     return Table(made.head, [*lines, *made.lines])
 
 
 def _fractions(rows: Sequence[Row], board: str) -> str:
-    """Return the fraction of one seed, or the range over several, and the time of training."""
+    """Return the mean fraction and the range over seeds, and the time of training."""
     rows = [row for row in rows if row["board"] == board]
     if not rows:
         return ""
-    fractions = sorted(float(row["share"]) for row in rows)
-    text = f"{fractions[0]:.2%}"
-    if len(fractions) > 1:
-        text += f" to {fractions[-1]:.2%} ({len(fractions)} seeds)"
+    fractions = [float(row["share"]) for row in rows]
+    text = f"{fmean(fractions):.2%}"
+    if fractions[1:]:
+        text += f" ({len(fractions)} seeds: {min(fractions):.2%} to {max(fractions):.2%})"
     seconds = max(float(row["seconds"] or 0) for row in rows)
     return f"{text}, {seconds / 60:.1f} min" if seconds else text

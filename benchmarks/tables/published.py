@@ -42,9 +42,3 @@ def all_sources(committed: Committed) -> Table:
     rows = [vars(source) for source in sources().values()]
     rows.sort(key=lambda row: (row["author"], row["title"]))
     return table([(column, column) for column in columns], rows)
-
-
-def person(committed: Committed) -> str:
-    """Return the best game of the article's author."""
-    (row,) = published("person")
-    return f"The best game of the article's author scored {number(row['max'])} points."

@@ -66,6 +66,11 @@ def number(value: Any) -> str:
         return str(value or "")
 
 
-def number_of(column: str) -> Callable[[Row], str]:
-    """Return what writes the number in a column."""
-    return lambda row: number(row.get(column))
+def percent(fraction: float) -> str:
+    """Return a fraction in percent, with one decimal."""
+    return f"{fraction:.1%}"
+
+
+def number_of(column: str) -> Callable[[Row | Sequence[Row]], str]:
+    """Return what writes the number in a column of a row, or of the first of several."""
+    return lambda item: number((item if isinstance(item, dict) else item[0]).get(column))

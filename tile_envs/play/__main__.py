@@ -17,7 +17,6 @@ Keys:
 from __future__ import annotations
 
 import argparse
-import contextlib
 import io
 import json
 import math
@@ -31,7 +30,7 @@ from typing import Any, NoReturn
 from tile_envs.errors import MISTAKE, UsageError, is_mistake, message_of
 from tile_envs.games import ids, import_named, resolve_id
 from tile_envs.play.controls import controls_of
-from tile_envs.play.player import open_screen, play_games, watch_game
+from tile_envs.play.player import leaving_by_ctrl_c, open_screen, play_games, watch_game
 from tile_envs.replay import Replay, begin, read
 from tile_envs.words import counted
 
@@ -58,7 +57,7 @@ def _run(asked: argparse.Namespace) -> None:
     with open_screen(asked.window, replay.env) as screen:
         if asked.replay:
             end = len(replay.actions)
-            with contextlib.suppress(KeyboardInterrupt):
+            with leaving_by_ctrl_c():
                 watch_game(game, replay.action, screen, asked.speed, end=end)
             return
         game = play_games(game.env, screen, replay.seed, record=asked.record)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,16 @@ def open_screen(window: bool = False, title: str = "tile-envs") -> Screen:
     return screen
 
 
+@contextmanager
+def leaving_by_ctrl_c() -> Iterator[None]:
+    """End the block at Ctrl-C; an interrupt of another kind, such as one for SIGTERM, goes on."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if type(interrupt) is not KeyboardInterrupt:
+            raise
+
+
 def play_games(
     env: GameEnv[Any],
     screen: Screen,
@@ -60,24 +71,23 @@ def play_games(
             write(replay_of(game), record)
 
     try:
-        while True:
-            position = game.position
-            lines = [controls.words(position), *hints(position), keys]
-            screen.draw(View(controls, position, lines))
-            key = screen.key()
-            if key in LEAVE:
-                break
-            if key == "u":
-                game.take_back()
-            elif key in ("n", "r"):
-                leave()
-                game = Playthrough(env, game.seed + 1)
-            elif key is not None:
-                action = controls.action(WASD.get(key, key))
-                if action is not None and position.info["action_mask"][action]:
-                    game.play(action)
-    except KeyboardInterrupt:
-        pass
+        with leaving_by_ctrl_c():
+            while True:
+                position = game.position
+                lines = [controls.words(position), *hints(position), keys]
+                screen.draw(View(controls, position, lines))
+                key = screen.key()
+                if key in LEAVE:
+                    break
+                if key == "u":
+                    game.take_back()
+                elif key in ("n", "r"):
+                    leave()
+                    game = Playthrough(env, game.seed + 1)
+                elif key is not None:
+                    action = controls.action(WASD.get(key, key))
+                    if action is not None and position.info["action_mask"][action]:
+                        game.play(action)
     finally:
         leave()
     return game

@@ -1,0 +1,271 @@
+"""Agents that play: by name or from a run's folder, with or without a search; and their evaluation.
+
+`baselines.load` and `baselines.evaluate` are here, and so is what commands share with them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from baselines.evaluation import sampled
+from baselines.evaluation.rows import Row
+from baselines.registry import AGENTS, STRONG, STRONG_FOLDER, learner_class, make_agent, usual_env
+from baselines.search.options import SearchOptions
+from baselines.settings import read_settings
+from baselines.task import BOTH, Task
+from baselines.training.config import CONFIG, RunConfig
+from baselines.training.run_folder import MODEL_SUFFIX
+from tile_envs.agents import Agent
+from tile_envs.base.checks import checked_mapping
+from tile_envs.errors import UsageError
+from tile_envs.games import resolve_id
+
+
+class Player(NamedTuple):
+    """An agent, and what it plays.
+
+    Attributes:
+        name: Its name in rows.
+        task: What it plays; the sides of a trained agent are those that it has learned.
+        trained: Whether it comes from a run.
+        finished: Whether that run is finished.
+        recipe: What runs share that differ in the seed alone, a key and a name; "" without a run.
+    """
+
+    agent: Agent
+    name: str
+    task: Task
+    trained: bool
+    finished: bool = True
+    recipe: str = ""
+
+    def sides_to_evaluate(self, side: str | None, exact: bool) -> tuple[str | None, ...]:
+        """Return the sides that rows are to be made for.
+
+        Args:
+            side: The one asked for, if any: a side of the game; sampled, also "random" or "both".
+            exact: Whether the evaluation is exact.
+
+        Raises:
+            ValueError: If the agent cannot be evaluated so.
+        """
+        sides, asked = self.task.game.sides, self.task.env_kwargs.get("side")
+        if None not in (side, asked) and side != asked:
+            raise UsageError(f"the side is {side!r}, and in env_kwargs {asked!r}: give it once.")
+        side = side or asked
+        if not sides:
+            if side is not None:
+                raise UsageError(f"sides are for tic-tac-toe, not for {self.task.env}.")
+            return (None,)
+        if side is None:
+            return self.task.sides if exact or self.trained else sides[:1]
+        needed = (side,) if side in sides else sides
+        if missing := [s for s in needed if s not in self.task.sides]:
+            raise UsageError(
+                f"{self.name} was not trained to play {missing[0]}, "
+                f"only {', '.join(self.task.sides)}: choose another side."
+            )
+        return sides if exact and side == BOTH else (side,)
+
+
+def names_run(name: str) -> bool:
+    """Tell whether an agent is named by the folder of its run, or a model in that."""
+    is_named = name in AGENTS or name == STRONG
+    return not is_named and (Path(name).is_dir() or Path(name).suffix == MODEL_SUFFIX)
+
+
+def player(
+    name: str,
+    env_id: str | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    agent_kwargs: Mapping[str, Any] | None = None,
+) -> Player:
+    """Return an agent with what it plays, by its name or its run's folder.
+
+    Args:
+        name: A name of the registry, `module:Class`, the folder of a run, or a model in that.
+        env_id: The environment's id; None is the one of the run, or the agent's usual one.
+        env_kwargs: The environment's options, added to those of a run.
+        seed: The seed of a named agent's own random numbers.
+        agent_kwargs: A named agent's own options.
+
+    Raises:
+        ValueError: If there is no such agent, or it does not play this environment.
+    """
+    if agent_kwargs and (name == STRONG or names_run(name)):
+        raise UsageError(f"{name} is a trained agent and takes no options, got {agent_kwargs!r}.")
+    if not names_run(name):
+        task = Task.of(usual_env(name) if env_id is None else env_id, env_kwargs)
+        if name == STRONG:
+            return _strong(task)
+        agent = make_agent(name, task.game, seed, **(agent_kwargs or {}))
+        return Player(agent, name.rpartition(":")[2], task, trained=False)
+    asked = Task.of(env_id).env if env_id is not None else None  # imports the id's module
+    trained = load_player(name)
+    if asked not in (None, trained.task.env):
+        raise UsageError(f"{name} was trained in {trained.task.env}, not in {asked}.")
+    options = {**trained.task.env_kwargs, **(env_kwargs or {})}
+    task = dataclasses.replace(Task.of(trained.task.env, options), sides=trained.task.sides)
+    return trained._replace(task=task)
+
+
+def _strong(task: Task) -> Player:
+    """Return the trained network of a game that comes with the package."""
+    game: Any = task.game
+    folder = STRONG_FOLDER / game.name
+    if getattr(game, "shape", None) != (4, 4) or not folder.exists():
+        names = ", ".join(sorted(path.name for path in STRONG_FOLDER.iterdir()))
+        raise UsageError(f"strong does not play {game}: it has networks for {names} on 4×4.")
+    try:
+        return load_player(folder)._replace(name=STRONG, task=task, trained=False)
+    except UsageError as error:
+        raise UsageError(f"{folder} comes with tile-envs: {error} Install it again.") from error
+
+
+def load(path: str | Path, env: str | None = None) -> Agent:
+    """Load a trained agent.
+
+        agent = load("runs/2048")
+        actions, _ = agent.predict(boards)
+
+    Args:
+        path: The folder of a run, a model in it, such as `runs/d/best.zip`, or a name such as
+            `strong`, the networks that come with the package.
+        env: The environment's id; None is the one of the run, or the agent's usual one.
+
+    Raises:
+        ValueError: If there is none, its files are damaged or do not belong together, or it does
+            not play this environment.
+    """
+    named = env is not None or str(path) in (*AGENTS, STRONG)
+    return player(str(path), env).agent if named else load_player(path).agent
+
+
+def load_player(path: str | Path) -> Player:
+    """Load a trained agent with what it plays; see `load`."""
+    path = Path(path)
+    folder = path.parent if path.suffix == MODEL_SUFFIX else path
+    config = RunConfig.read(folder)
+    if config.agent not in AGENTS and config.agent.partition(":")[0] not in sys.modules:
+        # A module that only a file names is never imported.
+        error = UsageError(f"{CONFIG} names the agent {config.agent!r}, which is not known here.")
+        raise _in_folder(folder, config, error)
+    try:
+        learner = learner_class(config.agent).load(folder, config)
+        if path != folder:
+            learner.load_model(path)
+        recipe = f"{dataclasses.replace(config, seed=0).key} {config.label}"
+        return Player(learner, config.label, config.task, True, config.finished, recipe)
+    except UsageError as error:
+        raise _in_folder(folder, config, error) from error
+
+
+def _in_folder(folder: Path, config: RunConfig, error: UsageError) -> UsageError:
+    """Return what to say of a run that cannot be loaded: its modules may be missing."""
+    if missing := [module for module in config.modules if module not in sys.modules]:
+        return UsageError(
+            f"{folder}: it needs the module {', '.join(missing)}: import it first, with --import"
+        )
+    return error if str(error).startswith(str(folder)) else UsageError(f"{folder}: {error}")
+
+
+def with_search(player: Player, depth: int | None, options: SearchOptions) -> Player:
+    """Return an agent that searches with the action values of another; without a depth, the other.
+
+    The depth is in moves of the player.
+
+    Raises:
+        ValueError: If the agent has no values, or an option is unusable.
+    """
+    if depth is None:
+        if given := given_options(options):
+            raise UsageError(f"{given[0]} is an option of a search: give search, its depth, too.")
+        return player
+    searched: Any = player.agent
+    if not hasattr(searched, "action_values"):
+        raise UsageError(
+            f"a search takes an agent's action values, and {player.name} has no action_values."
+        )
+    from baselines.search.expectimax import Expectimax  # late: it compiles
+
+    agent = Expectimax(searched, player.task.game, depth, **vars(options))
+    ply = f" {depth}-ply"
+    return player._replace(
+        agent=agent, name=player.name + ply, recipe=player.recipe and player.recipe + ply
+    )
+
+
+def given_options(options: SearchOptions) -> list[str]:
+    """Return the names of the options of a search that are not as usual."""
+    usual = vars(SearchOptions())
+    return [name for name, value in vars(options).items() if value != usual[name]]
+
+
+def evaluate(
+    agent: Agent | str | Path,
+    env: str | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    episodes: int = 1000,
+    seed: int = 0,
+    *,
+    side: str | None = None,
+    search: int | None = None,
+    agent_kwargs: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    progress: bool = False,
+    **search_options: Any,
+) -> Row:
+    """Let an agent play a fixed list of games, and return one row of results.
+
+        row = evaluate(agent, "Tiles2048-v0", episodes=100, search=3, milliseconds=10)
+        row = evaluate("runs/q", side="O")
+
+    Args:
+        agent: Anything with `predict`: an agent of this package, a model of Stable-Baselines3, or a
+            class of your own; or the name of an agent or the folder of a run.
+        env: The environment's id; an agent by name or folder has a usual one.
+        env_kwargs: The environment's options.
+        episodes: The number of games.
+        seed: The seed of the list of games; two seeds share no game.
+        side: The side in tic-tac-toe: X, O, random or both; if not given, the first one that a run
+            has learned, or X.
+        search: The depth of a search with the agent's values, in moves.
+        agent_kwargs: Options of a named agent.
+        name: The agent's name in the row.
+        progress: Whether to show progress on standard error.
+        **search_options: Options of the search, by the names of `SearchOptions`.
+
+    Returns:
+        The row; see `baselines.evaluation.sampled.summary`.
+
+    Raises:
+        ValueError: If an argument is unusable, `episodes` does not fit into memory, or the agent
+            plays actions that are none.
+        Stopped: If it is interrupted after the first game of the list has ended.
+    """
+    options = checked_mapping(agent_kwargs, "agent_kwargs")
+    asked = checked_mapping(env_kwargs, "env_kwargs")
+    if isinstance(agent, str | Path):
+        played = player(str(agent), env, asked, seed, options)
+    elif env is None:
+        raise UsageError("env must be given with an agent, such as 'Tiles2048-v0', got None.")
+    elif options:
+        raise UsageError("agent_kwargs are for an agent that is named.")
+    else:
+        # Without a side, the options may be those of a vector environment alone, such as engine.
+        task = (Task if side is None else Task.of)(resolve_id(env), asked)
+        played = Player(agent, type(agent).__name__, task, trained=False)
+    played = with_search(played, search, read_settings(SearchOptions, search_options))
+    options = dict(played.task.env_kwargs)
+    if side is not None or isinstance(agent, str | Path):
+        as_side = played.sides_to_evaluate(side, exact=False)[0]
+        options |= {} if as_side is None else {"side": as_side}
+    name = name or played.name + ", unfinished" * (not played.finished)
+    return sampled.evaluate(
+        played.agent, played.task.env, options, episodes, seed, name=name, progress=progress
+    )

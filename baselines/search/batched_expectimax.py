@@ -1,0 +1,143 @@
+"""Expectimax over the values of any agent, which is asked for many boards at once.
+
+See `expectimax` for the definition.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.agents import Observations, ValueAgent
+from baselines.search.compiled_expectimax import ALL, now
+from tile_envs.game import Replies
+from tile_envs.sliding.game import SlidingGame
+
+PIECES = 10
+"""The least number of pieces of work in the time of a move: the clock is read between them."""
+MOST = 128
+"""The most boards of a piece: more of them hardly take less time each."""
+
+
+class BatchedSearch:
+    """Searches all boards together, move by move.
+
+    Args:
+        agent: The agent whose values are searched with.
+        game: The game.
+        rng: What draws samples.
+        samples: As in `SearchOptions`.
+        milliseconds: The time of a move, which the size of pieces of work follows from.
+    """
+
+    def __init__(
+        self,
+        agent: ValueAgent,
+        game: SlidingGame,
+        rng: np.random.Generator | None = None,
+        samples: int = 0,
+        milliseconds: float | None = None,
+    ) -> None:
+        self._agent, self._game, self._samples, self._rng = agent, game, samples, rng
+        self._piece = math.inf if milliseconds is None else milliseconds / 1000 / PIECES
+        self._at_once: float = math.inf if milliseconds is None else 1
+        self._end, self._is_over = math.inf, False
+        self._looked = self._longest = 0.0
+        self._one = math.inf  # the least time that one board has taken
+
+    def __call__(
+        self,
+        boards: Observations,
+        depths: NDArray[np.int64],
+        end: float = math.inf,
+        order: Sequence[int] = ALL,
+    ) -> NDArray[np.float64]:
+        """Return action values, as `expectimax.Search` says."""
+        self._end, self._is_over, self._looked = end, False, now()
+        values = np.zeros((len(boards), self._game.n_actions))
+        for depth in np.unique(depths):
+            here = depths == depth
+            values[here] = self._action_values(boards[here], int(depth), order)
+        return values
+
+    def _action_values(
+        self, boards: Observations, depth: int, order: Sequence[int] = ALL
+    ) -> NDArray[np.float64]:
+        if self._is_late():
+            return np.full((len(boards), self._game.n_actions), np.nan)
+        if len(boards) > self._at_once:
+            n = int(self._at_once)
+            parts = [boards[begin : begin + n] for begin in range(0, len(boards), n)]
+            return np.concatenate([self._action_values(part, depth, order) for part in parts])
+        if depth == 1:
+            return self._ask(boards)
+        after, rewards, masks = self._game.afterstates(boards)
+        legal = masks > 0
+        values = np.full(legal.shape, -np.inf)
+        for action in order:  # not all at once: that would take much memory
+            here = legal[:, action]
+            values[here, action] = np.nan
+            if not self._is_over:
+                moved = after[here, action], rewards[here, action]
+                values[here, action] = self._afterstate_values(*moved, depth - 1)
+        return values
+
+    def _ask(self, boards: Observations) -> NDArray[np.float64]:
+        """Return the agent's values, and see how many boards make a piece of work."""
+        began = now()
+        values = self._agent.action_values(boards)
+        if self._piece < math.inf:
+            taken = max(now() - began, 1e-9)  # clocks have steps
+            self._one = min(self._one, taken if len(boards) == 1 else math.inf)
+            limit = max(self._piece, 1.5 * self._one)
+            n = max(1, int(len(boards) * limit / taken))
+            chosen = max if taken < limit else min  # few boards may take as long as many
+            self._at_once = min(chosen(n, self._at_once), MOST)
+        return values
+
+    def _is_late(self) -> bool:
+        """Tell whether the next piece of work may end too late, by the time of those before it."""
+        if self._end == math.inf:
+            return False
+        last, self._looked = self._looked, now()
+        self._longest = max(self._looked - last, 0.97 * self._longest)
+        self._is_over |= self._looked + self._longest > self._end
+        return self._is_over
+
+    def _state_values(self, states: Observations, depth: int) -> NDArray[np.float64]:
+        """Return the highest action value of states, `(n,)`; 0 where no action is legal."""
+        best = self._action_values(states, depth).max(axis=1)
+        return np.where(best == -np.inf, 0.0, best)
+
+    def _afterstate_values(
+        self, after: Observations, rewards: NDArray[np.int64], left: int
+    ) -> NDArray[np.float64]:
+        """Return r + A(s', left) of afterstates, `(n,)`."""
+        values = np.zeros(len(after))
+        for parents, states, probabilities in self._replies(after):
+            best = self._state_values(states, left)
+            values += np.bincount(parents, probabilities * best, len(after))
+        return rewards + values
+
+    def _replies(self, after: Observations) -> Iterator[Replies]:
+        """Yield the states that may follow afterstates, in parts that take little memory."""
+        if self._samples:
+            yield from (self._draw(after) for _ in range(self._samples))
+        else:
+            parts = len(self._game.distribution.tiles)
+            split = (np.array_split(column, parts) for column in self._game.replies(after))
+            yield from map(Replies, *split)
+
+    def _draw(self, after: Observations) -> Replies:
+        assert self._rng is not None
+        distribution, everyone = self._game.distribution, np.arange(len(after))
+        _, rows, columns = np.nonzero(after == 0)
+        empty = (after == 0).sum(axis=(1, 2))
+        cells = empty.cumsum() - 1 - self._rng.integers(empty)
+        states = after.copy()
+        tiles = self._rng.choice(distribution.tiles, len(after), p=distribution.probabilities)
+        states[everyone, rows[cells], columns[cells]] = tiles
+        return Replies(everyone, states, np.full(len(after), 1 / self._samples))

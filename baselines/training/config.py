@@ -1,0 +1,165 @@
+"""What decides a training run, as one value: the entries of its `config.json`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import NotRequired, TypedDict
+
+from baselines.settings import NonNegative, Positive, Seed, Weight, read_settings
+from baselines.task import Task
+from tile_envs import __version__
+from tile_envs.errors import UsageError
+from tile_envs.files import write_file
+from tile_envs.games import IMPORTED
+from tile_envs.sliding.spawn import START_OPTIONS
+from tile_envs.words import printable
+
+CONFIG = "config.json"
+FORMAT = 7
+"""Raised whenever a run's files mean something else than before."""
+LEARNED = ("agent", "env", "env_kwargs", "sides", "seed", "agent_version")
+"""Entries that say what is learned; with the settings, they must not change on resume."""
+BUDGET = ("games", "minutes")
+"""Entries that say when a run is finished: games on each side, or minutes of learning."""
+MAY_CHANGE = {"device"}
+"""Settings that say where a run is trained, not what; it may be resumed with others."""
+PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-contrib")
+
+
+class Exported(TypedDict):
+    """What a copy for playing is, apart from how its run was trained."""
+
+    games_played: NonNegative
+    version: str  # of this package, which made the copy
+    model: NotRequired[str]  # of the run, if not the checkpoint was copied
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A training run.
+
+    Attributes:
+        agent: The learner's name, or its class as `module:Class`.
+        agent_version: The version of the learner.
+        env: The environment's id.
+        env_kwargs: Its options.
+        sides: The sides that are learned, in a game with sides.
+        settings: All settings of the learner, by name.
+        seed: The seed of games and exploration.
+        games: The budget in games, on each side.
+        minutes: The budget in minutes of learning; None is no limit.
+        modules: The modules with games and agents of the user's that it needs.
+        versions: The versions of the libraries that it began with.
+        seconds: The seconds that it has learned, at the last checkpoint.
+        finished: Whether it has used up its budget.
+        exported: What a copy is, if it is one.
+    """
+
+    agent: str
+    agent_version: int
+    env: str
+    env_kwargs: dict[str, Any]
+    sides: tuple[str, ...]
+    settings: dict[str, Any]
+    seed: Seed
+    games: NonNegative = 0
+    minutes: Positive | None = None
+    modules: tuple[str, ...] = field(default_factory=lambda: tuple(IMPORTED))
+    versions: dict[str, str] = field(default_factory=lambda: _versions())
+    seconds: Weight = 0.0
+    finished: bool = False
+    exported: Exported | None = None
+
+    @cached_property
+    def task(self) -> Task:
+        """The task, as it is tested, loaded and evaluated: with ordinary starts alone."""
+        options = {n: value for n, value in self.env_kwargs.items() if n not in START_OPTIONS}
+        task = Task(self.env, options)
+        return replace(task, sides=self.sides or task.game.sides)
+
+    @property
+    def label(self) -> str:
+        """The agent's name, without the module of a user's class."""
+        return self.agent.rpartition(":")[2]
+
+    @property
+    def key(self) -> str:
+        """16 hexadecimal digits, which two runs share if the same decides their results."""
+        return key_of({name: getattr(self, name) for name in (*LEARNED, "settings", *BUDGET)})
+
+    def differences(self, other: RunConfig) -> list[str]:
+        """Return in words how another run differs, but for its budget and device."""
+        before, now = (c.settings | {n: getattr(c, n) for n in LEARNED} for c in (self, other))
+        return [
+            f"{name} was {value!r} and is now {now.get(name)!r}"
+            for name, value in before.items()
+            if now.get(name) != value and name not in MAY_CHANGE
+        ]
+
+    def as_json(self) -> RunConfig:
+        """Return the configuration as it will be read from a file: without tuples in options.
+
+        Raises:
+            ValueError: If it has objects, such as a placer of tiles.
+        """
+        try:
+            texts = {n: json.dumps(getattr(self, n)) for n in ("env_kwargs", "settings")}
+        except TypeError as error:
+            raise UsageError(f"a run's folder cannot hold these options: {error}.") from error
+        return replace(self, **{name: json.loads(text) for name, text in texts.items()})
+
+    def write(self, folder: Path) -> None:
+        """Write the configuration to a run's folder, in place of the one that is there."""
+        entries = {n: v for n, v in asdict(self).items() if v is not None or n == "minutes"}
+        text = json.dumps(entries | {"format": FORMAT}, indent=2) + "\n"
+        write_file(folder / CONFIG, text.encode())
+
+    @classmethod
+    def read(cls, folder: Path) -> RunConfig:
+        """Return the configuration of a run.
+
+        Raises:
+            ValueError: If the folder holds no run, or a damaged one.
+        """
+        path = folder / CONFIG
+        try:
+            entries: Any = printable(json.loads(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise UsageError(f"{folder} holds no run: {CONFIG}: {error.strerror}.") from error
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{path} is damaged: {error}.") from error
+        written = entries.pop("format", None) if isinstance(entries, dict) else None
+        if written != FORMAT:
+            raise UsageError(
+                f"{path} is of format {written!r}, and this version reads runs of format {FORMAT}: "
+                "train again."
+            )
+        try:
+            config = read_settings(cls, entries)
+        except UsageError as error:
+            raise UsageError(f"{path} is not that of a run: {error}") from error
+        if ":" in config.env:  # my_module:Id would be imported, which only a person may ask for
+            raise UsageError(f"{path}: unknown environment {config.env!r}: a file names no module.")
+        return config
+
+
+def key_of(*parts: Any) -> str:
+    """Return 16 hexadecimal digits of what decides a result: equal for parts of equal JSON."""
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _versions() -> dict[str, str]:
+    versions = {"tile-envs": __version__}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):  # numpy and gymnasium are enough for some agents
+            versions[package] = version(package)
+    return versions

@@ -1,0 +1,152 @@
+"""The pages of results: their tables and pictures are those of the rows, and leave nothing out."""
+
+import re
+import shutil
+from collections import Counter
+
+import pytest
+import yaml
+from matplotlib.legend import Legend
+
+from baselines.evaluation.rows import read_rows, write_rows
+from benchmarks import report
+from benchmarks.figures import drawing, speed, strength
+from benchmarks.results import FOLDER
+from benchmarks.rows import (
+    PUBLISHED,
+    Committed,
+    best_published,
+    cores,
+    published,
+    sources,
+)
+from benchmarks.tables import TABLES
+from benchmarks.tables.speeds import _measured
+
+TEXTS = {page: page.read_text(encoding="utf-8") for page in report.PAGES}
+
+
+@pytest.fixture
+def without_a_seed(tmp_path):
+    """Return the committed rows, but for the third seed of `one core` in 2048."""
+    for path in FOLDER.glob("*.csv"):
+        shutil.copy(path, tmp_path)
+    rows = read_rows(tmp_path / "ntuple.csv")
+    is_there = [row["label"] != "one core" or row["train_seed"] != "2" for row in rows]
+    rows = [row for row, there in zip(rows, is_there, strict=True) if there]
+    write_rows(rows, tmp_path / "ntuple.csv")
+    return Committed(tmp_path)
+
+
+@pytest.mark.parametrize("page", report.PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+def test_the_pages_are_those_of_the_committed_rows(page):
+    assert report.fill(TEXTS[page], Committed()) == TEXTS[page]
+
+
+def test_every_table_and_picture_stands_on_one_page_of_the_benchmarks():
+    text = "".join(TEXTS[page] for page in report.PAGES[1:])
+    stand = Counter(re.findall(r"<!-- table: ([\w-]+) -->|figures/(\w+)\.svg", text))
+    names = [*((name, "") for name in TABLES), *(("", name) for name in report.PICTURES)]
+    assert stand == dict.fromkeys(names, 1)
+    assert TEXTS[report.PAGES[1]].count("\n") <= 250
+
+
+@pytest.mark.parametrize("name", report.PICTURES)
+def test_pictures_show_the_committed_rows(name):
+    """Another version of matplotlib may draw other bytes of the same data."""
+    drawn, there = report.PICTURES[name](Committed()), (report.FIGURES / f"{name}.svg").read_bytes()
+    (data,) = set(re.findall(rb"data [0-9a-f]{64}", drawn))
+    assert data in there
+    assert len(there) < 200_000
+    assert drawn == report.PICTURES[name](Committed())
+
+
+@pytest.mark.parametrize(
+    "draw", [strength.learning, strength.distributions, speed.by_size, speed.by_milliseconds]
+)
+def test_a_picture_draws_every_line_that_it_is_asked_for(draw, monkeypatch):
+    asked = []
+    for module in (strength, speed):
+        monkeypatch.setattr(module, "svg", lambda *drawn: asked.append(drawn) or b"")
+    draw(Committed())
+    ((figure, panels),) = asked
+    for axis, lines in zip(figure.axes, panels.values(), strict=False):
+        drawn = {line.get_label() for line in axis.lines if len(line.get_xdata())}
+        assert set(lines) <= drawn
+    shown = {text.get_text() for legend in figure.findobj(Legend) for text in legend.texts}
+    assert {label for lines in panels.values() for label in lines} <= shown
+
+
+def test_no_two_lines_look_alike():
+    styles = drawing.styles(map(str, range(40))).values()
+    assert len({(style["color"], style["marker"]) for style in styles}) == 40
+
+
+def test_a_missing_seed_is_visible_in_tables_legends_and_the_list_of_missing_rows(without_a_seed):
+    table = TABLES["ntuple"](without_a_seed)
+    seeds = {line[table.head.index("seeds")] for line in table.lines if line[-1] == "one core"}
+    assert seeds == {"2 of 3", "1"}  # of 2048, and of 2584
+    assert b"n-tuple, one core (2 of 3 seeds)" in strength.learning(without_a_seed)
+    lacks, had = (TABLES["missing"](rows) for rows in (without_a_seed, Committed()))
+    n, before = (re.findall(r"(\d+) rows? of `ntuple`", text) or [0] for text in (lacks, had))
+    assert int(n[0]) == int(before[0]) + 4
+
+
+def test_the_time_of_a_move_is_that_of_one_core():
+    row = {"threads": "2", "depth": "3"}
+    assert (cores(row), cores(row | {"depth": "1"}), cores(row | {"cores": "4"})) == (2, 1, 4)
+    lines = speed._searches(Committed(), "Tiles2048-v0").items()
+    (points,) = (points for label, points in lines if label.endswith("played on 2 cores"))
+    rows = [row for row in Committed().rows("search") if row["minutes"] == "120.0"]
+    two_cores = (2000 / float(row["moves_per_second"]) for row in rows if row["depth"] == "3")
+    assert points[-1][0] == next(two_cores)
+
+
+def test_lines_of_learners_say_network_algorithm_games_and_moves(without_a_seed):
+    path = without_a_seed.folder / "deep.csv"
+    named = {"network": "convolutions, width 64", "algorithm": "DQN, 3-step", "moves_learned": 2e8}
+    write_rows([row | named for row in read_rows(path)], path)
+    new, old = (TABLES["deep"](rows).lines[0] for rows in (without_a_seed, Committed()))
+    assert new[1:3] + new[5:6] == ("convolutions, width 64", "DQN, 3-step", "200 M")
+    assert old[1]  # the label, if nothing else
+    assert "convolutions, width 64" in str(TABLES["headline"](without_a_seed).lines)
+
+
+def test_published_results_are_compared_at_as_many_plies_or_at_the_next_more():
+    plies = [("ntuple", 1), ("ntuple", 3), ("deep", 1), ("deep", 2), ("fibonacci", 1)]
+    best = [best_published(name, depth) for name, depth in plies]
+    assert [row["depth"] for row in best] == [1, 3, 1, 3, 1]
+    assert [row["mean"] for row in best] == [412785, 563316, 228100, 406927, 100705]
+    assert best_published("fibonacci", 3) is None
+
+
+def test_medians_of_noisy_turns_are_marked():
+    row = {"value": "1.41", "low": "1.19", "high": "2.75"}
+    assert _measured(row) == "~1.41"
+    assert _measured(row | {"value": "20260000.0", "high": "1.3"}) == "20.3 M"
+
+
+def test_what_the_pages_say_in_words_is_so():
+    def means(table, **columns):
+        rows = Committed().rows(table)
+        return [float(row["mean"]) for row in rows if columns.items() <= row.items()]
+
+    hour = {"env": "Tiles2048-v0", "minutes": "60", "depth": "1"}
+    ppo, dqn = (means("deep", label=f"{name}, an hour", **hour) for name in ("ppo", "dqn"))
+    assert min(ppo) > max(dqn)
+    (random,) = means("agents", preset="article")
+    alone, searched = (means("recipe", label="article", depth=depth) for depth in "12")
+    assert max(alone) < random < min(searched) / 1.9
+
+
+@pytest.mark.parametrize("name", yaml.safe_load(PUBLISHED.read_text())["figures"])
+def test_published_results_have_a_source(name):
+    for row in published(name):
+        source = row["source"]
+        assert all((source.author, source.title, source.year, source.link))
+        assert source.link.startswith("http") or source.link == "unknown"
+
+
+def test_sources_are_named_once():
+    names = [(source.author, source.title) for source in sources().values()]
+    assert len(set(names)) == len(names)

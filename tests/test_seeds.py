@@ -1,0 +1,96 @@
+"""Several seeds of a run: trained side by side, averaged, and told apart in the same games."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from commands import command, refused, typed
+from test_runs import arrays_of
+
+from baselines.evaluation.comparison import Judged, differences, over_seeds
+from baselines.training.config import RunConfig
+
+RUN = ("train", "qtable", "--games", 4000)
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("seeds")
+    said = typed(*RUN, "--seed", 5, "--seeds", 2, "--out", folder / "q")
+    return folder, said
+
+
+def test_each_seed_is_the_run_that_it_is_alone(seeds, tmp_path):
+    folder, said = seeds
+    assert sorted(path.name for path in folder.iterdir()) == ["q-5", "q-6"]
+    assert f"evaluate {folder / 'q-5'} {folder / 'q-6'}" in said
+    typed(*RUN, "--seed", 6, "--out", tmp_path / "alone")
+    assert arrays_of(tmp_path / "alone") == arrays_of(folder / "q-6")
+    assert RunConfig.read(folder / "q-6").key == RunConfig.read(tmp_path / "alone").key
+    assert RunConfig.read(folder / "q-5").key != RunConfig.read(folder / "q-6").key
+
+
+def test_seeds_are_resumed_together_and_those_that_are_missing_begun(seeds):
+    folder, _ = seeds
+    message = refused(*RUN, "--seed", 5, "--seeds", 3, "--out", folder / "q")
+    assert f"{folder / 'q-5'} holds a run already" in message
+    typed(*RUN, "--seed", 5, "--seeds", 3, "--out", folder / "q", "--resume")
+    assert all(RunConfig.read(folder / f"q-{seed}").finished for seed in (5, 6, 7))
+
+
+def test_seeds_are_averaged_with_an_interval_over_seeds(seeds, tmp_path):
+    folder, _ = seeds
+    runs, out = (folder / "q-5", folder / "q-6"), tmp_path / "rows.json"
+    said = typed("evaluate", *runs, "--exact", "--out", out)
+    *rows, as_x, as_o = json.loads(out.read_text())
+    assert said.count("2 training seeds") == 2
+    for side, row in (("X", as_x), ("O", as_o)):
+        wins = [one["win"] for one in rows if one["side"] == side]
+        assert row["win"] == pytest.approx(np.mean(wins))
+        assert row["interval_method"] == "Student's, over seeds"
+        assert row["low"] <= row["win"] <= row["high"]
+    said = typed("compare", *runs, "random", "--episodes", 50, "--side", "X")
+    assert "qtable, 2 training seeds" in said
+    assert re.search(r"− random: [\d.]+ \([\d.]+ to [\d.]+\)", said)
+
+
+def judged(name, returns):
+    row = {"agent": name, "mean": float(np.mean(returns)), "env_kwargs": {}}
+    return Judged(row, "", np.array(returns, np.float64))
+
+
+def test_differences_are_paired_game_by_game():
+    luck = np.random.default_rng(0).normal(0, 1000, 400)
+    even = np.tile([3.0, -1.0], 200)
+    (line,) = differences([judged("a", luck + even), judged("b", luck)])
+    assert line == "a − b: 1 (0.803 to 1.2)"  # in games of its own, 100 would hide in the luck
+    noise = np.random.default_rng(1).normal(0, 1000, 400)
+    (line,) = differences([judged("a", luck + 5), judged("b", noise)])
+    needed = int(re.search(r"not separable: about ([\d,]+) games", line)[1].replace(",", ""))
+    assert needed > 400
+    assert differences([judged("a", luck), judged("b", luck)]) == []
+
+
+def test_rows_without_a_run_have_no_mean_over_seeds():
+    assert over_seeds([judged("a", [1.0, 2.0]), judged("a", [1.0, 3.0])]) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--seeds", 0), "seeds must be greater than or equal to 1, got 0"),
+        (("--seeds", 2, "--epsilon", 7), "epsilon must be less than or equal to 1, got 7"),
+        (("--test-every", 0), "test_every must be greater than or equal to 1, got 0"),
+        (("--checkpoint-every", -1), "checkpoint_every must be greater than 0, got -1"),
+    ],
+)
+def test_unusable_options_of_a_run_are_one_line(words, message, tmp_path):
+    assert message in refused(*RUN, *words, "--out", tmp_path / "q")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_fails_ends_the_others(tmp_path):
+    done = command(*RUN, "--seeds", 2, "--device", "moon", "--out", tmp_path / "q")
+    assert done.returncode == 2
+    assert not list(tmp_path.iterdir())
