@@ -12,7 +12,7 @@ from commands import command, refused
 
 from baselines.evaluation import exact, sampled
 from baselines.evaluation.rows import read_rows, write_rows
-from baselines.registry import AGENTS, agent_class
+from baselines.registry import AGENTS, STRONG, agent_class
 from baselines.search.compiled_expectimax import CompiledSearch
 from baselines.search.expectimax import Expectimax
 from baselines.tabular.value_table import ValueTable
@@ -334,7 +334,7 @@ def test_the_list_shows_every_experiment():
 
 def test_the_short_list_has_every_agent_and_environment_and_takes_minutes():
     trainings = [each.training for each in QUICK if isinstance(each, Evaluated)]
-    assert {each.agent for each in trainings} == set(AGENTS)
+    assert {each.agent for each in trainings} == {*AGENTS, STRONG}
     assert {each.env for each in trainings} == {GAME_2048, "Tiles2584-v0", TICTACTOE}
     # Budgets in minutes would make other rows each time.
     assert not any(each.minutes for each in trainings)
