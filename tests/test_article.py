@@ -6,8 +6,7 @@ import torch
 from small import ARTICLE
 
 from baselines.deep.article import Article, ArticleSettings
-from baselines.seeds import training_seeds
-from baselines.training.episodes import RingBuffer, collect
+from baselines.training.episodes import RingBuffer
 from tile_envs.sliding import RULES_2048, SlidingGame
 
 GAME = SlidingGame(RULES_2048, (3, 3))

@@ -54,9 +54,13 @@ def games(env_id="Tiles2048-v0", n=8, **env_kwargs):
 def made(envs, policy=SMALL, **options):
     options = {"learning_starts": 32, "buffer_size": 1000, "seed": 0} | options
     model = MaskedDQN("BoardPolicy", envs, policy_kwargs=dict(policy), **options)
-    torch.nn.init.normal_(model.q_net.q_net.layers[-1].weight)  # a new network says 0 of all boards
+    torch.nn.init.normal_(last_layer(model).weight)  # a new network says 0 of all boards
     model.q_net_target.load_state_dict(model.q_net.state_dict())
     return model
+
+
+def last_layer(model):
+    return [*model.q_net.q_net.modules()][-1]
 
 
 def played(env_id, steps=60, n=50, **env_kwargs):
@@ -74,7 +78,7 @@ def test_afterstates_that_end_a_game_have_no_value():
     model = made(games("TicTacToe-v0"), SMALL | {"reward_scale": 0.5})
     boards = torch.tensor([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], dtype=torch.int8)[None]
     with torch.no_grad():
-        model.q_net.q_net.layers[-1].bias.fill_(7.0)
+        last_layer(model).bias.fill_(7.0)
         values = model.q_net(boards)[0]
         assert values[2] == 0.5
         assert (values[[5, 6, 7, 8]] != 0).all()
@@ -114,21 +118,19 @@ def test_lines_and_squares_have_the_numbers_of_the_17_four_tuples():
 
 @pytest.mark.parametrize("shape", [s for s in product(range(1, 9), repeat=2) if np.prod(s) > 2])
 def test_convolutions_see_every_line_of_three_and_every_square(shape):
-    """A change of a cell is seen where it belongs to one; squares are seen in two orders."""
+    """Squares are seen in two orders, and cells outside of narrow boards as those inside."""
     torch.manual_seed(0)
     network = BoardConvolutions(gym.spaces.Box(-1, 20, shape, np.int8), 256)
     cells = np.arange(np.prod(shape))
-    seen = [
-        sliding_window_view(cells.reshape(shape), size).reshape(-1, size[0] * size[1])
-        for size in ((1, 3), (3, 1), (2, 2), (2, 2))
-        if size[0] <= shape[0] and size[1] <= shape[1]
-    ]
+    margin = [(0, max(0, 3 - side)) for side in shape]
+    padded = np.pad(cells.reshape(shape), margin, constant_values=len(cells))
+    seen = [sliding_window_view(padded, size) for size in ((1, 3), (3, 1), (2, 2), (2, 2))]
     boards = torch.randint(-1, 21, shape, dtype=torch.int8).repeat(len(cells) + 1, 1, 1)
     boards.view(-1, len(cells))[cells, cells] ^= 1  # each cell of a board of its own; not the last
     features = network(boards).detach().view(len(boards), -1, 64)
-    assert features.shape[1] == sum(map(len, seen))
     changed = (features[:-1] != features[-1]).any(dim=2).sum(dim=1)
-    assert changed.tolist() == np.bincount(np.concatenate([w.ravel() for w in seen])).tolist()
+    expected = np.bincount(np.concatenate([window.ravel() for window in seen]))[: len(cells)]
+    assert changed.tolist() == expected.tolist()
 
 
 def legal_actions(model, boards):
@@ -158,7 +160,7 @@ def test_values_are_those_of_afterstates_and_masked(network):
         after, rewards, legal = model.q_net.afterstates_of(boards)
         for action in range(4):
             here = legal[:, action]
-            expected = 0.5 * rewards[:, action] + 0.9 * model.q_net.q_net(after[:, action])
+            expected = 0.5 * rewards[:, action] + 0.9 * model.q_net.q_net(after[:, action])[:, 0]
             assert torch.allclose(values[here, action], expected[here], atol=1e-6)
             assert (values[~here, action] == ILLEGAL).all()
 

@@ -37,7 +37,7 @@ from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import Parts, torch_threads
 from baselines.settings import Count, Fraction, Positive, Rate, check_memory
-from baselines.training.learner import Metrics, State
+from baselines.training.learner import State
 from baselines.training.recording import read_transitions
 from tile_envs.errors import UsageError
 
@@ -95,6 +95,7 @@ class DQNLearner(ValueAgent, SB3Learner):
     sided = frozenset({"opponent", "loss_weight"})
     version = 4
     moments = ("sum",)
+    logged = ("loss", "value", "exploration")
     counters = (*SB3Learner.counters, "exploration_rate", "_n_calls", "_episode_num")
     model: MaskedDQN
     _settings: DQNSettings
@@ -143,21 +144,6 @@ class DQNLearner(ValueAgent, SB3Learner):
             )
             if model.num_timesteps > settings.learning_starts:
                 model.train(settings.gradient_steps, settings.batch_size)
-
-    def learn(self) -> Metrics:
-        """Play and learn for one iteration.
-
-        Returns:
-            Those of `SB3Learner.learn`, the probability of a random action, and the mean value of
-            the minibatches' actions, in rewards.
-        """
-        metrics, model = super().learn(), self.model
-        is_random = model.num_timesteps < self._settings.learning_starts
-        value = float(model.logger.name_to_value.get("train/value", np.nan))
-        return metrics | {
-            "exploration": 1.0 if is_random else float(model.exploration_rate),
-            "value": value / self._settings.reward_scale,
-        }
 
     def prepare(self) -> None:
         """Read recorded games, if there are any, a part into each column of the replay buffer.

@@ -119,10 +119,12 @@ class MaskedDQN(DQN):
     def _sample_action(
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        if self.num_timesteps < learning_starts:
+        is_random = self.num_timesteps < learning_starts
+        if is_random:
             actions = self._explore(self._last_obs, np.zeros(n_envs, np.int64), rate=1.0)
         else:
             actions, _ = self.predict(self._last_obs)
+        self.logger.record("train/exploration", 1.0 if is_random else self.exploration_rate)
         return actions, actions
 
     def _explore(self, observation: Any, actions: NDArray[Any], rate: float) -> NDArray[Any]:
@@ -189,7 +191,7 @@ class MaskedDQN(DQN):
         self._n_updates += gradient_steps
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         self.logger.record("train/loss", np.mean(losses))
-        self.logger.record("train/value", np.mean(means))
+        self.logger.record("train/value", np.mean(means) / self.q_net.reward_scale)
 
 
 def game_of(envs: VecEnv) -> Game:

@@ -15,7 +15,6 @@ With vectors of length 1 and without the MLP, this is the n-tuple network of 17 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -84,14 +83,11 @@ class PatternNetwork(nn.Module):
         self.bias = nn.Parameter(torch.zeros(width))
         self.layers = nn.Sequential(nn.ReLU(), *create_mlp(width, 1, list(hidden)))
         nn.init.normal_(self.vectors.weight, std=0.1 / len(self.begins) ** 0.5)
-        # From random weights, the first steps overshoot, and all units before them die.
-        last: Any = self.layers[-1]
-        nn.init.zeros_(last.weight)
 
     def forward(self, boards: Tensor) -> Tensor:
-        """Return the values `(n,)` of boards `(n, R, C)`."""
+        """Return the values `(n, 1)` of boards `(n, R, C)`."""
         values: Tensor = self.layers(self.vectors(self.patterns_of(boards)) + self.bias)
-        return values[:, 0]
+        return values
 
     def patterns_of(self, boards: Tensor) -> Tensor:
         """Return the numbers of the vectors `(n, patterns) int32` of boards `(n, R, C)`."""

@@ -9,12 +9,10 @@ Gradient ascent maximizes, over several epochs of each rollout,
 
 with A the generalized advantage estimate and c the clip range (Schulman et al., "Proximal policy
 optimization algorithms", 2017).  Illegal actions are left out of the policy (Huang and Ontañón, "A
-closer look at invalid action masking in policy gradient algorithms", 2022).  What this one adds to
-that file: a choice of networks, models in Stable-Baselines3's format, and checkpoints to resume
-from.
+closer look at invalid action masking in policy gradient algorithms", 2022).
 
-The network is `patterns`, looked-up pairs of neighboring cells, or `cnn`, convolutions; hidden
-layers of the policy and others of the value function follow.
+What this one adds to that file: models in Stable-Baselines3's format, checkpoints to resume from,
+and a choice of networks: `patterns`, looked-up pairs of neighboring cells, or `cnn`, convolutions.
 """
 
 from __future__ import annotations

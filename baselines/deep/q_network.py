@@ -2,7 +2,7 @@
 
 boards ── rules ──> afterstates ── network ──> values of afterstates ──> Q-values
 
-The network is a `PatternNetwork` or a `ConvolutionNetwork`.
+The network is a `PatternNetwork`, or `BoardConvolutions` and hidden layers.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 from gymnasium import spaces
-from stable_baselines3.common.torch_layers import FlattenExtractor
+from stable_baselines3.common.torch_layers import FlattenExtractor, create_mlp
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
-from torch import Tensor
+from torch import Tensor, nn
 
-from baselines.deep.convolutions import ConvolutionNetwork
+from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.patterns import PatternNetwork
 from tile_envs.errors import UsageError
 from tile_envs.games import game_from_json
@@ -66,11 +66,13 @@ class BoardQNetwork(QNetwork):
         flat = FlattenExtractor(observation_space)
         super().__init__(observation_space, action_space, flat, flat.features_dim, net_arch=[])
         self.game = played
-        values: Any = (
-            PatternNetwork(played, width, hidden)
-            if network == "patterns"
-            else ConvolutionNetwork(observation_space, width, hidden)
-        )
+        if network == "patterns":
+            values: Any = PatternNetwork(played, width, hidden)
+        else:
+            seen = BoardConvolutions(observation_space, width)
+            values = nn.Sequential(seen, *create_mlp(seen.features_dim, 1, list(hidden)))
+        # From random weights, the first steps overshoot, and all units before them die.
+        nn.init.zeros_([*values.modules()][-1].weight)
         self.q_net = values
         self.reward_scale, self.gamma = reward_scale, gamma
 
@@ -99,7 +101,7 @@ class BoardQNetwork(QNetwork):
 
     def values_of(self, after: Tensor, rewards: Tensor) -> Tensor:
         """Return r + γ V(s') `(n,)` of afterstates `(n, R, C)` and rewards `(n,)`."""
-        following: Tensor = self.q_net(after)
+        following: Tensor = self.q_net(after)[:, 0]
         if isinstance(self.game, TicTacToe):  # no move ends a sliding game: a new tile follows
             has_ended = (rewards > 0) | (after != 0).flatten(1).all(dim=1)
             following = following.masked_fill(has_ended, 0.0)
@@ -112,17 +114,11 @@ class BoardPolicy(DQNPolicy):
     q_net: BoardQNetwork
     q_net_target: BoardQNetwork
 
-    def __init__(
-        self,
-        observation_space: spaces.Space[Any],
-        action_space: spaces.Discrete,
-        lr_schedule: Any,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         names = inspect.signature(BoardQNetwork).parameters.keys()
         self._network = {name: kwargs.pop(name) for name in names & kwargs.keys()}
         kwargs.setdefault("optimizer_class", torch.optim.Adagrad)
-        super().__init__(observation_space, action_space, lr_schedule, **kwargs)
+        super().__init__(*args, **kwargs)
 
     def make_q_net(self) -> BoardQNetwork:
         """Return a new network."""

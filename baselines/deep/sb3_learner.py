@@ -39,7 +39,7 @@ class SB3Settings:
 
     Attributes:
         opponent: The opponent in a game with sides.
-        network: patterns, whose vectors are looked up, or cnn, convolutions of 1×2 and 2×1 cells.
+        network: patterns of cells, whose vectors are looked up, or cnn, convolutions.
         width: Length of the vectors of patterns; a convolution has a quarter as many channels.
         hidden: Widths of the hidden layers after them.
         n_envs: Games played side by side.
@@ -70,6 +70,8 @@ class SB3Learner(Learner):
     Settings: ClassVar[type[Any]] = SB3Settings
     moments: ClassVar[tuple[str, ...]] = ("exp_avg", "exp_avg_sq")
     """What the optimizer, Adam, keeps of each weight."""
+    logged: ClassVar[tuple[str, ...]] = ("loss",)
+    """What of the model's own log are metrics."""
     sided = frozenset({"opponent"})
     test_games = 100
     first_test = 100
@@ -122,8 +124,8 @@ class SB3Learner(Learner):
         """Play and learn for one iteration.
 
         Returns:
-            The steps of all games so far, the mean return and length of the last 100 games, the
-            loss, and the share of the iteration's time that the games took.
+            The steps of all games so far, the mean return and length of the last 100 games, what
+            is `logged`, and the share of the iteration's time that the games took.
         """
         began, before = time.perf_counter(), self.envs.seconds
         steps = self.model.num_timesteps
@@ -132,12 +134,12 @@ class SB3Learner(Learner):
         with threads, torch_setup.seed_generators(self._seed, "updates", self.iterations):
             self._play_and_learn()
         self.iterations += 1
-        ended, logged = self.model.ep_info_buffer, self.model.logger.name_to_value
+        ended, logs = self.model.ep_info_buffer, self.model.logger.name_to_value
         return {
             "timesteps": self.model.num_timesteps,
             "return": float(safe_mean([game["r"] for game in ended])),
             "length": float(safe_mean([game["l"] for game in ended])),
-            "loss": float(logged.get("train/loss", np.nan)),
+            **{name: float(logs.get(f"train/{name}", np.nan)) for name in self.logged},
             "environment_share": (self.envs.seconds - before) / (time.perf_counter() - began),
         }
 
