@@ -95,21 +95,6 @@ def test_a_lucky_score_makes_no_best_network(monkeypatch):
     assert np.array_equal(learner.action_values(boards), learner._best.action_values(boards))
 
 
-def test_networks_are_scored_with_search(monkeypatch):
-    learner, rng = made(score_games=50), np.random.default_rng(0)
-
-    def values(boards):
-        return np.where(
-            GAME.legal_actions(boards) > 0, 1e-3 * rng.random((len(boards), 4)), -np.inf
-        )
-
-    monkeypatch.setattr(learner._newest, "action_values", values)
-    score = learner._score(np.random.default_rng(0))
-    seeds = training_seeds(np.random.default_rng(0), 50)
-    drawn = collect(learner._score_envs, seeds, lambda boards, _: values(boards).argmax(1))
-    assert score > 1.2 * drawn.returns.mean()  # the search sees rewards, and the values are noise
-
-
 def test_exploration_is_as_described():
     learner = made(iteration_games=2000, first_epsilon=0.5, epsilon=0.0, first_iterations=1)
     boards, _ = gym.make_vec("Tiles2048-v0", 2000, shape=(3, 3)).reset(seed=0)
