@@ -80,7 +80,8 @@ def train(
         seed: The seed of games and exploration.
         side: The side that is learned in tic-tac-toe.
         preset: A preset of hyperparams.yml; other options override it.
-        out: The run's folder; if not given, nothing is written.
+        out: The run's folder; if not given, nothing is written in Python, and the command writes
+            to runs/AGENT-ENV-SEED.
         resume: Continue the run in that folder, up to its budget or another that is given; what was
             learned before counts, and its settings need not be given again.
         test_every: Games between two tests; if not given, tests come after 1, 2, 5, 10, 20, 50 …
