@@ -35,7 +35,7 @@ def test_a_run_is_tested_on_the_way(trained):
 
 def test_a_network_is_evaluated_alone_and_with_search(trained, tmp_path):
     out = tmp_path / "rows.json"
-    for options in ((), ("--search", 2), ("--search", 2, "--agent-kwargs", '{"threads": 2}')):
+    for options in ((), ("--search", 2), ("--search", 2, "--threads", 2)):
         typed("evaluate", trained, "--episodes", 8, "--out", out, *options)
         (row,) = json.loads(out.read_text())
         assert row["mean"] > 1000
@@ -71,7 +71,7 @@ def test_tables_are_kept_without_what_has_not_been_used(tmp_path):
     found = runs.read_checkpoint(tmp_path)
     assert found.keys() == state.keys()
     assert all(found[name].tobytes() == array.tobytes() for name, array in state.items())
-    assert runs.read_checkpoint(tmp_path, without=["sizes"]).keys() == state.keys() - {"sizes of"}
+    assert runs.read_checkpoint(tmp_path, only=["table", "few"]).keys() == {"table", "few"}
 
 
 PACKED = sparse.pack({"table": (np.arange(400_000) > 100_000) * 7})
@@ -99,7 +99,7 @@ def test_damaged_tables_are_refused_in_one_line(changes, message, tmp_path):
 def test_a_search_tells_early_how_long_its_games_will_take(trained, monkeypatch):
     agent, shown = load(trained), []
     monkeypatch.setattr(Progress, "update", lambda self, done, text: shown.append((done, text)))
-    evaluate(agent, "Tiles2048-v0", episodes=3, search=2, agent_kwargs={"threads": 2})
+    evaluate(agent, "Tiles2048-v0", episodes=3, search=2, threads=2)
     shares = [done / 3 for done, _ in shown]
     assert 0 < shares[0] < 0.1
     assert shares[len(shares) // 2] > 5 * shares[0]
@@ -115,9 +115,11 @@ def test_a_search_tells_early_how_long_its_games_will_take(trained, monkeypatch)
         (("train", "ntuple", "--minutes", "0"), "minutes must be greater than 0, got 0.0"),
         (("train", "qtable", "--resume", "--out", "TRAINED"), "is a run of ntuple, not of qtable"),
         (("export", "TRAINED", "--out", "TRAINED"), "holds a run already: give another --out"),
+        (("evaluate", "TRAINED", "--search", "2", "--milis", "3"), "options: --milis, 3 (perhaps"),
+        (("evaluate", "TRAINED", "--table", "8"), "table is an option of a search: give search"),
         (
-            ("evaluate", "TRAINED", "--search", "2", "--agent-kwargs", '{"milis": 3}'),
-            "there is no setting 'milis', only milliseconds",
+            ("watch", "TRAINED", "--search", "2", "--milliseconds", "0"),
+            "milliseconds must be greater",
         ),
         (("evaluate", "TRAINED", "--search", "0"), "depth must be a positive integer, got 0"),
         (("evaluate", "TRAINED", "--env", "Tiles2584-v0"), "trained in Tiles2048-v0, not in"),

@@ -252,8 +252,8 @@ def test_a_run_says_what_device_auto_was(tmp_path, monkeypatch):
     arguments += ("--env-kwargs", '{"shape": [2, 2]}', "--out", tmp_path)
     assert command(*arguments).returncode == 0
     config = RunConfig.read(tmp_path)
-    assert config["settings"]["device"] == "cpu"
-    assert config["versions"].keys() >= {"stable-baselines3", "sb3-contrib", "torch", "numba"}
+    assert config.settings["device"] == "cpu"
+    assert config.versions.keys() >= {"stable-baselines3", "sb3-contrib", "torch", "numba"}
     old = config.settings | {"device": "cuda"}  # of an old run, elsewhere
     replace(config, settings=old).write(tmp_path)
     assert command(*arguments, "--resume", "--device", "cpu").returncode == 0

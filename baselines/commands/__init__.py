@@ -19,7 +19,7 @@ from baselines.errors import parsing
 from baselines.progress import Progress
 from baselines.registry import AGENTS, LEARNERS, STRONG
 from baselines.settings import check_settings, read_settings
-from tile_envs.errors import UsageError
+from tile_envs.errors import UsageError, extra
 from tile_envs.games import import_named
 
 COMMANDS = (
@@ -53,7 +53,8 @@ def run_typed() -> None:
     words = _without_imports(sys.argv[1:])
     # Of a command that is named, no other module is imported: some take seconds.
     names = words[:1] if words[:1] and words[0] in COMMANDS else COMMANDS
-    modules = {name: import_module(f"baselines.commands.{name}") for name in names}
+    with extra("baselines"):
+        modules = {name: import_module(f"baselines.commands.{name}") for name in names}
     with TYPES:
         if len(words) > 1 and words[0] == "train" and not words[1].startswith("-"):
             modules["train"].train_agent(words[1], words[2:])  # its options depend on the agent
