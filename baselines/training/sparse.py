@@ -56,6 +56,8 @@ def unpack(packed: Mapping[str, NDArray[Any]], max_bytes: int) -> dict[str, NDAr
     for mask in [name for name in packed if name.startswith(f"{MASK}/")]:
         _, digits, first = mask.split("/", 2)
         length, bits = int(digits), arrays.pop(mask)
+        if f"{first}/{length}" not in arrays:  # its tables were left out
+            continue
         names = [name for name in arrays if name.endswith(f"/{length}")]
         if length * sum(arrays[name].itemsize for name in names) > max_bytes:
             raise ValueError(f"its tables of {length:,} numbers take more than {max_bytes:,} bytes")
