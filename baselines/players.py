@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 
 from baselines.evaluation import sampled
 from baselines.evaluation.rows import Row
-from baselines.registry import AGENTS, STRONG, STRONG_FOLDER, learner_class, make_agent, usual_env
+from baselines.registry import (
+    AGENTS,
+    NAMES,
+    STRONG,
+    STRONG_FOLDER,
+    learner_class,
+    make_agent,
+    usual_env,
+)
 from baselines.search.options import SearchOptions
 from baselines.settings import read_settings
 from baselines.task import BOTH, Task
@@ -74,8 +82,7 @@ class Player(NamedTuple):
 
 def names_run(name: str) -> bool:
     """Tell whether an agent is named by the folder of its run, or a model in that."""
-    is_named = name in AGENTS or name == STRONG
-    return not is_named and (Path(name).is_dir() or Path(name).suffix == MODEL_SUFFIX)
+    return name not in NAMES and (Path(name).is_dir() or Path(name).suffix == MODEL_SUFFIX)
 
 
 def player(
@@ -142,7 +149,7 @@ def load(path: str | Path, env: str | None = None) -> Agent:
         ValueError: If there is none, its files are damaged or do not belong together, or it does
             not play this environment.
     """
-    named = env is not None or str(path) in (*AGENTS, STRONG)
+    named = env is not None or str(path) in NAMES
     return player(str(path), env).agent if named else load_player(path).agent
 
 

@@ -52,6 +52,7 @@ STRONG = "strong"
 """The name of the trained networks that come with the package."""
 STRONG_FOLDER = Path(__file__).with_name(STRONG)
 """The exports of runs with the preset of this name, in folders called as their games."""
+NAMES = (*AGENTS, STRONG)
 LEARNERS = [name for name, entry in AGENTS.items() if entry.learns]
 
 
@@ -72,7 +73,7 @@ def agent_class(name: str) -> type[Any]:
         import_named(module)
     else:
         raise UsageError(
-            f"there is no agent {name!r}: expected {', '.join([*AGENTS, STRONG])}, a trained "
+            f"there is no agent {name!r}: expected {', '.join(NAMES)}, a trained "
             "run's folder (there is none of this name), or a class of your own, my_module:MyAgent."
         )
     agent = getattr(sys.modules[module], qualified, None)

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from baselines.commands.options import TYPES
 from baselines.errors import parsing
 from baselines.progress import Progress
-from baselines.registry import AGENTS, LEARNERS, STRONG
+from baselines.registry import LEARNERS, NAMES
 from baselines.settings import check_settings, read_settings
 from tile_envs.errors import UsageError, extra
 from tile_envs.games import import_named
@@ -37,7 +37,7 @@ COMMANDS = (
 IMPORT = "--import"
 DESCRIPTION = (
     "Train and evaluate agents on the environments of tile_envs. "
-    f"Agents: {', '.join([*AGENTS, STRONG])}; those that are trained: {', '.join(LEARNERS)}. "
+    f"Agents: {', '.join(NAMES)}; those that are trained: {', '.join(LEARNERS)}. "
     f"{IMPORT} MODULE, on any command, first imports a module with games or agents of your own, "
     "and can be repeated; --traceback shows where a mistake was found."
 )

@@ -107,12 +107,12 @@ def train_agent(name: str, words: Sequence[str]) -> None:
     check_settings(typed)
     env_id, seeds = resolve_id(typed.env), typed.seeds
     values = {name: v for name, v in vars(typed).items() if name != "seeds"}
-    configuration(name, Options(**values))  # what is unusable is told before anything begins
     if seeds is None:
         folder = typed.out or usual_folder(name, env_id, typed.seed)
         trained = run(name, Options(**values | {"out": folder}))
         print(closing_text(folder, trained))
         return
+    configuration(name, Options(**values))  # what is unusable is told before anything begins
     commands = {}
     for seed in range(typed.seed, typed.seed + seeds):
         folder = folder_of(typed.out, name, env_id, seed)

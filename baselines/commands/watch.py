@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from baselines.commands.options import SEED, USUAL, Agent, Env, EnvKwargs, How, Search, Side, given
 from baselines.players import given_options, player, with_search
-from baselines.registry import AGENTS
+from baselines.registry import NAMES
 from baselines.search.options import SearchOptions
 from baselines.settings import Count, Positive, Seed
 from baselines.training.config import CONFIG
@@ -82,7 +82,7 @@ def games_of(
     """Return what is to be watched: a game that an agent plays, or recorded ones."""
     path = Path(name)
     is_run = (path / CONFIG).exists()
-    if name not in AGENTS and not is_run and (path.is_dir() or path.suffix == ".json"):
+    if name not in NAMES and not is_run and (path.is_dir() or path.suffix == ".json"):
         said = given(env=env, search=search, seed=seed, side=side)
         if said or env_kwargs or given_options(search_options):
             raise UsageError(
