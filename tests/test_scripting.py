@@ -72,7 +72,7 @@ def test_python_trains_what_the_command_line_trains(tmp_path, capfd, name, task,
             {"env": SMALL[0], "env_kwargs": {"placer": LastCell(), "shape": (2, 2)}, "out": "run"},
             "a run's folder cannot hold these options: Object of type LastCell is not JSON",
         ),
-        ({"env": "Tiles2048-v0", "opponent": "self"}, "opponent is a setting for tic-tac-toe, not"),
+        ({"env": "Tiles2048-v0", "opponent": "self"}, "2048 on 4×4 has no opponent, got 'self'"),
     ],
 )
 def test_training_from_python_answers_bad_input_with_one_line(tmp_path, arguments, message):

@@ -6,17 +6,16 @@ import dataclasses
 import inspect
 import os
 import shlex
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
 from baselines.errors import parsing
 from baselines.evaluation.sampled import play
 from baselines.registry import learner_class, usual_env
-from baselines.settings import Count, check_settings
+from baselines.settings import check_settings
 from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
 from baselines.training.config import CONFIG
@@ -39,21 +38,6 @@ from tile_envs.words import counted
 GAMES = 10
 
 
-@dataclass(frozen=True)
-class TypedOptions(Options):
-    """The options of the command, beside those that `baselines.train` has, too.
-
-    Attributes:
-        settings: The settings of the learner.
-        env_kwargs: The environment's options, such as '{"shape": [3, 3]}'.
-        out: The run's folder; runs/AGENT-ENV-SEED if not given.
-        seeds: Train so many seeds, from --seed on, side by side in folders of their own; each has
-            its seed at the end of its name.
-    """
-
-    seeds: Count | None = None
-
-
 def train(agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="AGENT")], /) -> None:
     """Train an agent. Its options and presets: `train AGENT --help`.
 
@@ -70,7 +54,7 @@ def train(agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="AGE
 def train_agent(name: str, words: Sequence[str]) -> None:
     """Train an agent in a folder, with options as a command line has them."""
     learner = learner_class(name)
-    taken = {field.name for field in dataclasses.fields(TypedOptions)}
+    taken = {field.name for field in dataclasses.fields(Options)}
     for field in dataclasses.fields(learner.Settings):
         if field.name in taken:
             raise UsageError(f"{name}.Settings.{field.name}: every run has an option of that name.")
@@ -78,9 +62,9 @@ def train_agent(name: str, words: Sequence[str]) -> None:
     # The tuned numbers are the defaults, so the environment and preset must be known first.
     with parsing():
         common, _ = tyro.cli(
-            TypedOptions,
+            Options,
             args=words,
-            default=TypedOptions(NoSettings(), env=""),
+            default=Options(NoSettings(), env=""),
             prog=prog,
             return_unknown_args=True,
             add_help=False,
@@ -90,31 +74,25 @@ def train_agent(name: str, words: Sequence[str]) -> None:
     if common.resume and common.seeds is None:
         resumed = common.out or usual_folder(name, env_id, common.seed)
     usual = starting_options(name, common.env or None, common.preset, resumed)
-    defaults = TypedOptions(**vars(usual))
-    kind: Any = TypedOptions
-    if not Task.of(common.env or usual.env, side=common.side).game.sides:
-        kind, settings = _without(TypedOptions, {"side"}), _without(learner.Settings, learner.sided)
-        defaults = dataclasses.replace(defaults, settings=settings(**vars(usual.settings)))
     with parsing():
         typed = tyro.cli(
-            kind,
+            Options,
             args=words,
-            default=kind(**vars(defaults)),
+            default=usual,
             prog=prog,
             description=_description(name, learner),
             config=(tyro.conf.OmitArgPrefixes,),
         )
     check_settings(typed)
-    env_id, seeds = resolve_id(typed.env), typed.seeds
-    values = {name: v for name, v in vars(typed).items() if name != "seeds"}
-    if seeds is None:
+    env_id = resolve_id(typed.env)
+    if typed.seeds is None:
         folder = typed.out or usual_folder(name, env_id, typed.seed)
-        trained = run(name, Options(**values | {"out": folder}))
+        trained = run(name, dataclasses.replace(typed, out=folder))
         print(closing_text(folder, trained))
         return
-    configuration(name, Options(**values))  # what is unusable is told before anything begins
+    configuration(name, typed)  # what is unusable is told before anything begins
     commands = {}
-    for seed in range(typed.seed, typed.seed + seeds):
+    for seed in range(typed.seed, typed.seed + typed.seeds):
         folder = folder_of(typed.out, name, env_id, seed)
         is_resumed = typed.resume and (folder / CONFIG).exists()
         if not is_resumed:
@@ -135,16 +113,6 @@ def folder_of(out: Path | None, name: str, env_id: str, seed: int) -> Path:
     """Return the folder of one of several seeds: its name ends with the seed."""
     usual = usual_folder(name, env_id, seed)
     return usual if out is None else out.with_name(f"{out.name}-{seed}")
-
-
-def _without(kind: type[Any], names: Collection[str]) -> type[Any]:
-    hidden: Any = tyro.conf.Suppress
-    fields = [
-        (field.name, hidden[Any], dataclasses.field(default=field.default))
-        for field in dataclasses.fields(kind)
-        if field.name in names
-    ]
-    return dataclasses.make_dataclass(kind.__name__, fields, bases=(kind,), frozen=True)
 
 
 def _description(name: str, learner: type[Learner]) -> str:

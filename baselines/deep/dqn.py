@@ -92,7 +92,6 @@ class DQNLearner(ValueAgent, SB3Learner):
     """A masked DQN of Stable-Baselines3; `MaskedDQN.load` reads what its `model.save` writes."""
 
     Settings = DQNSettings
-    sided = frozenset({"opponent", "loss_weight"})
     version = 4
     moments = ("sum",)
     logged = ("loss", "value", "exploration")

@@ -72,7 +72,6 @@ class SB3Learner(Learner):
     """What the optimizer, Adam, keeps of each weight."""
     logged: ClassVar[tuple[str, ...]] = ("loss",)
     """What of the model's own log are metrics."""
-    sided = frozenset({"opponent"})
     test_games = 100
     first_test = 100
     counters: ClassVar[tuple[str, ...]] = (

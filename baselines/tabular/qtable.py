@@ -83,7 +83,6 @@ class QTable(EpsilonGreedyLearner):
     """
 
     Settings = QTableSettings
-    sided = frozenset({"opponent", "loss_weight"})
     saved = ("q", "visits")
     _settings: QTableSettings
 

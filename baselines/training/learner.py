@@ -64,8 +64,6 @@ class Learner(ABC):
     """A frozen dataclass.  Its fields are options of `train`, with their descriptions as help."""
     version: ClassVar[int] = 1
     """Raised when the learner's results change; each row of results names it."""
-    sided: ClassVar[frozenset[str]] = frozenset()
-    """Settings that matter in games with sides only; elsewhere they are no options of `train`."""
     test_games: ClassVar[int] = 0
     """Games of a test during training; 0 makes no tests."""
     first_test: ClassVar[int] = 1000

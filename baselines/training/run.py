@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
+from typing_extensions import Doc
 
 from baselines.registry import learner_class, usual_env
 from baselines.settings import Count, NonNegative, Positive, Seed, check_settings, read_settings
@@ -24,10 +25,18 @@ from tile_envs.base.checks import checked_mapping
 from tile_envs.errors import UsageError
 from tile_envs.games import resolve_id
 
+SEEDS = Doc(
+    "Train so many seeds, from --seed on, side by side in folders of their own; each has its seed "
+    "at the end of its name."
+)
+
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments of `train`, with the settings of the learner as one value."""
+    """The arguments of `train`, with the settings of the learner as one value.
+
+    The command alone has `seeds`.
+    """
 
     settings: Any
     env: str
@@ -42,6 +51,7 @@ class Options:
     test_every: Count | None = None
     test_games: NonNegative | None = None
     checkpoint_every: Positive | None = None
+    seeds: Annotated[Count | None, SEEDS] = None
 
 
 def train(
@@ -116,9 +126,6 @@ def train(
     if env_kwargs is not None:
         given["env_kwargs"] = checked_mapping(env_kwargs, "env_kwargs")
     options = replace(options, **{key: v for key, v in given.items() if v is not None})
-    sided = settings.keys() & learner_class(agent).sided
-    if sided and not Task.of(options.env).game.sides:
-        raise UsageError(f"{min(sided)} is a setting for tic-tac-toe, not for {options.env}.")
     values = asdict(options.settings) | settings
     options = replace(options, settings=read_settings(type(options.settings), values))
     return run(agent, options, progress, callback)
@@ -217,7 +224,6 @@ def run(
         config = config.as_json()
     if options.resume:
         assert folder is not None
-        runs.check_as_begun(folder, config)
         with runs.lock_folder(folder):
             learner = runs.resume(folder, kind, config)
             if not learner.config.finished:

@@ -65,32 +65,24 @@ def check_free(folder: Path) -> None:
         raise UsageError(f"{folder} is a file: give another --out, for a folder.")
 
 
-def check_as_begun(folder: Path, config: RunConfig) -> None:
-    """Check that a configuration is what a run began with, but for the budget.
+def resume(folder: Path, kind: type[Learner], config: RunConfig) -> Learner:
+    """Return the learner of a run at its last checkpoint, and give the run its budget.
+
+    The folder is locked.  The configuration is the one that the run began with, but for the budget,
+    which is the new one.
 
     Raises:
-        ValueError: If there is no run, it was exported, or something differs.
+        ValueError: If there is no run, it was exported, something differs from how it began, its
+            checkpoint is damaged, or it has passed the budget.
     """
-    begun = RunConfig.read(folder)
+    begun, budget = RunConfig.read(folder), {name: getattr(config, name) for name in BUDGET}
     if begun.exported:
         raise UsageError(f"{folder} was exported and cannot learn: resume the run that it is of.")
     if differing := begun.differences(config):
         raise UsageError(f"{folder} can be resumed only as it began: {'; '.join(differing)}.")
-
-
-def resume(folder: Path, kind: type[Learner], config: RunConfig) -> Learner:
-    """Return the learner of a run at its last checkpoint, and give the run its budget.
-
-    The folder is locked; `check_as_begun` has checked the configuration, whose budget is the new
-    one.
-
-    Raises:
-        ValueError: If there is no run, its checkpoint is damaged, or it has passed the budget.
-    """
     read_progress(folder)  # a damaged one is refused before anything is learned
     has_learned = (folder / CHECKPOINT).exists()
     learner = kind.load(folder, config, playing=False) if has_learned else kind.new(config)
-    begun, budget = RunConfig.read(folder), {name: getattr(config, name) for name in BUDGET}
     for name, used in (("games", learner.games), ("minutes", begun.seconds / 60)):
         if (budget[name] or math.inf) < min(used, getattr(begun, name) or math.inf):
             raise UsageError(
