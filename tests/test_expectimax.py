@@ -266,19 +266,17 @@ MANY_TILES = SlidingGame(RULES_2048, spawn={2**i: 1 / 6 for i in range(1, 7)})
 
 
 @pytest.mark.parametrize(
-    ("game", "settings", "simd"),
+    ("game", "settings"),
     [
-        (TILES_2048, {"network": "4x6", "values": 6, "stages": (60, 100), "method": "tc"}, True),
-        (SlidingGame(RULES_2584, (3, 4)), {"network": "024 01234 b", "values": 9}, True),
-        (MANY_TILES, {"network": "0123"}, True),
-        (MANY_TILES, {"network": "0123"}, None),
+        (TILES_2048, {"network": "4x6", "values": 6, "stages": (60, 100), "method": "tc"}),
+        (SlidingGame(RULES_2584, (3, 4)), {"network": "024 01234 b", "values": 9}),
+        (MANY_TILES, {"network": "0123"}),
     ],
     ids=str,
 )
-def test_compiled_values_are_those_of_the_definition_for_any_network(game, settings, simd):
+def test_compiled_values_are_those_of_the_definition_for_any_network(game, settings):
     made = NTuple(game, 0, NTupleSettings(**settings))
     made.net.weights[:] = np.random.default_rng(1).random(len(made.net.weights), np.float32)
-    made._staged = made._staged._replace(simd=simd)
     boards = np.random.default_rng(3).integers(0, 6, (30, *game.shape), np.uint8)
     boards[boards == 5] = 0
     for depth in (2, 3):

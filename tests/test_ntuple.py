@@ -2,14 +2,12 @@
 
 import copy
 import itertools
-import os
 from types import SimpleNamespace
 
 import numpy as np
 import oracle
 import powers3
 import pytest
-from commands import python
 
 from baselines.ntuple.network import SETS, SMALL_SETS, Network
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
@@ -225,37 +223,6 @@ def test_the_plain_learner_learns():
     masks = learner.game.legal_actions(boards)
     assert np.array_equal(masks[np.arange(20), actions], masks.any(axis=1))
     assert learner.action_values(boards[:0]).shape == (0, 4)
-
-
-@by_rules
-@pytest.mark.parametrize("shape", [(4, 4), (2, 3)])
-def test_the_plain_loop_gives_the_same_bits_as_simd_code(rules, shape):
-    learned = []
-    for simd in (True, None):
-        learner = with_random_weights(made(SlidingGame(rules, shape), network="0123 124"))
-        assert learner.net.simd is True
-        learner._staged = learner._staged._replace(simd=simd)
-        learned.append((learner.learn()["return"], weights_of(learner).tobytes()))
-    assert learned[0] == learned[1]
-
-
-def test_where_simd_code_cannot_be_generated_the_plain_loop_is_used(tmp_path):
-    script = """
-import warnings
-from baselines.ntuple import simd
-def broken(*arguments):
-    raise NotImplementedError("no such instruction")
-simd._generate = broken
-with warnings.catch_warnings(record=True) as caught:
-    from baselines.ntuple.ntuple import NTuple, NTupleSettings
-    from tile_envs.sliding import RULES_2048, SlidingGame
-    learner = NTuple(SlidingGame(RULES_2048, (2, 3)), 0, NTupleSettings(network="01", initial=4.0))
-print(learner.net.simd, learner.action_values([[[1, 2, 0], [0, 0, 0]]]).max())
-print(*(str(warning.message) for warning in caught))
-"""
-    printed = python("-c", script, env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}).stdout
-    assert printed.startswith("None 4.0\n")
-    assert "no such instruction" in printed
 
 
 def test_a_restart_begins_in_the_middle_of_the_last_game():

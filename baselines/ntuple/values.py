@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.ntuple.network import Network, Weights
-from baselines.ntuple.simd import add_up, round_up, simd_or_none
+from baselines.ntuple.simd import add_up, round_up
 from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.kernels import (
@@ -68,7 +68,6 @@ class Net(NamedTuple):
         turns: 2 on a square board, whose lines are read as rows and then as columns; else 1.
         stages: Its stages.
         weights: `(entries * width,) float32`.
-        simd: True for SIMD code, None for a plain loop; see `simd_or_none`.
     """
 
     parts: Indices
@@ -77,7 +76,6 @@ class Net(NamedTuple):
     turns: int
     stages: Stages
     weights: Weights
-    simd: bool | None
 
 
 def net_of(network: Network, rules: Rules, weights: Weights) -> Net:
@@ -96,7 +94,6 @@ def net_of(network: Network, rules: Rules, weights: Weights) -> Net:
             size=Word(len(weights) // (1 + len(network.stages))),
         ),
         weights=weights,
-        simd=simd_or_none(),
     )
 
 
@@ -199,7 +196,7 @@ def look_up_rows(
     rows = halves(a, first) + halves(b, first + ROW)
     others = halves(c, first + ROW + ROW) + halves(d, first + ROW + ROW + ROW)
     begin = stage * net.stages.size
-    add_up(net.simd, net.parts, rows + others, net.used, out, at, net.weights, begin)
+    add_up(net.parts, rows + others, net.used, out, at, net.weights, begin)
 
 
 @compiled

@@ -194,7 +194,7 @@ def _look_up(
         low, high = halves(pushed & LINE, table + i * ROW)
         while lane < lanes_end:
             at = base + lane, low * net.lanes + lane, high * net.lanes + lane, without + lane
-            change_vector(net.simd, room.sums, net.parts, at, None, None)
+            change_vector(room.sums, net.parts, at, None, None)
             lane += VECTOR
         for tile in range(Word(len(game.tiles))):
             last = ~Word(0)
@@ -218,7 +218,7 @@ def _look_up(
                     lane = Word(leaf.begins[bounds + i])
                     while lane < lanes_end:
                         at = without + lane, low * net.lanes + lane, high * net.lanes + lane, to
-                        change_vector(net.simd, room.sums, net.parts, at, net.weights, begin)
+                        change_vector(room.sums, net.parts, at, net.weights, begin)
                         lane += VECTOR
                         to += VECTOR
                 room.lines[end - ONE, 3] |= ONE << cell
