@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from baselines.evaluation import sampled
 from baselines.evaluation.rows import Row
+from baselines.evaluation.sampled import judge
 from baselines.registry import (
     AGENTS,
     NAMES,
@@ -273,6 +273,7 @@ def evaluate(
         as_side = played.sides_to_evaluate(side, exact=False)[0]
         options |= {} if as_side is None else {"side": as_side}
     name = name or played.name + ", unfinished" * (not played.finished)
-    return sampled.evaluate(
+    row, _ = judge(
         played.agent, played.task.env, options, episodes, seed, name=name, progress=progress
     )
+    return row

@@ -8,7 +8,7 @@ against the memory that is free before it is made.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -86,7 +86,8 @@ def check_batch(games: int, name: str, bytes_per_game: int) -> None:
     check_memory(
         games * bytes_per_game,
         f"a batch of {games:,} games",
-        lambda available: f"give {name} of at most {available // bytes_per_game:,}",
+        f"give {name} of at most {{}}",
+        bytes_per_game,
     )
 
 
@@ -103,15 +104,17 @@ def free_memory() -> int:
     return free
 
 
-def check_memory(needed: int, what: str, advice: Callable[[int], str]) -> None:
+def check_memory(needed: int, what: str, advice: str, unit: int = 1) -> None:
     """Check that something of so many bytes fits into memory before it is made.
 
     Raises:
-        ValueError: If it does not; `advice` tells what to do, given the number of free bytes.
+        ValueError: If it does not; `advice` tells what to do, with {} for how many units of so many
+            bytes would fit.
     """
     available = free_memory()
     if needed > available:
         raise UsageError(
             f"{what} takes {needed / 2**30:,.1f} GiB, "
-            f"and {available / 2**30:,.1f} GiB are free: {advice(available)}."
+            f"and {available / 2**30:,.1f} GiB are free: "
+            f"{advice.format(f'{available // unit:,}')}."
         )

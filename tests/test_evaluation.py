@@ -13,9 +13,10 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 
+from baselines import evaluate
 from baselines.agents import GreedyAgent, RandomAgent
 from baselines.evaluation.rows import block, read_rows
-from baselines.evaluation.sampled import Stopped, evaluate, play
+from baselines.evaluation.sampled import Stopped, play
 from baselines.seeds import (
     game_seeds,
     training_generator,

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from baselines import evaluate
 from baselines.agents import GreedyAgent, RandomAgent
 from baselines.evaluation.exact_tictactoe import Outcome, against_random, outcome, policy_of
-from baselines.evaluation.sampled import evaluate
 from baselines.search.minimax import MinimaxAgent, MinimaxFirstAgent
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
+from baselines import evaluate
 from baselines.agents import RandomAgent
-from baselines.evaluation.sampled import evaluate
 from baselines.progress import Progress, metrics_text
 from baselines.task import Task
 from baselines.training.loop import Clock

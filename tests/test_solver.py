@@ -233,7 +233,7 @@ def test_no_game_has_more_boards_than_said():
 
 @pytest.mark.parametrize("shape", [(3, 4), (4, 4)])
 def test_a_game_that_is_too_large_says_what_would_fit(shape):
-    with pytest.raises(ValueError, match=r"at most .* boards up to symmetry.*2×2, 2×3.* would fit"):
+    with pytest.raises(ValueError, match=r"at most .* boards up to symmetry.*give a smaller shape"):
         solve(SlidingGame(RULES_2584, shape))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import shlex
-import tempfile
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,24 +19,19 @@ from tyro.conf import Positional, arg
 
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block
-from baselines.evaluation.sampled import evaluate
-from baselines.players import Player, load_player
+from baselines.players import Player, evaluate, load_player
 from baselines.settings import Count
 from baselines.training import run_folder as runs
-from baselines.training.config import BUDGET, CONFIG, RunConfig
+from baselines.training.config import BUDGET, RunConfig
 from baselines.training.learner import Learner
 from baselines.training.loop import games_played
 from baselines.training.run import starting_options
 from tile_envs import __version__
 from tile_envs.errors import UsageError
-from tile_envs.files import PART, write_file
+from tile_envs.files import PART
 from tile_envs.words import number
 
 CARD, MODEL = "README.md", "model.zip"
-HEAD = "---\nlibrary_name: tile-envs\n"
-"""How a model card begins."""
-UNFINISHED = {runs.CHECKPOINT, MODEL, runs.LOCK}
-"""What an export that was killed leaves behind."""
 
 
 def export(
@@ -59,30 +54,29 @@ def export(
     if not config.finished:
         raise UsageError(f"{folder} is unfinished: continue it with train --resume.")
     runs.check_free(out)
-    there = {path.name for path in out.iterdir()} if out.is_dir() else set()
-    if CARD in there and (out / CARD).read_bytes().startswith(HEAD.encode()):
-        there -= {CARD}
-    if others := sorted(name for name in there - UNFINISHED if not name.endswith(PART)):
-        raise UsageError(f"{out} holds {others[0]} already: give another --out.")
+    if there := sorted(path.name for path in out.iterdir()) if out.is_dir() else []:
+        raise UsageError(f"{out} holds {there[0]} already: give another --out.")
     learner = load_player(run).agent
     assert isinstance(learner, Learner)
     exported: Any = {"games_played": learner.games, "version": __version__}
     if run != folder:
         exported["model"] = run.name
     config = replace(config, exported=exported | (config.exported or {}))
-    with runs.lock_folder(out), tempfile.TemporaryDirectory(suffix=PART, dir=out) as made:
-        whole = Path(made)
-        runs.write_checkpoint(whole, learner.export_state())
-        learner.save_model(whole / MODEL)
-        config.write(whole)
+    beside = out.with_name(f"{out.name}{PART}")  # until it is complete
+    shutil.rmtree(beside, ignore_errors=True)  # of an export that was killed
+    beside.mkdir(parents=True)
+    try:
+        runs.write_checkpoint(beside, learner.export_state())
+        learner.save_model(beside / MODEL)
+        config.write(beside)
         command = shlex.join(_command(folder, config))
-        card = _card(load_player(whole), config, command, episodes)
-        if (whole / MODEL).exists():
+        card = _card(load_player(beside), config, command, episodes)
+        if (beside / MODEL).exists():
             card += f"\n`{MODEL}` is the model, for `MaskedDQN.load` or `MaskablePPO.load`.\n"
-        write_file(whole / CARD, card.encode())
-        for name in (runs.CHECKPOINT, MODEL, CARD, CONFIG):  # which makes it a run
-            if (whole / name).exists():
-                (whole / name).replace(out / name)
+        (beside / CARD).write_text(card, encoding="utf-8")
+        beside.replace(out)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
     size = sum(file.stat().st_size for file in out.iterdir())
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
 
@@ -139,7 +133,9 @@ def _card(copied: Player, config: RunConfig, command: str, episodes: int) -> str
     listed = "\n".join(f"    - type: {key}\n      value: {metrics[key]}" for key in metrics)
     results = "\n".join(block(row, with_speed=False) for row in rows).replace("\n", "\n    ")
     arguments = "".join(f", {key}={value!r}" for key, value in options.items())
-    return f"""{HEAD}tags:
+    return f"""---
+library_name: tile-envs
+tags:
 - reinforcement-learning
 - {task.env}
 - {name}

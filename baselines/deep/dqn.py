@@ -105,7 +105,8 @@ class DQNLearner(ValueAgent, SB3Learner):
         check_memory(
             settings.buffer_size * transition,
             f"a replay buffer of {settings.buffer_size:,} transitions",
-            lambda available: f"give a buffer_size of at most {available // transition:,}",
+            "give a buffer_size of at most {}",
+            transition,
         )
         return MaskedDQN(
             "BoardPolicy",

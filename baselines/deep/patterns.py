@@ -77,7 +77,8 @@ class PatternNetwork(nn.Module):
         check_memory(
             bytes_each * width,
             f"networks of {size:,} patterns and width {width:,}",
-            lambda available: f"give a width of at most {available // bytes_each:,}",
+            "give a width of at most {}",
+            bytes_each,
         )
         self.vectors = nn.EmbeddingBag(size, width, mode="sum", sparse=True)
         self.bias = nn.Parameter(torch.zeros(width))

@@ -68,19 +68,11 @@ class Stopped(Interrupted):
     Attributes:
         record: The results of the first games of the list, up to one that has not ended: to count
             every game that has ended would count short games more than long ones.
-        row: The row of these results, from `evaluate`.
+        row: The row of these results, from `judge`.
     """
 
     record: Record
     row: Row
-
-
-def evaluate(*arguments: Any, **options: Any) -> Row:
-    """Return the row of `judge`, which takes the same arguments; see `summary`.
-
-    It is `baselines.evaluate` for an agent as it is, without sides and searches.
-    """
-    return judge(*arguments, **options)[0]
 
 
 def judge(
@@ -127,7 +119,7 @@ def play(
     progress: Progress | None = None,
     use: Use = "evaluation",
 ) -> Record:
-    """Let an agent play a fixed list of games, as `evaluate` does, for a use.
+    """Let an agent play a fixed list of games, as `judge` does, for a use.
 
     Two uses share no game.  Progress is shown by `progress`, if it is given.
     """

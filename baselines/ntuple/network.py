@@ -11,7 +11,7 @@ tuple's table.  Every tuple looks at the board in all its symmetric orientations
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,7 +118,7 @@ class Network:
     @property
     def size(self) -> int:
         """The number of entries of one stage."""
-        return _size(self.values, self.tuples)
+        return sum(self.values ** len(cells) for cells in self.tuples)
 
     @property
     def entries(self) -> int:
@@ -144,25 +144,11 @@ def new_weights(network: Network, width: int, initial: float) -> Weights:
             f"the network ({network}) has {network.size * width:,} weights and sums in a stage, "
             f"more than the {LARGEST:,} that can be numbered: use shorter tuples."
         )
-
-    def advice(available: int) -> str:
-        most = available // (4 * width * (1 + len(network.stages)))
-        fitting = [
-            name
-            for name, text in SETS.items()
-            if network.shape == (4, 4) and _size(network.values, text.split()) <= most
-        ]
-        return f"one of {', '.join(fitting)} would fit" if fitting else "use shorter tuples"
-
-    check_memory(4 * network.entries * width, f"the network ({network})", advice)
+    check_memory(4 * network.entries * width, f"the network ({network})", "use shorter tuples")
     weights = np.zeros(network.entries * width, np.float32)
     if initial:
         weights[::width] = initial / network.per_board
     return weights
-
-
-def _size(values: int, tuples: Sequence[Collection[object]]) -> int:
-    return sum(values ** len(cells) for cells in tuples)
 
 
 def _checked_tuple(text: str, shape: tuple[int, int]) -> tuple[int, ...]:

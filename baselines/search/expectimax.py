@@ -111,7 +111,8 @@ class Expectimax(ValueAgent):
         check_memory(
             threads * table_bytes,
             f"a transposition table for each of {threads} threads",
-            lambda available: f"give table of at most {available // threads // MEBIBYTE}",
+            "give table of at most {}",
+            threads * MEBIBYTE,
         )
         return [CompiledSearch(agent, game, table_bytes) for _ in range(threads)]
 

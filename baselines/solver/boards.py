@@ -18,7 +18,6 @@ import math
 from collections import Counter
 from dataclasses import replace
 from functools import cache
-from itertools import combinations_with_replacement
 from typing import TypeGuard
 
 import numpy as np
@@ -30,7 +29,7 @@ from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM
 from tile_envs.sliding.rules import Rules
-from tile_envs.sliding.tables import CELL_BITS, PACKED_SIDE, check_packs, packs
+from tile_envs.sliding.tables import CELL_BITS, check_packs, packs
 
 Boards = NDArray[np.uint8]
 Mass = NDArray[np.float64]
@@ -126,19 +125,7 @@ def check_size(game: SlidingGame) -> str:
     boards = most_boards(game)
     number = f"{boards:,}" if boards < 10**12 else f"{boards:.1e}"
     what = f"solving {game} (at most {number} boards up to symmetry)"
-
-    def advice(available: int) -> str:
-        anywhere, least = game.without_starts(), len(game.start.tiles)
-        smaller = [
-            f"{shape[0]}×{shape[1]}"
-            for shape in combinations_with_replacement(range(2, PACKED_SIDE + 1), 2)
-            if least <= math.prod(shape) <= MOST_CELLS
-            and most_boards(replace(anywhere, shape=shape)) * BYTES_PER_BOARD <= available
-        ]
-        fitting = f"of a smaller shape, {', '.join(smaller)} would fit"
-        return fitting if smaller else "no board of this game would fit"
-
-    check_memory(boards * BYTES_PER_BOARD, what, advice)
+    check_memory(boards * BYTES_PER_BOARD, what, "give a smaller shape, such as 2×3")
     if math.prod(game.shape) > MOST_CELLS:
         raise UsageError(f"{what} is for boards of at most {MOST_CELLS} cells.")
     return what

@@ -11,8 +11,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from typing_extensions import NotRequired, TypedDict
-
 from baselines.settings import NonNegative, Positive, Seed, Weight, read_settings
 from baselines.task import Task
 from tile_envs import __version__
@@ -34,14 +32,6 @@ MAY_CHANGE = {"device"}
 PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-contrib")
 
 
-class Exported(TypedDict):
-    """What a copy for playing is, apart from how its run was trained."""
-
-    games_played: NonNegative
-    version: str  # of this package, which made the copy
-    model: NotRequired[str]  # of the run, if not the checkpoint was copied
-
-
 @dataclass(frozen=True)
 class RunConfig:
     """A training run.
@@ -60,7 +50,8 @@ class RunConfig:
         versions: The versions of the libraries that it began with.
         seconds: The seconds that it has learned, at the last checkpoint.
         finished: Whether it has used up its budget.
-        exported: What a copy is, if it is one.
+        exported: Of a copy for playing, the run's `games_played`, the `version` of this package
+            that made it, and the run's `model`, if not the checkpoint was copied.
     """
 
     agent: str
@@ -76,7 +67,7 @@ class RunConfig:
     versions: dict[str, str] = field(default_factory=lambda: _versions())
     seconds: Weight = 0.0
     finished: bool = False
-    exported: Exported | None = None
+    exported: dict[str, int | str] | None = None
 
     @cached_property
     def task(self) -> Task:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
@@ -42,20 +42,6 @@ Callback = Callable[[Learner, Metrics], Any]
 """Called with the learner and an iteration's metrics; if it returns False, training ends there."""
 
 
-class Schedule(NamedTuple):
-    """When a run is tested and saved; None is as usual.
-
-    Attributes:
-        test_every: Games between two tests.
-        test_games: Games of a test; 0 makes no tests.
-        checkpoint_every: Seconds between two checkpoints.
-    """
-
-    test_every: int | None = None
-    test_games: int | None = None
-    checkpoint_every: float | None = None
-
-
 class Clock:
     """The seconds that a run has spent in each phase; the budget is those of training."""
 
@@ -78,7 +64,9 @@ class Clock:
 def learn(
     learner: Learner,
     folder: Path | None,
-    schedule: Schedule,
+    test_every: int | None,
+    test_games: int | None,
+    checkpoint_every: float | None,
     visible: bool | None = None,
     callback: Callback | None = None,
 ) -> None:
@@ -87,16 +75,17 @@ def learn(
     Ctrl-C or SIGTERM ends the call after the present iteration, with a checkpoint; the run can be
     resumed later.  A second one ends it at once, with the last checkpoint.
 
-    Without a folder nothing is written; `Progress` explains when progress is visible.
+    Without a folder nothing is written; `Progress` explains when progress is visible, and `train`
+    when a run is tested and saved.
 
     Raises:
         Interrupted: If the call was interrupted.
         ValueError: If the callback raises; the run is saved first.
     """
     config = learner.config
-    test_games = learner.test_games if schedule.test_games is None else schedule.test_games
-    between = CHECKPOINT_SECONDS if schedule.checkpoint_every is None else schedule.checkpoint_every
-    share = CHECKPOINT_SHARE if schedule.checkpoint_every is None else 1.0
+    test_games = learner.test_games if test_games is None else test_games
+    between = CHECKPOINT_SECONDS if checkpoint_every is None else checkpoint_every
+    share = CHECKPOINT_SHARE if checkpoint_every is None else 1.0
     written = 0.0  # seconds
     shown = time.monotonic()
     saved = shown - max(0.0, between - FIRST_CHECKPOINT_SECONDS)
@@ -125,7 +114,7 @@ def learn(
             if reported:
                 log.write(learner.games, seconds, metrics)
             tested = {}
-            if _test_is_due(games, learner, schedule.test_every):
+            if _test_is_due(games, learner, test_every):
                 with clock.timed("tests"):
                     tested = test(learner, test_games)
             if tested:

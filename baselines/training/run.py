@@ -20,7 +20,7 @@ from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
 from baselines.training.config import BUDGET, RunConfig
 from baselines.training.learner import Learner, check_state
-from baselines.training.loop import Callback, Schedule, learn
+from baselines.training.loop import Callback, learn
 from tile_envs.base.checks import checked_mapping
 from tile_envs.errors import UsageError
 from tile_envs.games import resolve_id
@@ -219,7 +219,7 @@ def run(
         Interrupted: If the run was interrupted; in a folder, it can be resumed.
     """
     kind, folder, config = learner_class(name), options.out, configuration(name, options)
-    schedule = Schedule(options.test_every, options.test_games, options.checkpoint_every)
+    times = options.test_every, options.test_games, options.checkpoint_every
     if folder:
         config = config.as_json()
     if options.resume:
@@ -227,7 +227,7 @@ def run(
         with runs.lock_folder(folder):
             learner = runs.resume(folder, kind, config)
             if not learner.config.finished:
-                learn(learner, folder, schedule, visible, callback)
+                learn(learner, folder, *times, visible, callback)
             return learner
     learner = kind.new(config)
     check_state(learner)
@@ -238,7 +238,7 @@ def run(
         if folder:
             runs.check_free(folder)  # again: another process may have begun one
             config.write(folder)
-        learn(learner, folder, schedule, visible, callback)
+        learn(learner, folder, *times, visible, callback)
     return learner
 
 
