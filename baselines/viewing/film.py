@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -62,23 +61,12 @@ def _write_gif(pictures: Iterable[Picture], path: Path, speed: float) -> None:
 
 def _write_mp4(pictures: Iterable[Picture], path: Path, speed: float) -> None:
     with extra("render"):
-        import imageio_ffmpeg
+        from moviepy import ImageSequenceClip
     shown = list(pictures)
-    shown += shown[-1:] * round(LAST * speed)
     height, width = (side // 2 * 2 for side in shown[0].shape[:2])  # the format takes even ones
-    writer: Any = imageio_ffmpeg.write_frames(
-        str(path),
-        (width, height),
-        fps=speed,
-        macro_block_size=2,
-        quality=8,
-        ffmpeg_log_level="error",
-        output_params=["-f", "mp4"],
-    )
-    writer.send(None)
-    for picture in shown:
-        writer.send(np.ascontiguousarray(picture[:height, :width]))
-    writer.close()
+    shown = [picture[:height, :width] for picture in shown + shown[-1:] * round(LAST * speed)]
+    clip = ImageSequenceClip(shown, fps=speed)
+    clip.write_videofile(str(path), codec="libx264", ffmpeg_params=["-f", "mp4"], logger=None)
 
 
 def _pictures(games: Sequence[Watched], frames: int) -> Iterator[Picture]:
