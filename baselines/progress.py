@@ -71,16 +71,16 @@ class Progress:
         """Note how much is done by now, and what else to show: as before if not given."""
         self._done = done
         self._text = self._text if text is None else text
-        if self.shown:
-            self._show(at_once=False)
+        self._show()
 
     def say(self, text: str) -> None:
         """Show a text at once."""
         self._text = text
-        if self.shown:
-            self._show()
+        self._show(at_once=True)
 
-    def _show(self, at_once: bool = True) -> None:
+    def _show(self, at_once: bool = False) -> None:
+        if not self.shown:
+            return
         if self._bar is not None:
             self._bar.update(0, completed=self._done)
         elif at_once or time.monotonic() - self._printed >= LINE_SECONDS:

@@ -22,8 +22,8 @@ from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 
 MOST = (1 << 63) - 1
-CGROUPS = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")
-"""Where Linux tells of the memory of a container, in versions 2 and 1 of its control groups."""
+CGROUP = Path("/sys/fs/cgroup")
+"""Where Linux tells of the memory of a container."""
 
 Count = Annotated[int, Interval(ge=1, le=MOST)]
 NonNegative = Annotated[int, Interval(ge=0, le=MOST)]
@@ -94,13 +94,10 @@ def check_batch(games: int, name: str, bytes_per_game: int) -> None:
 def free_memory() -> int:
     """Return the free bytes of the machine, or of a control group such as a container's."""
     free: int = psutil.virtual_memory().available
-    for group in CGROUPS:
-        for limit, used in ("max", "current"), ("limit_in_bytes", "usage_in_bytes"):  # v2, v1
-            with suppress(OSError, ValueError):  # no such file, or a limit that is "max"
-                most, taken = (int((group / f"memory.{n}").read_text()) for n in (limit, used))
-                stat = dict(map(str.split, (group / "memory.stat").read_text().splitlines()))
-                files = stat.get("total_inactive_file", stat["inactive_file"])  # copies, let go
-                free = min(free, most - taken + int(files))
+    with suppress(OSError, ValueError):  # no such file, or a limit that is "max"
+        most, taken = (int((CGROUP / f"memory.{n}").read_text()) for n in ("max", "current"))
+        stat = dict(map(str.split, (CGROUP / "memory.stat").read_text().splitlines()))
+        free = min(free, most - taken + int(stat["inactive_file"]))  # copies of files are let go
     return free
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,12 +36,6 @@ class Layers:
     keys: Words
     values: Values
     begins: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, keys: Sequence[Words], values: Sequence[Values]) -> Layers:
-        """Return lists of keys and values by age, from age 0 on, as one."""
-        begins = np.cumsum([0, *map(len, keys)])
-        return cls(np.concatenate(keys), np.concatenate(values), begins)
 
     def __len__(self) -> int:
         return len(self.keys)

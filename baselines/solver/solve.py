@@ -37,8 +37,11 @@ def solve(game: SlidingGame) -> Solution:
     compile_steps(game)
     tables = game_tables(game)
     boards = _boards(game, tables)
-    values = _values(game, tables, *boards)
-    return Solution(game, *map(Layers.of, boards, values))
+    layers = [
+        Layers(np.concatenate(keys), np.concatenate(values), np.cumsum([0, *map(len, keys)]))
+        for keys, values in zip(boards, _values(game, tables, *boards), strict=True)
+    ]
+    return Solution(game, *layers)
 
 
 solution_of = lru_cache(maxsize=2)(solve)
