@@ -213,7 +213,7 @@ def test_the_command_writes_rows(tmp_path, suffix):
         (("random", "--out", "/proc/rows.csv"), "nothing can be written to /proc"),
         (("random", "--out", "rows.txt"), "rows are written to .csv or .json files, got rows.txt"),
         (("random", "--side", "X"), "sides are for tic-tac-toe"),
-        (("random", "--exact"), "2×2, 2×3, 2×4, 3×3 would fit"),
+        (("random", "--exact"), "give a smaller shape"),
         (("random", "--seed", "-1"), "seed must be greater than or equal to 0, got -1"),
     ],
 )

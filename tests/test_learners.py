@@ -150,7 +150,7 @@ def test_every_use_of_a_seed_has_a_random_stream_of_its_own(kind, game, settings
     [
         (DQNLearner, {"buffer_size": 20_000_000}, "transitions takes .* give a buffer_size of at"),
         (DQNLearner, {"width": 4096}, "width 4,096 takes .* give a width of at most [1-9]"),
-        (NTuple, {"network": "8x6"}, "takes 0.5 GiB, and 0.3 GiB are free: one of 4x6, 4x5"),
+        (NTuple, {"network": "8x6"}, "takes 0.5 GiB, and 0.3 GiB are free: use shorter tuples"),
     ],
 )
 def test_memory_is_checked_before_it_is_taken(kind, settings, message, monkeypatch):
@@ -159,15 +159,13 @@ def test_memory_is_checked_before_it_is_taken(kind, settings, message, monkeypat
         kind(SLIDING, 0, kind.Settings(**settings))
 
 
-@pytest.mark.parametrize("version", [("limit_in_bytes", "usage_in_bytes"), ("max", "current")])
-def test_the_memory_of_a_container_is_what_its_group_allows(version, tmp_path, monkeypatch):
-    limit, used = version
-    monkeypatch.setattr("baselines.settings.CGROUPS", (tmp_path / "missing", tmp_path))
-    texts = {limit: 900 << 20, used: 600 << 20, "stat": "anon 7\ninactive_file 5242880"}
+def test_the_memory_of_a_container_is_what_its_group_allows(tmp_path, monkeypatch):
+    monkeypatch.setattr("baselines.settings.CGROUP", tmp_path)
+    texts = {"max": 900 << 20, "current": 600 << 20, "stat": "anon 7\ninactive_file 5242880"}
     for name, text in texts.items():
         (tmp_path / f"memory.{name}").write_text(f"{text}\n")
     assert free_memory() == 305 << 20
-    (tmp_path / f"memory.{limit}").write_text("max\n")
+    (tmp_path / "memory.max").write_text("max\n")
     assert free_memory() > 305 << 20
 
 

@@ -1,11 +1,7 @@
 """Progress: lines in a file, a bar in a terminal, nothing unless asked for."""
 
 import math
-import os
-import pty
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -71,27 +67,6 @@ def test_what_is_inside_another_is_not_shown(capsys, monkeypatch):
     with Progress("outer", shown=True), Progress("inner") as inner:
         inner.update(1, "lost")
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="terminals")
-def test_in_a_terminal_it_is_a_bar_under_what_is_printed():
-    script = (
-        "from baselines.progress import Progress\n"
-        "with Progress('n', 4, shown=True) as progress:\n"
-        "    progress.update(2, 'two')\n"
-        "    print('printed')\n"
-    )
-    ours, theirs = pty.openpty()
-    typed = [sys.executable, "-c", script]
-    env = os.environ | {"COLUMNS": "80", "TERM": "xterm"}
-    subprocess.run(typed, check=True, stdout=theirs, stderr=theirs, env=env)
-    os.close(theirs)
-    shown = os.read(ours, 10_000).decode()
-    os.close(ours)
-    assert "printed" in shown
-    assert "━" in shown
-    assert "50%" in shown
-    assert "two" in shown
 
 
 def test_metrics_without_a_value_are_left_out():

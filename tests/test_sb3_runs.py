@@ -1,6 +1,5 @@
 """Training on Stable-Baselines3 as a run: resumed bit for bit, better than random play."""
 
-import inspect
 from dataclasses import replace
 
 import gymnasium as gym
@@ -10,8 +9,6 @@ import pytest
 import small
 import torch
 from commands import command, refused, typed
-from sb3_contrib import MaskablePPO
-from stable_baselines3 import DQN
 from torch.nn.modules.module import register_module_forward_hook
 
 from baselines import evaluate, train
@@ -90,17 +87,6 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     assert np.array_equal(
         model.predict(boards, deterministic=True)[0], trained.agent.predict(boards)[0]
     )
-
-
-@pytest.mark.parametrize(
-    ("settings", "models"), [(DQNSettings(), (DQN, MaskedDQN)), (PPOSettings(), (MaskablePPO,))]
-)
-def test_the_defaults_are_those_of_the_models(settings, models):
-    usual = {k: v for model in models for k, v in inspect.signature(model).parameters.items()}
-    shared = vars(settings).keys() & usual.keys()
-    assert {"gamma", "learning_rate", "batch_size"} <= shared
-    assert all(getattr(settings, name) == usual[name].default for name in shared)
-    assert settings.final_learning_rate == settings.learning_rate
 
 
 def test_boards_of_another_shape_are_refused():

@@ -16,7 +16,7 @@ from baselines import evaluate
 from baselines.commands.watch import games_of, show
 from baselines.players import player
 from baselines.viewing.film import write_film
-from baselines.viewing.moves import Thinker, Thought, exact_values, in_words
+from baselines.viewing.moves import Thinker, exact_values
 from baselines.viewing.page import write_page
 from tile_envs.games import make
 from tile_envs.replay import Playthrough
@@ -74,21 +74,6 @@ def test_thoughts_leave_out_illegal_actions_and_ended_games():
         assert np.array_equal(thoughts[0].values, thoughts[1].values, equal_nan=True)
         playthrough.play(int(np.nanargmax(thoughts[0].values)))
     assert thinker.of(playthrough.position) == []
-
-
-def test_thoughts_in_words():
-    sliding, marks = SlidingGame(RULES_2048), TicTacToe()
-    thought = Thought("ntuple, value", np.array([12345.6, np.nan, 3.14159, 0.0]))
-    assert in_words([thought], sliding) == [
-        "ntuple, value: up 12,346 · right - · down 3.14 · left 0"
-    ]
-    values = np.array([0.5, *[np.nan] * 7, -1.0])
-    lines = in_words([Thought("exact", values, True)], marks)
-    assert lines[0] == "exact:"
-    assert lines[1].split() == ["0", "0.5", "1", "-", "2", "-"]
-    assert lines[3].split() == ["6", "-", "7", "-", "8", "-1"]
-    chosen = in_words([thought], sliding, chosen=2)
-    assert chosen == ["ntuple, value: up 12,346 · right - · [down 3.14] · left 0"]
 
 
 def showing(monkeypatch, games, speed, *keys):
@@ -177,14 +162,6 @@ def test_pages_of_several_kinds_of_games_are_refused(tmp_path):
         write_page(games, tmp_path / "x.html")
     with pytest.raises(ValueError, match="games of one kind"):
         write_film(games, tmp_path / "x.gif", 4.0)
-
-
-def test_games_of_agents_are_told_of_as_somebody_elses(monkeypatch):
-    watched = game("random", "TicTacToe-v0")
-    moves = len(game("random", "TicTacToe-v0").play_on().actions)
-    script = showing(monkeypatch, [watched], 1000.0, *[None] * moves, "q")
-    assert not any("you" in view.lines[0] for view in script.views)
-    assert watched.about == "TicTacToe-v0, opponent=random, side=X, seed 0"
 
 
 @pytest.mark.parametrize(
@@ -299,20 +276,6 @@ def test_a_page_steps_scrubs_and_shows_the_score_of_each_position(opened):
     page.wait_for_function("at === length()", timeout=60_000)
     assert_shown(last)
     assert page.text_content("#play") == "Play"
-
-
-def test_tiles_end_a_move_where_they_belong(opened):
-    watched = game(seed=2)
-    page = opened([watched])
-    place = "tile => [tile.textContent, parseFloat(tile.style.left), parseFloat(tile.style.top)]"
-    for _ in range(12):
-        page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(400)  # two animations
-        moved = page.evaluate(f"[...document.querySelectorAll('.tile')].map({place}).sort()")
-        page.evaluate("still(board(at))")
-        assert moved == page.evaluate(
-            f"[...document.querySelectorAll('.tile')].map({place}).sort()"
-        )
 
 
 def test_a_page_shows_what_the_agent_thinks_of_each_move(opened):
