@@ -1,5 +1,7 @@
 """Baseline agents for the environments of `tile_envs`: training, playing, evaluation.
 
+What is given and cannot be used is answered by a `ValueError` of one line, in all modules.
+
 Examples:
     >>> from baselines import EpisodicLearner, Learner, evaluate, evaluate_exactly, load
     >>> from baselines import solve, train

@@ -145,11 +145,7 @@ def equal_probabilities(marked: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def instance(kind: type[Any], values: Mapping[str, Any], **options: Any) -> Any:
-    """Return an instance of a class; a user's may have other names for its first arguments.
-
-    Raises:
-        ValueError: If it does not take so many arguments, or not these options.
-    """
+    """Return an instance of a class; a user's may have other names for its first arguments."""
     taken = inspect.signature(kind)
     try:
         taken.bind(*values.values(), **options)

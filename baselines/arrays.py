@@ -88,13 +88,7 @@ def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
 
 
 def check_unpacked(path: Path, max_bytes: int) -> None:
-    """Check the sizes of the entries of a zip file, and of the zip files in it.
-
-    Raises:
-        ValueError: If they take more than `max_bytes` bytes.
-        OSError: If the file cannot be read.
-        zipfile.BadZipFile: If it is no zip file.
-    """
+    """Check the sizes of the entries of a zip file, and of the zip files in it."""
     files: list[Any] = [path]
     for file in files:
         with zipfile.ZipFile(file) as archive:

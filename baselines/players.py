@@ -57,9 +57,6 @@ class Player(NamedTuple):
         Args:
             side: The one asked for, if any: a side of the game; sampled, also "random" or "both".
             exact: Whether the evaluation is exact.
-
-        Raises:
-            ValueError: If the agent cannot be evaluated so.
         """
         sides, asked = self.task.game.sides, self.task.env_kwargs.get("side")
         if None not in (side, asked) and side != asked:
@@ -100,9 +97,6 @@ def player(
         env_kwargs: The environment's options, added to those of a run.
         seed: The seed of a named agent's own random numbers.
         agent_kwargs: A named agent's own options.
-
-    Raises:
-        ValueError: If there is no such agent, or it does not play this environment.
     """
     if agent_kwargs and (name == STRONG or names_run(name)):
         raise UsageError(f"{name} is a trained agent and takes no options, got {agent_kwargs!r}.")
@@ -185,9 +179,6 @@ def with_search(player: Player, depth: int | None, options: SearchOptions) -> Pl
     """Return an agent that searches with the action values of another; without a depth, the other.
 
     The depth is in moves of the player.
-
-    Raises:
-        ValueError: If the agent has no values, or an option is unusable.
     """
     if depth is None:
         if given := given_options(options):

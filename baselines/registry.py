@@ -61,9 +61,6 @@ def agent_class(name: str) -> type[Any]:
 
     Args:
         name: A name of the registry, or `module:Class` as a person has typed it.
-
-    Raises:
-        ValueError: If there is no such agent.
     """
     module, _, qualified = (AGENTS[name].path if name in AGENTS else name).partition(":")
     if name in AGENTS:
@@ -85,11 +82,7 @@ def agent_class(name: str) -> type[Any]:
 
 
 def learner_class(name: str) -> type[Learner]:
-    """Return the class of a learner; see `agent_class`.
-
-    Raises:
-        ValueError: If there is no such agent, or it does not learn.
-    """
+    """Return the class of a learner; see `agent_class`."""
     if ":" not in name and name not in LEARNERS:
         raise UsageError(
             f"there is no {name!r} to train: expected {', '.join(LEARNERS)}, "
@@ -114,11 +107,7 @@ def usual_env(name: str) -> str:
 
 
 def make_agent(name: str, game: Game, seed: int = 0, **options: Any) -> Agent:
-    """Return an agent that needs no training, for a game, with options of its own.
-
-    Raises:
-        ValueError: If there is no such agent, it does not play this game, or needs training.
-    """
+    """Return an agent that needs no training, for a game, with options of its own."""
     if name in LEARNERS:
         raise UsageError(f"{name} must be trained first: give the folder of a trained run.")
     agent: Agent = instance(agent_class(name), {"game": game, "seed": seed}, **options)

@@ -78,11 +78,7 @@ def _in_words(error: ValidationError) -> str:
 
 
 def check_batch(games: int, name: str, bytes_per_game: int) -> None:
-    """Check that games that are played side by side, or listed, fit into memory.
-
-    Raises:
-        ValueError: If they do not fit; it tells the name of the setting to lower.
-    """
+    """Check that games that are played side by side, or listed, fit into memory."""
     check_memory(
         games * bytes_per_game,
         f"a batch of {games:,} games",

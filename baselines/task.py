@@ -35,9 +35,6 @@ class Task:
         """Return the task that a person asks for, of one of a game's sides or "both".
 
         The id may be `my_module:Id`, which imports the module first.
-
-        Raises:
-            ValueError: If the environment, an option or the side is unusable.
         """
         options = checked_mapping(env_kwargs, "env_kwargs")
         task = cls(resolve_id(env_id), options)
@@ -48,10 +45,6 @@ class Task:
 
     @cached_property
     def game(self) -> Game:
-        """The game that the environment plays.
-
-        Raises:
-            ValueError: If there is no such environment, or it does not take the options.
-        """
+        """The game that the environment plays."""
         game: Game = make(self.env, self.env_kwargs).game
         return game

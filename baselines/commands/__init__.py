@@ -44,11 +44,7 @@ DESCRIPTION = (
 
 
 def run_typed() -> None:
-    """Run the command that was typed.
-
-    Raises:
-        ValueError: If something in it is unusable; so do the commands.
-    """
+    """Run the command that was typed."""
     Progress.enabled = True
     words = _without_imports(sys.argv[1:])
     # Of a command that is named, no other module is imported: some take seconds.
@@ -66,11 +62,7 @@ def run_typed() -> None:
 def parse(
     commands: Sequence[Callable[..., None]], prog: str, description: str, words: Sequence[str]
 ) -> Callable[[], None]:
-    """Return the command that words ask for, with its options, which are checked.
-
-    Raises:
-        ValueError: If there is no such command or option, or it is unusable.
-    """
+    """Return the command that words ask for, with its options, which are checked."""
     with parsing():
         command: Callable[[], None] = tyro.extras.subcommand_cli_from_dict(
             {command.__name__: _checked(command) for command in commands},

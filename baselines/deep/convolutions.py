@@ -30,9 +30,6 @@ class BoardConvolutions(BaseFeaturesExtractor):
     Args:
         observation_space: Boards as the environments give them, `(R, C)` integers.
         width: Four times the channels of each convolution: what suits patterns then suits these.
-
-    Raises:
-        ValueError: If the observations are not boards.
     """
 
     values: Tensor

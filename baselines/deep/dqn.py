@@ -146,11 +146,7 @@ class DQNLearner(ValueAgent, SB3Learner):
                 model.train(settings.gradient_steps, settings.batch_size)
 
     def prepare(self) -> None:
-        """Read recorded games, if there are any, a part into each column of the replay buffer.
-
-        Raises:
-            ValueError: If they are of another game, or too many or too few for the replay buffer.
-        """
+        """Read recorded games, if there are any, a part into each column of the replay buffer."""
         buffer = self._buffer
         if not self._settings.replays or buffer.size() > 0:
             return

@@ -41,9 +41,6 @@ class PatternNetwork(nn.Module):
         game: The game that is played on them.
         width: The length of the vectors.
         hidden: Widths of the hidden layers after them.
-
-    Raises:
-        ValueError: If training it takes more memory than is free.
     """
 
     places: Tensor

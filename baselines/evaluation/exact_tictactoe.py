@@ -37,11 +37,7 @@ class Outcome(NamedTuple):
 
 
 def policy_of(agent: Agent, side: str) -> Policy:
-    """Return the policy of an agent on one side, "X" or "O", zero where the other is to move.
-
-    Raises:
-        ValueError: If there is no such side; and see `probabilities_of`.
-    """
+    """Return the policy of an agent on one side, "X" or "O", zero where the other is to move."""
     if side not in MARKS:
         raise UsageError(f"exact evaluation takes side X or O, got {side!r}.")
     tree = solve()

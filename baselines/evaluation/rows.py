@@ -91,9 +91,6 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
 
     A `.json` file is a list of rows; in a `.csv` file, dictionaries and lists are JSON cells.  An
     object, such as an opponent or a placer of tiles, is written as its `str`.
-
-    Raises:
-        OSError: If the file cannot be written; the one before is still there then.
     """
     text = io.StringIO()
     if path.suffix == ".json":
@@ -112,12 +109,7 @@ def _cell(value: Any) -> Any:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a `.csv` file, as text by column.
-
-    Raises:
-        ValueError: If it is damaged.
-        OSError: If it cannot be read.
-    """
+    """Return the rows of a `.csv` file, as text by column."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows: list[Row] = printable(list(csv.DictReader(file)))

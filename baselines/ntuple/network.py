@@ -84,11 +84,6 @@ class Network:
             values: The number of values of a cell; None is 16 in games of at most 17 tiles (the
                 two largest tiles of 2048 share a value), else 32.
             stages: The sums of tiles that begin a stage.
-
-        Raises:
-            ValueError: If the board has not 2 to 4 rows and columns; if a tuple has no cells,
-                repeats one or has one outside the board; if there are too few values; or if no
-                board has the tiles of a stage.
         """
         check_packs(game.shape, "an n-tuple network", "dqn and ppo play every board")
         has_few_tiles = game.rules.largest <= 17  # as in 2048
@@ -135,9 +130,6 @@ def new_weights(network: Network, width: int, initial: float) -> Weights:
     """Return the weights of a network that has learned nothing, `(entries * width,)`.
 
     The first of an entry's numbers is its weight; `initial` is the value of every board.
-
-    Raises:
-        ValueError: If it is too large for the numbers of entries, or for memory.
     """
     if network.size * width > LARGEST:
         raise UsageError(

@@ -49,11 +49,7 @@ _read_clock: Any = types.ExternalFunction("clock_gettime", types.int32(types.int
 
 
 class CompiledSearch:
-    """Searches boards one after the other, with a transposition table of so many bytes of its own.
-
-    Raises:
-        ValueError: If the network is that of another game.
-    """
+    """Searches boards one after the other, with a transposition table of its own."""
 
     version = 2
     """As `BoardAgent.version`."""

@@ -116,11 +116,7 @@ def is_solved_quickly(game: Game) -> TypeGuard[SlidingGame]:
 
 
 def check_size(game: SlidingGame) -> str:
-    """Check that the boards of a game can be listed, and say how many they are at most.
-
-    Raises:
-        ValueError: If they cannot, or do not fit.
-    """
+    """Check that the boards of a game can be listed, and say how many they are at most."""
     check_packs(game.shape, "solving", "evaluate agents on others without --exact")
     boards = most_boards(game)
     number = f"{boards:,}" if boards < 10**12 else f"{boards:.1e}"

@@ -42,9 +42,6 @@ class BoardCodes:
         """Return the numbers `(n,)` of boards `(n, R, C)`.
 
         With them comes the name of each action on the board that is stored, `(n, n_actions)`.
-
-        Raises:
-            ValueError: If the boards have another shape.
         """
         if boards.shape[1:] != self._shape:
             raise UsageError(f"boards must have shape {self._shape}, got {boards.shape[1:]}.")

@@ -96,11 +96,7 @@ class RunConfig:
         ]
 
     def as_json(self) -> RunConfig:
-        """Return the configuration as it will be read from a file: without tuples in options.
-
-        Raises:
-            ValueError: If it has objects, such as a placer of tiles.
-        """
+        """Return the configuration as it will be read from a file: without tuples in options."""
         try:
             texts = {n: json.dumps(getattr(self, n)) for n in ("env_kwargs", "settings")}
         except TypeError as error:
@@ -115,11 +111,7 @@ class RunConfig:
 
     @classmethod
     def read(cls, folder: Path) -> RunConfig:
-        """Return the configuration of a run.
-
-        Raises:
-            ValueError: If the folder holds no run, or a damaged one.
-        """
+        """Return the configuration of a run."""
         path = folder / CONFIG
         try:
             entries: Any = printable(json.loads(path.read_text(encoding="utf-8")))

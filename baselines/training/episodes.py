@@ -137,9 +137,6 @@ def training_envs(
 
     The game's own side and opponent do not matter.  With the opponent "self" there is one, in which
     both sides are played.
-
-    Raises:
-        ValueError: If the games do not fit into memory, or have no sides and thus no opponent.
     """
     if not sides and opponent not in ("", "random"):
         raise UsageError(f"{game} has no opponent, got {opponent!r}: leave it out.")

@@ -88,11 +88,7 @@ class Learner(ABC):
 
     @property
     def config(self) -> RunConfig:
-        """The configuration of its run.
-
-        Raises:
-            ValueError: If it was made without one.
-        """
+        """The configuration of its run."""
         if self.run_config is None:
             raise UsageError(f"{type(self).__name__} has no run_config: make it by train().")
         return self.run_config
@@ -137,11 +133,7 @@ class Learner(ABC):
 
     @classmethod
     def settings_of(cls, config: RunConfig) -> Any:
-        """Return the settings of a run as an instance of `Settings`.
-
-        Raises:
-            ValueError: If they are none of this learner, or of another version of it.
-        """
+        """Return the settings of a run as an instance of `Settings`."""
         try:
             return read_settings(cls.Settings, config.settings)
         except UsageError as error:
@@ -159,9 +151,6 @@ class Learner(ABC):
         Args:
             config: The run's configuration.
             playing: Whether it will only play, with the settings `for_playing`.
-
-        Raises:
-            ValueError: If a setting is unusable.
         """
         settings = cls.settings_of(config)
         task = config.task if playing else Task(config.env, config.env_kwargs)
@@ -176,9 +165,6 @@ class Learner(ABC):
         """Return the learner of a run's folder, to play or to go on learning.
 
         Of one that only plays, the arrays that learning alone needs are not read.
-
-        Raises:
-            ValueError: If the folder has no checkpoint, or one that is not of this configuration.
         """
         learner = cls.new(config, playing)
         own = learner.state_dict()

@@ -37,9 +37,6 @@ def read_transitions(folder: Path, game: Game) -> dict[str, NDArray[Any]]:
     """Return the `transitions` of a folder's replays, `*.json`, without illegal actions.
 
     They must be of the game, but for its opponent or spawn distribution.
-
-    Raises:
-        ValueError: If there are none, or one is damaged or of another game or shape.
     """
     games: list[Trajectory] = []
     for path in sorted(folder.glob("*.json")):

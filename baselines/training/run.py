@@ -153,9 +153,6 @@ def starting_options(
         preset: The preset; None is the agent's default one, if there is one.
         resumed: The folder of a run; then the options are those that it was started with.  Those
             of a preset, if one is given, replace them, so that a difference is noticed.
-
-    Raises:
-        ValueError: If there is no such agent, preset or run, or the run is one of another agent.
     """
     learner = learner_class(name)
     config = RunConfig.read(resumed) if resumed else None
@@ -182,11 +179,7 @@ def starting_options(
 
 
 def configuration(name: str, options: Options) -> RunConfig:
-    """Return the configuration of a run.
-
-    Raises:
-        ValueError: If an option is unusable.
-    """
+    """Return the configuration of a run."""
     check_settings(options)
     check_settings(options.settings)
     learner = learner_class(name)
@@ -213,10 +206,6 @@ def run(
     """Train an agent up to its budget, in the folder `out` if there is one, and return it.
 
     Whether progress is `visible` is explained in `baselines.progress.Progress`.
-
-    Raises:
-        ValueError: If an option is unusable; no folder has been made then.
-        Interrupted: If the run was interrupted; in a folder, it can be resumed.
     """
     kind, folder, config = learner_class(name), options.out, configuration(name, options)
     times = options.test_every, options.test_games, options.checkpoint_every

@@ -42,11 +42,7 @@ MODEL_SUFFIX = ".zip"
 
 
 def with_runs(folders: Sequence[Path]) -> list[Path]:
-    """Return the folders that hold runs, and say on standard error which do not.
-
-    Raises:
-        ValueError: If none does.
-    """
+    """Return the folders that hold runs, and say on standard error which do not."""
     others = [folder for folder in folders if not (folder / CONFIG).exists()]
     if folders and len(others) == len(folders):
         raise UsageError(f"{folders[0]} holds no run: give the folders of runs, such as runs/*.")
@@ -104,11 +100,7 @@ def write_checkpoint(folder: Path, state: State) -> None:
 def read_checkpoint(
     folder: Path, max_bytes: int = sys.maxsize, only: Collection[str] | None = None
 ) -> State:
-    """Return the state of a run's learner; the arguments are those of `read_arrays`.
-
-    Raises:
-        ValueError: If there is no checkpoint, or it is damaged or larger.
-    """
+    """Return the state of a run's learner; the arguments are those of `read_arrays`."""
     path = folder / CHECKPOINT
     try:
         packed = read_arrays(path, max_bytes, None if only is None else {MASK, *only})
@@ -121,11 +113,7 @@ def read_checkpoint(
 
 
 def read_progress(folder: Path) -> list[Row]:
-    """Return the lines of a run's progress, as text by column; none if there are none yet.
-
-    Raises:
-        ValueError: If the file is damaged.
-    """
+    """Return the lines of a run's progress, as text by column; none if there are none yet."""
     path = folder / PROGRESS
     if not path.exists():
         return []
@@ -162,9 +150,6 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
     A lock that a dead process has left is taken over.  If the block fails, a new folder in which
     there is nothing is removed.
-
-    Raises:
-        ValueError: If another process holds it.
     """
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
@@ -180,11 +165,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def lock(path: Path, what: str) -> Iterator[None]:
-    """Hold a lock, a file that names the process, on `what` until the `with` block ends.
-
-    Raises:
-        ValueError: If another process holds it.
-    """
+    """Hold a lock, a file that names the process, on `what` until the `with` block ends."""
     holder = SoftFileLock(path, is_singleton=False)
     try:
         holder.acquire(blocking=False)

@@ -46,11 +46,7 @@ class Band(NamedTuple):
 
 
 def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str = "") -> None:
-    """Draw the learning curves of runs to a file; the arguments are those of the command `plot`.
-
-    Raises:
-        ValueError: If one of them is unusable, no folder holds a run, or a run has no such metric.
-    """
+    """Draw the learning curves of runs to a file; the arguments are those of the command `plot`."""
     checked_choice(against, "against", tuple(AXES))
     checked_file(out, (".png", ".svg"), "a picture is")
     if not folders:

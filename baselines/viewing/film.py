@@ -27,10 +27,6 @@ def write_film(games: Sequence[Watched], path: Path, speed: float, frames: int =
     """Write games as a film, `.gif` or `.mp4`, at so many positions a second, and at most `frames`.
 
     Each is played to its end; a GIF repeats itself.
-
-    Raises:
-        ValueError: If the games are of several kinds, or the speed is too high.
-        ExtraNotInstalled: If there is no encoder of MP4.
     """
     if speed > FASTEST:
         raise UsageError(f"a film shows at most {FASTEST} positions a second, got {speed:g}.")
