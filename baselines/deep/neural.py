@@ -6,7 +6,7 @@ the games of an iteration it is fitted to the targets
     max_a' Q(s', a'), or the value of the result after the last action of a game,
 
 which are computed once: the network is its own target network, renewed every iteration.  There are
-two recipes, each a class below:
+two recipes:
 
 - `published`: the positions of an iteration as they are, by SGD.  The network is taught that
   illegal actions lose.  One difference: the published network learned from one position at a time,
@@ -18,9 +18,8 @@ two recipes, each a class below:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -82,10 +81,9 @@ class Neural(EpsilonGreedyLearner):
 
     def _build(self) -> None:
         game, settings = self._game, self._settings
-        recipe = RECIPES[settings.recipe]
-        self._codes = BoardCodes(game, recipe.merges_symmetric)
+        self._codes = BoardCodes(game, merge_symmetric=settings.recipe == "fitted")
         with seed_generators(self._seed, "weights"):
-            players = {side: recipe(settings, i) for i, side in enumerate(game.sides)}
+            players = {side: _Player(settings, i) for i, side in enumerate(game.sides)}
         # A side's weights are the same whether the other side learns or not.
         self._players = {side: players[side] for side in self._sides}
 
@@ -136,29 +134,33 @@ class Neural(EpsilonGreedyLearner):
         )
 
 
-class _Player(ABC):
-    """The network of one side, and what the recipes have in common."""
+class _Player:
+    """The network of one side.
 
-    merges_symmetric: ClassVar[bool]
-    """Whether boards that are images of each other are one to the network."""
-    results: ClassVar[NDArray[np.float32]]
-    """The values of a draw, a win and a loss."""
-    optimizer: ClassVar[type[torch.optim.SGD | torch.optim.Adam]]
-    last_layer: ClassVar[type[torch.nn.Module]]
+    Attributes:
+        results: The values of a draw, a win and a loss.
+    """
 
     def __init__(self, settings: NeuralSettings, number: int) -> None:
-        self._settings = settings
+        self._settings, self._is_fitted = settings, settings.recipe == "fitted"
         self._sign = 1 - 2 * number  # of the own marks, which boards have as 1
+        self.results = np.array([0, 1, -10] if self._is_fitted else [1, 1, 0], np.float32)
         hidden = [settings.hidden, settings.hidden]
-        self._network = torch.nn.Sequential(*create_mlp(CELLS, CELLS, hidden), self.last_layer())
+        last = torch.nn.Identity() if self._is_fitted else torch.nn.Sigmoid()
+        self._network = torch.nn.Sequential(*create_mlp(CELLS, CELLS, hidden), last)
+        self._buffer = RingBuffer(
+            settings.buffer_size if self._is_fitted else 0,
+            entries=(np.int32, ()),
+            following=(np.int16, ()),
+            results=(np.float32, ()),
+        )
 
     def values(self, codes: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the network's value of each action, `(n, 9)`."""
+        """Return the value of each action, `(n, 9)`; the fitted recipe masks illegal ones."""
         with torch.no_grad():
             values: NDArray[np.float32] = self._network(self._inputs(codes)).numpy()
-        return values
+        return np.where(solve().masks[codes] > 0, values, -np.inf) if self._is_fitted else values
 
-    @abstractmethod
     def learn(self, experience: State, rng: np.random.Generator) -> None:
         """Learn from the n actions of an iteration and from what followed them.
 
@@ -166,6 +168,20 @@ class _Player(ABC):
         network sees them; `following`, the code of the next board, or -1 after the last action of a
         game; and `results`, the value of the game's result, as of a last action.
         """
+        if not self._is_fitted:
+            codes, taken = np.divmod(experience["entries"], CELLS)
+            illegal = solve().masks[codes] == 0
+            targets = np.where(illegal, self.results[-1], self._targets(experience)[:, None])
+            self._fit(codes, targets, illegal | np.eye(CELLS, dtype=np.bool_)[taken], rng)
+            return
+        self._buffer.store(**experience)
+        n, size = len(self._buffer), 3**CELLS * CELLS
+        stored = {name: array[:n] for name, array in self._buffer.arrays.items()}
+        times = np.bincount(stored["entries"], minlength=size).reshape(-1, CELLS)
+        sums = np.bincount(stored["entries"], self._targets(stored), size).reshape(-1, CELLS)
+        codes = np.flatnonzero(times.any(axis=1))
+        means = sums[codes] / np.maximum(times[codes], 1)
+        self._fit(codes, means.astype(np.float32), times[codes] > 0, rng)
 
     def _targets(self, experience: State) -> NDArray[np.float32]:
         """Return max_a' Q(s', a') `(n,)`, or the value of the result."""
@@ -184,7 +200,8 @@ class _Player(ABC):
     ) -> None:
         """Reduce the weighted squared errors `(n, 9)` of boards `(n,)`, in minibatches."""
         settings = self._settings
-        optimizer = self.optimizer(self._network.parameters(), settings.learning_rate)
+        kind = torch.optim.Adam if self._is_fitted else torch.optim.SGD
+        optimizer = kind(self._network.parameters(), settings.learning_rate)
         inputs = self._inputs(codes)
         wanted, counted = torch.from_numpy(targets), torch.from_numpy(weights.astype(np.float32))
         for _ in range(settings.n_epochs):
@@ -200,50 +217,6 @@ class _Player(ABC):
         return torch.from_numpy((marks * self._sign).astype(np.float32))
 
     def parts(self) -> Parts:
-        return {"network": self._network.state_dict()}
-
-
-class _Published(_Player):
-    merges_symmetric = False
-    results = np.array([1, 1, 0], np.float32)
-    optimizer, last_layer = torch.optim.SGD, torch.nn.Sigmoid
-
-    def learn(self, experience: State, rng: np.random.Generator) -> None:
-        codes, taken = np.divmod(experience["entries"], CELLS)
-        illegal = solve().masks[codes] == 0
-        targets = np.where(illegal, self.results[-1], self._targets(experience)[:, None])
-        self._fit(codes, targets, illegal | np.eye(CELLS, dtype=np.bool_)[taken], rng)
-
-
-class _Fitted(_Player):
-    merges_symmetric = True
-    results = np.array([0, 1, -10], np.float32)
-    optimizer, last_layer = torch.optim.Adam, torch.nn.Identity
-
-    def __init__(self, settings: NeuralSettings, number: int) -> None:
-        super().__init__(settings, number)
-        self._buffer = RingBuffer(
-            settings.buffer_size,
-            entries=(np.int32, ()),
-            following=(np.int16, ()),
-            results=(np.float32, ()),
-        )
-
-    def values(self, codes: NDArray[Any]) -> NDArray[np.float32]:
-        return np.where(solve().masks[codes] > 0, super().values(codes), -np.inf)
-
-    def learn(self, experience: State, rng: np.random.Generator) -> None:
-        self._buffer.store(**experience)
-        n, size = len(self._buffer), 3**CELLS * CELLS
-        stored = {name: array[:n] for name, array in self._buffer.arrays.items()}
-        times = np.bincount(stored["entries"], minlength=size).reshape(-1, CELLS)
-        sums = np.bincount(stored["entries"], self._targets(stored), size).reshape(-1, CELLS)
-        codes = np.flatnonzero(times.any(axis=1))
-        means = sums[codes] / np.maximum(times[codes], 1)
-        self._fit(codes, means.astype(np.float32), times[codes] > 0, rng)
-
-    def parts(self) -> Parts:
-        return {**super().parts(), "buffer": self._buffer.state}
-
-
-RECIPES = {"published": _Published, "fitted": _Fitted}
+        """Return the network, and the replay buffer of the fitted recipe."""
+        buffer = {"buffer": self._buffer.state} if self._is_fitted else {}
+        return {"network": self._network.state_dict(), **buffer}
