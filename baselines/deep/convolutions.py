@@ -37,9 +37,8 @@ class BoardConvolutions(BaseFeaturesExtractor):
     def __init__(self, observation_space: spaces.Box, width: int = 64) -> None:
         planes = Planes(observation_space, np.float32)
         contents, *shape = planes.space.shape
-        rows, columns = (
-            max(3, side) for side in shape
-        )  # cells outside a narrow board hold nothing
+        # Cells outside a narrow board hold nothing.
+        rows, columns = (max(3, side) for side in shape)
         channels = max(1, width // 4)
         places = rows * (columns - 2) + (rows - 2) * columns + 2 * (rows - 1) * (columns - 1)
         super().__init__(observation_space, channels * places)

@@ -13,12 +13,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from baselines.training import run_folder as runs
-from baselines.training.config import BUDGET, LEARNED, RunConfig
+from baselines.training.config import LEARNED, RunConfig
 from baselines.viewing.figures import drawn, styled
 from tile_envs.base.checks import checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
-from tile_envs.words import number
 
 Floats = NDArray[np.float64]
 
@@ -92,8 +91,7 @@ def bands_of(curves: Sequence[Curve]) -> list[Band]:
     bands = []
     for label, group in zip(labels, groups.values(), strict=True):
         n_seeds = len({curve.config.seed for curve in group})
-        several = f"{label}, {n_seeds} seeds{_budgets(group)}"
-        band = _band(several if n_seeds > 1 else label, group)
+        band = _band(f"{label}, {n_seeds} seeds" if n_seeds > 1 else label, group)
         if n_seeds == len(group) and len(band.xs):
             bands.append(band)
         else:
@@ -111,16 +109,6 @@ def _band(label: str, curves: Sequence[Curve]) -> Band:
     places, ys = places[meeting], ys[:, meeting]
     lowest, highest = np.fmin.reduce(ys), np.fmax.reduce(ys)
     return Band(label, places, np.nanmean(ys, axis=0), lowest, highest)
-
-
-def _budgets(curves: Sequence[Curve]) -> str:
-    """Return the range of budgets, where they differ."""
-    text = ""
-    for name in BUDGET:
-        values = [getattr(curve.config, name) or np.inf for curve in curves]
-        if min(values) < max(values):
-            text += f", {name} {number(min(values))} to {number(max(values))}"
-    return text
 
 
 def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
