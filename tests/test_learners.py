@@ -172,23 +172,16 @@ def test_the_memory_of_a_container_is_what_its_group_allows(tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ValueTable(SLIDING), "ValueTable does not play 2048 on 4×4"),
         (lambda: Neural(SLIDING), "Neural does not play 2048 on 4×4: dqn and ppo play every game"),
-        (lambda: Article(TICTACTOE), "Article does not play tic-tac-toe"),
         (
             lambda: QTable(TICTACTOE, 0, QTable.Settings(sequential=True)),
             "sequential is for the sliding games",
-        ),
-        (
-            lambda: QTable(SlidingGame(RULES_2048, (1, 4)), 0, QTable.Settings(sequential=True)),
-            "sequential is for boards of 2 to 4 rows and columns, got 1×4: leave it out",
         ),
         (lambda: QTable(SLIDING), "4×4 with 18 values a cell takes .* GiB, and 1 GiB are"),
         *(
             (lambda kind=kind: kind(TICTACTOE, sides=("Z",)), "tic-tac-toe has no side 'Z', only X")
             for kind in (QTable, ValueTable, Neural)
         ),
-        (lambda: Article(SLIDING, sides=("X",)), "2048 on 4×4 has no side 'X'"),
     ],
 )
 def test_unusable_games_and_sides_are_named(make, message):

@@ -110,7 +110,6 @@ def test_a_search_tells_early_how_long_its_games_will_take(trained, monkeypatch)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("train", "ntuple", "--network", "00"), "the tuple '00' must have different cells"),
         (("evaluate", "random", "--search", "2"), "an agent's action values"),
         (("train", "ntuple", "--minutes", "0"), "minutes must be greater than 0, got 0.0"),
         (("train", "qtable", "--resume", "--out", "TRAINED"), "is a run of ntuple, not of qtable"),
@@ -127,7 +126,6 @@ def test_a_search_tells_early_how_long_its_games_will_take(trained, monkeypatch)
         (("evaluate", "TRAINED", "--search", "0"), "depth must be a positive integer, got 0"),
         (("evaluate", "TRAINED", "--env", "Tiles2584-v0"), "trained in Tiles2048-v0, not in"),
         (("evaluate", "TRAINED", "--agent-kwargs", '{"a": 1}'), "takes no options"),
-        (("export", "nowhere", "--out", "x"), "nowhere holds no run"),
         (("export", "TRAINED", "--out", "FULL"), "FULL holds mine.txt already: give another --out"),
     ],
 )

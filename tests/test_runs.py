@@ -262,10 +262,7 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
         (with_entries(agent="value_table", settings={}), "bytes of arrays, expected at most"),
         (lambda folder: (folder / "config.json").write_text("{"), "config.json is damaged"),
         (with_entries(format=99), "is of format 99, and this version reads runs of format 7"),
-        (with_entries(settings=3), "is not that of a run: settings must be an object, got 3"),
-        (with_entries(minutes=float("nan")), "of a run: minutes must be a finite number, got nan"),
         (with_entries(trice=1), "is not that of a run: there is no setting 'trice'"),
-        (with_entries(settings={"trice": 1}), "there is no setting 'trice'"),
         (with_entries(settings={"n_envs": 10**9}), "a batch of 1,000,000,000 games takes 931.3"),
         (with_entries(agent="subprocess:Popen"), "subprocess:Popen is no agent"),
         (with_entries(sides=["X", "Z"]), "tic-tac-toe has no side 'Z', only X, O"),
@@ -299,10 +296,8 @@ def test_a_side_that_was_not_trained_is_refused(tmp_path):
     ("arguments", "message"),
     [
         (("random",), "there is no 'random' to train: expected qtable, value_table, neural, nt"),
-        (("baselines.agents:RandomAgent",), "RandomAgent does not learn: expected a subclass of"),
         (("ntuple", "--side", "X"), "Tiles2048-v0 has no side 'X': expected"),
         (("qtable", "--env-kwargs", '{"side": "O"}'), "the side of env_kwargs is for evaluation"),
-        (("qtable", "--games", "0"), "games must be greater than or equal to 1, got 0"),
         (("qtable", "--games", "many"), "Error parsing --games: invalid literal for int()"),
         (("qtable", "--gmaes", "5"), "Unrecognized options: --gmaes, 5 (perhaps --games)"),
         (("ntuple", "--method", "q"), "invalid choice 'q' for argument '--method'. Expected one"),
@@ -352,7 +347,6 @@ def mine(tmp_path, monkeypatch):
     [
         ({"update": ""}, "mine:Mine has no update, which a learner needs"),
         ({"weights": "np.array({}, object)"}, "the state 'weights' of Mine cannot be saved"),
-        ({"body": "Settings = 3"}, "mine:Mine.Settings must be a dataclass, got 3"),
         (
             {"settings": "@dataclass\nclass S:\n    rate: float", "body": "Settings = S"},
             "mine:Mine.Settings.rate needs a default",
