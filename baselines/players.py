@@ -161,7 +161,8 @@ def load_player(path: str | Path) -> Player:
         if path != folder:
             learner.load_model(path)
         recipe = f"{dataclasses.replace(config, seed=0).key} {config.label}"
-        return Player(learner, config.label, config.task, True, config.finished, recipe)
+        name = config.label + ", unfinished" * (not config.finished)
+        return Player(learner, name, config.task, True, config.finished, recipe)
     except UsageError as error:
         raise _in_folder(folder, config, error) from error
 
@@ -263,8 +264,13 @@ def evaluate(
     if side is not None or isinstance(agent, str | Path):
         as_side = played.sides_to_evaluate(side, exact=False)[0]
         options |= {} if as_side is None else {"side": as_side}
-    name = name or played.name + ", unfinished" * (not played.finished)
     row, _ = judge(
-        played.agent, played.task.env, options, episodes, seed, name=name, progress=progress
+        played.agent,
+        played.task.env,
+        options,
+        episodes,
+        seed,
+        name=name or played.name,
+        progress=progress,
     )
     return row

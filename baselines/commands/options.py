@@ -103,7 +103,8 @@ def _optional(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
     if type(None) not in kinds:
         return None
     inner = PrimitiveTypeInfo.make(kinds[0], set(info.markers))
-    spec: Any = ConstructorRegistry.get_primitive_spec(inner)
+    spec = ConstructorRegistry.get_primitive_spec(inner)
+    assert isinstance(spec, PrimitiveConstructorSpec)
     none = ["None"]
     return replace(
         spec,
@@ -119,12 +120,10 @@ def given(**values: Any) -> dict[str, Any]:
 
 
 def check_finished(player: Player, folder: str, unfinished: bool) -> Player:
-    """Return a player; if its run is unfinished, which must be allowed, its name says so."""
-    if player.finished:
-        return player
-    if not unfinished:
+    """Return a player, whose run may be unfinished only if that is allowed."""
+    if not (player.finished or unfinished):
         raise UsageError(
             f"{folder} is unfinished: continue it with train --resume, or add --unfinished to "
             "evaluate what it has learned so far."
         )
-    return player._replace(name=f"{player.name}, unfinished")
+    return player

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from baselines.training import run_folder as runs
 from baselines.training.config import LEARNED, RunConfig
 from baselines.viewing.figures import drawn, styled
-from tile_envs.base.checks import checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
 
@@ -46,7 +45,6 @@ class Band(NamedTuple):
 
 def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str = "") -> None:
     """Draw the learning curves of runs to a file; the arguments are those of the command `plot`."""
-    checked_choice(against, "against", tuple(AXES))
     checked_file(out, (".png", ".svg"), "a picture is")
     if not folders:
         raise UsageError("plot needs the folder of a run, such as runs/*.")
