@@ -264,13 +264,5 @@ def evaluate(
     if side is not None or isinstance(agent, str | Path):
         as_side = played.sides_to_evaluate(side, exact=False)[0]
         options |= {} if as_side is None else {"side": as_side}
-    row, _ = judge(
-        played.agent,
-        played.task.env,
-        options,
-        episodes,
-        seed,
-        name=name or played.name,
-        progress=progress,
-    )
-    return row
+    evaluated = played.agent, played.task.env, options, episodes, seed
+    return judge(*evaluated, name=name or played.name, progress=progress)[0]
