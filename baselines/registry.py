@@ -5,7 +5,6 @@ A new agent is one line of `AGENTS`.  Somebody else's is named by its class, `my
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import sys
 from pathlib import Path
@@ -91,13 +90,6 @@ def learner_class(name: str) -> type[Learner]:
     learner = agent_class(name)
     if not issubclass(learner, Learner):
         raise UsageError(f"{name} does not learn: expected a subclass of baselines.Learner.")
-    if missing := sorted(getattr(learner, "__abstractmethods__", ())):
-        raise UsageError(f"{name} has no {', '.join(missing)}, which a learner needs.")
-    if not dataclasses.is_dataclass(learner.Settings):
-        raise UsageError(f"{name}.Settings must be a dataclass, got {learner.Settings!r}.")
-    for field in dataclasses.fields(learner.Settings):
-        if field.default is field.default_factory is dataclasses.MISSING:
-            raise UsageError(f"{name}.Settings.{field.name} needs a default.")
     return learner
 
 

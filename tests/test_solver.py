@@ -212,7 +212,7 @@ def test_the_solution_of_another_game_is_refused(tmp_path):
     solution_of(TINY[0]).save(tmp_path)
     with pytest.raises(ValueError, match=r"is the solution of|expected at most"):
         Solution.load(tmp_path, GAME_2048)
-    with pytest.raises(ValueError, match="with spawn"):
+    with pytest.raises(ValueError, match="with another spawn"):
         Solution.load(tmp_path, dataclasses.replace(TINY[0], spawn={2: 1.0}))
 
 

@@ -140,11 +140,10 @@ def _check_game(text: NDArray[np.uint8], game: SlidingGame, path: Path) -> None:
     except (ValueError, TypeError) as error:
         raise UsageError(f"{path} is damaged: it names no game.") from error
     if other != game:
-        theirs, ours = (
-            f"{g} with spawn {g.spawn}, start_tiles {g.start_tiles}, placer {g.placer}"
-            for g in (other, game)
+        raise UsageError(
+            f"{path} is the solution of {other}, or of {game} with another spawn distribution, "
+            "start or placer: give another folder."
         )
-        raise UsageError(f"{path} is the solution of {theirs}, not of {ours}: give another folder.")
 
 
 def _check_layers(layers: Layers, path: Path) -> None:

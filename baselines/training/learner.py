@@ -243,13 +243,3 @@ class Learner(ABC):
         if "iterations" in own:
             checked_integer(int(state["iterations"]), "the checkpoint's 'iterations'", most=1 << 53)
         self.load_state_dict(state)
-
-
-def check_state(learner: Learner) -> None:
-    """Raise a `ValueError` if a learner's state holds something else than arrays of numbers."""
-    for name, array in learner.state_dict().items():
-        if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufcU":
-            raise UsageError(
-                f"the state {name!r} of {type(learner).__name__} cannot be saved: expected a numpy "
-                f"array of numbers, got {type(array).__name__}."
-            )

@@ -25,7 +25,6 @@ from baselines.progress import Progress, duration, metrics_text
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig
 from baselines.training.learner import Learner, Metrics
-from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 from tile_envs.words import counted
 
@@ -80,7 +79,7 @@ def learn(
 
     Raises:
         Interrupted: If the call was interrupted.
-        ValueError: If the callback raises; the run is saved first.
+        Exception: If the callback raises it; the run is saved first.
     """
     config = learner.config
     test_games = learner.test_games if test_games is None else test_games
@@ -95,7 +94,6 @@ def learn(
     progress = Progress(name, 1, done, visible)
     clock, log = Clock(progress, config.seconds), _Log(folder, learner.games)
     goes_on: Any = True
-    failure: Exception | None = None
     with closing(log), progress, _interrupts(progress) as interrupted:
         progress.update(done, "starting (compiling on first use)")
         while done < 1 and not interrupted and goes_on is not False:
@@ -128,8 +126,9 @@ def learn(
             if callback:
                 try:
                     goes_on = callback(learner, metrics | tested)
-                except Exception as error:  # a run of hours must not be lost
-                    failure, goes_on = error, False
+                except Exception:  # a run of hours must not be lost
+                    _save(folder, learner, seconds)
+                    raise
         seconds = clock.seconds["training"]
         finished = done >= 1 and not interrupted
         if finished:
@@ -141,11 +140,6 @@ def learn(
     kept = f", --resume continues: {folder}" if folder else "."
     if interrupted:
         raise Interrupted(interrupted[0], f"stopped after {games_played(learner)}{kept}")
-    if failure:
-        raise UsageError(
-            f"the callback failed after {games_played(learner)} with {type(failure).__name__}: "
-            f"{failure}{kept}"
-        ) from failure
     if progress.shown:
         spent = ", ".join(f"{name} {duration(s)}" for name, s in clock.seconds.items())
         print(spent, file=sys.stderr)

@@ -19,7 +19,7 @@ from baselines.settings import Count, NonNegative, Positive, Seed, check_setting
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
 from baselines.training.config import BUDGET, RunConfig
-from baselines.training.learner import Learner, check_state
+from baselines.training.learner import Learner
 from baselines.training.loop import Callback, learn
 from tile_envs.base.checks import checked_mapping
 from tile_envs.errors import UsageError
@@ -108,9 +108,9 @@ def train(
         The agent, with `predict` and `save(folder)`, and `action_values` if it plays by values.
 
     Raises:
-        ValueError: If an argument or a setting is unusable; nothing has been written then.  If the
-            callback raises; the run is kept, and can be resumed.
-        Interrupted: If it is interrupted; a run in a folder can be resumed.
+        ValueError: If an argument or a setting is unusable; nothing has been written then.
+        Interrupted: If it is interrupted; a run in a folder can be resumed, as after an error of
+            the callback.
     """
     if isinstance(agent, type):
         agent = f"{agent.__module__}:{agent.__qualname__}"
@@ -219,7 +219,6 @@ def run(
                 learn(learner, folder, *times, visible, callback)
             return learner
     learner = kind.new(config)
-    check_state(learner)
     if folder:
         runs.check_free(folder)
     learner.prepare()
