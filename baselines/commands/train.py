@@ -93,7 +93,8 @@ def train_agent(name: str, words: Sequence[str]) -> None:
     configuration(name, typed)  # what is unusable is told before anything begins
     commands = {}
     for seed in range(typed.seed, typed.seed + typed.seeds):
-        folder = folder_of(typed.out, name, env_id, seed)
+        out = typed.out and typed.out.with_name(f"{typed.out.name}-{seed}")
+        folder = out or usual_folder(name, env_id, seed)
         is_resumed = typed.resume and (folder / CONFIG).exists()
         if not is_resumed:
             check_free(folder)
@@ -107,12 +108,6 @@ def train_agent(name: str, words: Sequence[str]) -> None:
         print(f"{folder} is finished")
     named = shlex.join(map(str, commands))
     print(f"\nNext:\n  python -m baselines evaluate {named}  # each, and the mean over seeds")
-
-
-def folder_of(out: Path | None, name: str, env_id: str, seed: int) -> Path:
-    """Return the folder of one of several seeds: its name ends with the seed."""
-    usual = usual_folder(name, env_id, seed)
-    return usual if out is None else out.with_name(f"{out.name}-{seed}")
 
 
 def _description(name: str, learner: type[Learner]) -> str:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from baselines.errors import Interrupted
 from baselines.progress import Progress
 from tile_envs.errors import UsageError
-
-POLL_SECONDS = 0.2
 
 
 def side_by_side(commands: Mapping[Path, Sequence[str]], at_once: int) -> Iterator[Path]:
@@ -28,39 +25,35 @@ def side_by_side(commands: Mapping[Path, Sequence[str]], at_once: int) -> Iterat
         ValueError: If one of them fails; the others are stopped, and can be resumed.
         Interrupted: If the call is interrupted; all runs are stopped, and can be resumed.
     """
-    waiting, ended = list(commands.items()), 0
-    running: dict[Path, subprocess.Popen[bytes]] = {}
-    with TemporaryDirectory() as logs, Progress("training", len(commands)) as progress:
+    running: set[subprocess.Popen[str]] = set()
+
+    def run(words: Sequence[str]) -> tuple[int, list[str]]:
+        with subprocess.Popen(
+            [sys.executable, "-m", "baselines", *words],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C comes once: a second one would stop without saving
+        ) as process:
+            running.add(process)
+            said = process.communicate()[1].splitlines()
+            running.discard(process)
+        return process.returncode, said
+
+    with Progress("training", len(commands)) as progress, ThreadPoolExecutor(at_once) as pool:
+        folders = {pool.submit(run, words): folder for folder, words in commands.items()}
         try:
-            while waiting or running:
-                while waiting and len(running) < at_once:
-                    folder, words = waiting.pop(0)
-                    with _log(logs, folder).open("wb") as log:
-                        # In a session of its own: Ctrl-C comes to this process alone, which passes
-                        # it on once, since a second one would stop a run without saving.
-                        running[folder] = subprocess.Popen(
-                            [sys.executable, "-m", "baselines", *words],
-                            stdout=subprocess.DEVNULL,
-                            stderr=log,
-                            start_new_session=True,
-                        )
-                time.sleep(POLL_SECONDS)
+            for ended, future in enumerate(as_completed(folders), 1):
+                status, said = future.result()
+                if status:
+                    why = said[-1] if said else f"status {status}"
+                    raise UsageError(f"{folders[future]}: {why}")
                 progress.update(ended, f"{ended} of {len(commands)} runs have ended")
-                for folder in [f for f, process in running.items() if process.poll() is not None]:
-                    if status := running.pop(folder).returncode:
-                        said = _log(logs, folder).read_text(errors="replace").splitlines()
-                        raise UsageError(f"{folder}: {said[-1] if said else f'status {status}'}")
-                    ended += 1
-                    yield folder
+                yield folders[future]
         except KeyboardInterrupt as interrupt:
             number = getattr(interrupt, "number", signal.SIGINT)
             raise Interrupted(number, "stopped; the same command with --resume goes on.") from None
         finally:
-            for process in running.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(running):
                 process.terminate()
-            for process in running.values():
-                process.wait()
-
-
-def _log(logs: str, folder: Path) -> Path:
-    return Path(logs, folder.name)
