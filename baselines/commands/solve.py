@@ -83,11 +83,7 @@ def _solve_or_load(game: Game, folder: Path | None) -> tuple[Solution, float]:
 
 
 def answers(solution: Solution, lines: Sequence[str]) -> Iterator[str]:
-    """Yield each line that is not blank, followed by ` = ` and its value with 9 decimals.
-
-    Raises:
-        ValueError: If a line is no query, with its number; nothing has been yielded then.
-    """
+    """Yield each line that is not blank, followed by ` = ` and its value with 9 decimals."""
     game = solution.game
     asked = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
     queries = [_query(line, number, game.shape) for number, line in asked]

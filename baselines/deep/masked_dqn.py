@@ -184,9 +184,6 @@ def game_of(envs: VecEnv) -> Game:
 
     Models are saved with it.  The spawn distribution and the opponent are left out, so a model can
     be trained on against others, such as opponents without a name.
-
-    Raises:
-        ValueError: If they are none of this package.
     """
     env = envs.get_attr("unwrapped")[0]
     game = getattr(env, "game", None)

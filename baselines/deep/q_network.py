@@ -40,9 +40,6 @@ class BoardQNetwork(QNetwork):
         observation_space: Boards.
         action_space: Actions.
         game: The game as JSON text (see `game_of`).
-
-    Raises:
-        ValueError: If the observation space is not that of the game's boards.
     """
 
     def __init__(

@@ -25,10 +25,6 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
 
     Returns:
         `(n, actions)`, 1 for the action of an agent without `action_probabilities`.
-
-    Raises:
-        ValueError: If the agent plays illegal actions, its probabilities do not add up to 1, or it
-            is not a memoryless policy.
     """
     name = type(agent).__name__
     legal = masks.astype(np.bool_)
@@ -36,10 +32,6 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
         chosen = np.asarray(agent.action_probabilities(observations), np.float64)
     else:
         chosen = np.eye(legal.shape[1])[_actions_of(agent, observations, legal, name)]
-    if chosen.shape != legal.shape:
-        raise UsageError(
-            f"{name}.action_probabilities must return shape {legal.shape}, got {chosen.shape}."
-        )
     wrong = (chosen * ~legal).any(axis=1) | ~np.isclose(chosen.sum(axis=1), 1)
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])

@@ -173,9 +173,6 @@ class NTuple(ValueAgent, Learner):
             The mean score; the fractions of games that reached the largest tiles; the mean size of
             errors |δ|; with TC the mean rate |E| / A of the entries that were updated; all moves so
             far, and those per second.
-
-        Raises:
-            ValueError: If the learning rate makes the values diverge.
         """
         self.changes += 1
         rng = training_generator(self._seed, self.iterations)

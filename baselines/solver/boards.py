@@ -48,9 +48,6 @@ def tile_ages(rules: Rules) -> NDArray[np.int64]:
     """Return the age of each tile index, `(tiles + 1,)`.
 
     A tile that no merge makes has age 1, unless the faces themselves add up in all merges.
-
-    Raises:
-        ValueError: If no such ages exist: merges make the same tile of different sums.
     """
     ages = dict.fromkeys(range(1, rules.largest + 1), 1)
     made = {c for _, _, c in rules.merges}

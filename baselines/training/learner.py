@@ -224,11 +224,7 @@ class Learner(ABC):
         return self.state_dict()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Check a state, and take it over.
-
-        Raises:
-            ValueError: If it is one of another game, shape or kind of learner.
-        """
+        """Check a state, and take it over."""
         own = self.state_dict()
         if state.keys() != own.keys():
             held, expected = brief(sorted(state)), brief(sorted(own))

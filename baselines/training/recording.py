@@ -87,11 +87,6 @@ def record(
     No game is one of an evaluation, so that what learns from them can be evaluated with any seed.
     They go to a folder of replays, a file of `transitions` or a dataset of Minari, which tell the
     agent's name; the latter two tell the command as well.
-
-    Raises:
-        ValueError: If the folder holds a run or games of another task, another process writes to
-            it, or the file or the dataset cannot be called so.
-        OSError: If nothing can be written there.
     """
     check_batch(games, "episodes", 40)  # bytes of a game's seed, also as an integer of Python
     env: Any = make(task.env, task.env_kwargs)

@@ -66,10 +66,6 @@ def resume(folder: Path, kind: type[Learner], config: RunConfig) -> Learner:
 
     The folder is locked.  The configuration is the one that the run began with, but for the budget,
     which is the new one.
-
-    Raises:
-        ValueError: If there is no run, it was exported, something differs from how it began, its
-            checkpoint is damaged, or it has passed the budget.
     """
     begun, budget = RunConfig.read(folder), {name: getattr(config, name) for name in BUDGET}
     if begun.exported:
