@@ -17,7 +17,6 @@ from baselines.seeds import training_generator, training_seeds
 from baselines.settings import check_batch
 from baselines.training.learner import Learner, Metrics, State
 from tile_envs.base.random_stream import Words
-from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.games import vector_env
 
@@ -138,8 +137,6 @@ def training_envs(
     The game's own side and opponent do not matter.  With the opponent "self" there is one, in which
     both sides are played.
     """
-    if not sides and opponent not in ("", "random"):
-        raise UsageError(f"{game} has no opponent, got {opponent!r}: leave it out.")
     check_batch(n_envs, "n_envs", 1000)  # bytes of a game at least, with a few observations
     options = [{"side": side, "opponent": opponent} for side in sides]
     if sides and opponent == SELF:

@@ -187,6 +187,9 @@ def configuration(name: str, options: Options) -> RunConfig:
     for key in {"side", "opponent"} & options.env_kwargs.keys():
         raise UsageError(f"the {key} of env_kwargs is for evaluation: give {key} as an option.")
     task = Task.of(options.env, options.env_kwargs, options.side)
+    opponent = getattr(settings, "opponent", "")
+    if not task.sides and opponent not in ("", "random"):
+        raise UsageError(f"{task.game} has no opponent, got {opponent!r}: leave it out.")
     return RunConfig(
         name,
         learner.version,
