@@ -134,18 +134,6 @@ def test_a_search_can_be_beaten_if_its_seed_is_unlucky():
     assert against_random(policy_of(MCTSAgent(GAME, 2202), "O"), "O").worst == -1
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"playouts": 0}, "playouts must be a positive integer, got 0"),
-        ({"exploration": -0.5}, "exploration must be a number of at least 0, got -0.5"),
-    ],
-)
-def test_numbers_out_of_range_are_named(options, named):
-    with pytest.raises(ValueError, match=named):
-        MCTSAgent(GAME, **options)
-
-
 def test_another_game_and_other_boards_are_refused():
     with pytest.raises(ValueError, match="plays TicTacToe-v0 only, not 2048 on 4×4"):
         MCTSAgent(SlidingGame(RULES_2048))
