@@ -45,7 +45,6 @@ AGENTS = {
     "ntuple": Entry("baselines.ntuple.ntuple:NTuple", learns=True),
     "dqn": Entry("baselines.deep.dqn:DQNLearner", learns=True),
     "ppo": Entry("baselines.deep.ppo:PPOLearner", learns=True),
-    "article": Entry("baselines.deep.article:Article", learns=True),
 }
 STRONG = "strong"
 """The name of the trained networks that come with the package."""

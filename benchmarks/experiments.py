@@ -19,7 +19,7 @@ from benchmarks.kinds import (
     Pairings,
     Sampled,
 )
-from benchmarks.training import Recording, Training
+from benchmarks.training import ARTICLE, Recording, Training
 from tile_envs.errors import UsageError
 
 GAME_2048, GAME_2584, TICTACTOE = "Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"
@@ -29,9 +29,9 @@ E = TypeVar("E", bound=Evaluated)
 # Agents that are not trained, sampled; random play also in the variant of a beginner's article.
 
 ALONE, CLOSELY = (Games(1_000),), (Games(10_000),)
-ARTICLE = {"spawn": {2: 0.8, 4: 0.2}, "start_tiles": [2, 2]}
+BEGINNERS = {"spawn": {2: 0.8, 4: 0.2}, "start_tiles": [2, 2]}
 SIDE_OPTIONS = tuple((TICTACTOE, {"side": side}) for side in SIDES)
-BY_SCORE = Training("random", GAME_2048, ARTICLE, preset="article")
+BY_SCORE = Training("random", GAME_2048, BEGINNERS, preset="article")
 AGENTS = (
     Sampled("agents", "random", BY_SCORE, ALONE, bins=1_000),
     *(
@@ -260,19 +260,15 @@ DRAWN = (Games(300), Games(300, depth=2, samples=1), Games(100, depth=3, samples
 RECIPE_IDEAS: Mapping[str, Options] = {
     "article, a plane for each tile": {"one_hot": True},
     "article, falling epsilon": {"epsilon_halving": 10},
-    "article, longer memory and samples": {
-        **{"buffer_size": 200_000, "others": 5_000, "learning_starts": 6_000}
-    },
+    "article, longer memory and samples": {"buffer_size": 200_000, "others": 5_000},
     "article, batches of 1,000": {"batch_size": 1_000},
 }
-ONE_THREAD: Options = {"threads": 1}
-RECIPE_TRAINING = Training("article", GAME_2048, settings=ONE_THREAD, minutes=(20,))
+RECIPE_TRAINING = Training(ARTICLE, GAME_2048, BEGINNERS, minutes=(20,))
 RECIPE = (
     Sampled("recipe", "article", RECIPE_TRAINING, DRAWN, seeds=3, cost=4),
     *(
         Sampled("recipe", idea, replace(RECIPE_TRAINING, settings=settings), DRAWN[:2], cost=1)
-        for idea, changed in RECIPE_IDEAS.items()
-        for settings in [{**ONE_THREAD, **changed}]
+        for idea, settings in RECIPE_IDEAS.items()
     ),
 )
 
@@ -372,7 +368,6 @@ CROSSTABLE_QUICK: Mapping[str, Options] = {
     "dqn": {"games": 10_000},
 }
 SMALL_DQN = {"n_envs": 256, "buffer_size": 100_000, "learning_starts": 5_000}
-SMALL_RECIPE = {"score_games": 10, "confirmations": 1, "n_epochs": 10}
 SOLVED_QUICK = {GAME_2048: ((2, 3),), GAME_2584: ((2, 2),)}
 SPEED_QUICK = {"turns": 3, "seconds": 0.2, "sizes": (1, 1024), "peers": False}
 QUICK: tuple[Experiment, ...] = (
@@ -387,7 +382,7 @@ QUICK: tuple[Experiment, ...] = (
     _by_games(ONE_CORE_2584, 0.5, 1_000, Games(100)),
     _by_games(DQN, 1.2, 1_000, Games(100), **SMALL_DQN),
     _by_games(PPO, 0.3, 300, Games(100), n_envs=64),
-    _by_games(RECIPE[0], 0.5, 100, Games(100), Games(100, depth=2, samples=1), **SMALL_RECIPE),
+    _by_games(RECIPE[0], 1.0, 60, Games(100), Games(100, depth=2, samples=1)),
     *(_short(each) for each in EXACT if not each.training.learns),
     *(
         _short(each, 0.1, training={"games": 200_000}, seeds=1)

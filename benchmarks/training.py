@@ -17,7 +17,7 @@ import numpy as np
 
 from baselines.ntuple.network import Network
 from baselines.players import Player, load_player, player
-from baselines.registry import AGENTS, STRONG, STRONG_FOLDER, agent_class
+from baselines.registry import LEARNERS, STRONG, STRONG_FOLDER, agent_class
 from baselines.settings import read_settings
 from baselines.task import Task
 from baselines.training import recording
@@ -29,6 +29,8 @@ from tile_envs.errors import UsageError
 
 POINTS = 25
 """The parts into which curves of learning divide a run."""
+ARTICLE = "benchmarks.article:Article"
+"""The learner of a beginner's article."""
 SIZES = {4: "four", 5: "five", 6: "six", 7: "seven"}
 """The sizes of tuples in words."""
 
@@ -43,7 +45,7 @@ class Training:
     """An agent in an environment, and how it is trained if it learns.
 
     Attributes:
-        agent: The agent's name in the registry.
+        agent: The agent's name in the registry, or `ARTICLE`.
         env_kwargs: The environment's options; None takes those of the preset.
         preset: The preset of `hyperparams.yml`.
         settings: The settings that differ from the preset; the options of an agent that does not
@@ -67,7 +69,7 @@ class Training:
     @property
     def learns(self) -> bool:
         """Whether the agent is trained."""
-        return self.agent in AGENTS and AGENTS[self.agent].learns
+        return self.agent in (*LEARNERS, ARTICLE)
 
     @cached_property
     def options(self) -> Options:
@@ -109,7 +111,7 @@ class Training:
 
     def name(self, seed: int) -> str:
         """Return the name of the folder of a run: one of other settings has another folder."""
-        words = [self.env, self.agent, *filter(None, [self.preset]), str(seed)]
+        words = [self.env, self.agent.rpartition(":")[2], *filter(None, [self.preset]), str(seed)]
         return "-".join([*words, key_of(self.identity(seed, self.last))])
 
     def runs(self, seed: int) -> frozenset[str]:

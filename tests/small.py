@@ -5,7 +5,3 @@ DQN = {
     **{"learning_starts": 64, "buffer_size": 320, "reward_scale": 1 / 1024, "gamma": 0.999},
 }
 PPO = {"width": 8, "hidden": (8,), "batch_size": 16, "n_steps": 4, "n_envs": 8, "n_epochs": 4}
-ARTICLE = {
-    **{"iteration_games": 2, "score_games": 2, "learning_starts": 60, "newest": 20, "others": 40},
-    **{"buffer_size": 300, "n_epochs": 1, "batch_size": 25, "threads": 1, "confirmations": 1},
-}

@@ -42,7 +42,7 @@ from benchmarks.speed.ntuple import Work, moves_per_second
 from benchmarks.speed.peers import Peer
 from benchmarks.tables import TABLES
 from benchmarks.tables.table import NOTE
-from benchmarks.training import Recording, Training
+from benchmarks.training import ARTICLE, Recording, Training
 
 LEARNERS = [e for e in EXPERIMENTS if isinstance(e, Evaluated) and e.training.learns]
 
@@ -334,7 +334,7 @@ def test_the_list_shows_every_experiment():
 
 def test_the_short_list_has_every_agent_and_environment_and_takes_minutes():
     trainings = [each.training for each in QUICK if isinstance(each, Evaluated)]
-    assert {each.agent for each in trainings} == {*AGENTS, STRONG}
+    assert {each.agent for each in trainings} == {*AGENTS, STRONG, ARTICLE}
     assert {each.env for each in trainings} == {GAME_2048, "Tiles2584-v0", TICTACTOE}
     # Budgets in minutes would make other rows each time.
     assert not any(each.minutes for each in trainings)

@@ -31,12 +31,6 @@ TINY = {
     ),
     "dqn": (*NETWORK, "--buffer-size", "20000", "--learning-starts", "300", "--batch-size", "32"),
     "ppo": (*NETWORK, "--n-steps", "16", "--batch-size", "16"),
-    "article": (
-        *("--games", "4", "--iteration-games", "2", "--learning-starts", "50", "--newest", "20"),
-        *("--others", "20", "--n-epochs", "1", "--score-games", "2", "--confirmations", "1"),
-        *("--batch-size", "20", "--threads", "1", "--precision", "float32"),
-        *("--env-kwargs", '{"shape": [2, 2]}'),
-    ),
 }
 
 

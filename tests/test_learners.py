@@ -8,10 +8,9 @@ import powers3
 import psutil
 import pytest
 import torch
-from small import ARTICLE, DQN, PPO
+from small import DQN, PPO
 
 from baselines import evaluate, evaluate_exactly, train
-from baselines.deep.article import Article
 from baselines.deep.dqn import DQNLearner
 from baselines.deep.neural import Neural
 from baselines.deep.ppo import PPOLearner
@@ -52,7 +51,6 @@ CASES = [
             COHERENT | {"halving_games": 10},
         )
     ),
-    *((Article, SlidingGame(RULES_2048, (2, 2)), ARTICLE | {"one_hot": o}) for o in (False, True)),
     *((DQNLearner, game, DQN) for game in GAMES),
     *((DQNLearner, game, DQN | {"n_steps": 2}) for game in GAMES),
     *((PPOLearner, game, PPO) for game in GAMES),
@@ -104,8 +102,10 @@ def test_seed_and_iterations_decide_what_is_learned(kind, game, settings, sides)
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        *(("ntuple", {"network": "0123"}), ("qtable", {"sequential": True})),
-        *(("dqn", DQN), ("ppo", PPO), ("article", ARTICLE)),
+        ("ntuple", {"network": "0123"}),
+        ("qtable", {"sequential": True}),
+        ("dqn", DQN),
+        ("ppo", PPO),
     ],
 )
 def test_runs_learn_from_listed_boards_and_are_judged_without_them(name, settings, tmp_path):

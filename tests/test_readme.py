@@ -30,11 +30,6 @@ TINY = {
         "--gradient-steps 1 --buffer-size 6000 --replay-steps 2"
     ),
     "ppo": "--games 2 --n-envs 4 --width 4 --hidden 4 --n-steps 16 --batch-size 16",
-    "article": (
-        "--games 4 --iteration-games 4 --learning-starts 60 --newest 20 --others 40 "
-        "--n-epochs 1 --batch-size 25 --score-games 2 --confirmations 1 --threads 1 "
-        "--precision float32"
-    ),
     "my_agent:Cells": "--games 200",
 }
 """By agent, settings that make training a matter of seconds."""

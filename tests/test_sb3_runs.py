@@ -12,7 +12,6 @@ from commands import command, refused, typed
 from torch.nn.modules.module import register_module_forward_hook
 
 from baselines import evaluate, train
-from baselines.deep.article import ArticleSettings
 from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.neural import NeuralSettings
@@ -32,7 +31,6 @@ SMALL_RUNS = {
     "neural": Options(NeuralSettings(n_envs=20), "TicTacToe-v0", games=20),
     "dqn": Options(DQNSettings(**small.DQN), "Tiles2048-v0", BOARD, games=20),
     "ppo": Options(PPOSettings(width=8, n_steps=4, batch_size=4), "Tiles2048-v0", BOARD, games=5),
-    "article": Options(ArticleSettings(**small.ARTICLE), "Tiles2048-v0", BOARD, games=20),
 }
 
 
@@ -185,7 +183,7 @@ def test_the_best_model_is_that_with_the_better_worst_side(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("name", ["neural", "dqn", "ppo", "article"])
+@pytest.mark.parametrize("name", SMALL_RUNS)
 def test_torch_computes_as_the_settings_say_and_is_left_as_it_was_found(name, threads, tmp_path):
     def found():
         return torch.get_num_threads(), (torch.tensor(1e-40) * 1 == 0).item()
@@ -213,22 +211,6 @@ def test_torch_computes_as_the_settings_say_and_is_left_as_it_was_found(name, th
     finally:
         torch.set_num_threads(before)
         hook.remove()
-
-
-@pytest.mark.parametrize(("is_fast", "precision"), [(True, "bfloat16"), (False, "float32")])
-def test_a_run_says_what_precision_auto_was(is_fast, precision, tmp_path, monkeypatch):
-    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: is_fast)
-    small_article = (
-        word for name, n in small.ARTICLE.items() for word in (f"--{name.replace('_', '-')}", n)
-    )
-    arguments = ("train", "article", "--games", 2, *small_article, "--out", tmp_path)
-    arguments += ("--env-kwargs", '{"shape": [2, 2]}')
-    assert command(*arguments).returncode == 0
-    assert RunConfig.read(tmp_path).settings["precision"] == precision
-    assert command(*arguments, "--resume").returncode == 0
-    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: not is_fast)
-    assert load(tmp_path)._settings.precision == ("auto" if is_fast else precision)
-    assert command(*arguments, "--resume", "--precision", "auto").returncode == 2
 
 
 def test_a_run_says_what_device_auto_was(tmp_path, monkeypatch):

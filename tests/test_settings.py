@@ -5,7 +5,6 @@ from dataclasses import dataclass, fields
 
 import pytest
 
-from baselines.deep.article import ArticleSettings
 from baselines.deep.dqn import DQNSettings
 from baselines.ntuple.ntuple import NTupleSettings
 from baselines.registry import AGENTS, LEARNERS, agent_class
@@ -23,7 +22,6 @@ UNUSABLE = [
     (ValueTableSettings, {"draw": 2}, "draw must be from -loss_weight to 1, got 2"),
     (NTupleSettings, {"method": "sarsa"}, "method must be 'td' or 'tc', got 'sarsa'."),
     (NTupleSettings, {"trace_decay": 0.5}, "trace_decay and restart need direction backward."),
-    (ArticleSettings, {"newest": 4000}, "learning_starts must be from newest + others to buffer_"),
     (DQNSettings, {"hidden": [1] * 100_000}, "hidden must have at most 16 items"),
     (DQNSettings, {"device": "tpu"}, "device must match pattern"),
     (DQNSettings, {"buffer_size": 64}, "learning_starts must be from batch_size to buffer_size"),

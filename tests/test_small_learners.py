@@ -15,7 +15,7 @@ from baselines.evaluation.exact_tictactoe import against_random, policy_of
 from baselines.tabular.boards import BoardCodes, move_entries, turned
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
-from baselines.training.episodes import Episodes
+from baselines.training.episodes import Episodes, RingBuffer
 from baselines.training.run import starting_options
 from baselines.training.run_folder import read_progress
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
@@ -268,3 +268,13 @@ def test_images_of_a_tictactoe_board_share_their_entry():
     number, actions = plain.of(board)
     assert number == encode(board)
     assert actions[0].tolist() == list(range(9))
+
+
+def test_the_newest_transitions_replace_the_oldest():
+    buffer = RingBuffer(5, rewards=(np.float32, ()), boards=(np.uint8, (2, 2)))
+    for n in range(0, 12, 4):
+        numbers = np.arange(n, n + 4)
+        buffer.store(rewards=numbers, boards=np.tile(numbers[:, None, None], (2, 2)))
+    assert (len(buffer), buffer.stored) == (5, 12)
+    newest = buffer.take(np.arange(7, 12))
+    assert newest["rewards"].tolist() == newest["boards"][:, 1, 0].tolist() == [7, 8, 9, 10, 11]

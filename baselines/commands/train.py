@@ -45,8 +45,8 @@ def train(agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="AGE
     minutes, seed, out, resume and preset, and settings of its own.
 
     Args:
-        agent: qtable, value_table, neural, ntuple, dqn, ppo, article, or the class of a learner of
-            your own, my_module:MyLearner; then its options.
+        agent: qtable, value_table, neural, ntuple, dqn, ppo, or the class of a learner of your own,
+            my_module:MyLearner; then its options.
     """
     train_agent(agent, [])
 

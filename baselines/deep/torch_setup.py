@@ -1,11 +1,11 @@
-"""How torch computes (threads, random numbers, precision), and its tensors in checkpoints."""
+"""How torch computes (threads, random numbers, device), and its tensors in checkpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -21,7 +21,6 @@ from tile_envs.errors import UsageError
 Parts = Mapping[str, Mapping[str, Any]]
 """Tensors and arrays of a learner by their names in its parts, such as a network's weights."""
 Device = Annotated[str, StringConstraints(pattern=r"^(auto|cpu|cuda(:\d{1,3})?)$")]
-Precision = Literal["auto", "float32", "bfloat16"]
 SMALLEST = 5e-324
 """A denormal number, which equals zero where these are flushed."""
 
@@ -71,33 +70,15 @@ def check_device(device: str) -> None:
         )
 
 
-def uses_bfloat16(precision: str) -> bool:
-    """Return whether networks compute in bfloat16.
-
-    With "auto" they do where the processor has instructions for it: one that emulates them is
-    twenty times slower.
-    """
-    if precision != "auto":
-        return precision == "bfloat16"
-    return bool(torch.cpu._is_avx512_bf16_supported())
-
-
 def resolved(settings: Any) -> Any:
-    """Return settings with the device and the precision that "auto" is on this machine."""
-    known = {}
-    if hasattr(settings, "precision"):
-        known["precision"] = "bfloat16" if uses_bfloat16(settings.precision) else "float32"
-    if getattr(settings, "device", "") == "auto":
-        known["device"] = get_device("auto").type
-    return replace(settings, **known)
+    """Return settings with the device that "auto" is on this machine."""
+    is_auto = settings.device == "auto"
+    return replace(settings, device=get_device("auto").type) if is_auto else settings
 
 
 def for_playing(settings: Any) -> Any:
     """Return settings with which a trained network plays on any machine."""
-    usual = {"device": "auto"} if hasattr(settings, "device") else {}
-    if getattr(settings, "precision", "") == "bfloat16":  # very slow where it is emulated
-        usual["precision"] = "auto"
-    return replace(settings, **usual)
+    return replace(settings, device="auto")
 
 
 def without(state: State, *labels: str) -> State:
