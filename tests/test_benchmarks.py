@@ -3,7 +3,6 @@
 import copy
 import re
 import signal
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,8 +37,7 @@ from benchmarks.libraries.clients import CLIENTS
 from benchmarks.results import FOLDER, NAMES, add, commit, name_of, read
 from benchmarks.rows import Committed
 from benchmarks.run import make_missing as run
-from benchmarks.speed.ntuple import Work, moves_per_second
-from benchmarks.speed.peers import Peer
+from benchmarks.speed.ntuple import Work
 from benchmarks.tables import TABLES
 from benchmarks.tables.table import NOTE
 from benchmarks.training import ARTICLE, Recording, Training
@@ -153,14 +151,6 @@ def test_every_row_of_the_list_is_committed_or_in_the_list_of_missing_rows():
     assert made | missing == {(t, key) for t, keys in committed.wanted.items() for key in keys}
 
 
-def test_budgets_one_after_the_other_are_for_learners_without_schedules():
-    for training in [each.training for each in EXPERIMENTS if isinstance(each, Evaluated)]:
-        assert len(training.minutes) < 2 or training.agent == "ntuple"
-        assert (
-            training.minutes or training.games or not (training.learns and training.options.minutes)
-        )
-
-
 def test_committed_rows_are_sorted_and_have_keys(tmp_path):
     for table in NAMES:
         path = FOLDER / f"{table}.csv"
@@ -204,16 +194,11 @@ def with_experiment(label, change):
     return lambda _, experiments: [change(e) if str(e) == label else e for e in experiments]
 
 
-def slower(each):
-    games = tuple(g._replace(milliseconds=g.milliseconds and 50) for g in each.evaluations)
-    return replace(each, evaluations=games)
-
-
 DEPTH = 1 + NAMES["ntuple"].index("depth")
 
 
-def of(label, depth=None):
-    return lambda each, name: str(each).startswith(label) and depth in (None, *name[DEPTH:][:1])
+def of(label):
+    return lambda each, name: str(each).startswith(label)
 
 
 def of_kinds(*kinds):
@@ -229,32 +214,15 @@ def searched(by_ntuple):
     )
 
 
-def by_default_on_2048(each, name):
-    how = (each.training.agent, each.training.env, each.training.preset)
-    return how == ("ntuple", GAME_2048, None) or after_games(each, name)
-
-
-def after_games(each, name):
-    return isinstance(each, Evaluated) and each.training.replays is not None
-
-
 OTHER_CLIENTS = (replace(CLIENTS[0], arguments={}), *CLIENTS[1:])
 EDITS = {
     "a setting of a preset": (
         with_preset("ntuple", "Tiles2584-v0", "course", learning_rate=0.2),
         of("ntuple/course"),
     ),
-    "a setting of a default preset": (
-        with_preset("ntuple", GAME_2048, "default", iteration_games=200),
-        lambda each, name: isinstance(each, Evaluated) and by_default_on_2048(each, name),
-    ),
     "a setting of an experiment": (
         with_experiment("ntuple/two cores, 1 and 3 appear", lambda e: anew(e, settings={})),
         of("ntuple/two cores, 1 and 3 appear"),
-    ),
-    "the time of a search": (
-        with_experiment("search/for search", slower),
-        of("search/for search", depth="10"),
     ),
     "a larger budget": (
         with_experiment("deep/ppo, an hour", lambda e: anew(e, minutes=(24,))),
@@ -270,7 +238,10 @@ EDITS = {
     ),
     "the version of the compiled search": (with_attribute(CompiledSearch), searched(True)),
     "the version of the other search": (with_attribute(Expectimax), searched(False)),
-    "the version of recorded games": (with_attribute(recording, "VERSION"), after_games),
+    "the version of recorded games": (
+        with_attribute(recording, "VERSION"),
+        lambda each, name: isinstance(each, Evaluated) and each.training.replays is not None,
+    ),
     "that of sampled evaluation": (with_attribute(sampled, "VERSION"), of_kinds(Sampled, Clients)),
     "that of exact evaluation": (with_attribute(exact, "VERSION"), of_kinds(Exact, Pairings)),
     "the program of a client": (
@@ -484,14 +455,6 @@ def test_an_interrupted_training_leaves_no_row_and_is_resumed(tmp_path, monkeypa
     assert ours == theirs
 
 
-def test_minutes_are_budgets_one_after_the_other(tmp_path):
-    each = replace(anew(NTUPLE, games=None, minutes=(1e-9, 2e-9)), seeds=1)
-    run_small(tmp_path, each, experiments=(each,))
-    rows = read_rows(tmp_path / "results" / "ntuple.csv")
-    assert [row["minutes"] for row in rows] == ["1e-09", "2e-09", "2e-09", "2e-09"]
-    assert int(rows[0]["games_learned"]) <= int(rows[1]["games_learned"])
-
-
 def test_a_run_that_has_passed_a_budget_makes_no_row_of_it(tmp_path, monkeypatch):
     each = replace(anew(NTUPLE, games=None, minutes=(1e-9, 2e-9)), seeds=1)
     agent = each.training.train(0, 2e-9, tmp_path).agent
@@ -528,45 +491,6 @@ def test_rows_that_fail_say_why_with_a_log_and_the_others_are_made(tmp_path, mon
     assert not any(row["error"] for row in read_rows(tmp_path / "results" / "seeds.csv"))
 
 
-def test_rows_of_an_experiment_take_its_minutes():
-    for each in EXPERIMENTS:
-        minutes = sum(row.minutes for row in each.wanted(EXPERIMENTS))
-        assert minutes == pytest.approx(each.total_minutes)
-
-
-# Measures
-
-
-def test_a_program_that_fails_or_takes_no_time_is_not_measured():
-    with pytest.raises(RuntimeError, match=r"0 more moves took .* s more"):
-        moves_per_second(lambda n: [sys.executable, "-c", "print(1)"], int, 100, 600)
-    with pytest.raises(RuntimeError, match=r"failed: .*oh"):
-        moves_per_second(lambda n: [sys.executable, "-c", "raise SystemExit('oh')"], int, 100, 600)
-
-
-def test_a_measure_with_a_broken_peer_is_made_again_and_replaces_no_result(tmp_path, monkeypatch):
-    peer = Peer("numpy", "2048", "single", 1, lambda n: lambda steps: len(list(range(steps))))
-    broken = peer._replace(kind="vector", make=None)
-    monkeypatch.setattr("benchmarks.speed.environments.installed", lambda: [peer, broken])
-    options = SPEEDS[-1].options | {"peers": True, "games": ("2048",), "sizes": ()}
-    each, results = replace(SPEEDS[-1], options=options), tmp_path / "results"
-    not_installed = {"measure": peer.measure, "package": "rare", "value": 5.0, "key": "of old"}
-    results.mkdir()
-    add(results, "speed", [not_installed])
-    for _ in range(2):
-        (failure,) = run_small(tmp_path, each, experiments=(each,))
-        assert "'NoneType' object is not callable" in failure
-        good, bad, rare, _ = read(results, "speed").values()
-        assert rare["value"] == "5.0"
-        assert (good["error"], good["key"]) == ("", bad["key"])
-        assert Committed(results, (each,)).missing()
-    assert "Traceback" in (tmp_path / "runs" / "speed-environments.log").read_text()
-    monkeypatch.setattr("benchmarks.speed.environments.installed", lambda: [peer])
-    run_small(tmp_path, each, experiments=(each,))
-    assert not any(row.get("error") for row in read(results, "speed").values())
-    assert not Committed(results, (each,)).missing()
-
-
 # The pages
 
 
@@ -575,7 +499,7 @@ def test_a_page_with_an_unknown_table_is_refused():
         report.fill("<!-- table: nothing -->\n<!-- end -->", Committed())
 
 
-@pytest.mark.parametrize("table", ["speed", "kernels", "bridge", "ntuple", "seeds", "crosstable"])
+@pytest.mark.parametrize("table", ["speed", "ntuple", "crosstable"])
 def test_rows_that_the_list_no_longer_asks_for_are_marked(table, tmp_path):
     for path in FOLDER.glob("*.csv"):
         changed = {"key": ""} if path.stem == table else {}

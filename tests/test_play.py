@@ -14,7 +14,6 @@ from commands import command
 from tile_envs.errors import UsageError
 from tile_envs.games import make
 from tile_envs.play.player import play_games, watch_game
-from tile_envs.play.terminal import KEY
 from tile_envs.rendering.window import Click, Window
 from tile_envs.replay import Replay, begin, play_through, read
 from tile_envs.tictactoe.render import _corner
@@ -126,14 +125,6 @@ def test_a_finished_game_says_so_and_can_be_taken_back():
     assert not game.position.over
 
 
-def test_a_sliding_game_says_when_it_is_over():
-    env = make("Tiles2048-v0", {"shape": [2, 2]})
-    script = Script(*["up", "left", "down", "right"] * 50, "q")
-    game = play_games(env, script, 0)
-    assert game.position.over
-    assert script.views[-1].lines[0].startswith("Game over")
-
-
 @pytest.mark.parametrize("shape", [(8, 8), (6, 6), (5, 5), (8, 1), (1, 8)])
 def test_every_board_fits_a_terminal_of_24_lines_and_80_columns(shape):
     screen = Script("q")
@@ -186,18 +177,6 @@ def test_a_replay_is_watched_paused_and_stepped():
     assert script.views[11].lines[0] == "move 4 of 4 · X to play"
 
 
-def test_a_replay_that_was_stopped_says_so():
-    script = Script(None, None, "q")
-    show(Replay("TicTacToe-v0", 0, (4, 4), {"side": "both", "max_illegal": 1}), script, 1000)
-    assert script.views[2].lines[0] == "move 2 of 2 · too many illegal moves"
-
-
-def test_keys_are_read_one_by_one_whatever_they_send():
-    typed = "\x1b[Aq\x1bOB\x1b[1;5C\x1b[[A\x1b\x1b[A\x1bx\x1bé\x1b"
-    keys = ["\x1b[A", "q", "\x1bOB", "\x1b[1;5C", "\x1b[[A", "\x1b\x1b[A", "\x1bx", "\x1bé", "\x1b"]
-    assert KEY.findall(typed) == keys
-
-
 def test_the_terminal_plays_records_and_is_put_back(tmp_path):
     path = tmp_path / "game.json"
     person = Person("Tiles2048-v0", "--seed", 3, "--record", path)
@@ -225,13 +204,6 @@ def test_however_it_is_left_the_game_is_kept_and_the_terminal_put_back(ending, t
         person.types(ending)
     assert person.has_left() == 0
     assert read(path).actions == (4,)
-
-
-def test_colors_are_painted_unless_they_are_unwanted():
-    person = Person("Tiles2048-v0", NO_COLOR="")
-    person.sees("\x1b[48;2;205;193;180m")
-    person.types("q")
-    assert person.has_left() == 0
 
 
 def test_a_replay_is_shown_in_the_terminal(tmp_path):

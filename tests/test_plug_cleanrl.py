@@ -8,7 +8,7 @@ from torch.distributions import Categorical
 
 from baselines.evaluation.sampled import play
 from benchmarks.libraries import cleanrl_dqn, cleanrl_ppo
-from benchmarks.libraries.cleanrl_ppo import Agent, Args, rollouts
+from benchmarks.libraries.cleanrl_ppo import Args, rollouts
 
 SMALL = {"num_envs": 32, "num_steps": 64, "width": 16, "minutes": float("inf")}
 SMALL_DQN = {"num_envs": 32, "width": 16, "batch_size": 64, "minutes": float("inf")}
@@ -73,33 +73,6 @@ def test_advantages_are_those_made_by_hand():
     ]
     assert advantages.tolist() == [*first, terminated, truncated, second, third]
     assert returns.tolist() == (advantages + boards[:, 0]).tolist()
-
-
-@pytest.mark.parametrize("env_id", GAMES)
-def test_steps_that_reset_games_are_left_out(env_id):
-    options = {} if env_id == "TicTacToe-v0" else {"shape": (2, 2)}  # games of a few steps
-    args = Args(**SMALL)
-    games = gym.make_vec(env_id, num_envs=args.num_envs, **options)
-    torch.manual_seed(0)
-    played, resets, ended = rollouts(Agent(games, args.width), games, args), 0, 0
-    step = games.step
-
-    def counting(actions):
-        nonlocal resets, ended
-        resets += ended
-        outcome = step(actions)
-        ended = int((outcome[2] | outcome[3]).sum())
-        return outcome
-
-    games.step = counting
-    total = args.num_envs * args.num_steps
-    for _ in range(3):
-        resets = 0
-        batch, illegal = next(played)
-        assert illegal == 0
-        assert resets > 0
-        assert {len(tensor) for tensor in batch} == {total - resets}
-        assert batch[1].any(dim=1).all()  # no transition comes from a game that has ended
 
 
 def test_values_of_actions_are_those_of_their_afterstates():

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import gymnasium as gym
 import numpy as np
@@ -10,11 +9,9 @@ import pytest
 from commands import python
 
 from baselines.evaluation.sampled import play
-from baselines.registry import make_agent
-from baselines.task import Task
 from benchmarks.experiments import PLUGS
 from benchmarks.libraries import clients
-from benchmarks.libraries.clients import CLIENTS, Client, counted, row_of, train
+from benchmarks.libraries.clients import CLIENTS, counted, row_of, train
 from benchmarks.results import FOLDER, NAMES, name_of, read
 from benchmarks.run import listed
 from benchmarks.run import make_missing as run
@@ -51,29 +48,15 @@ def test_steps_and_illegal_actions_are_counted(mode):
     assert count.illegal == illegal
 
 
-def train_one_step(env_id, seed, elsewhere):
-    """Play one step; with `elsewhere`, other processes have played more."""
-    env = gym.make(env_id)
-    env.reset()
-    env.step(env.action_space.sample(env.unwrapped.action_masks().astype(np.int8)))
-    policy = make_agent("greedy", Task.of(env_id).game, seed)
-    if elsewhere:
-        steps, illegal = "num_env_steps_sampled_lifetime", {"illegal": 3}
-        policy.result = {steps: 1000, "env_runners": illegal}
-    return policy
-
-
-@pytest.mark.parametrize(("elsewhere", "steps", "illegal"), [(False, 1, 0), (True, 1000, 3)])
-def test_a_row_tells_the_training_and_the_play(monkeypatch, elsewhere, steps, illegal):
-    monkeypatch.setattr(clients, "_program", lambda client: SimpleNamespace(train=train_one_step))
-    arguments = {"elsewhere": elsewhere}
-    names = "Ours", "numpy", "native", "SameStep", "ours", "greedy", "Tiles2048-v0"
-    client = Client(*names, arguments)
-    row = row_of(client, episodes=20)
+def test_a_row_tells_the_training_and_the_play():
+    client = next(client for client in CLIENTS if client.program == "cleanrl_dqn")
+    arguments = {"total_timesteps": 2_000, "num_envs": 32, "batch_size": 64, "width": 8}
+    row = row_of(replace(client, arguments=arguments), episodes=20)
     assert {name: row[name] for name in NAMES["plug"]} == client.name
-    assert row["mean"] > row["random"] > 500
     assert row["low"] < row["mean"] < row["high"]
-    assert (row["steps"], row["illegal_training"], row["illegal_play"]) == (steps, illegal, 0)
+    assert row["random"] > 500
+    assert row["steps"] >= 2_000
+    assert row["illegal_training"] == row["illegal_play"] == 0
 
 
 def test_libraries_that_are_missing_are_left_out_with_what_installs_them(

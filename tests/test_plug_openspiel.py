@@ -11,8 +11,6 @@ import pyspiel
 from open_spiel.python.algorithms.minimax import alpha_beta_search
 
 from baselines.agents import GreedyAgent, RandomAgent
-from baselines.evaluation.sampled import play
-from baselines.registry import make_agent
 from baselines.search.minimax import MinimaxAgent
 from benchmarks.libraries import openspiel as program
 from benchmarks.libraries.openspiel import ENDLESS
@@ -147,16 +145,6 @@ def test_minimax_never_loses_to_openspiels_bots(seat):
         returns.append(pyspiel.evaluate_bots(start.clone(), bots, seed)[seat])
     assert min(returns) >= 0
     assert np.mean(returns) > (0.85, 0.65)[seat]
-
-
-@pytest.mark.parametrize("agent", ["greedy", "random"])
-def test_scores_in_openspiels_2048_are_those_in_ours(agent):
-    """The means differ by less than four standard errors of their difference."""
-    theirs = program.results(agent, name="2048", episodes=300)
-    ours = play(make_agent(agent, SLIDING, seed=2), "Tiles2048-v0", episodes=3_000).returns
-    error = np.sqrt(np.var(theirs) / len(theirs) + np.var(ours) / len(ours))
-    assert abs(np.mean(theirs) - ours.mean()) < 4 * error
-    assert error < 0.05 * ours.mean()
 
 
 def test_an_illegal_action_of_an_agent_is_refused():

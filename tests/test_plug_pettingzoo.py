@@ -176,13 +176,6 @@ def test_a_copy_plays_the_same_game_by_itself(copied):
     assert all(seen(env, agent) == seen(other, agent) for agent in AGENTS)
 
 
-def test_pictures_are_those_of_the_game():
-    env = start(tictactoe.env(render_mode="ansi"), board=WON)
-    assert env.render() == gym.make("TicTacToe-v0").unwrapped.game.draw(np.array(WON), "ansi")
-    with pytest.raises(ValueError, match="render_mode must be one of"):
-        tictactoe.env(render_mode="svg")
-
-
 def test_the_program_learns_by_self_play():
     tables = pettingzoo_selfplay.train(2_000)
     for seat, table in tables.items():

@@ -123,15 +123,3 @@ def test_rllib_plays_the_same_episodes_in_native_and_in_single_environments(rlli
         assert not any(info["illegal"] for info in ours.get_infos()[1:])
         for name, observations in ours.get_observations().items():
             assert np.array_equal(observations, theirs.get_observations()[name])
-
-
-@pytest.mark.slow
-def test_episodes_begin_with_new_games_and_end_with_their_last_boards(rllib):
-    episodes = runner_of("native", "TicTacToe-v0").sample(num_timesteps=200)
-    ended = [episode for episode in episodes if episode.is_done]
-    assert len(ended) > 10
-    empty = np.s_[:9]  # the first plane
-    for episode in ended:
-        assert episode.get_observations(0)["observations"][empty].sum() == 9
-        assert episode.get_observations(-1)["action_mask"].sum() == 0
-        assert episode.get_return() in (-1, 0, 1)

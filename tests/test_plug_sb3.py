@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 import torch
 from commands import python
-from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 from sb3_contrib import QRDQN, MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy as masked_evaluate_policy
-from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.monitor import Monitor
@@ -114,16 +112,6 @@ def test_algorithms_learn_from_it_what_they_learn_from_single_environments(
     assert len(ours) == models[0].env.episodes > 0
 
 
-def test_masks_are_found():
-    envs = games()
-    assert is_masking_supported(envs)
-    with pytest.raises(ResetNeeded):
-        envs.env_method("action_masks")
-    envs.reset()
-    assert is_masking_supported(envs)
-    assert np.array_equal(get_action_masks(envs), envs.envs.action_masks())
-
-
 def test_attributes_are_those_of_one_or_several_games_and_the_same_for_all():
     envs = games()
     envs.reset()
@@ -155,13 +143,6 @@ def test_seeds_and_options_hold_for_one_reset():
     envs.set_options([{"board": board}, *[{}] * (N - 1)])
     with pytest.raises(ValueError, match="start alike: pass set_options one dictionary"):
         envs.reset()
-
-
-def test_pictures_of_all_games_are_put_together():
-    envs = games(render_mode="rgb_array", n=4)
-    envs.reset()
-    height, width, _ = envs.env_method("render", indices=0)[0].shape
-    assert envs.render().shape == (2 * height, 2 * width, 3)
 
 
 @pytest.mark.parametrize(("env_id", "env_kwargs"), GAMES.items())
@@ -252,23 +233,6 @@ def test_board_features_fit_every_board(env_id, shape):
     changed = boards.clone()
     changed[:, 0, 0] = (changed[:, 0, 0] + 1) % 18
     assert not torch.isclose(features(changed.float()), outputs).all(dim=1).any()
-
-
-def test_board_features_are_of_boards_only():
-    planes = wrappers.OneHotPlanes(gym.make("Tiles2048-v0")).observation_space
-    with pytest.raises(ValueError, match="one-hot planes are made of boards"):
-        BoardFeatures(planes)
-
-
-def test_games_are_made_with_seed_options_and_wrappers():
-    kinds = [vector.OneHotPlanes, partial(vector.FlatObservation, dtype=np.float64)]
-    envs = make_sb3("Tiles2584-v0", 3, seed=5, wrappers=kinds, shape=(2, 3), max_illegal=7)
-    assert envs.observation_space.shape == (32 * 6,)
-    assert envs.games.max_illegal == 7
-    first = envs.reset()
-    envs.seed(5)
-    assert np.array_equal(envs.reset(), first)
-    assert not np.array_equal(envs.reset(), first)
 
 
 SUBPROCESSES = """

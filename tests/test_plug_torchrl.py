@@ -81,17 +81,6 @@ def test_collectors_play_whole_games_with_legal_actions(make, env_id):
     assert_whole_games(batch)
 
 
-@pytest.mark.parametrize("make", [single, native])
-def test_random_actions_are_legal_with_the_transform_of_masks(make):
-    env = TransformedEnv(make("Tiles2048-v0"), ActionMask())
-    env.set_seed(0), torch.manual_seed(0)
-    with counted() as seen:
-        played = env.rollout(800, break_when_any_done=False)
-    assert seen.illegal == 0
-    assert seen.steps >= 800
-    assert_whole_games(played)
-
-
 def test_rewards_are_those_of_the_games():
     """A game of TorchRL equals one that is played with the same actions without it."""
     env = TransformedEnv(single("Tiles2048-v0"), ActionMask())

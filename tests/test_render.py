@@ -66,19 +66,6 @@ def test_a_shape_has_one_picture_size(rules, shape):
     assert empty.shape[0] % 2 == empty.shape[1] % 2 == 0, "video encoders want even sides"
 
 
-@every_game
-def test_every_number_fits_its_tile(rules):
-    ground = rules.palette.tiles
-    for tile in range(1, rules.largest + 1):
-        board = np.array([[tile, 0], [0, 0]], np.uint8)
-        left, top, right, bottom = sliding._cell(0, 0)
-        pixels = sliding.picture(board, rules, 0)[top:bottom, left:right]
-        middle = pixels[20:-20]
-        assert (middle[:, :4] == rgb(ground[tile])).all()
-        assert (middle[:, -4:] == rgb(ground[tile])).all()
-        assert (middle != rgb(ground[tile])).any(), "there is a number"
-
-
 def test_the_tiles_of_2584_can_be_told_apart_and_read():
     palette = RULES_2584.palette
     for one, other in itertools.combinations(palette.tiles, 2):
@@ -121,15 +108,6 @@ def test_winning_lines_are_marked_both_if_there_are_two():
         left, top = tictactoe._corner(cell)
         ground = tictactoe.WON_GROUND if cell in {0, 1, 2, 3, 6} else tictactoe.GROUND
         np.testing.assert_array_equal(pixels[top + 15, left + 15], rgb(ground))
-
-
-def test_each_pixel_of_a_cell_is_the_cell():
-    for cell in range(9):
-        left, top = tictactoe._corner(cell)
-        last = tictactoe.SQUARE - 1
-        assert tictactoe.cell_at(left, top) == cell
-        assert tictactoe.cell_at(left + last, top + last) == cell
-        assert tictactoe.cell_at(left - 1, top) is None
 
 
 def test_importing_the_package_leaves_pillow_and_pygame_alone():

@@ -171,27 +171,6 @@ def test_only_a_state_of_an_equal_game_is_taken_and_no_other_changes_anything(en
     assert data_equivalence(env.get_state(), state, exact=True)
 
 
-@pytest.mark.parametrize(("name", "most"), [("steps", 50), ("illegal_run", 20)])
-@pytest.mark.parametrize("wrong", [-5, 51, 2**63 - 1])
-def test_a_state_with_impossible_counts_changes_nothing(name, most, wrong, engine):
-    envs = gym.make_vec(
-        "Tiles2048-v0", num_envs=2, max_illegal=20, max_episode_steps=50, engine=engine
-    )
-    envs.reset(seed=0)
-    state = envs.get_state()
-    spoiled = state | {name: np.array([0, wrong])}
-    expected = "a non-negative integer" if wrong < 0 else f"at most {most}"
-    message = f"state\\['{name}'\\] must be {expected}, got {wrong}"
-    with pytest.raises(ValueError, match=message):
-        envs.set_state(spoiled)
-    assert data_equivalence(envs.get_state(), state, exact=True)
-    if name == "illegal_run":
-        env = gym.make("Tiles2048-v0", max_illegal=20).unwrapped
-        env.reset(seed=0)
-        with pytest.raises(ValueError, match=message):
-            env.set_state(env.get_state() | {name: wrong})
-
-
 def test_the_largest_score_grows_alike_in_single_and_vector_environments(engine):
     start = {"board": [[1, 1, 2, 2]] * 4, "score": 2**53}
     env, envs = gym.make("Tiles2048-v0"), gym.make_vec("Tiles2048-v0", num_envs=2, engine=engine)
