@@ -1,11 +1,6 @@
 """Measures n-tuple networks: training, greedy play and search, beside TDL2048+ if it is there.
 
-benchmarks/README.md says how.  Both programs run in processes of their own; ours is
-
-    python -m benchmarks.speed.ntuple FILE NETWORK METHOD GAMES DEPTH
-
-With depth 0 it learns, and saves the network if FILE is given; otherwise it loads the network and
-plays, with depth 1 without search.  It prints the number of moves.
+benchmarks/pages/speed.md says how.
 """
 
 from __future__ import annotations
@@ -16,15 +11,13 @@ import resource
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from pathlib import Path
+from functools import cache, partial
 from typing import Any, NamedTuple
 
-from baselines.arrays import read_arrays, write_arrays
 from baselines.evaluation.sampled import play
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.expectimax import Expectimax
@@ -45,9 +38,6 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
 CACHES = ((), ("-c", "64M"))
 """The transposition tables that TDL2048+ is measured with; its larger ones are slower."""
 THREADS = "two threads against one, TC"
-ROOT = Path(__file__).parents[2]
-
-Command = list[str]
 
 
 class Work(NamedTuple):
@@ -71,21 +61,8 @@ WORKS = (
     Work("search, 3-ply", "TD(0)", 2, 8, depth=3),
 )
 
-
-class Program(NamedTuple):
-    """A program with its options.
-
-    Attributes:
-        package: Whose it is.
-        options: What it is given beside the work, for people to read.
-        command: Returns its command, from a network's file, a method, games and a depth.
-        moves: Returns the number of moves in what it prints.
-    """
-
-    package: str
-    options: str
-    command: Callable[[str, str, int, int], Command]
-    moves: Callable[[str], int]
+Program = Callable[[Work, int], tuple[int, float]]
+"""Does a work with so many games; returns the moves and the CPU time in seconds."""
 
 
 def measure(
@@ -100,26 +77,22 @@ def measure(
 
     The networks that play have learned from `taught` games; the iterations are by two threads.
     """
-    programs, began = _programs(network), now()
+    began = now()
     values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        for program in programs:
-            if not program.options:
-                for method in {work.method for work in works if work.depth}:
-                    run(program.command(_file(folder, program, method), method, taught, 0))
+        programs = {(OURS, ""): _ours(network, taught)} | _theirs(network, taught, folder)
         pairs = [
-            (work, program, partial(_command, work, program, folder))
+            (work, *names, program)
             for work in works
-            for program in programs
-            if work.depth > 1 or not program.options
+            for names, program in programs.items()
+            if work.depth > 1 or not names[1]
         ]
-        for work, _, command in pairs:  # compiled loops are on disk from now on
-            run(command(work.short))
+        for work, *_, program in pairs:  # compiled loops are in memory from now on
+            program(work, work.short)
         for _ in range(turns):
-            for work, program, command in pairs:
-                speed = moves_per_second(command, program.moves, work.short, work.long)
+            for work, package, options, program in pairs:
                 name = f"{network} {work.name}"
-                values[name, program.package, program.options].append(speed)
+                values[name, package, options].append(moves_per_second(program, work))
             one, two = (_by_wall_clock(network, iteration_games, iterations, n) for n in (1, 2))
             values[THREADS, OURS, ""].append(two / one)
     rows = [
@@ -131,71 +104,76 @@ def measure(
     return [max(of_package, key=lambda row: float(row["value"])) for of_package in groups]
 
 
-def _file(folder: str, program: Program, method: str) -> str:
-    return f"{folder}/{program.package} {method}.w"
+def moves_per_second(program: Program, work: Work) -> float:
+    """Return the moves per second of CPU time, all threads and kernel time included."""
+    (before, short_time), (after, long_time) = (
+        program(work, games) for games in (work.short, work.long)
+    )
+    return (after - before) / (long_time - short_time)
 
 
-def _command(work: Work, program: Program, folder: str, games: int) -> Command:
-    file = _file(folder, program, work.method) if work.depth else ""
-    return program.command(file, work.method, games, work.depth)
+def _ours(network: str, taught: int) -> Program:
+    @cache
+    def learned(method: str) -> NTuple:
+        return _learn(_learner(network, method), taught)
+
+    def program(work: Work, games: int) -> tuple[int, float]:
+        if work.depth:
+            learner = learned(work.method)
+        else:
+            learner = _learner(network, work.method, min(games, 500))
+        began = time.process_time()
+        if work.depth == 0:
+            moves = _learn(learner, games).moves
+        elif work.depth == 1:
+            moves = int(learner.play_greedily(game_seeds(0, games))[2])
+        else:
+            search = Expectimax(learner, learner.game, work.depth, threads=1)
+            moves = play(search, ENV, episodes=games).moves
+        return moves, time.process_time() - began
+
+    return program
 
 
-def _programs(network: str) -> list[Program]:
-    programs = [Program(OURS, "", partial(_our_command, network), int)]
+def _learn(learner: NTuple, games: int) -> NTuple:
+    while learner.games < games:
+        learner.learn()
+    return learner
+
+
+def _theirs(network: str, taught: int, folder: str) -> dict[tuple[str, str], Program]:
+    """Return TDL2048+ with each of its transposition tables, by name and options."""
     path = os.environ.get("TDL2048") or shutil.which("tdl2048")
-    if path and not os.access(path, os.X_OK):
+    if not path:
+        return {}
+    if not os.access(path, os.X_OK):
         raise UsageError(f"TDL2048 names {path}, which is no program.")
-    for cache in CACHES if path else ():
-        command = partial(_their_command, path, network, cache)
-        programs.append(Program(TDL2048, " ".join(cache), command, _their_moves))
-    return programs
 
+    def run(method: str, *options: str) -> tuple[int, float]:
+        rate = str(METHODS[method]["learning_rate"])
+        command = [path, "-n", f"{network}patt", "-a", rate, "-s", "0", *options]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        told = re.search(r"([\d.]+)ms ([\d.]+)ops", printed)
+        if not told:
+            raise RuntimeError(f"TDL2048+ did not print its speed: {printed.strip()[-200:]}")
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return round(float(told[1]) / 1000 * float(told[2])), seconds
 
-def _our_command(network: str, file: str, method: str, games: int, depth: int) -> Command:
-    program = [sys.executable, "-m", "benchmarks.speed.ntuple"]
-    return [*program, file, network, method, str(games), str(depth)]
+    @cache
+    def learned(method: str) -> str:
+        file = f"{folder}/{method}.w"
+        run(method, "-t", f"1x{taught}", "-o", file)
+        return file
 
+    def program(table: Sequence[str], work: Work, games: int) -> tuple[int, float]:
+        if not work.depth:
+            return run(work.method, "-t", f"1x{games}")
+        options = "-i", learned(work.method), "-e", f"1x{games}", "-d", f"{work.depth}p", *table
+        return run(work.method, *options)
 
-def _their_command(
-    path: str, network: str, cache: Sequence[str], file: str, method: str, games: int, depth: int
-) -> Command:
-    rate = str(METHODS[method]["learning_rate"])
-    command = [path, "-n", f"{network}patt", "-a", rate, "-s", "0"]
-    if depth:
-        return [*command, "-i", file, "-e", f"1x{games}", "-d", f"{depth}p", *cache]
-    return [*command, "-t", f"1x{games}", *(["-o", file] if file else [])]
-
-
-def _their_moves(text: str) -> int:
-    """Return the moves of the first block that TDL2048+ prints, from its time and speed."""
-    printed = re.search(r"([\d.]+)ms ([\d.]+)ops", text)
-    if not printed:
-        raise RuntimeError(f"TDL2048+ did not print its speed: {text.strip()[-200:]}")
-    return round(float(printed[1]) / 1000 * float(printed[2]))
-
-
-def moves_per_second(
-    command: Callable[[int], Command], moves: Callable[[str], int], short: int, long: int
-) -> float:
-    """Return the moves per second of CPU time, all threads and kernel time included.
-
-    `command` returns what plays a list of so many games, and `moves` the moves in what it printed.
-    """
-    (before, short_time), (after, long_time) = (run(command(games)) for games in (short, long))
-    played, seconds = moves(after) - moves(before), long_time - short_time
-    if played <= 0 or seconds <= 0:
-        raise RuntimeError(f"{command(long)[0]}: {played:,} more moves took {seconds:.2f} s more.")
-    return played / seconds
-
-
-def run(command: Command) -> tuple[str, float]:
-    """Run a program; return what it printed, and the CPU time of its process in seconds."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed: {done.stderr.strip()[-300:]}")
-    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {(TDL2048, " ".join(table)): partial(program, table) for table in CACHES}
 
 
 def _learner(network: str, method: str, iteration_games: int = 500, threads: int = 1) -> NTuple:
@@ -209,22 +187,3 @@ def _by_wall_clock(network: str, iteration_games: int, iterations: int, threads:
     learner = _learner(network, "TC", iteration_games, threads)
     speeds = [learner.learn()["moves_per_second"] for _ in range(iterations)]
     return statistics.median(speeds[iterations // 2 :])
-
-
-def _play(file: str, network: str, method: str, games: int, depth: int) -> int:
-    learner = _learner(network, method, min(games, 500))
-    if depth == 0:
-        while learner.games < games:
-            learner.learn()
-        if file:
-            write_arrays(Path(file), learner.state_dict())
-        return learner.moves
-    learner.load_state_dict(read_arrays(Path(file), sys.maxsize))
-    if depth == 1:
-        return int(learner.play_greedily(game_seeds(0, games))[2])
-    return play(Expectimax(learner, learner.game, depth, threads=1), ENV, episodes=games).moves
-
-
-if __name__ == "__main__":
-    file, network, method, *numbers = sys.argv[1:]
-    print(_play(file, network, method, *map(int, numbers)))
