@@ -6,21 +6,23 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from baselines.evaluation.intervals import interval_of_mean
 from baselines.evaluation.sampled import play
 from baselines.registry import make_agent
 from baselines.task import Task
-from benchmarks.experiments import GAME_2048, GAME_2584, TICTACTOE
+from benchmarks.experiments import TICTACTOE
 from benchmarks.kinds import SEED
 from benchmarks.results import Row
 from tile_envs.agents import Agent, ask
@@ -60,71 +62,11 @@ class Client:
         return names | {"env": self.env, "games": self.games}
 
 
-SB3 = partial(Client, "Stable-Baselines3", "stable-baselines3", "SB3VecEnv", "SameStep", "sb3")
-RL_ZOO = partial(Client, "rl-zoo3", "rl_zoo3", "single", "", "rl_zoo", "PPO")
-RLLIB, RLLIB_PPO = partial(Client, "RLlib", "ray"), ("NextStep", "rllib", "PPO")
-TORCHRL = partial(Client, "TorchRL", "torchrl", "GymWrapper, native vector", "Disabled")
-TIANSHOU = partial(Client, "Tianshou", "tianshou", "DummyVectorEnv", "")
-CLEANRL = partial(Client, "CleanRL style", "torch", "make_vec")
-CLEANRL_PPO = partial(CLEANRL, "NextStep", "cleanrl_ppo", "PPO")
-CLEANRL_DQN = partial(CLEANRL, "SameStep", "cleanrl_dqn", "DQN")
-PETTINGZOO = partial(Client, "PettingZoo", "pettingzoo", "AEC", "", "pettingzoo_selfplay")
-OPENSPIEL = partial(Client, "OpenSpiel", "open_spiel", "its own", "", "openspiel")
-
-DQN = {
-    "buffer_size": 100_000,
-    "learning_starts": 2_000,
-    "train_freq": 1,
-    "gradient_steps": 2,
-    "batch_size": 256,
-    "learning_rate": 5e-4,
-    "exploration_fraction": 0.5,
-    "target_update_interval": 10_000,
-}
-NEAR = {"gamma": 0.95, "gae_lambda": 0.9, "learning_rate": 3e-4}
-PPO = NEAR | {"n_steps": 32, "batch_size": 128, "n_epochs": 10, "ent_coef": 0.005}
-A2C = NEAR | {"n_steps": 16, "ent_coef": 0.02}
-A2C_TICTACTOE = {"n_steps": 16, "learning_rate": 1e-3}
-SYNC = {"gym_env_vectorize_mode": "sync"}
-RLLIB_TICTACTOE = SYNC | {"gamma": 1.0, "lambda_": 0.95, "vf_clip_param": 10.0}
-RLLIB_TICTACTOE |= {"train_batch_size_per_learner": 4000, "minibatch_size": 500}
-
-CLIENTS = (
-    *(
-        SB3(kind.split(".")[1], env, {"kind": kind, "total_timesteps": steps, **settings})
-        for kind, *trainings in (
-            ("sb3_contrib.MaskablePPO", (400_000, {}), (400_000, {})),
-            ("stable_baselines3.PPO", (200_000, PPO), (400_000, {})),
-            ("stable_baselines3.A2C", (600_000, A2C), (400_000, A2C_TICTACTOE)),
-            ("stable_baselines3.DQN", (200_000, DQN), (200_000, DQN)),
-            ("sb3_contrib.QRDQN", (50_000, DQN), (50_000, DQN)),
-        )
-        for env, (steps, settings) in zip((GAME_2048, TICTACTOE), trainings, strict=True)
-    ),
-    RL_ZOO(GAME_2048, {"total_timesteps": 300_000}),
-    RL_ZOO(TICTACTOE, {"total_timesteps": 100_000}),
-    RLLIB("2 × 8 single", *RLLIB_PPO, GAME_2048, {"total_timesteps": 400_000, **SYNC}),
-    RLLIB("2 × 8 native", *RLLIB_PPO, GAME_2048, {"total_timesteps": 400_000}),
-    RLLIB("2 × 8 single", *RLLIB_PPO, TICTACTOE, {"total_timesteps": 60_000, **RLLIB_TICTACTOE}),
-    TORCHRL("torchrl_ppo", "PPO", GAME_2048, {"total_timesteps": 300_000}),
-    TORCHRL("torchrl_dqn", "DQN", GAME_2048, {"total_timesteps": 300_000}),
-    TIANSHOU("tianshou_ppo", "PPO", GAME_2048, {"total_timesteps": 120_000}),
-    TIANSHOU("tianshou_dqn", "DQN", GAME_2048, {"total_timesteps": 60_000}),
-    CLEANRL_PPO(GAME_2048, {"minutes": 5.0}),
-    CLEANRL_PPO(GAME_2584, {"minutes": 5.0}),
-    CLEANRL_PPO(TICTACTOE, {"minutes": 0.5}),
-    CLEANRL_DQN(GAME_2048, {"minutes": 5.0}),
-    CLEANRL_DQN(TICTACTOE, {"minutes": 0.5}),
-    *(
-        PETTINGZOO(f"{algorithm}, {seat}", TICTACTOE, {"seat": seat, "learns": learns})
-        for seat in ("player_1", "player_2")
-        for algorithm, learns in (("tabular Q-learning", True), ("minimax, not trained", False))
-    ),
-    *(
-        OPENSPIEL(f"minimax against its MCTS, player {seat}", TICTACTOE, {"seat": seat})
-        for seat in (0, 1)
-    ),
-    OPENSPIEL("greedy", GAME_2048, {"agent": "greedy", "name": "2048"}),
+_LIBRARIES = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
+CLIENTS = tuple(
+    Client(library, **shared | client)
+    for library, (shared, *clients) in _LIBRARIES.items()
+    for client in clients
 )
 
 
