@@ -11,6 +11,7 @@ from pathlib import Path
 
 from baselines.evaluation.rows import write_rows
 from benchmarks.figures import speed, strength
+from benchmarks.results import KEY, Row, name_of
 from benchmarks.rows import Committed
 from benchmarks.tables import TABLES
 from tile_envs.errors import UsageError
@@ -40,12 +41,25 @@ MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 def write_pages() -> None:
     """Write the tables of all pages anew, and the pictures."""
     committed = Committed()
-    write_rows(committed.missing(), MISSING)
+    write_rows(missing(committed), MISSING)
     for name, draw in PICTURES.items():
         write_file(FIGURES / f"{name}.svg", draw(committed))
     for page in PAGES:
         text = fill(page.read_text(encoding="utf-8"), committed)
         write_file(page, text.encode())
+
+
+def missing(committed: Committed) -> list[Row]:
+    """Return the list of the rows that are still to be made."""
+    return [
+        {
+            "experiment": str(each.experiment),
+            "row": ", ".join(filter(None, name_of(each.experiment.table, each.name))),
+            "minutes": f"{each.minutes:.1f}",
+            KEY: each.key,
+        }
+        for each in committed.missing()
+    ]
 
 
 def fill(text: str, committed: Committed) -> str:

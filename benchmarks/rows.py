@@ -54,17 +54,15 @@ class Committed:
             row["is_stale"] = row.get(KEY) not in wanted
         return sorted(rows, key=lambda row: places.get(name_of(table, row), len(places)))
 
-    def missing(self) -> list[Row]:
-        """Return what the experiments ask for and no row holds: experiment, row, minutes, key."""
-        missing = []
-        for table, wanted in self.wanted.items():
-            rows = read(self.folder, table).values()
-            for key, each in wanted.items():
-                if not is_made(rows, key):
-                    row = ", ".join(filter(None, name_of(table, each.name)))
-                    about = {"experiment": str(each.experiment), "row": row}
-                    missing.append(about | {"minutes": f"{each.minutes:.1f}", KEY: key})
-        return missing
+    def missing(self, chosen: Sequence[Experiment] | None = None) -> list[Wanted]:
+        """Return what these experiments, all if None, ask for and no row holds."""
+        missing: dict[tuple[str, str], Wanted] = {}  # a pairing is a row of two experiments
+        for experiment in self.experiments if chosen is None else chosen:
+            rows = read(self.folder, experiment.table).values()
+            for each in experiment.wanted(self.experiments):
+                if not is_made(rows, each.key):
+                    missing.setdefault((experiment.table, each.key), each)
+        return list(missing.values())
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,11 @@ def make_missing(
         for table in sorted({experiment.table for experiment in chosen}):
             path = results / f"{table}.lock"
             locks.enter_context(lock(path, f"the table {table} in {results}"))
-        missing = _missing(chosen, experiments, results)
+        for experiment in chosen:
+            if experiment.needs:
+                print(f"{experiment.table}, {experiment.label}: left out, {experiment.needs}")
+        there = [experiment for experiment in chosen if not experiment.needs]
+        missing = Committed(results, experiments).missing(there)
         if not missing:
             print("All rows are there.")
             return failures
@@ -124,19 +128,6 @@ def make_missing(
                 print("\n".join(_report(each.experiment, rows)))
                 add(results, each.experiment.table, rows)
     return failures
-
-
-def _missing(chosen: Experiments, experiments: Experiments, results: Path) -> list[Wanted]:
-    missing: dict[tuple[str, str], Wanted] = {}  # a pairing is a row of both experiments
-    for experiment in chosen:
-        if experiment.needs:
-            print(f"{experiment.table}, {experiment.label}: left out, {experiment.needs}")
-            continue
-        rows = read(results, experiment.table).values()
-        for each in experiment.wanted(experiments):
-            if not is_made(rows, each.key):
-                missing.setdefault((experiment.table, each.key), each)
-    return list(missing.values())
 
 
 def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iterator[str]:

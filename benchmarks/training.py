@@ -155,21 +155,19 @@ class Training:
         if not self.learns:
             return player(self.agent, self.env, self.env_kwargs, seed, self.settings)
         folder, options = runs / self.name(seed), self.options
-        begun = (folder / CONFIG).exists()
-        config = RunConfig.read(folder) if begun else None
+        config = RunConfig.read(folder) if (folder / CONFIG).exists() else None
         if config and (config.minutes or 0) > (minutes or math.inf):
             raise UsageError(
                 f"{folder} has learned for more than {minutes:g} minutes: delete it to train again."
             )
-        games = options.games if minutes is None else 10**9  # the minutes end it
-        budget: dict[str, Any] = {"games": games, "minutes": minutes}
-        wanted = [games, minutes, True]
-        if not config or [config.games, config.minutes, config.finished] != wanted:
+        if not config or not config.finished or config.minutes != minutes:
             settings = options.settings
             if self.replays:
                 settings = dataclasses.replace(settings, replays=str(self.replays.play(runs)))
-            budget |= {"seed": seed, "out": folder, "resume": begun}
-            run(self.agent, dataclasses.replace(options, settings=settings, **budget))
+            games = options.games if minutes is None else 10**9  # the minutes end it
+            how: dict[str, Any] = {"games": games, "minutes": minutes, "resume": bool(config)}
+            how |= {"settings": settings, "seed": seed, "out": folder}
+            run(self.agent, dataclasses.replace(options, **how))
         trained = load_player(folder)
         if not trained.finished:
             raise RuntimeError(f"{folder} is not finished: another process may have resumed it.")

@@ -144,7 +144,7 @@ def test_every_experiment_has_rows_of_its_own_and_every_committed_row_is_one_of_
 
 def test_every_row_of_the_list_is_committed_or_in_the_list_of_missing_rows():
     committed, listed = Committed(), read_rows(report.MISSING)
-    assert listed == committed.missing()
+    assert listed == report.missing(committed)
     missing = {(row["experiment"].partition("/")[0], row["key"]) for row in listed}
     made = {(t, row["key"]) for t in NAMES for row in committed.rows(t) if not row["is_stale"]}
     assert not made & missing

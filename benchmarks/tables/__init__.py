@@ -27,7 +27,7 @@ def commands(committed: Committed) -> Table:
 
 def missing(committed: Committed) -> str:
     """Return how many rows of each table are still to be made."""
-    tables = Counter(row["experiment"].partition("/")[0] for row in committed.missing())
+    tables = Counter(each.experiment.table for each in committed.missing())
     lacks = (f"{counted(n, 'row')} of `{table}`" for table, n in tables.items())
     return f"Still to be made: {', '.join(lacks) or 'nothing'}."
 
