@@ -239,10 +239,8 @@ def test_a_file_makes_no_module_be_imported(entry, table, copied):
     ("lines", "message"),
     [
         ("games,seconds,return\n", "it has no lines"),
-        ("games,seconds,return\n100,0.1,half\n", "line 2 has 'half' for return"),
         ("games,seconds,return\n100,0.1,0.5,7\n", "line 2 has not as many cells"),
         ("games,seconds,return\n-1,0.1,0.5\n", "line 2 has '-1' for games"),
-        ("games,seconds,return\n1,nan,0.5\n", "line 2 has 'nan' for seconds"),
     ],
 )
 def test_a_damaged_progress_is_told_before_anything_is_learned(lines, message, table, copied):

@@ -11,7 +11,6 @@ import time
 import pytest
 from commands import command
 
-from tile_envs.errors import UsageError
 from tile_envs.games import make
 from tile_envs.play.player import play_games, watch_game
 from tile_envs.rendering.window import Click, Window
@@ -125,17 +124,6 @@ def test_a_finished_game_says_so_and_can_be_taken_back():
     assert not game.position.over
 
 
-@pytest.mark.parametrize("shape", [(8, 8), (6, 6), (5, 5), (8, 1), (1, 8)])
-def test_every_board_fits_a_terminal_of_24_lines_and_80_columns(shape):
-    screen = Script("q")
-    play_games(make("Tiles2584-v0", {"shape": shape, "spawn": {"832040": 1}}), screen, 0)
-    for colors in (True, False):
-        lines = re.sub(r"\x1b\[[\d;]*m", "", screen.views[0].text(colors)).splitlines()
-        assert len(lines) < 24  # and an empty line above
-        assert max(map(len, lines)) <= 78  # and two spaces before
-        assert "832040" in "".join(lines)
-
-
 def test_it_is_said_which_side_is_played_and_who_won():
     env = make("TicTacToe-v0", {"opponent": "minimax_first", "side": "O"})
     script = Script("8", "7", "6", "5", "4", "3", "2", "1", "q")
@@ -237,10 +225,8 @@ def test_a_window_takes_keys_clicks_and_being_closed():
 BAD_COMMANDS = {
     "unknown game": (["Chess-v0"], "'Chess-v0'"),
     "no terminal": (["Tiles2048-v0"], "terminal"),
-    "unknown option": (["Tiles2048-v0", "-o", "size=4"], "'size'.*'shape'"),
     "bad speed": (["--replay", "x", "--speed", "0"], "speed must be above 0 and finite, got 0"),
     "nowhere to record": (["Tiles2048-v0", "--record", "/nowhere/game.json"], "/nowhere/game.json"),
-    "replay and game": (["Tiles2048-v0", "--replay", "x"], "--replay"),
 }
 
 
@@ -251,8 +237,3 @@ def test_a_bad_command_gives_one_line(arguments, complaint, monkeypatch):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert re.search(complaint, done.stderr), done.stderr
-
-
-def test_a_bad_command_shows_its_traceback_where_that_is_asked_for():
-    with pytest.raises(UsageError, match="'Chess-v0'"):
-        command("Chess-v0", "--traceback", module="tile_envs.play")
