@@ -24,13 +24,12 @@ from baselines.search.expectimax import Expectimax
 from baselines.search.placing import ValuePlacer
 from baselines.task import Task
 from baselines.training.config import key_of
-from benchmarks.results import KEY, NAMES, Row, commit, machine, processor
+from benchmarks.libraries import clients
+from benchmarks.results import KEY, NAMES, SEED, Row, commit, machine, processor
 from benchmarks.training import Training, version_of
 
 OWN_VALUES = "own values"
 """A placer of tiles that minimizes the values of the agent that it plays against."""
-SEED = 0
-"""Seed of the games that are evaluated, and of agents that are not trained."""
 SIDES = ("X", "O")
 
 
@@ -344,19 +343,18 @@ class Clients(Experiment):
 
     def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
         """Yield a row for each client."""
-        module = import_module("benchmarks.libraries.clients")
-        for client in module.of(self.label):
-            decisive = asdict(client), module.VERSION, self.episodes, SEED, sampled.VERSION
+        for client in clients.of(self.label):
+            decisive = asdict(client), clients.VERSION, self.episodes, SEED, sampled.VERSION
             yield Wanted(self, client.name, key_of(*decisive), partial(self._train, client))
 
-    def _train(self, client: Any, runs: Path) -> list[Row]:
-        return [import_module("benchmarks.libraries.clients").row_of(client, self.episodes)]
+    def _train(self, client: clients.Client, runs: Path) -> list[Row]:
+        return [clients.row_of(client, self.episodes)]
 
     @property
     def needs(self) -> str:
         """What has to be installed; "" if the library is."""
         try:
-            version(import_module("benchmarks.libraries.clients").of(self.label)[0].package)
+            version(clients.of(self.label)[0].package)
         except PackageNotFoundError:
             return f"needs pip install 'tile-envs[{self.extra}]'"
         return ""

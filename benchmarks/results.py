@@ -21,6 +21,8 @@ Name = tuple[str, ...]
 
 FOLDER = Path(__file__).parent / "results"
 KEY = "key"
+SEED = 0
+"""Seed of the games that are evaluated, and of agents that are not trained."""
 
 SEARCH = ("depth", "samples", "milliseconds", "downgrade")
 _LEARNING = ("agent", "env", "label", "train_seed", "minutes", *SEARCH, "placer")

@@ -22,9 +22,7 @@ from baselines.evaluation.intervals import interval_of_mean
 from baselines.evaluation.sampled import play
 from baselines.registry import make_agent
 from baselines.task import Task
-from benchmarks.experiments import TICTACTOE
-from benchmarks.kinds import SEED
-from benchmarks.results import Row
+from benchmarks.results import SEED, Row
 from tile_envs.agents import Agent, ask
 from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
@@ -152,7 +150,7 @@ def row_of(client: Client, episodes: int) -> Row:
         "minutes": round(training.minutes, 2),
         "episodes": len(results),
         "mean": float(results.mean()),
-        **interval_of_mean(results, are_outcomes=client.env == TICTACTOE),
+        **interval_of_mean(results, are_outcomes=client.env == "TicTacToe-v0"),
         "random": float(at_random.mean()),
         "illegal_training": training.illegal,
         "illegal_play": playing.illegal,
