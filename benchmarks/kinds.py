@@ -121,11 +121,6 @@ class Experiment(ABC):
         rows = list(self.rows(experiments))
         return [replace(row, minutes=row.minutes + self.cost / len(rows)) for row in rows]
 
-    @property
-    def total_minutes(self) -> float:
-        """How many minutes it takes, from nothing, on two cores."""
-        return self.cost
-
 
 @dataclass(frozen=True)
 class Evaluated(Experiment):
@@ -179,11 +174,6 @@ class Sampled(Evaluated):
     _: KW_ONLY
     seeds: int = 1
     bins: int | None = None
-
-    @property
-    def total_minutes(self) -> float:
-        """How many minutes it takes, from nothing, on two cores."""
-        return max(self.training.minutes, default=0) * self.seeds + self.cost
 
     def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
         """Yield a row for each seed, budget and kind of games."""

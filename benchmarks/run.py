@@ -140,7 +140,7 @@ def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iter
         made = sum(is_made(rows, each.key) for each in wanted)
         line = (
             f"{experiment.table:<13}{experiment.label:<{width}}{f'{made} of {len(wanted)}':>13}"
-            f"{experiment.total_minutes:>9.1f}  {experiment.needs or experiment.plays}"
+            f"{sum(each.minutes for each in wanted):>9.1f}  {experiment.needs or experiment.plays}"
         )
         yield line.rstrip()
 

@@ -17,7 +17,8 @@ def commands(committed: Committed) -> Table:
     """Return all tables with the numbers of their rows, their commands and minutes."""
     minutes = {experiment.table: 0.0 for experiment in committed.experiments}
     for experiment in committed.experiments:
-        minutes[experiment.table] += experiment.total_minutes
+        rows_of = experiment.wanted(committed.experiments)
+        minutes[experiment.table] += sum(row.minutes for row in rows_of)
     rows = {table: len(committed.rows(table)) for table in minutes}
     lines = [(t, rows[t], f"`python -m benchmarks run --only {t}`", minutes[t]) for t in rows]
     lines += [("all", sum(rows.values()), "`python -m benchmarks run`", sum(minutes.values()))]
