@@ -19,6 +19,7 @@ from benchmarks.kinds import (
     Pairings,
     Sampled,
 )
+from benchmarks.libraries.clients import LIBRARIES
 from benchmarks.training import ARTICLE, Recording, Training
 from tile_envs.errors import UsageError
 
@@ -324,20 +325,9 @@ MEASURES = (
     Measure("threads", "2048", "speed.environments", THREADS, cost=3),
 )
 
-# Libraries that train on the environments: name, extra, and the minutes that it takes.
-
 PLUGS = tuple(
-    Clients("plug", library, extra, cost=cost)
-    for library, extra, cost in (
-        ("Stable-Baselines3", "sb3", 50),
-        ("rl-zoo3", "rl-zoo3", 4),
-        ("RLlib", "rllib", 15),
-        ("TorchRL", "torchrl", 4),
-        ("Tianshou", "tianshou", 5),
-        ("CleanRL style", "baselines", 11),
-        ("PettingZoo", "pettingzoo", 3),
-        ("OpenSpiel", "openspiel", 4),
-    )
+    Clients("plug", library, about["extra"], cost=about["cost"])
+    for library, about in LIBRARIES.items()
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (

@@ -60,11 +60,11 @@ class Client:
         return names | {"env": self.env, "games": self.games}
 
 
-_LIBRARIES = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
+LIBRARIES = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
 CLIENTS = tuple(
-    Client(library, **shared | client)
-    for library, (shared, *clients) in _LIBRARIES.items()
-    for client in clients
+    Client(library, **about["shared"] | client)
+    for library, about in LIBRARIES.items()
+    for client in about["clients"]
 )
 
 
