@@ -28,7 +28,7 @@ def evaluate(
     search: options.Search = None,
     search_options: options.How = options.USUAL,
     placer_agent: str | None = None,
-    placer_depth: Count = 1,
+    placer_depth: Count | None = None,
     unfinished: options.Unfinished = False,
     out: options.Rows = None,
 ) -> None:
@@ -48,12 +48,14 @@ def evaluate(
         placer_agent: The folder or name of an agent that has values of actions (a trained one, or
             optimal). A placer that minimizes these values then chooses the cell of each new tile,
             instead of the environment's placer.
-        placer_depth: The depth of that placer's search, in moves of the player.
+        placer_depth: The depth of that placer's search, in moves of the player; 1 if not given.
     """
     if out is not None:
         checked_path(out)
     if not agents:
         raise UsageError("evaluate needs an agent: its name, or the folder of its run.")
+    if placer_agent is None and placer_depth is not None:
+        raise UsageError("--placer-depth needs --placer-agent.")
     if placer_agent is not None and exact:
         raise UsageError("exact evaluation knows named placers only: leave out --placer-agent.")
     if placer_agent is not None and "placer" in (env_kwargs or {}):
@@ -68,7 +70,7 @@ def evaluate(
                 values = (
                     played if placer_agent == name else _values(placer_agent, played, unfinished)
                 )
-                placer = ValuePlacer(values.agent, played.task.game, placer_depth, values.name)
+                placer = ValuePlacer(values.agent, played.task.game, placer_depth or 1, values.name)
             played = with_search(played, search, search_options)
             for one_side in played.sides_to_evaluate(side, exact):
                 task = {**played.task.env_kwargs, **options.given(side=one_side, placer=placer)}

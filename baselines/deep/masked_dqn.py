@@ -88,6 +88,21 @@ class MaskedDQN(DQN):
             self.replay_buffer_class = None  # of what it has chosen itself for `n_steps`
         super()._setup_model()
 
+    @classmethod
+    def load(cls, path: Any, *args: Any, **kwargs: Any) -> MaskedDQN:
+        """Load a model, as SB3 does.
+
+        Raises:
+            ValueError: If the file is not a complete model of this class, or the model's game is
+                not that of the environment that is given.
+        """
+        try:
+            return super().load(path, *args, **kwargs)
+        except torch.OutOfMemoryError:
+            raise
+        except (AssertionError, KeyError, RuntimeError, TypeError) as error:
+            raise UsageError(f"{path} is not a complete model of MaskedDQN: {error}.") from error
+
     def predict(
         self,
         observation: Any,

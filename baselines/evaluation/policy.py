@@ -32,6 +32,10 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
         chosen = np.asarray(agent.action_probabilities(observations), np.float64)
     else:
         chosen = np.eye(legal.shape[1])[_actions_of(agent, observations, legal, name)]
+    if chosen.shape != legal.shape:
+        raise UsageError(
+            f"{name}.action_probabilities must return shape {legal.shape}, got {chosen.shape}."
+        )
     wrong = (chosen * ~legal).any(axis=1) | ~np.isclose(chosen.sum(axis=1), 1)
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])

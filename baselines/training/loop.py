@@ -25,6 +25,7 @@ from baselines.progress import Progress, duration, metrics_text
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig
 from baselines.training.learner import Learner, Metrics
+from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 from tile_envs.words import counted
 
@@ -79,7 +80,7 @@ def learn(
 
     Raises:
         Interrupted: If the call was interrupted.
-        Exception: If the callback raises it; the run is saved first.
+        ValueError: If the callback raises; the run is saved first.
     """
     config = learner.config
     test_games = learner.test_games if test_games is None else test_games
@@ -126,9 +127,13 @@ def learn(
             if callback:
                 try:
                     goes_on = callback(learner, metrics | tested)
-                except Exception:  # a run of hours must not be lost
+                except Exception as error:  # a run of hours must not be lost
                     _save(folder, learner, seconds)
-                    raise
+                    raise UsageError(
+                        f"the callback failed after {games_played(learner)} with "
+                        f"{type(error).__name__}: {error}"
+                        + (f", --resume continues: {folder}" if folder else ".")
+                    ) from error
         seconds = clock.seconds["training"]
         finished = done >= 1 and not interrupted
         if finished:

@@ -109,8 +109,8 @@ def train(
 
     Raises:
         ValueError: If an argument or a setting is unusable; nothing has been written then.
-        Interrupted: If it is interrupted; a run in a folder can be resumed, as after an error of
-            the callback.
+            If the callback raises; the run is kept, and can be resumed.
+        Interrupted: If it is interrupted; a run in a folder can be resumed.
     """
     if isinstance(agent, type):
         agent = f"{agent.__module__}:{agent.__qualname__}"

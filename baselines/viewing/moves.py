@@ -72,6 +72,8 @@ class Thinker:
         key = seen.tobytes()
         if key not in self._kept:
             legal = position.info["action_mask"].astype(np.bool_)
+            if len(self._kept) >= 1 << 16:
+                self._kept.clear()
             self._kept[key] = [
                 Thought(name, np.where(legal, estimate(seen[None])[0], np.nan), is_exact)
                 for name, estimate, is_exact in self._sources
