@@ -16,6 +16,11 @@ from baselines.search.compiled_expectimax import ALL, now
 from tile_envs.game import Replies
 from tile_envs.sliding.game import SlidingGame
 
+PIECES = 10
+"""The least number of pieces of work in the time of a move: the clock is read between them."""
+MOST = 128
+"""The most boards of a piece: more of them hardly take less time each."""
+
 
 class BatchedSearch:
     """Searches all boards together, move by move.
@@ -25,7 +30,7 @@ class BatchedSearch:
         game: The game.
         rng: What draws samples.
         samples: As in `SearchOptions`.
-        at_once: How many boards the agent is asked for at once; the clock is read between them.
+        milliseconds: The time of a move, which the size of pieces of work follows from.
     """
 
     def __init__(
@@ -34,11 +39,14 @@ class BatchedSearch:
         game: SlidingGame,
         rng: np.random.Generator | None = None,
         samples: int = 0,
-        at_once: float = math.inf,
+        milliseconds: float | None = None,
     ) -> None:
         self._agent, self._game, self._samples, self._rng = agent, game, samples, rng
-        self._at_once, self._end, self._is_over = at_once, math.inf, False
+        self._piece = math.inf if milliseconds is None else milliseconds / 1000 / PIECES
+        self._at_once: float = math.inf if milliseconds is None else 1
+        self._end, self._is_over = math.inf, False
         self._looked = self._longest = 0.0
+        self._one = math.inf  # the least time that one board has taken
 
     def __call__(
         self,
@@ -65,7 +73,7 @@ class BatchedSearch:
             parts = [boards[begin : begin + n] for begin in range(0, len(boards), n)]
             return np.concatenate([self._action_values(part, depth, order) for part in parts])
         if depth == 1:
-            return self._agent.action_values(boards)
+            return self._ask(boards)
         after, rewards, masks = self._game.afterstates(boards)
         legal = masks > 0
         values = np.full(legal.shape, -np.inf)
@@ -75,6 +83,19 @@ class BatchedSearch:
             if not self._is_over:
                 moved = after[here, action], rewards[here, action]
                 values[here, action] = self._afterstate_values(*moved, depth - 1)
+        return values
+
+    def _ask(self, boards: Observations) -> NDArray[np.float64]:
+        """Return the agent's values, and see how many boards make a piece of work."""
+        began = now()
+        values = self._agent.action_values(boards)
+        if self._piece < math.inf:
+            taken = max(now() - began, 1e-9)  # clocks have steps
+            self._one = min(self._one, taken if len(boards) == 1 else math.inf)
+            limit = max(self._piece, 1.5 * self._one)
+            n = max(1, int(len(boards) * limit / taken))
+            chosen = max if taken < limit else min  # few boards may take as long as many
+            self._at_once = min(chosen(n, self._at_once), MOST)
         return values
 
     def _is_late(self) -> bool:

@@ -15,6 +15,7 @@ is chance.  V is that of any agent with action values, which include the reward.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
 from baselines.ntuple.ntuple import NTuple
-from baselines.search.batched_expectimax import BatchedSearch
+from baselines.search.batched_expectimax import PIECES, BatchedSearch
 from baselines.search.compiled_expectimax import ALL, CompiledSearch, now
 from baselines.search.options import DEEPEST, MOST_CELLS, SearchOptions
 from baselines.settings import check_memory, read_settings
@@ -41,8 +42,6 @@ from tile_envs.sliding.tables import CELL_MASK
 MEBIBYTE = 1 << 20
 DEEP = 4
 """From this depth on, threads for which there is no board help with that of another."""
-PIECE = 32
-"""Boards that an agent is asked for at once where time is limited: a move ends that much late."""
 ONE_MOVE = np.ones(1, np.int64)
 """The depth of one board that is not searched."""
 
@@ -89,6 +88,7 @@ class Expectimax(ValueAgent):
         self._is_compiled &= isinstance(game.placer, str)
         self._searches = self._make_searches(agent, given)
         self._pool = ThreadPoolExecutor(len(self._searches))
+        self._has_checked_pace = self._is_compiled or self._milliseconds is None
         timed = "" if self._milliseconds is None else "the time that it has"
         self.depends_on = "new tiles that it draws" if given.samples else timed
         is_quick = not self._is_compiled or (depth < 3 and self._milliseconds is None)
@@ -104,8 +104,8 @@ class Expectimax(ValueAgent):
             )
         if not self._is_compiled:
             rngs = np.random.default_rng(0).spawn(options.threads or 1)
-            at_once = math.inf if options.milliseconds is None else PIECE
-            return [BatchedSearch(agent, game, rng, options.samples, at_once) for rng in rngs]
+            limits = options.samples, options.milliseconds
+            return [BatchedSearch(agent, game, rng, *limits) for rng in rngs]
         config: Any = numba.config
         threads, table_bytes = options.threads or config.NUMBA_NUM_THREADS, options.table * MEBIBYTE
         check_memory(
@@ -119,6 +119,8 @@ class Expectimax(ValueAgent):
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the value of each action, reward included, `(n, 4)`; minus infinity if illegal."""
         boards = checked_boards(observations, self._game.rules)
+        if not self._has_checked_pace and len(boards):
+            self._check_pace(boards[:1])
         if self._downgraded_from is not None:
             boards = downgrade(boards, self._downgraded_from)
         depths = self._depths[(boards == 0).sum(axis=(1, 2))]
@@ -139,6 +141,22 @@ class Expectimax(ValueAgent):
             end = now() + self._milliseconds / 1000
             values[i] = _deepened(search, board, search(board, ONE_MOVE)[0], int(depths[i]), end)
         return values
+
+    def _check_pace(self, board: Observations) -> None:
+        """Say so, once, if the agent is too slow for the time of a move."""
+        self._has_checked_pace = True
+        assert self._milliseconds is not None
+        for _ in range(2):  # the first evaluation may compile code
+            began = now()
+            self._searches[0](board, ONE_MOVE)
+            taken = 1000 * (now() - began)
+            if taken < self._milliseconds / PIECES:
+                return
+        print(
+            f"one evaluation of the agent takes {taken:.2g} ms, more than a tenth of a move's "
+            f"{self._milliseconds:g} ms: moves may take longer, and look less far ahead",
+            file=sys.stderr,
+        )
 
     def _divided(
         self,

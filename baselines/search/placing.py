@@ -59,8 +59,8 @@ class ValuePlacer(BatchedSearch):
             )
         if isinstance(agent, NTuple):
             agent.check_plays(game)
-        super().__init__(agent, game, at_once=BATCH)
-        self._depth = checked_count(depth, "depth")
+        super().__init__(agent, game)
+        self._at_once, self._depth = BATCH, checked_count(depth, "depth")
         self._name = f"{name or type(agent).__name__} {depth}-ply"
 
     def __str__(self) -> str:
