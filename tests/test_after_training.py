@@ -45,6 +45,8 @@ def test_help_shows_choices_defaults_and_presets():
     assert "--method {td,tc}" in out
     assert "--minutes FLOAT The budget in minutes" in " ".join(out.split())
     assert "(default: 10)" in out
+    assert "--stages INT ..." in out
+    assert "(default: )" not in out
     assert "--side {X,O,random,both}" in typed("evaluate", "--help")
 
 
