@@ -65,7 +65,7 @@ def learning(committed: Committed) -> bytes:
     for label in others:
         of_2048[label]["linestyle"] = "--"
     legends = {"2048": of_2048, "2584": styles(lines["2584"])}
-    with panels([*lines, ""], 4.9, 4.2) as (figure, axes):
+    with panels([*lines, ""], 4.9, 4.7) as (figure, axes):
         for axis, (name, of_panel) in zip(axes, lines.items(), strict=False):  # the last: legends
             for label, (line, results) in of_panel.items():
                 style = legends[name[:4]][label]
@@ -84,7 +84,7 @@ def learning(committed: Committed) -> bytes:
         axes[-1].axis("off")
         for name, loc in zip(legends, ("upper left", "lower left"), strict=True):
             handles = [Line2D([], [], markersize=4, **style) for style in legends[name].values()]
-            how: Any = {"title": name, "loc": loc, "fontsize": 8, "labelspacing": 0.3}
+            how: Any = {"title": name, "loc": loc, "fontsize": 7, "labelspacing": 0.15}
             legend = Legend(axes[-1], handles, [*legends[name]], alignment="left", **how)
             axes[-1].add_artist(legend)
     return svg(figure, lines)
