@@ -100,7 +100,8 @@ def train(args: Args) -> tuple[Agent, dict[str, float]]:
         np.zeros(size, np.float32),
         np.zeros(size, bool),
     )
-    steps, used, illegal, began, printed = 0, 0.0, 0, time.process_time(), time.time()
+    steps, used, illegal, loss = 0, 0.0, 0, torch.tensor(torch.nan)
+    began, printed = time.process_time(), time.time()
     while used < 1:
         place = steps // n % args.buffer_steps
         states[place], actions[place] = boards, agent.predict(boards, infos["action_mask"])
