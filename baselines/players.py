@@ -193,9 +193,11 @@ def with_search(player: Player, depth: int | None, options: SearchOptions) -> Pl
     from baselines.search.expectimax import Expectimax  # late: it compiles
 
     agent = Expectimax(searched, player.task.game, depth, **vars(options))
-    ply = f" {depth}-ply"
+    decide = [name for name in given_options(options) if name not in ("threads", "table")]
+    values = [f"{name} {getattr(options, name)}".removesuffix(".0") for name in decide]
+    how = ", ".join([f" {depth}-ply", *values])
     return player._replace(
-        agent=agent, name=player.name + ply, recipe=player.recipe and player.recipe + ply
+        agent=agent, name=player.name + how, recipe=player.recipe and player.recipe + how
     )
 
 

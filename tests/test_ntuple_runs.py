@@ -35,11 +35,13 @@ def test_a_run_is_tested_on_the_way(trained):
 
 def test_a_network_is_evaluated_alone_and_with_search(trained, tmp_path):
     out = tmp_path / "rows.json"
-    for options in ((), ("--search", 2), ("--search", 2, "--threads", 2)):
+    timed = ("--search", 2, "--milliseconds", 5)
+    for options in ((), ("--search", 2), ("--search", 2, "--threads", 2), timed):
         typed("evaluate", trained, "--episodes", 8, "--out", out, *options)
         (row,) = json.loads(out.read_text())
         assert row["mean"] > 1000
-        assert row["agent"] == ("ntuple 2-ply" if options else "ntuple")
+        name = "ntuple 2-ply" if options else "ntuple"
+        assert row["agent"] == name + ", milliseconds 5" * (options == timed)
 
 
 def test_a_network_that_only_plays_holds_its_weights_alone(tmp_path):

@@ -46,7 +46,7 @@ def side_by_side(commands: Mapping[Path, Sequence[str]], at_once: int) -> Iterat
             for ended, future in enumerate(as_completed(folders), 1):
                 status, said = future.result()
                 if status:
-                    why = said[-1] if said else f"status {status}"
+                    why = said[-1].removeprefix("error: ") if said else f"status {status}"
                     raise UsageError(f"{folders[future]}: {why}")
                 progress.update(ended, f"{ended} of {len(commands)} runs have ended")
                 yield folders[future]
