@@ -94,6 +94,7 @@ def learn(
     name = folder.name if folder else f"{config.agent} on {config.env}"
     progress = Progress(name, 1, done, visible)
     clock, log = Clock(progress, config.seconds), _Log(folder, learner.games)
+    kept = f", --resume continues: {folder}" if folder else "."
     goes_on: Any = True
     with closing(log), progress, _interrupts(progress) as interrupted:
         progress.update(done, "starting (compiling on first use)")
@@ -131,8 +132,7 @@ def learn(
                     _save(folder, learner, seconds)
                     raise UsageError(
                         f"the callback failed after {games_played(learner)} with "
-                        f"{type(error).__name__}: {error}"
-                        + (f", --resume continues: {folder}" if folder else ".")
+                        f"{type(error).__name__}: {error}{kept}"
                     ) from error
         seconds = clock.seconds["training"]
         finished = done >= 1 and not interrupted
@@ -142,7 +142,6 @@ def learn(
             _note_test(learner, log, seconds, tested, tested)
         with clock.timed("saving"):
             _save(folder, learner, seconds, finished)
-    kept = f", --resume continues: {folder}" if folder else "."
     if interrupted:
         raise Interrupted(interrupted[0], f"stopped after {games_played(learner)}{kept}")
     if progress.shown:
