@@ -56,11 +56,12 @@ class Committed:
 
     def missing(self, chosen: Sequence[Experiment] | None = None) -> list[Wanted]:
         """Return what these experiments, all if None, ask for and no row holds."""
+        chosen = self.experiments if chosen is None else chosen
+        rows = {table: read(self.folder, table).values() for table in {e.table for e in chosen}}
         missing: dict[tuple[str, str], Wanted] = {}  # a pairing is a row of two experiments
-        for experiment in self.experiments if chosen is None else chosen:
-            rows = read(self.folder, experiment.table).values()
+        for experiment in chosen:
             for each in experiment.wanted(self.experiments):
-                if not is_made(rows, each.key):
+                if not is_made(rows[experiment.table], each.key):
                     missing.setdefault((experiment.table, each.key), each)
         return list(missing.values())
 
