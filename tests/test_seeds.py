@@ -35,6 +35,9 @@ def test_seeds_are_resumed_together_and_those_that_are_missing_begun(seeds):
     folder, _ = seeds
     message = refused(*RUN, "--seed", 5, "--seeds", 3, "--out", folder / "q")
     assert f"{folder / 'q-5'} holds a run already" in message
+    fewer = (*RUN[:3], 3000, "--seed", 4, "--seeds", 3, "--out", folder / "q", "--resume")
+    assert f"{folder / 'q-5'} has learned for 4,000 games: give more" in refused(*fewer)
+    assert not (folder / "q-4").exists()
     typed(*RUN, "--seed", 5, "--seeds", 3, "--out", folder / "q", "--resume")
     assert all(RunConfig.read(folder / f"q-{seed}").finished for seed in (5, 6, 7))
 

@@ -29,7 +29,7 @@ from baselines.training.run import (
     starting_options,
     usual_folder,
 )
-from baselines.training.run_folder import check_free
+from baselines.training.run_folder import check_free, lock_folder, resume
 from baselines.training.side_by_side import side_by_side
 from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED, resolve_id
@@ -58,6 +58,39 @@ def train_agent(name: str, words: Sequence[str]) -> None:
     for field in dataclasses.fields(learner.Settings):
         if field.name in taken:
             raise UsageError(f"{name}.Settings.{field.name}: every run has an option of that name.")
+    typed = _typed(name, words)
+    env_id = resolve_id(typed.env)
+    if typed.seeds is None:
+        folder = typed.out or usual_folder(name, env_id, typed.seed)
+        trained = run(name, dataclasses.replace(typed, out=folder))
+        print(closing_text(folder, trained))
+        return
+    commands = {}
+    for seed in range(typed.seed, typed.seed + typed.seeds):
+        out = typed.out and typed.out.with_name(f"{typed.out.name}-{seed}")
+        folder = out or usual_folder(name, env_id, seed)
+        is_resumed = typed.resume and (folder / CONFIG).exists()
+        ends = ["--seeds", "None", "--seed", str(seed), "--out", str(folder)]  # the last one counts
+        ends += ["--resume" if is_resumed else "--no-resume"]
+        imports = [word for module in IMPORTED for word in ("--import", module)]
+        commands[folder] = ["train", name, *words, *ends, *imports]
+        # What is unusable is told before anything begins.
+        config = configuration(name, _typed(name, [*words, *ends])).as_json()
+        if is_resumed:
+            with lock_folder(folder):
+                resume(folder, learner, config)
+        else:
+            check_free(folder)
+    threads = getattr(typed.settings, "threads", 1)
+    at_once = max(1, (os.cpu_count() or 1) // threads)
+    for folder in side_by_side(commands, at_once):
+        print(f"{folder} is finished")
+    named = shlex.join(map(str, commands))
+    print(f"\nNext:\n  python -m baselines evaluate {named}  # each, and the mean over seeds")
+
+
+def _typed(name: str, words: Sequence[str]) -> Options:
+    """Return the options of a run of an agent as words and its presets give them."""
     prog = f"python -m baselines train {name}"
     # The tuned numbers are the defaults, so the environment and preset must be known first.
     with parsing():
@@ -80,34 +113,11 @@ def train_agent(name: str, words: Sequence[str]) -> None:
             args=words,
             default=usual,
             prog=prog,
-            description=_description(name, learner),
+            description=_description(name, learner_class(name)),
             config=(tyro.conf.OmitArgPrefixes,),
         )
     check_settings(typed)
-    env_id = resolve_id(typed.env)
-    if typed.seeds is None:
-        folder = typed.out or usual_folder(name, env_id, typed.seed)
-        trained = run(name, dataclasses.replace(typed, out=folder))
-        print(closing_text(folder, trained))
-        return
-    configuration(name, typed)  # what is unusable is told before anything begins
-    commands = {}
-    for seed in range(typed.seed, typed.seed + typed.seeds):
-        out = typed.out and typed.out.with_name(f"{typed.out.name}-{seed}")
-        folder = out or usual_folder(name, env_id, seed)
-        is_resumed = typed.resume and (folder / CONFIG).exists()
-        if not is_resumed:
-            check_free(folder)
-        ends = ["--seeds", "None", "--seed", str(seed), "--out", str(folder)]  # the last one counts
-        imports = [word for module in IMPORTED for word in ("--import", module)]
-        resume = [f"--{'' if is_resumed else 'no-'}resume"]
-        commands[folder] = ["train", name, *words, *ends, *resume, *imports]
-    threads = getattr(typed.settings, "threads", 1)
-    at_once = max(1, (os.cpu_count() or 1) // threads)
-    for folder in side_by_side(commands, at_once):
-        print(f"{folder} is finished")
-    named = shlex.join(map(str, commands))
-    print(f"\nNext:\n  python -m baselines evaluate {named}  # each, and the mean over seeds")
+    return typed
 
 
 def _description(name: str, learner: type[Learner]) -> str:

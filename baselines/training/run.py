@@ -219,6 +219,7 @@ def run(
         with runs.lock_folder(folder):
             learner = runs.resume(folder, kind, config)
             if not learner.config.finished:
+                learner.config.write(folder)
                 learn(learner, folder, *times, visible, callback)
             return learner
     learner = kind.new(config)

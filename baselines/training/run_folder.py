@@ -84,7 +84,6 @@ def resume(folder: Path, kind: type[Learner], config: RunConfig) -> Learner:
     learner.run_config = replace(begun, **budget)
     if learner.run_config != begun:
         learner.run_config = replace(learner.run_config, finished=False)
-        learner.run_config.write(folder)
     return learner
 
 
