@@ -41,7 +41,7 @@ class Player(NamedTuple):
         task: What it plays; the sides of a trained agent are those that it has learned.
         trained: Whether it comes from a run.
         finished: Whether that run is finished.
-        recipe: What runs share that differ in the seed alone, a key and a name; "" without a run.
+        recipe: What runs share that differ in the seed alone; "" without a run.
     """
 
     agent: Agent
@@ -160,7 +160,7 @@ def load_player(path: str | Path) -> Player:
         learner = learner_class(config.agent).load(folder, config)
         if path != folder:
             learner.load_model(path)
-        recipe = f"{dataclasses.replace(config, seed=0).key} {config.label}"
+        recipe = f"{dataclasses.replace(config, seed=0).key} {path.relative_to(folder)}"
         name = config.label + ", unfinished" * (not config.finished)
         return Player(learner, name, config.task, True, config.finished, recipe)
     except UsageError as error:

@@ -69,7 +69,7 @@ def test_a_trained_agent_is_watched_as_any_side_that_it_has_learned(runs):
 def test_named_agents_play_the_boards_of_the_runs(runs, tmp_path):
     done = command("compare", runs / "small", "optimal", tmp_path, *QUICK)
     assert f"{tmp_path} holds no run: left out" in done.stderr
-    assert done.stdout.count("shape=[2, 2]") == 2
+    assert done.stdout.count("shape=[2, 2]") == 3  # of their difference, too
     assert done.stdout.count("Tiles2048-v0, 20 games") == 1
     assert f"{tmp_path} holds no run: give" in refused("compare", tmp_path, tmp_path)
 

@@ -47,15 +47,15 @@ def test_seeds_are_averaged_with_an_interval_over_seeds(seeds, tmp_path):
     runs, out = (folder / "q-5", folder / "q-6"), tmp_path / "rows.json"
     said = typed("evaluate", *runs, "--exact", "--out", out)
     *rows, as_x, as_o = json.loads(out.read_text())
-    assert said.count("2 training seeds") == 2
+    assert said.count("and 1 more seed") == 2
     for side, row in (("X", as_x), ("O", as_o)):
         wins = [one["win"] for one in rows if one["side"] == side]
         assert row["win"] == pytest.approx(np.mean(wins))
         assert row["interval_method"] == "Student's, over seeds"
         assert row["low"] <= row["win"] <= row["high"]
     said = typed("compare", *runs, "random", "--episodes", 50, "--side", "X")
-    assert "qtable, 2 training seeds" in said
-    assert re.search(r"− random: [\d.]+ \([\d.]+ to [\d.]+\)", said)
+    assert "paired differences, side=X, 95 % intervals" in said
+    assert re.search(r"q-5 \(qtable\) and 1 more seed − random: [\d.]+ \([\d.]+ to [\d.]+\)", said)
 
 
 def judged(name, returns):
@@ -68,6 +68,8 @@ def test_differences_are_paired_game_by_game():
     even = np.tile([3.0, -1.0], 200)
     (line,) = differences([judged("a", luck + even), judged("b", luck)])
     assert line == "a − b: 1 (0.803 to 1.2)"  # in games of its own, 100 would hide in the luck
+    seeds = [judged("a", luck + even + more)._replace(recipe="a") for more in (-4, 4)]
+    assert differences([*seeds, judged("b", luck)]) == ["a and 1 more seed − b: 1 (0.803 to 1.2)"]
     noise = np.random.default_rng(1).normal(0, 1000, 400)
     (line,) = differences([judged("a", luck + 5), judged("b", noise)])
     needed = int(re.search(r"not separable: about ([\d,]+) games", line)[1].replace(",", ""))

@@ -49,19 +49,17 @@ def compare(
     trained = {}
     for name in filter(names_run, names):
         run = options.check_finished(player(name, env, env_kwargs), name, unfinished)
-        trained[name] = with_search(run, search, search_options)
+        run = with_search(run, search, search_options)
+        trained[name] = run._replace(name=f"{name} ({run.name})")
     tasks = {(run.task.env, str(run.task.game)): run.task for run in trained.values()}
     players = []
     for name in names:
         if name in trained:
-            found = [trained[name]]
+            players.append(trained[name])
         elif tasks:
-            found = [player(name, task.env, task.env_kwargs, seed) for task in tasks.values()]
+            players += [player(name, task.env, task.env_kwargs, seed) for task in tasks.values()]
         else:
-            found = [player(name, env, env_kwargs, seed)]
-        players += [
-            one if one.name in name else one._replace(name=f"{name} ({one.name})") for one in found
-        ]
+            players.append(player(name, env, env_kwargs, seed))
     # All sides are checked before the first game.
     planned = [(one, as_side) for one in players for as_side in _sides(one, players, side)]
     judged = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from tile_envs.words import counted, number, printable
 NO_GAMES = np.zeros(0)
 MEANS = ("mean", "share", "win", "draw", "loss")
 """The columns of results that are averaged over seeds."""
-OF_GAMES = ("episodes", "seed")
 OVER_SEEDS = "Student's, over seeds"
 """The method of intervals over training seeds."""
 
@@ -26,8 +25,8 @@ class Judged(NamedTuple):
 
     Attributes:
         row: The row.
-        recipe: What the agent's run shares with runs that differ in the seed alone, a key and a
-            name; "" if it has no run.
+        recipe: What the agent's run shares with runs that differ in the seed alone; "" if it has no
+            run.
         returns: `(episodes,) float64`, the result of each game, fewer if it was interrupted; none
             of exact results.
     """
@@ -43,52 +42,61 @@ def over_seeds(judged: Sequence[Judged]) -> list[Row]:
     `low` and `high` bound the first of these means over all seeds that might be drawn, by Student's
     interval of the runs' results; they are wide for few seeds.  What is of single games is None.
     """
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row, recipe, _ in judged:
-        if recipe:
-            groups.setdefault((recipe, str(row["env_kwargs"])), []).append(row)
     rows = []
-    for (recipe, _), group in groups.items():
-        if len(group) > 1:
-            kept = {name: group[0].get(name) for name in ("env", "env_kwargs", "side", *OF_GAMES)}
-            means = {name: _values(group, name) for name in MEANS if name in group[0]}
+    for runs in _by_recipe(judged):
+        if len(runs) > 1:
+            first = runs[0].row
+            kept = {n: first.get(n) for n in ("env", "env_kwargs", "side", "episodes", "seed")}
+            columns = [name for name in MEANS if name in first]
+            means = {name: np.array([each.row[name] for each in runs]) for name in columns}
             low, high = interval_of_t(next(iter(means.values())))
             if "mean" not in means or kept["side"]:  # fractions and outcomes
                 low, high = max(low, -1.0), min(high, 1.0)
-            row = dict.fromkeys(group[0]) | kept
+            row = dict.fromkeys(first) | kept
             row |= {name: float(values.mean()) for name, values in means.items()}
-            row |= {"agent": f"{recipe.partition(' ')[2]}, {len(group)} training seeds"}
+            row |= {"agent": _name(runs)}
             rows.append(row | {"low": low, "high": high, "interval_method": OVER_SEEDS})
     return rows
+
+
+def _by_recipe(judged: Sequence[Judged]) -> list[list[Judged]]:
+    """Return results in lists that differ by the training seed alone; each without a run alone."""
+    groups: dict[tuple[Any, str], list[Judged]] = {}
+    for n, each in enumerate(judged):
+        groups.setdefault((each.recipe or n, str(each.row["env_kwargs"])), []).append(each)
+    return list(groups.values())
+
+
+def _name(runs: Sequence[Judged]) -> str:
+    """Return the name of an agent, and how many more seeds of it there are."""
+    more = f" and {counted(len(runs) - 1, 'more seed')}" * bool(runs[1:])
+    return f"{printable(runs[0].row['agent'])}{more}"
 
 
 def seeds_text(row: Row) -> str:
     """Return a row of `over_seeds` in one line."""
     first, *others = (f"{name} {number(row[name])}" for name in MEANS if row.get(name) is not None)
-    text = f"{_name(row)} on {row['env']}: {first}, 95 % interval over seeds {interval_text(row)}"
+    text = f"{row['agent']} on {row['env']}: {first}, 95 % interval over seeds {interval_text(row)}"
     return ", ".join([text, *others, *options_of(row)])
-
-
-def _values(rows: Sequence[Row], column: str) -> NDArray[np.float64]:
-    return np.array([row[column] for row in rows], np.float64)
 
 
 def differences(judged: Sequence[Judged]) -> list[str]:
     """Return a line on each agent but the best: how far its mean is below, in the same games.
 
-    Differences are paired, game by game, with Student's interval.  Where it holds 0, the agents are
-    not separable, and the line says in about how many games they would be.
+    Of several seeds, a game counts with its mean over them.  Differences are paired, game by game,
+    with Student's interval.  Where it holds 0, the agents are not separable, and the line says in
+    about how many games they would be.
     """
-    best, *others = sorted(judged, key=lambda each: -each.row["mean"])
+    agents = [(_name(e), np.mean([r.returns for r in e], axis=0)) for e in _by_recipe(judged)]
+    (best, highest), *others = sorted(agents, key=lambda agent: -agent[1].mean())
     lines = []
-    for other in others:
-        n = min(len(best.returns), len(other.returns))
-        paired = best.returns[:n] - other.returns[:n]
+    for other, returns in others:
+        n = min(len(highest), len(returns))
+        paired = highest[:n] - returns[:n]
         if n < 2 or not np.ptp(paired):
             continue
         mean, (low, high) = float(paired.mean()), interval_of_t(paired)
-        text = f"{_name(best.row)} − {_name(other.row)}: {number(mean)}"
-        text += f" ({number(low)} to {number(high)})"
+        text = f"{best} − {other}: {number(mean)} ({number(low)} to {number(high)})"
         if low <= 0 <= high:
             games = math.ceil(n * ((high - low) / 2 / mean) ** 2) if mean else 0
             text += ", not separable"
@@ -117,18 +125,14 @@ def comparison(judged: Sequence[Judged]) -> str:
             speed = "" if row["moves_per_second"] is None else f"{row['moves_per_second']:,}"
             name = _played(row, episodes)
             lines.append(line.format(name, mean, interval_text(row), median, best, speed))
-        kinds = dict.fromkeys(str(each.row["env_kwargs"]) for each in of_env)
-        alike = [[e for e in of_env if str(e.row["env_kwargs"]) == kind] for kind in kinds]
-        told = [f"  {line}" for group in alike for line in differences(group)]
-        lines += ["paired differences, 95 % intervals", *told] if told else []
+        for kind in dict.fromkeys(str(each.row["env_kwargs"]) for each in of_env):
+            alike = [each for each in of_env if str(each.row["env_kwargs"]) == kind]
+            if told := differences(alike):
+                heading = ["paired differences", *options_of(alike[0].row), "95 % intervals"]
+                lines += [", ".join(heading), *(f"  {line}" for line in told)]
     return "\n".join(lines)
-
-
-def _name(row: Row) -> str:
-    name: str = printable(row["agent"])
-    return name
 
 
 def _played(row: Row, episodes: int) -> str:
     fewer = [f"{row['episodes']:,} games"] * (row["episodes"] < episodes)
-    return ", ".join([_name(row), *fewer, *options_of(row)])
+    return ", ".join([printable(row["agent"]), *fewer, *options_of(row)])
