@@ -47,7 +47,8 @@ def test_seeds_are_averaged_with_an_interval_over_seeds(seeds, tmp_path):
     runs, out = (folder / "q-5", folder / "q-6"), tmp_path / "rows.json"
     said = typed("evaluate", *runs, "--exact", "--out", out)
     *rows, as_x, as_o = json.loads(out.read_text())
-    assert said.count("and 1 more seed") == 2
+    assert said.count(f"{runs[0]} (qtable) and 1 more seed on ") == 2
+    assert said.count(f"{runs[1]} (qtable) on ") == 2
     for side, row in (("X", as_x), ("O", as_o)):
         wins = [one["win"] for one in rows if one["side"] == side]
         assert row["win"] == pytest.approx(np.mean(wins))

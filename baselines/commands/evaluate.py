@@ -9,7 +9,7 @@ from baselines.evaluation.comparison import Judged, over_seeds, seeds_text
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block, checked_path, write_rows
 from baselines.evaluation.sampled import Stopped, judge
-from baselines.players import Player, player, with_search
+from baselines.players import Player, names_run, player, with_search
 from baselines.search.placing import ValuePlacer
 from baselines.settings import Count
 from tile_envs.errors import UsageError
@@ -72,6 +72,8 @@ def evaluate(
                 )
                 placer = ValuePlacer(values.agent, played.task.game, placer_depth or 1, values.name)
             played = with_search(played, search, search_options)
+            if agents[1:] and names_run(name):
+                played = played._replace(name=f"{name} ({played.name})")
             for one_side in played.sides_to_evaluate(side, exact):
                 task = {**played.task.env_kwargs, **options.given(side=one_side, placer=placer)}
                 evaluated = played.agent, played.task.env, task
