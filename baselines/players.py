@@ -22,13 +22,13 @@ from baselines.registry import (
     make_agent,
     usual_env,
 )
-from baselines.search.options import SearchOptions
+from baselines.search.options import DEEPEST, SearchOptions
 from baselines.settings import read_settings
 from baselines.task import BOTH, Task
 from baselines.training.config import CONFIG, RunConfig
 from baselines.training.run_folder import MODEL_SUFFIX
 from tile_envs.agents import Agent
-from tile_envs.base.checks import checked_mapping
+from tile_envs.base.checks import checked_integer, checked_mapping
 from tile_envs.errors import UsageError
 from tile_envs.games import resolve_id
 
@@ -192,6 +192,7 @@ def with_search(player: Player, depth: int | None, options: SearchOptions) -> Pl
         )
     from baselines.search.expectimax import Expectimax  # late: it compiles
 
+    depth = checked_integer(depth, "search", 1, DEEPEST)
     agent = Expectimax(searched, player.task.game, depth, **vars(options))
     decide = [name for name in given_options(options) if name not in ("threads", "table")]
     values = [f"{name} {getattr(options, name)}".removesuffix(".0") for name in decide]

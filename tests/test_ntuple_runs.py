@@ -125,7 +125,7 @@ def test_a_search_tells_early_how_long_its_games_will_take(trained, monkeypatch)
             ("watch", "TRAINED", "--search", "2", "--milliseconds", "0"),
             "milliseconds must be greater",
         ),
-        (("evaluate", "TRAINED", "--search", "0"), "depth must be a positive integer, got 0"),
+        (("evaluate", "TRAINED", "--search", "0"), "search must be a positive integer, got 0"),
         (("evaluate", "TRAINED", "--env", "Tiles2584-v0"), "trained in Tiles2048-v0, not in"),
         (("evaluate", "TRAINED", "--agent-kwargs", '{"a": 1}'), "takes no options"),
         (("export", "TRAINED", "--out", "FULL"), "FULL holds mine.txt already: give another --out"),
