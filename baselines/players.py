@@ -240,7 +240,7 @@ def evaluate(
         agent_kwargs: Options of a named agent.
         name: The agent's name in the row.
         progress: Whether to show progress on standard error.
-        **search_options: Options of the search, by the names of `SearchOptions`.
+        **search_options: Options of the search, the fields of `SearchOptions`: deeper={3: 4}.
 
     Returns:
         The row; see `baselines.evaluation.sampled.summary`.

@@ -71,7 +71,7 @@ def _in_words(error: ValidationError) -> str:
     if first["type"] == "value_error":  # of `__post_init__`
         return str(first["ctx"]["error"])
     name = ".".join(map(str, first["loc"]))
-    _, should, expected = first["msg"].rpartition(" should ")
+    _, should, expected = first["msg"].replace("an object", "a dictionary").rpartition(" should ")
     if not should:  # such as "Field required"
         return f"{name}: {first['msg']}."
     return f"{name} must {expected}, got {brief(first['input'])}."

@@ -380,6 +380,7 @@ def test_options_are_read_from_a_command_line():
     ("game", "options", "message"),
     [
         (TILES_2048, {"milis": 3}, "there is no setting 'milis', only milliseconds, downgrade"),
+        (TILES_2048, {"deeper": "3:4"}, "deeper must be a dictionary, got '3:4'"),
         (TILES_2048, {"deeper": {65: 3}}, "deeper.65.* must be less than or equal to 64"),
         (TILES_2048, {"deeper": {3: 2}}, "deeper must have depths above .*, 2, got 2 for 3 empty"),
         (TILES_2048, {"table": 1 << 30, "threads": 2}, "of 2 threads takes .* table of at most"),

@@ -57,8 +57,8 @@ class SearchOptions:
             whose search is compiled, else 1. They share boards; of a single one, a compiled search
             of four moves or more shares the new tiles.
         table: The size of a thread's transposition table in MiB, where the search is compiled.
-        deeper: Greater depths for boards with few empty cells: 3:4 looks at 4 moves where at most 3
-            cells are empty.
+        deeper: Greater depths for boards with few empty cells: 3:4, in Python {3: 4}, looks at 4
+            moves where at most 3 cells are empty.
         samples: If above 0, the number of new tiles that are drawn for each afterstate, instead of
             weighting all, by random numbers that are the same in each run; the search is not
             compiled then. Only for new tiles that are placed uniformly.
