@@ -14,7 +14,7 @@ from baselines.progress import Progress
 from baselines.training.run_folder import lock
 from benchmarks.experiments import EXPERIMENTS, QUICK, select
 from benchmarks.kinds import Executor, Experiment, Wanted
-from benchmarks.results import FOLDER, Row, add, commit, is_made, name_of, read
+from benchmarks.results import FOLDER, KEY, Row, add, commit, is_made, name_of, read
 from benchmarks.rows import Committed
 from tile_envs.files import check_writable
 from tile_envs.words import counted, number
@@ -133,13 +133,16 @@ def make_missing(
 def listed(chosen: Experiments, experiments: Experiments, results: Path) -> Iterator[str]:
     """Yield a heading, and a line on each experiment: its table, label, rows, cost and task."""
     width = max((len(experiment.label) for experiment in chosen), default=0) + 2
-    yield f"{'table':<13}{'label':<{width}}{'rows made':>13}{'minutes':>9}  plays"
+    yield f"{'table':<13}{'label':<{width}}{'rows made':>24}{'minutes':>9}  plays"
     for experiment in chosen:
-        rows = read(results, experiment.table).values()
+        rows = read(results, experiment.table)
         wanted = experiment.wanted(experiments)
-        made = sum(is_made(rows, each.key) for each in wanted)
+        there = {each.key: rows.get(name_of(experiment.table, each.name)) for each in wanted}
+        old = sum(row is not None and row.get(KEY) != key for key, row in there.items())
+        made = f"{sum(is_made(rows.values(), key) for key in there)} of {len(wanted)}"
+        made += f", {old} out of date" * bool(old)
         line = (
-            f"{experiment.table:<13}{experiment.label:<{width}}{f'{made} of {len(wanted)}':>13}"
+            f"{experiment.table:<13}{experiment.label:<{width}}{made:>24}"
             f"{sum(each.minutes for each in wanted):>9.1f}  {experiment.needs or experiment.plays}"
         )
         yield line.rstrip()

@@ -502,3 +502,5 @@ def test_rows_that_the_list_no_longer_asks_for_are_marked(table, tmp_path):
     text = TABLES[table](committed).markdown()
     assert NOTE in text
     assert text.count(" † |") == text.count("\n") - 3  # every line below the head
+    listed = command("run", "--list", "--only", table, "--results", tmp_path, module="benchmarks")
+    assert (" out of date" in listed.stdout) == (table != "speed")  # which names its rows itself
