@@ -165,7 +165,7 @@ def clients(committed: Committed) -> Table:
         ("library", "{measure} {library_version}".format_map),
         ("algorithm", "algorithm"),
         ("environment", lambda row: f"`{row['env']}`"),
-        ("games", lambda row: ", ".join(filter(None, (row["games"], row["autoreset"])))),
+        ("interface", lambda row: ", ".join(filter(None, (row["games"], row["autoreset"])))),
         ("steps", number_of("steps")),
         ("minutes", lambda row: f"{float(row['minutes']):.1f}"),
         ("mean", lambda row: result(row, "mean")),

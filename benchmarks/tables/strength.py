@@ -109,8 +109,8 @@ LEARNED: Columns = (
     ("network", lambda rows: rows[0].get("network") or rows[0]["label"]),
     ("algorithm", "algorithm"),
     ("trained", _trained),
-    ("games", _average("games_learned")),
-    ("moves", _average("moves_learned", 1e6, " M")),
+    ("training games", _average("games_learned")),
+    ("training moves", _average("moves_learned", 1e6, " M")),
     ("search", lambda rows: search_name(rows[0])),
     ("seeds", seeds),
     *MEAN,
@@ -150,7 +150,7 @@ def named(committed: Committed) -> Table:
     columns: Columns = [
         ("game", _game),
         ("agent", "agent"),
-        ("games", number_of("episodes")),
+        ("test games", number_of("episodes")),
         *MEAN[:2],
         ("won", _won),
         ("tile", _top),
@@ -186,8 +186,8 @@ def reproduction(committed: Committed) -> Table:
         ("published mean", lambda rows: number(rows[0]["theirs"]["mean"])),
         *((f"our {heading}", cell) for heading, cell in MEAN),
         ("seeds", seeds),
-        ("games", _average("games_learned")),
-        ("moves", _average("moves_learned", 1e6, " M")),
+        ("training games", _average("games_learned")),
+        ("training moves", _average("moves_learned", 1e6, " M")),
         ("what differs", lambda rows: rows[0]["theirs"].get("differs", "")),
     ]
     rows = [row for row in learned(committed, "reproduction") if row["label"] in theirs]
