@@ -3,7 +3,7 @@
 import numpy as np
 
 from tile_envs.base.compiled import compiled_loop
-from tile_envs.sliding.kernels import game_tables, rows_of, worst_cells
+from tile_envs.sliding.packed.kernels import game_tables, rows_of, worst_cells
 
 
 def cells_of(game, boards, tile):

@@ -14,7 +14,7 @@ PUSH = """
 import numpy as np
 from tile_envs.base.compiled import compiled_loop
 from tile_envs.sliding import RULES_2048, SlidingGame
-from tile_envs.sliding.kernels import (game_tables, push, rows_of)
+from tile_envs.sliding.packed.kernels import (game_tables, push, rows_of)
 
 @compiled_loop
 def rewards(game, rows):

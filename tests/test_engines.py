@@ -26,8 +26,9 @@ from placers import LastCell
 from test_envs import IDS
 
 from tile_envs.errors import ExtraNotInstalled
-from tile_envs.sliding import board, boards, numpy_engine
-from tile_envs.sliding.tables import packs
+from tile_envs.sliding import board, boards
+from tile_envs.sliding.cells import batch
+from tile_envs.sliding.packed.tables import packs
 
 MODES = ["NextStep", "SameStep", "Disabled"]
 equal = partial(data_equivalence, exact=True)
@@ -147,13 +148,13 @@ def test_boards_of_cells_are_played_as_packed_ones(options, seed, num_envs):
     options = options | {"shape": shape, "placer": "random"}
     packed = gym.make_vec("Powers3-v0", num_envs, **options)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (numpy_engine, board, boards):
-            patch.setattr(module, "packs", lambda shape: False)
+        patch.setattr(board, "packs", lambda shape: False)
+        patch.setattr(boards, "held_as", lambda shape: batch)
         cells = gym.make_vec("Powers3-v0", num_envs, **options)
         single = gym.make("Powers3-v0", shape=shape).unwrapped
         packed.action_space.seed(0), cells.action_space.seed(0)
         assert_equal_steps(cells, packed, steps=40, seed=seed)
-    assert type(cells.unwrapped._engine) is numpy_engine.CellsEngine
+    assert cells.unwrapped.game.held is batch
     assert type(single._board) is board._CellsBoard
 
 
@@ -202,7 +203,9 @@ def test_when_a_step_fails_no_thread_goes_on_and_later_steps_are_right(failing, 
         finally:
             over.append(first)
 
-    monkeypatch.setattr(envs._engine, "_loops", (play, None))
+    code, *others = envs.unwrapped._executor.advance.args
+    advance = partial(envs._executor.advance.func, code._replace(play=play), *others)
+    monkeypatch.setattr(envs, "_executor", envs._executor._replace(advance=advance))
     with pytest.raises(KeyboardInterrupt):
         envs.step(np.zeros(6144, np.int64))
     assert len(over) == 3

@@ -16,7 +16,7 @@ from baselines.seeds import training_generator, training_seeds
 from tile_envs.base.random_stream import Stream, consecutive, start, starts
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
-from tile_envs.sliding.kernels import rows_of
+from tile_envs.sliding.packed.kernels import rows_of
 from tile_envs.sliding.placer import NAMED
 from tile_envs.tictactoe import TicTacToe
 

@@ -9,7 +9,7 @@ from placers import LastCell, worst_by_force
 from scipy.stats import chisquare
 
 from tile_envs.sliding import DOWN, RULES_2048, RULES_2584, SlidingGame
-from tile_envs.sliding.placer import possible_cells
+from tile_envs.sliding.boards import possible_cells
 
 RULES = [RULES_2048, RULES_2584, powers3.RULES]
 SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (4, 3), (4, 4)]
@@ -207,7 +207,7 @@ def test_a_placer_that_fails_is_named_and_nothing_has_changed(answer, message, m
 
 
 def test_compiled_games_and_json_refuse_objects_that_place():
-    from tile_envs.sliding.kernels import game_tables
+    from tile_envs.sliding.packed.kernels import game_tables
 
     game = SlidingGame(RULES_2048, placer=LastCell())
     with pytest.raises(ValueError, match=r"placers 'random', 'adversary' only, got .*LastCell"):

@@ -15,7 +15,7 @@ from tile_envs.sliding import (
     afterstates,
     legal_actions,
 )
-from tile_envs.sliding.packed import pack, transpose
+from tile_envs.sliding.packed.batch import pack, transpose
 
 RULES = [RULES_2048, RULES_2584]
 PACKED = st.tuples(st.integers(2, 4), st.integers(2, 4))

@@ -3,23 +3,39 @@
 The player acts on a *state*, which leads to an *afterstate* without chance.  The *reply* is what
 comes between: a new tile, or the opponent's mark.  Agents, search and networks are given a game;
 none of them ever sees the random stream of an environment.
+
+A game is also its own functional core: `begin`, `step` and `masks` take and return the state of
+many games as a value, a named tuple of arrays.  Environments are made of these functions.
 """
 
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from tile_envs.base import checks
+from tile_envs.base.random_stream import Words, starts
+from tile_envs.errors import UsageError
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Observations = NDArray[Any]
+Info = dict[str, NDArray[Any]]
 
 Boards = NDArray[Any]
 """Boards `(n, R, C)` as the environment's observations hold them."""
 Positions = tuple[NDArray[Any], ...]
 """What a game adds to the state of n environments, `(n, ...)`: boards, and what goes with them."""
 
+
+State = TypeVar("State", bound=tuple[Any, ...])
 
 DRAWN = TEXT, _ = "ansi", "rgb_array"
 """The modes in which boards are drawn: as text, and as a picture."""
@@ -52,33 +68,136 @@ class Symmetries(NamedTuple):
     actions: NDArray[np.int64]
 
 
-class Game(Protocol):
-    """The rules of one game, as an immutable value: compared, hashed, pickled, written as JSON."""
+class Step(NamedTuple):
+    """What a step of many games brings, in fresh arrays.
+
+    Attributes:
+        observations: `(n, R, C)`.
+        rewards: `(n,) float64`.
+        terminations: `(n,) bool`, the games that have ended.
+        infos: By the names in the manual of the environment, `(n, ...)` each.
+    """
+
+    observations: Observations
+    rewards: Floats
+    terminations: Bools
+    infos: Info
+
+
+class Game(ABC):
+    """The rules of one game, as an immutable value: compared, hashed, pickled, written as JSON.
+
+    The state of many games is a named tuple of arrays with the games on their first axis, of which
+    `streams` and `over` are the random streams and the games that have ended.  It is saved, stacked
+    and indexed array by array.
+
+    Examples:
+        >>> import gymnasium as gym, numpy as np, tile_envs
+        >>> game = gym.make("Tiles2048-v0").unwrapped.game
+        >>> state = game.begin([7, 8])
+        >>> state, step = game.step(state, [0, 3])
+        >>> step.rewards, game.masks(state).shape
+        (array([0., 0.]), (2, 4))
+        >>> first = type(state)(*(array[:1] for array in state))
+    """
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """The name of the game, whatever its board."""
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the board."""
 
     @property
+    @abstractmethod
     def n_actions(self) -> int:
         """The number of actions, legal or not."""
 
     @property
+    @abstractmethod
     def n_values(self) -> int:
         """The number of different contents of a cell in play."""
 
     @property
+    @abstractmethod
     def sides(self) -> tuple[str, ...]:
         """The sides that can be played; empty in a game for one player."""
 
     @property
+    @abstractmethod
     def symmetries(self) -> Symmetries:
         """The symmetries of the board, under which the rules are the same."""
 
+    # The functional core.
+
+    def begin(self, seeds: ArrayLike) -> Any:
+        """Begin the games of seeds `(n,)`, integers modulo 2**64; return their state.
+
+        They are the games that `reset(seed=...)` of an environment begins.
+
+        Raises:
+            ValueError: If the seeds are not integers.
+        """
+        array = checks.as_array(seeds)
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise UsageError(f"seeds must be a list of integers, got {checks.brief(seeds)}.")
+        return self.begin_from(starts(array.astype(np.uint64)))
+
+    def step(self, state: State, actions: ArrayLike) -> tuple[State, Step]:
+        """Play an action `(n,)` in each game; games that have ended do not change.
+
+        Returns:
+            The state afterwards, and what the step brings; the given state is unchanged.
+
+        Raises:
+            ValueError: If the actions are not n integers inside the action space; or if a user's
+                placer or opponent chooses what it may not.
+        """
+        games: Any = state
+        actions = checks.checked_actions(actions, len(games.over), self.n_actions)
+        after, rewards, illegal = self.play(games, actions)
+        ended = np.flatnonzero(games.over)
+        for array, before in zip(after, games, strict=True):
+            array[ended] = before[ended]
+        rewards[ended], illegal[ended] = 0.0, True
+        observations, infos = self.observe(after)
+        return after, Step(observations, rewards, after.over.copy(), infos | {"illegal": illegal})
+
+    @abstractmethod
+    def masks(self, state: Any) -> Bools:
+        """Return the legal actions of each game, `(n, n_actions) bool`."""
+
+    # What environments ask for: nothing is checked.
+
+    @abstractmethod
+    def begin_from(self, streams: Words, positions: Positions | None = None) -> Any:
+        """Begin games where their random streams are, at given positions or drawn ones."""
+
+    @abstractmethod
+    def play(self, state: Any, actions: Ints) -> tuple[Any, Floats, Bools]:
+        """Play actions; return the state afterwards, the rewards, which actions were illegal.
+
+        What becomes of games that are over is up to the caller.
+        """
+
+    @abstractmethod
+    def observe(self, state: Any) -> tuple[Observations, Info]:
+        """Return fresh observations and infos, all but `illegal`."""
+
+    @abstractmethod
+    def choose(self, state: Any, words: Words) -> Ints:
+        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+
+    @abstractmethod
+    def position(self, state: Any) -> dict[str, NDArray[Any]]:
+        """Return the positions of games as `checked_positions` reads them."""
+
+    # Boards as agents see them.
+
+    @abstractmethod
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
         """Return the action masks `(n, n_actions)` of states `(n, R, C)`.
 
@@ -86,6 +205,7 @@ class Game(Protocol):
             ValueError: If these are not boards of the game.
         """
 
+    @abstractmethod
     def afterstates(self, boards: ArrayLike) -> tuple[Boards, NDArray[np.int64], NDArray[np.int8]]:
         """Return what each action makes of states `(n, R, C)`.
 
@@ -97,6 +217,7 @@ class Game(Protocol):
             ValueError: If these are not boards of the game.
         """
 
+    @abstractmethod
     def replies(self, afterstates: ArrayLike) -> Replies:
         """Return the states that may follow afterstates `(n, R, C)`, with their probabilities.
 
@@ -104,6 +225,7 @@ class Game(Protocol):
             ValueError: If these are not boards of the game, or the reply is not known to it.
         """
 
+    @abstractmethod
     def checked_positions(
         self, values: Mapping[str, Any], num_envs: int | None = None
     ) -> Positions:
@@ -113,6 +235,7 @@ class Game(Protocol):
             ValueError: If a value is not as described for the environment.
         """
 
+    @abstractmethod
     def draw(self, board: NDArray[Any], mode: str, score: int = 0) -> Any:
         """Return a board `(R, C)` as text (mode `ansi`) or a picture `(H, W, 3) uint8`.
 
@@ -120,6 +243,7 @@ class Game(Protocol):
             ValueError: If it is no board of the game, or there is no such mode.
         """
 
+    @abstractmethod
     def to_json(self) -> str:
         """Return the game as JSON text, for `tile_envs.games.game_from_json`.
 

@@ -16,8 +16,8 @@ from gymnasium.envs.registration import find_highest_version, load_env_creator, 
 from gymnasium.vector import AutoresetMode
 
 from tile_envs.base.checks import brief, listed
-from tile_envs.base.engine import NUMPY
 from tile_envs.base.env import GameEnv
+from tile_envs.base.episodes import NUMPY
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
 from tile_envs.game import Game

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from baselines.ntuple.values import Indices, Net, best_move, look_up, room_for, sum_up
 from tile_envs.base.compiled import NEXT, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
-from tile_envs.sliding.kernels import ACTIONS_END, GameTables, Pushed, following
+from tile_envs.sliding.packed.kernels import ACTIONS_END, GameTables, Pushed, following
 
 Sums = NDArray[np.float64]
 """Over all updates, `(2,)`: the sum of |δ|, and that of |E| / A of all entries they changed."""

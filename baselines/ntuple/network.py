@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from baselines.settings import check_memory
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.tables import CELL_MASK, check_packs
+from tile_envs.sliding.packed.tables import CELL_MASK, check_packs
 
 Weights = NDArray[np.float32]
 

@@ -57,7 +57,7 @@ from baselines.training.learner import Learner, Metrics, State
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.kernels import game_tables, rows_of
+from tile_envs.sliding.packed.kernels import game_tables, rows_of
 
 NUMBERS = ("weights", "errors", "sizes")
 """What a state calls the numbers of entries: their weights, E and A."""

@@ -1,6 +1,6 @@
 """The value of a board, compiled: its entries, their sum, and the best action by these sums.
 
-A board is four packed lines, its rows or its columns; see `tile_envs.sliding.kernels`.
+A board is four packed lines, its rows or its columns; see `tile_envs.sliding.packed.kernels`.
 
 An entry's number is itself a sum, over the pairs of neighbouring cells of a row, of what each pair
 adds to it.  `Net.parts` holds that for every pair of tiles, for all tuples in all reflections side
@@ -20,7 +20,7 @@ from baselines.ntuple.network import Network, Weights
 from baselines.ntuple.simd import add_up, round_up
 from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
-from tile_envs.sliding.kernels import (
+from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     LOW_BLOCK,
     TWO_CELLS,
@@ -30,8 +30,8 @@ from tile_envs.sliding.kernels import (
     rows_after,
     transposed,
 )
+from tile_envs.sliding.packed.tables import CELL_BITS, CELL_MASK
 from tile_envs.sliding.rules import Rules
-from tile_envs.sliding.tables import CELL_BITS, CELL_MASK
 
 Indices = NDArray[np.uint32]
 

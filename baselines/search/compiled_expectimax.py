@@ -22,7 +22,7 @@ from baselines.search.leaves import LeafNet, Scratch, last_chance, leaf_net, scr
 from tile_envs.base.compiled import HALF, ONE, Word, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.kernels import (
+from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     CELL,
     GameTables,
@@ -35,7 +35,7 @@ from tile_envs.sliding.kernels import (
     rows_of,
     transposed,
 )
-from tile_envs.sliding.tables import LINE_BITS
+from tile_envs.sliding.packed.tables import LINE_BITS
 
 LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
 BUCKET = 64

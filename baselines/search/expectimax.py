@@ -36,8 +36,8 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.packed.tables import CELL_MASK
 from tile_envs.sliding.placer import RANDOM
-from tile_envs.sliding.tables import CELL_MASK
 
 MEBIBYTE = 1 << 20
 DEEP = 4

@@ -34,7 +34,7 @@ from baselines.ntuple.values import (
 )
 from tile_envs.base.compiled import ONE, Word, compiled
 from tile_envs.base.random_stream import Words
-from tile_envs.sliding.kernels import (
+from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     CELL,
     LINE,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from baselines.solver.boards import Values
 from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
-from tile_envs.sliding.kernels import (
+from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     CELL,
     CELL_IN_LINE,
@@ -27,7 +27,7 @@ from tile_envs.sliding.kernels import (
     rows_after,
     transposed,
 )
-from tile_envs.sliding.tables import CELL_BITS
+from tile_envs.sliding.packed.tables import CELL_BITS
 
 ABSENT = -1
 """The place of a key that is not in a list."""

@@ -17,7 +17,7 @@ from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.kernels import game_tables, rows_of
+from tile_envs.sliding.packed.kernels import game_tables, rows_of
 
 FILE = "solution.npz"
 PARTS = ("states", "afterstates")

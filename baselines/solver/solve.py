@@ -22,7 +22,7 @@ from baselines.solver.solution import Layers, Solution
 from tile_envs.base.compiled import Word
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.kernels import GameTables, game_tables, rows_of
+from tile_envs.sliding.packed.kernels import GameTables, game_tables, rows_of
 from tile_envs.words import counted
 
 

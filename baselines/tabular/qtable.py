@@ -32,7 +32,7 @@ from baselines.training.learner import Metrics
 from tile_envs.base.random_stream import starts
 from tile_envs.errors import UsageError
 from tile_envs.sliding import SlidingGame
-from tile_envs.sliding.tables import check_packs
+from tile_envs.sliding.packed.tables import check_packs
 
 LARGEST_TABLE = 1 << 30
 """Maximum size of a table in bytes."""
@@ -120,7 +120,7 @@ class QTable(EpsilonGreedyLearner):
         if not self._settings.sequential:
             return super().learn()
         from baselines.tabular.sequential import Rule, Table, learn_games  # imports numba
-        from tile_envs.sliding.kernels import game_tables, rows_of
+        from tile_envs.sliding.packed.kernels import game_tables, rows_of
 
         game, settings, codes = self._game, self._settings, self._codes
         assert isinstance(game, SlidingGame)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
-from tile_envs.sliding.kernels import (
+from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     CELL,
     CELL_IN_LINE,

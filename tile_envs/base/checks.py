@@ -83,7 +83,7 @@ def checked_actions(actions: ArrayLike, num_envs: int, n: int) -> NDArray[np.int
     """Return the actions of a vector environment, `(num_envs,) int64`, each from 0 to `n - 1`."""
     wide = shaped_actions(actions, num_envs)
     # Seen as unsigned, a negative number is a large one.
-    if np.maximum.reduce(wide.view(np.uint64)) >= n:
+    if num_envs and np.maximum.reduce(wide.view(np.uint64)) >= n:
         game = int(np.flatnonzero((wide < 0) | (wide >= n))[0])
         raise UsageError(
             f"actions must be integers from 0 to {n - 1} (the space is Discrete({n})), "

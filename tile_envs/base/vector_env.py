@@ -7,7 +7,7 @@ actions: observations, rewards, ends, and infos wherever their `_key` is true.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, SupportsIndex
@@ -19,30 +19,32 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
-from tile_envs.base.engine import (
+from tile_envs.base.env import AGame, GameEnv
+from tile_envs.base.episodes import (
     AUTO,
-    EVERY_GAME,
-    GAMES_PER_THREAD,
+    BY_NUMPY,
+    NO_LIMIT,
     NUMBA,
     NUMPY,
-    Bools,
-    Engine,
+    Executor,
     Final,
-    Floats,
-    Info,
-    NumpyEngine,
-    Observations,
+    Games,
+    Limits,
     Outcome,
+    begin,
+    blank,
+    show,
 )
-from tile_envs.base.env import AGame, GameEnv
 from tile_envs.base.random_stream import Words, consecutive, start, starts
 from tile_envs.errors import UsageError
-from tile_envs.game import describe
+from tile_envs.game import Bools, Floats, Info, Observations, describe
 
 PER_GAME = ("action_masks", "render")
 """The methods whose answers hold one for each game."""
 SINGLE = {name: f"single_{name}" for name in ("observation_space", "action_space")}
-"""What attributes of one game are called here."""
+"""By an attribute's name in a single environment, its name here."""
+GAMES_PER_THREAD = 2048
+"""Threads with fewer games cost more than they bring: to wake one takes as long as 1,000 games."""
 
 
 class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], ABC, Generic[AGame]):
@@ -62,7 +64,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
     - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
     - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
     - `engine`: `"numpy"`; `"numba"`, compiled code, which is faster (extra `fast`); or `"auto"`,
-      numba where it is installed.  Both play the same games (see `tile_envs.base.engine`).
+      numba where it is installed.  Both play the same games (see `tile_envs.base.episodes`).
     - `threads`: how many threads may share a step of the engine `"numba"`, one for each 2,048 games
       (see the attribute); they play the same games, too, as each has a random stream of its own.
 
@@ -75,8 +77,6 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
 
     single: ClassVar[type[GameEnv[Any]]]
     """The single environment, which checks the options and makes the spaces."""
-    make_engine: ClassVar[Callable[..., NumpyEngine]]
-    """Returns what plays the games, by numpy; it takes the arguments of a `NumpyEngine`."""
 
     def __init__(
         self,
@@ -110,32 +110,40 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
             self.action_space = batch_space(self.single_action_space, num_envs)
         except (MemoryError, ValueError):  # numpy's, of arrays that cannot be addressed
             raise UsageError(f"num_envs must fit into memory, got {num_envs:,}.") from None
-        self._games = self.make_engine(self.game, num_envs, self.max_illegal, max_episode_steps)
+        self._limits = Limits(self.max_illegal, max_episode_steps or NO_LIMIT)
+        self._games, self._started = blank(self.game, num_envs), False
+        self._every = np.ones(num_envs, np.bool_)
         engine = checks.checked_choice(engine, "engine", (NUMPY, NUMBA, AUTO))
         compiled = engine == NUMBA or (engine == AUTO and find_spec("numba") is not None)
-        self._engine = self._compile(self._games) if compiled else self._games
         threads = checks.checked_count(threads, "threads")
-        if threads > 1 and self._engine.name == NUMPY:
+        used = min(threads, max(1, num_envs // GAMES_PER_THREAD))
+        self._executor = self._compiled(used) if compiled else BY_NUMPY
+        if threads > 1 and self._executor.name == NUMPY:
             raise UsageError(
                 f'threads need engine="numba", and a game that no object of yours decides, '
                 f"got {threads} threads for numpy."
             )
-        self._engine.threads = min(threads, max(1, num_envs // GAMES_PER_THREAD))
-        self._every = np.ones(self.num_envs, np.bool_)
 
     @property
     def engine(self) -> str:
         """What plays: `"numpy"` or `"numba"`."""
-        return self._engine.name
+        return self._executor.name
 
     @property
     def threads(self) -> int:
         """How many threads share a step; fewer than asked for if they had too few games."""
-        return self._engine.threads
+        return self._executor.threads
 
     @abstractmethod
-    def _compile(self, games: Any) -> Engine:
-        """Return a compiled engine of games, or these, if an object of the user's decides them."""
+    def _code(self) -> Any:
+        """Return the `Code` of the game; None if an object of the user's decides it."""
+
+    def _compiled(self, threads: int) -> Executor:
+        if (code := self._code()) is None:
+            return BY_NUMPY
+        from tile_envs.base.compiled_episodes import executor  # numba is an extra
+
+        return executor(self.game, code, self._games, threads)
 
     def reset(
         self,
@@ -157,15 +165,18 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
 
         Raises:
             ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
-                opponent that a user brought fails; everything needs a reset then.
+                opponent that a user brought fails; all games need a reset then.
         """
         options = checks.checked_options(options, (*self.single.reset_options, "reset_mask"))
         mask = self._checked_reset_mask(options.pop("reset_mask", None))
         positions = self.game.checked_positions(options, self.num_envs) if options else None
-        games, streams = self._games, self._seeded_streams(seed)
-        games.streams[mask] = streams[mask]
-        games.begin(EVERY_GAME if mask.all() else np.flatnonzero(mask), positions)
-        return games.observations(EVERY_GAME), _keyed(games.infos(EVERY_GAME), mask)
+        streams, where = self._seeded_streams(seed), np.flatnonzero(mask)
+        self._started = False  # until the games have begun: a user's opponent can fail
+        given = positions and tuple(values[where] for values in positions)
+        begin(self.game, self._games, where, streams, given)
+        self._started = True
+        observations, infos = show(self.game, self._games.state, self._games.episodes.illegal)
+        return observations, _keyed(infos, mask)
 
     def step(self, actions: ArrayLike) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
         """Play one action in every game, and reset ended games as the autoreset mode says.
@@ -190,19 +201,20 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
 
     def advance(self, actions: ArrayLike) -> Outcome:
         """Play as `step` does; return the same without the keys and forms that Gymnasium adds."""
-        engine, games, mode = self._engine, self._started_games(), self.autoreset_mode
-        if mode is AutoresetMode.DISABLED and np.count_nonzero(games.ended):
-            over = checks.brief(np.flatnonzero(games.ended).tolist())
+        games, mode = self._started_games(), self.autoreset_mode
+        if mode is AutoresetMode.DISABLED and np.count_nonzero(games.state.over):
+            over = checks.brief(np.flatnonzero(games.state.over).tolist())
             raise ResetNeeded(
                 f"games {over} are over and autoreset is "
                 "disabled: call reset(options={'reset_mask': …}) before the next step()."
             )
-        outcome = engine.play(actions)
-        if mode is AutoresetMode.SAME_STEP and np.count_nonzero(games.ended):
-            ended = np.flatnonzero(games.ended)
+        games, outcome = self._executor.advance(self.game, games, self._limits, actions)
+        self._games = games
+        if mode is AutoresetMode.SAME_STEP and np.count_nonzero(games.state.over):
+            ended = np.flatnonzero(games.state.over)
             last = {name: values[ended] for name, values in outcome.infos.items()}
             outcome = outcome._replace(final=Final(ended, outcome.observations[ended], last))
-            engine.begin_shown(ended, outcome)
+            self._executor.begin_shown(self.game, games, ended, outcome)
         return outcome
 
     def sample_legal_actions(self) -> NDArray[np.int64]:
@@ -211,9 +223,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         The numbers come from the action space's generator (`action_space.seed`), as those of
         `action_space.sample` do.
         """
-        self._started_games()
+        state = self._started_games().state
         words = self.action_space.np_random.bit_generator.random_raw(self.num_envs)
-        return self._engine.choose_legal(words)
+        return self._executor.choose(self.game, state, words)
 
     def action_masks(self) -> Bools:
         """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them.
@@ -230,7 +242,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
             >>> bool(masks.all())
             True
         """
-        return self._started_games().masks(EVERY_GAME).view(np.bool_)
+        return self.game.masks(self._started_games().state)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of every game, or what its method returns, as `SyncVectorEnv` does.
@@ -265,7 +277,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
 
         It is a small dictionary that can be pickled.
         """
-        own = self._started_games().state()
+        own = self.game.position(self._started_games().state)
         shared = {name: array.copy() for name, array in self._shared_state().items()}
         return {"game": self._described, **shared, **own}
 
@@ -277,14 +289,17 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
                 number of games (see `tile_envs.game.describe`); nothing has changed then.
         """
         shared = self._shared_state()
-        checks.check_state(state, self._described, {"game", *shared, *self._games.state()})
+        checks.check_state(
+            state, self._described, {"game", *shared, *self.game.position(self._games.state)}
+        )
         for name, array in shared.items():
             checks.check_like(state[name], array, f"state[{name!r}]")
         for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
             for count in (np.min(state[name]), np.max(state[name])):
                 checks.checked_integer(int(count), f"state[{name!r}]", most=most or checks.LARGEST)
         positions = self.game.checked_positions(state, self.num_envs)
-        self._games.begin(EVERY_GAME, positions)
+        begin(self.game, self._games, slice(None), self._games.state.streams, positions)
+        self._started = True
         for name, array in shared.items():
             array[...] = state[name]
 
@@ -292,23 +307,31 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""
         if self.render_mode is None:
             return None
-        state = self._started_games().state()
-        scores = state.get("score", np.zeros(self.num_envs, np.int64)).tolist()
-        boards = zip(state["board"], scores, strict=True)
+        shown = self.game.position(self._started_games().state)
+        scores = shown.get("score", np.zeros(self.num_envs, np.int64)).tolist()
+        boards = zip(shown["board"], scores, strict=True)
         return tuple(self.game.draw(board, self.render_mode, score) for board, score in boards)
 
     def __copy__(self) -> GameVectorEnv[AGame]:
         """Return environments of their own: a shallow copy would share the games."""
         return deepcopy(self)
 
-    def _started_games(self) -> NumpyEngine:
-        if not self._games.started:
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_executor": self.threads if self.engine == NUMBA else 0}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        threads: Any = self._executor  # compiled code is not pickled
+        self._executor = self._compiled(threads) if threads else BY_NUMPY
+
+    def _started_games(self) -> Games:
+        if not self._started:
             raise ResetNeeded("the environments have not been reset yet: call reset() first.")
         return self._games
 
     def _shared_state(self) -> dict[str, NDArray[Any]]:
-        counted = ("steps", "illegal_run", "illegal", "ended")
-        return {"stream": self._games.streams, **{n: getattr(self._games, n) for n in counted}}
+        state, episodes = self._games
+        return {"stream": state.streams, **episodes._asdict(), "ended": state.over}
 
     def _final_infos(self, final: Final) -> dict[str, Any]:
         """Return how games ended that were reset in the same step, as Gymnasium has it."""
@@ -348,8 +371,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
             seed = checks.checked_seed(seed)
             super().reset(seed=seed)
             return starts(consecutive(seed, self.num_envs))
-        if self._games.started:
-            return self._games.streams.copy()
+        if self._started:
+            continued: Words = self._games.state.streams.copy()
+            return continued
         return starts(self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64))
 
     def _checked_reset_mask(self, mask: Bools | None) -> Bools:

@@ -29,9 +29,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import as_array, as_integer, brief, check_like, checked_integer
-from tile_envs.base.engine import AUTO, Bools, Final, Outcome
+from tile_envs.base.episodes import AUTO, Final, Outcome
 from tile_envs.base.vector_env import SINGLE, GameVectorEnv
 from tile_envs.errors import UsageError, extra
+from tile_envs.game import Bools
 from tile_envs.games import ids
 from tile_envs.wrappers.transforms import COUNT, UNSHAPED
 

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.random_stream import Stream
-from tile_envs.sliding import packed
-from tile_envs.sliding.cells import TILE_BITS
+from tile_envs.sliding.cells.batch import TILE_BITS, choose_cells
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.placer import RANDOM, choose_cells, place
-from tile_envs.sliding.rules import LEFT, UP, VERTICAL
-from tile_envs.sliding.tables import (
+from tile_envs.sliding.packed import batch as packed
+from tile_envs.sliding.packed.tables import (
     CELL_BITS,
     CELL_MASK,
     CELLS,
@@ -37,6 +35,8 @@ from tile_envs.sliding.tables import (
     REWARD_SHIFT,
     packs,
 )
+from tile_envs.sliding.placer import RANDOM
+from tile_envs.sliding.rules import LEFT, UP, VERTICAL
 
 _TWO_CELLS = 2 * CELL_BITS
 _, _SECOND, _THIRD, _FOURTH = PATTERN_WEIGHTS
@@ -149,7 +149,7 @@ class _PackedBoard(Board):
         turned = packed.transpose(rows)
         both = np.stack((turned, rows) if vertical else (rows, turned))
         words = np.array([word], np.uint64)
-        place(self._game.placer, self._game.tables, both, np.array([tile]), words)
+        packed.place(self._game.placer, self._game.tables, both, np.array([tile]), words)
         stream.word()
         self._set_lines(both[0, :, 0].tolist(), vertical=False)
         return tile

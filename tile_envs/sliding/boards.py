@@ -1,21 +1,33 @@
-"""Batched boards in public, `(n, R, C) uint8` tile indices: checks, legality, afterstates."""
+"""Batched boards in public, `(n, R, C) uint8` tile indices: legal moves, afterstates, new tiles."""
 
 from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import as_array
-from tile_envs.base.engine import Ints
 from tile_envs.errors import UsageError
-from tile_envs.sliding import cells, packed
+from tile_envs.game import Bools, Ints
+from tile_envs.sliding.cells import batch as cells
+from tile_envs.sliding.packed import batch as packed
+from tile_envs.sliding.packed.tables import compile_tables, packs
+from tile_envs.sliding.placer import ADVERSARY, RANDOM, Placer, answers
 from tile_envs.sliding.rules import MAX_SIDE, MIN_CELLS, Rules, is_board
-from tile_envs.sliding.tables import compile_tables, packs
 
 Boards = NDArray[np.uint8]
 
 MASKS = np.array([[bits >> a & 1 for a in range(4)] for bits in range(16)], np.int8)
 """`(16, 4)`: the action mask of each set of legal actions."""
+
+
+@cache
+def held_as(shape: tuple[int, ...]) -> Any:
+    """Return how boards of a shape are held, the module `packed.batch` or `cells.batch`."""
+    return packed if packs(shape) else cells
 
 
 def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
@@ -27,10 +39,9 @@ def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
         ValueError: If these are not boards of the game.
     """
     boards = checked_boards(boards, rules)
-    shape = boards.shape[1:]
-    if packs(shape):
-        return MASKS[packed.legal(compile_tables(rules, shape), packed.pack(boards))]
-    return MASKS[cells.legal(cells.compile_pairs(rules), boards.transpose(1, 2, 0))]
+    held = held_as(boards.shape[1:])
+    legal: Ints = held.legal(held.lookup_of(rules, boards.shape[1:]), held.hold(boards))
+    return MASKS[legal]
 
 
 def afterstates(boards: ArrayLike, rules: Rules) -> tuple[Boards, Ints, NDArray[np.int8]]:
@@ -44,11 +55,8 @@ def afterstates(boards: ArrayLike, rules: Rules) -> tuple[Boards, Ints, NDArray[
         ValueError: If these are not boards of the game.
     """
     boards = checked_boards(boards, rules)
-    shape = boards.shape[1:]
-    if packs(shape):
-        after, rewards, legal = packed.afterstates(compile_tables(rules, shape), boards)
-    else:
-        after, rewards, legal = cells.afterstates(cells.compile_pairs(rules), boards)
+    held = held_as(boards.shape[1:])
+    after, rewards, legal = held.afterstates(held.lookup_of(rules, boards.shape[1:]), boards)
     return after, rewards, MASKS[legal]
 
 
@@ -72,3 +80,18 @@ def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
             f"got {array.min()} to {array.max()}."
         )
     return array.astype(np.uint8)
+
+
+def possible_cells(placer: str | Placer, rules: Rules, boards: Boards, tile: int) -> Bools:
+    """Return the cells of afterstates `(n, R, C)` on which a tile may appear, `(n, R, C)`."""
+    empty: Bools = boards == 0
+    if placer == RANDOM:
+        return empty
+    tiles, shape = np.full(len(boards), tile), boards.shape[1:]
+    if placer == ADVERSARY:
+        worst = packed.worst_cells(compile_tables(rules, shape), packed.pack(boards), tiles)
+        shown: Bools = worst.T.reshape(boards.shape)
+        return shown
+    chosen = answers(placer, boards, tiles * empty.any(axis=(1, 2)))
+    empty &= np.arange(math.prod(shape)).reshape(shape) == chosen[:, None, None]
+    return empty

@@ -12,7 +12,6 @@ from gymnasium.envs.registration import register, registry
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_action
-from tile_envs.base.engine import Engine
 from tile_envs.base.env import GameEnv, Info
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError, extra
@@ -20,7 +19,7 @@ from tile_envs.game import Positions
 from tile_envs.sliding.board import board_of
 from tile_envs.sliding.boards import MASKS
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.numpy_engine import CellsEngine, SlidingEngine, sliding_engine
+from tile_envs.sliding.packed.tables import packs
 from tile_envs.sliding.placer import RANDOM, Placer
 from tile_envs.sliding.rules import LEFT, RULES_2584, Rules, checked_shape, rules_2048
 from tile_envs.sliding.spawn import START_FRACTION, Starts
@@ -122,16 +121,14 @@ class SlidingVectorEnv(GameVectorEnv[SlidingGame]):
     """
 
     single = SlidingEnv
-    make_engine = staticmethod(sliding_engine)
 
-    def _compile(self, games: SlidingEngine) -> Engine:
+    def _code(self) -> Any:
         if not isinstance(self.game.placer, str):
-            return games
+            return None
         with extra("fast"):
-            from tile_envs.sliding import numba_cells_engine, numba_engine
-        if isinstance(games, CellsEngine):
-            return numba_cells_engine.CompiledCellsEngine(games)
-        return numba_engine.CompiledPackedEngine(games)
+            from tile_envs.sliding.cells import compiled as cells
+            from tile_envs.sliding.packed import compiled as packed
+        return (packed if packs(self.game.shape) else cells).code(self.game)
 
 
 def register_game(env_id: str, rules: Rules) -> None:

@@ -7,22 +7,35 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
-from tile_envs.base.engine import Ints
+from tile_envs.base.random_stream import STRIDE, Words, choose, mix
 from tile_envs.errors import UsageError
-from tile_envs.game import DRAWN, TEXT, Positions, Replies, Symmetries, board_symmetries
+from tile_envs.game import (
+    DRAWN,
+    TEXT,
+    Bools,
+    Floats,
+    Game,
+    Info,
+    Ints,
+    Observations,
+    Positions,
+    Replies,
+    Symmetries,
+    board_symmetries,
+)
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding import render
-from tile_envs.sliding.cells import Pairs, compile_pairs
-from tile_envs.sliding.placer import ADVERSARY, NAMED, RANDOM, Placer, possible_cells
+from tile_envs.sliding.cells.batch import Pairs, compile_pairs
+from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables
+from tile_envs.sliding.placer import ADVERSARY, NAMED, RANDOM, Placer
 from tile_envs.sliding.rules import ACTIONS, Rules, Spawn, checked_shape, checked_spawn
 from tile_envs.sliding.spawn import START_FRACTION, SpawnDistribution, Start, Starts, checked_starts
-from tile_envs.sliding.tables import Tables, check_packs, compile_tables
 
 LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
 """The largest scores that a game starts with and that a state has.
@@ -32,8 +45,39 @@ Floats hold the first exactly, and no game leads from it beyond the second: a mo
 """
 
 
+# Numbers as 0-d arrays: see `random_stream`.
+_STRIDE, _N_ACTIONS = np.array(STRIDE, np.uint64), np.array(len(ACTIONS))
+_ZERO, _ONE = np.array(0), np.array(1)
+
+KTH_LEGAL = np.argsort(-batch.MASKS, axis=1, kind="stable").reshape(-1)
+"""`(64,)`, by set of legal actions (as bits) times four, plus k: the k-th action of the set."""
+N_LEGAL = batch.MASKS.sum(axis=1).astype(np.uint64)
+"""`(16,)`, by set of legal actions: how many there are."""
+
+
+class State(NamedTuple):
+    """Many sliding games.
+
+    Attributes:
+        streams: `(n,) uint64`, the positions of the random streams.
+        over: `(n,) bool`, the games that have ended.
+        legal: `(n,) int64`, the legal actions, as bits.
+        scores: `(n,) int64`.
+        largest: `(n,) int64`, the index of the largest tile.
+        boards: `(n, 4, 2) int64`, rows and columns as packed lines (see `packed.tables`), or
+            `(n, R, C) uint8`, tile indices.
+    """
+
+    streams: Words
+    over: Bools
+    legal: Ints
+    scores: Ints
+    largest: Ints
+    boards: NDArray[Any]
+
+
 @dataclass(frozen=True)
-class SlidingGame:
+class SlidingGame(Game):
     """A sliding game on a board of one shape; see `tile_envs.game.Game`.
 
     Examples:
@@ -99,6 +143,16 @@ class SlidingGame:
         """The lookup tables of the rules on this board, if it has 2 to 4 rows and columns."""
         return compile_tables(self.rules, self.shape)
 
+    @property
+    def held(self) -> Any:
+        """How boards are held in a `State`, the module `packed.batch` or `cells.batch`."""
+        return batch.held_as(self.shape)
+
+    @cached_property
+    def lookup(self) -> Any:
+        """The lookup tables of boards that are held so."""
+        return self.held.lookup_of(self.rules, self.shape)
+
     @cached_property
     def pairs(self) -> Pairs:
         """What two neighboring tiles do."""
@@ -157,6 +211,58 @@ class SlidingGame:
         """The symmetries of the board; actions are turned along."""
         return Symmetries(*board_symmetries(self.shape))
 
+    def begin_from(self, streams: Words, positions: Positions | None = None) -> State:
+        """Begin games where their random streams are, at given positions or drawn ones."""
+        held = self.held
+        if positions is None:
+            boards, largest, streams = held.draw(self.start, streams)
+            scores = np.zeros(len(streams), np.int64)
+        else:
+            cells, scores = positions
+            boards = held.hold(cells)
+            largest = cells.max(axis=(1, 2)).astype(np.int64)
+        legal, over = held.legal(self.lookup, boards), np.zeros(len(streams), np.bool_)
+        return State(streams, over, legal, scores, largest, boards)
+
+    def play(self, state: State, actions: Ints) -> tuple[State, Floats, Bools]:
+        """Play actions; return the state afterwards, the rewards, which actions were illegal."""
+        held, lookup = self.held, self.lookup
+        legal = state.legal >> actions
+        legal &= _ONE
+        streams = state.streams + legal.view(np.uint64) * _STRIDE
+        words = mix(streams)
+        tiles = self.distribution.tiles_of(words) * legal  # 0 where none appears
+        boards, rewards, largest = held.follow(
+            lookup, self.placer, state.boards, actions, tiles, words
+        )
+        bits = held.legal(lookup, boards)
+        after = State(streams, bits == _ZERO, bits, state.scores + rewards, largest, boards)
+        return after, rewards.astype(np.float64), legal == _ZERO
+
+    def observe(self, state: State) -> tuple[Observations, Info]:
+        """Return fresh observations and infos, all but `illegal`."""
+        infos: Info = {
+            "action_mask": batch.MASKS.take(state.legal, axis=0),
+            "score": state.scores.copy(),
+            "max_tile": self.pairs.faces.take(state.largest),
+        }
+        return self.held.tiles(self.lookup, state.boards), infos
+
+    def masks(self, state: State) -> Bools:
+        """Return the legal actions of each game, `(n, 4) bool`."""
+        return batch.MASKS.take(state.legal, axis=0).view(np.bool_)
+
+    def choose(self, state: State, words: Words) -> Ints:
+        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+        k = choose(words, N_LEGAL.take(state.legal)).view(np.int64)
+        actions: Ints = KTH_LEGAL.take(k + state.legal * _N_ACTIONS)
+        return actions
+
+    def position(self, state: State) -> dict[str, NDArray[Any]]:
+        """Return the boards and scores of games."""
+        boards = self.held.tiles(self.lookup, state.boards)
+        return {"board": boards, "score": state.scores.copy()}
+
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
         """Return the action masks `(n, 4)` of boards `(n, R, C)`."""
         return batch.legal_actions(boards, self.rules)
@@ -175,7 +281,7 @@ class SlidingGame:
         parts = []
         distribution = self.distribution
         for tile, probability in zip(distribution.tiles, distribution.probabilities, strict=True):
-            cells = possible_cells(self.placer, self.rules, boards, tile)
+            cells = batch.possible_cells(self.placer, self.rules, boards, tile)
             parents, rows, columns = np.nonzero(cells)
             following = boards[parents]
             following[np.arange(len(parents)), rows, columns] = tile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 from tile_envs.rendering.canvas import Canvas, Picture, grid
-from tile_envs.sliding.packed import Boards
+from tile_envs.sliding.boards import Boards
 from tile_envs.sliding.rules import Rules
 
 TILE, GAP, MARGIN, HEADER = 100, 12, 16, 72

@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 
 from tile_envs.agents import Agent
 from tile_envs.base.checks import checked_action
-from tile_envs.base.engine import Engine
 from tile_envs.base.env import GameEnv, Info
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import extra
 from tile_envs.game import Positions
 from tile_envs.tictactoe.game import TicTacToe
-from tile_envs.tictactoe.numpy_engine import TicTacToeEngine
 from tile_envs.tictactoe.positions import CELLS, KTH_CELL, PLAYED, SET_SIZE, O, X, solve
 
 
@@ -210,11 +208,10 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToe]):
     """
 
     single = TicTacToeEnv
-    make_engine = TicTacToeEngine
 
-    def _compile(self, games: TicTacToeEngine) -> Engine:
+    def _code(self) -> Any:
         if not isinstance(self.game.opponent, str):
-            return games
+            return None
         with extra("fast"):
-            from tile_envs.tictactoe.numba_engine import CompiledTicTacToeEngine
-        return CompiledTicTacToeEngine(games)
+            from tile_envs.tictactoe import compiled
+        return compiled.code(self.game)

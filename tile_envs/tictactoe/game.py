@@ -5,18 +5,47 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent, ask
 from tile_envs.base import checks
+from tile_envs.base.random_stream import STRIDE, Words, mix
 from tile_envs.errors import UsageError
-from tile_envs.game import DRAWN, TEXT, Positions, Replies, Symmetries, board_symmetries
+from tile_envs.game import (
+    DRAWN,
+    TEXT,
+    Bools,
+    Floats,
+    Game,
+    Info,
+    Observations,
+    Positions,
+    Replies,
+    Symmetries,
+    board_symmetries,
+)
 from tile_envs.tictactoe import positions, render
-from tile_envs.tictactoe.positions import CELLS, DIGITS, PLAYED, SIDE, Ints, solve
+from tile_envs.tictactoe.positions import (
+    CELLS,
+    DIGITS,
+    PLAYED,
+    POWERS,
+    ROW,
+    SIDE,
+    Ints,
+    O,
+    X,
+    pick,
+    solve,
+)
+
+_STRIDE, _TOP_BIT = np.array(STRIDE, np.uint64), np.array(63, np.uint64)
+_DIGITS = np.array([0, DIGITS[X], DIGITS[O]])
+"""The digit of each mark in a code, by mark (-1 is the last)."""
 
 NAMED: dict[str, Callable[[], Ints]] = {
     "random": lambda: solve().legal,
@@ -28,8 +57,24 @@ NAMED: dict[str, Callable[[], Ints]] = {
 Outcome = tuple[float, int, float, bool]
 
 
+class State(NamedTuple):
+    """Many games of tic-tac-toe.
+
+    Attributes:
+        streams: `(n,) uint64`, the positions of the random streams.
+        over: `(n,) bool`, the games that have ended.
+        codes: `(n,) int64`, the positions (see `positions`).
+        marks: `(n,) int64`, the mark that is played, 1 X, -1 O.
+    """
+
+    streams: Words
+    over: Bools
+    codes: Ints
+    marks: Ints
+
+
 @dataclass(frozen=True)
-class TicTacToe:
+class TicTacToe(Game):
     """Tic-tac-toe against an opponent, or for both sides; see `tile_envs.game.Game`.
 
     Attributes:
@@ -59,7 +104,74 @@ class TicTacToe:
     @property
     def policy(self) -> Ints | None:
         """By position, the cells of which a named opponent plays one; None for an agent."""
-        return NAMED[self.opponent]() if isinstance(self.opponent, str) else None
+        return _policy(self.opponent) if isinstance(self.opponent, str) else None
+
+    def begin_from(self, streams: Words, positions: Positions | None = None) -> State:
+        """Begin games where their random streams are, at given positions or drawn ones."""
+        codes, *marks = positions or (np.zeros(len(streams), np.int64),)
+        tables, over = solve(), np.zeros(len(streams), np.bool_)
+        movers = tables.to_move.take(codes)
+        if marks or self.side == "both":
+            return State(streams, over, codes, marks[0] if marks else movers)
+        if self.side == "random":
+            streams = streams + _STRIDE
+            played = np.where(mix(streams) >> _TOP_BIT, O, X)
+        else:
+            (mark,) = PLAYED[self.side]
+            played = np.full(len(streams), mark)
+        asked = (played != movers) & ~tables.over.take(codes)
+        if asked.any():
+            codes, streams = self._replied(codes, streams, -played, asked)
+        return State(streams, over, codes, played)
+
+    def play(self, state: State, actions: Ints) -> tuple[State, Floats, Bools]:
+        """Play actions; return the state afterwards, the rewards, which actions were illegal."""
+        tables, (streams, _, codes, marks) = solve(), state
+        legal = tables.masks.reshape(-1).take(codes * ROW + actions).view(np.bool_)
+        codes = codes + POWERS.take(actions) * _DIGITS.take(marks) * legal
+        if self.side == "both":
+            following = np.where(legal, -marks, marks)
+        else:
+            following = marks
+            asked = legal > tables.over.take(codes)
+            codes, streams = self._replied(codes, streams, -marks, asked)
+        rewards = (tables.winner.take(codes) * marks * legal).astype(np.float64)
+        return State(streams, tables.over.take(codes), codes, following), rewards, ~legal
+
+    def _replied(
+        self, codes: Ints, streams: Words, marks: Ints, asked: Bools
+    ) -> tuple[Ints, Words]:
+        """Return codes and streams after the opponent's reply, with `marks`, where it is asked."""
+        if (policy := self.policy) is None:
+            if asked.any():
+                cells = self.ask_opponent(codes[asked], marks[asked])
+                codes = codes.copy()
+                codes[asked] += POWERS.take(cells) * _DIGITS.take(marks[asked])
+            return codes, streams
+        streams = streams + asked * _STRIDE
+        cells = pick(policy.take(codes), mix(streams))
+        return codes + POWERS.take(cells) * _DIGITS.take(marks) * asked, streams
+
+    def observe(self, state: State) -> tuple[Observations, Info]:
+        """Return fresh observations and infos, all but `illegal`."""
+        infos: Info = {
+            "action_mask": solve().masks.take(state.codes, axis=0),
+            "to_play": state.marks.copy(),
+            "winner": solve().winner.take(state.codes),
+        }
+        return solve().views[state.marks, state.codes], infos
+
+    def masks(self, state: State) -> Bools:
+        """Return the legal actions of each game, `(n, 9) bool`."""
+        return solve().masks.take(state.codes, axis=0).view(np.bool_)
+
+    def choose(self, state: State, words: Words) -> Ints:
+        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+        return pick(solve().legal.take(state.codes), words)
+
+    def position(self, state: State) -> dict[str, NDArray[Any]]:
+        """Return the marks on the boards and the marks to play."""
+        return {"board": solve().marks[state.codes], "mark": state.marks.copy()}
 
     def ask_opponent(self, codes: Ints, marks: Ints) -> Ints:
         """Return the cells `(n,)` that an agent plays with marks `(n,)` in positions `(n,)`."""
@@ -200,6 +312,11 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
             ]
             table |= {code: {} for code in following if over[code]}
     return table
+
+
+@cache
+def _policy(opponent: str) -> Ints:
+    return NAMED[opponent]()
 
 
 def _cells(cells: np.int64) -> list[int]:

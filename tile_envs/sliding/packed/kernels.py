@@ -16,10 +16,11 @@ from tile_envs.base.checks import brief
 from tile_envs.base.compiled import HALF, ONE, Word, compiled
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
-from tile_envs.sliding import spawn, tables
+from tile_envs.sliding import spawn
 from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed import pack
+from tile_envs.sliding.packed import tables
+from tile_envs.sliding.packed.batch import pack
 from tile_envs.sliding.placer import ADVERSARY, NAMED
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 

@@ -1,78 +1,67 @@
-"""Many games of tic-tac-toe, played by compiled code, one game after the other."""
+"""Many games of tic-tac-toe, played by compiled loops, one game after the other."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.compiled import HALF, NEXT, Word, compiled, compiled_loop, mixed
-from tile_envs.base.compiled_engine import CompiledEngine, all_inside, clear, finish
-from tile_envs.base.engine import Bools, Floats, Ints, Outcome
+from tile_envs.base.compiled_episodes import Code, all_inside, begun, clear, finish, world_of
+from tile_envs.base.episodes import Outcome
 from tile_envs.base.random_stream import Words
-from tile_envs.tictactoe.numpy_engine import TicTacToeEngine
-from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, PLAYED, POWERS, SET_SIZE, O, X
+from tile_envs.game import Ints
+from tile_envs.tictactoe.game import State, TicTacToe
+from tile_envs.tictactoe.positions import (
+    CELLS,
+    DIGITS,
+    KTH_CELL,
+    PLAYED,
+    POWERS,
+    SET_SIZE,
+    O,
+    X,
+    solve,
+)
 
 SIDE_X, SIDE_O, SIDE_RANDOM, SIDE_BOTH = range(len(PLAYED))
 TOP_BIT = Word(63)
+LEGAL = solve().legal
 X_DIGIT, O_DIGIT = DIGITS[X], DIGITS[O]
 
 
-class World(NamedTuple):
-    """All that the loops read and write; see `tile_envs.base.compiled_engine.World`."""
-
-    rewards: Floats
-    terminations: Bools
-    truncations: Bools
-    observations: NDArray[np.int8]
-    shown_masks: NDArray[np.int8]
-    shown_marks: Ints
-    winners: Ints
-    shown_illegal: Bools
-
-    streams: Words
-    steps: Ints
-    illegal_run: Ints
-    illegal: Bools
-    ended: Bools
-    max_illegal: int
-    max_steps: int
-
-    codes: Ints
-    marks: Ints
-    views: NDArray[np.int8]
-    masks: NDArray[np.int8]
-    winner: Ints
-    over: Bools
-    legal: Ints
-    policy: Ints  # by code, the cells of which the opponent plays one
-    side: int  # what the agent plays, an index of `PLAYED`
+SHOWN = "observations shown_masks shown_marks winners shown_illegal"
+LOOKUP = "views masks winner ends legal policy side"
+World: Any = world_of(__name__, SHOWN, State, LOOKUP)
+"""What is shown is as in infos, the observations as `(n, 9)`.  Looked up are the tables of all
+positions, of which `ends` tells whether the game is over; by code, the cells of which the opponent
+plays one; and the side that the agent plays, an index of `PLAYED`."""
 
 
 @compiled_loop
 def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
-    """Play a step of some games in a row; see `CompiledEngine`."""
+    """Play a step of some games in a row; see `Code`."""
     world = World(*arrays)
     if not all_inside(first, end, actions, CELLS):
         return False
     for i in range(Word(first), Word(end)):
-        if world.ended[i]:
+        if world.over[i]:
             begin(world, i)
-            world.rewards[i], world.terminations[i], world.truncations[i] = 0.0, False, False
+            begun(world, i)
         else:
             action, reward = actions[i], 0.0
             legal = bool(world.legal[world.codes[i]] >> action & 1)
             if legal:
                 reward = play(world, i, action)
-            finish(world, i, reward, legal, world.over[world.codes[i]])
+            finish(world, i, reward, legal, world.ends[world.codes[i]])
         show(world, i)
     return True
 
 
 @compiled_loop
 def begin_all(games: Ints, *arrays: Any) -> None:
-    """Begin some games anew, and show them; see `CompiledEngine`."""
+    """Begin some games anew, and show them; see `Code`."""
     world = World(*arrays)
     for i in games:
         begin(world, i)
@@ -80,11 +69,11 @@ def begin_all(games: Ints, *arrays: Any) -> None:
 
 
 @compiled_loop
-def chosen_all(words: Words, legal: Ints, codes: Ints) -> Ints:
+def choose(words: Words, *arrays: Any) -> Ints:
     """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-    actions = np.empty(len(words), np.int64)
+    codes, actions = State(*arrays).codes, np.empty(len(words), np.int64)
     for i in range(len(words)):
-        actions[i] = one_of(legal[codes[i]], words[i])
+        actions[i] = one_of(LEGAL[codes[i]], words[i])
     return actions
 
 
@@ -93,7 +82,7 @@ def play(world: World, i: int, action: int) -> float:
     """Play a legal action in one game, and let the opponent answer; return the reward."""
     mark = world.marks[i]
     code = with_mark(world.codes[i], mark, action, True)
-    asked = (world.side != SIDE_BOTH) & (not world.over[code])
+    asked = (world.side != SIDE_BOTH) & (not world.ends[code])
     code = replied(world, i, code, -mark, asked)
     world.codes[i] = code
     world.marks[i] = -mark if world.side == SIDE_BOTH else mark
@@ -104,8 +93,9 @@ def play(world: World, i: int, action: int) -> float:
 def begin(world: World, i: int) -> None:
     """Begin one game anew; an opponent that plays X moves."""
     clear(world, i)
-    mark = O if world.side == SIDE_O else X
-    if world.side == SIDE_RANDOM:
+    side = world.side
+    mark = O if side == SIDE_O else X
+    if side == SIDE_RANDOM:
         world.streams[i] += NEXT
         mark = O if mixed(world.streams[i]) >> TOP_BIT else X
     world.marks[i] = mark
@@ -148,22 +138,14 @@ def show(world: World, i: int) -> None:
     world.shown_illegal[i] = world.illegal[i]
 
 
-class CompiledTicTacToeEngine(CompiledEngine):
-    """Many games of tic-tac-toe, whose opponent has a name, played by compiled code."""
+def code(game: TicTacToe) -> Code:
+    """Return the loops of a game, whose opponent has a name, and what they take besides."""
+    positions = solve()
+    views = positions.views.reshape(*positions.views.shape[:2], CELLS)
+    looked_up = views, positions.masks, positions.winner, positions.over, positions.legal
+    lookup = *looked_up, game.policy, list(PLAYED).index(game.side)
+    return Code(play_all, begin_all, choose, _shown, tuple, lookup)
 
-    _loops = play_all, begin_all
-    _games: TicTacToeEngine
 
-    def _fixed(self) -> tuple[Any, ...]:
-        games, positions = self._games, self._games.tables
-        views = positions.views.reshape(*positions.views.shape[:2], CELLS)
-        looked_up = views, positions.masks, positions.winner, positions.over, positions.legal
-        side = list(PLAYED).index(games.game.side)
-        return games.codes, games.marks, *looked_up, games.policy, side
-
-    def _shown(self, outcome: Outcome) -> tuple[NDArray[Any], ...]:
-        return outcome.observations.reshape(-1, CELLS), *outcome.infos.values()
-
-    def choose_legal(self, words: Words) -> Ints:
-        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-        return chosen_all(words, self._games.tables.legal, self._games.codes)
+def _shown(outcome: Outcome) -> tuple[NDArray[Any], ...]:
+    return outcome.observations.reshape(-1, CELLS), *outcome.infos.values()

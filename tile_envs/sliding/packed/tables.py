@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.errors import UsageError
-from tile_envs.sliding.cells import TILE_BITS, compile_pairs, push_to_low_end
-from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, Rules
+from tile_envs.sliding.cells.batch import TILE_BITS, compile_pairs, push_to_low_end
+from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, VERTICAL, Rules
 
 Lines = NDArray[np.int64]
 
@@ -90,6 +90,14 @@ class Tables:
         gains = (empty & EMPTY_MASK) + (reward & REWARD_MASK)
         fits = gains.max() * PACKED_SIDE <= np.iinfo(np.int32).max
         return gains.astype(np.int32) if fits else gains
+
+    @cached_property
+    def empty_number(self) -> NDArray[np.int64]:
+        """The numbers of the cells in `empty_cell`, row by row."""
+        line, place = self.empty_cell >> CELL_BITS, (self.empty_cell & CELL_MASK) // CELL_BITS
+        vertical = np.repeat(np.isin(range(len(ACTIONS)), VERTICAL), len(line) // len(ACTIONS))
+        row, column = np.where(vertical, place, line), np.where(vertical, line, place)
+        return row * self.shape[1] + column
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A pickle names the tables instead of holding them.

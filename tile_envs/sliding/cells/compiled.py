@@ -1,77 +1,56 @@
-"""Many sliding games on boards of cells, played by compiled code, one game after the other."""
+"""Many boards of cells, played by compiled loops, one game after the other."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_loop, mixed
-from tile_envs.base.compiled_engine import all_inside, clear, finish
-from tile_envs.base.engine import Bools, Floats, Ints, Outcome
-from tile_envs.base.random_stream import Words
-from tile_envs.sliding import cells
-from tile_envs.sliding.kernels import LOW_HALF, count, drawn_tile, is_vertical, spawn_tables
-from tile_envs.sliding.numba_engine import CompiledSlidingEngine, show_infos
-from tile_envs.sliding.numpy_engine import CellsEngine
+from tile_envs.base.compiled_episodes import Code, all_inside, begun, clear, finish, world_of
+from tile_envs.base.episodes import Outcome
+from tile_envs.game import Ints
+from tile_envs.sliding.cells import batch
+from tile_envs.sliding.compiled import choose, show_infos
+from tile_envs.sliding.game import SlidingGame, State
+from tile_envs.sliding.packed.kernels import (
+    LOW_HALF,
+    count,
+    drawn_tile,
+    is_vertical,
+    spawn_tables,
+)
 from tile_envs.sliding.rules import DOWN, LEFT, UP
 
 Board = NDArray[np.uint8]
 """The cells of one game, `(R * C,)`."""
 
-NONE, TILE_BITS = Word(0), Word(cells.TILE_BITS)
+NONE, TILE_BITS = Word(0), Word(batch.TILE_BITS)
 TO_UP, TO_DOWN, TO_LEFT = Word(UP), Word(DOWN), Word(LEFT)
 
 
-class World(NamedTuple):
-    """All that the loops read and write; see `tile_envs.base.compiled_engine.World`."""
-
-    rewards: Floats
-    terminations: Bools
-    truncations: Bools
-    observations: NDArray[np.uint8]  # (n, R * C)
-    masks: NDArray[np.uint32]  # a byte an action
-    shown_scores: Ints
-    max_tiles: Ints
-    shown_illegal: Bools
-
-    streams: Words
-    steps: Ints
-    illegal_run: Ints
-    illegal: Bools
-    ended: Bools
-    max_illegal: int
-    max_steps: int
-
-    legal: Ints
-    scores: Ints
-    largest: Ints
-    boards: NDArray[np.uint8]  # (n, R * C)
-    n_rows: int
-    n_columns: int
-    merged: NDArray[np.uint8]
-    row_legal: NDArray[np.uint8]
-    column_legal: NDArray[np.uint8]
-    faces: Ints
-    start: Words  # `Start.tiles`
-    listed: NDArray[np.uint8] | None  # `Start.listed`, (m, R * C)
-    threshold: int  # `Start.threshold`
-    tiles: Words
-    thresholds: Words
+SHOWN = "observations masks shown_scores max_tiles shown_illegal"
+PAIRS, STARTS = "merged row_legal column_legal faces", "start listed threshold"
+LOOKUP = f"n_rows n_columns {PAIRS} {STARTS} tiles thresholds"
+World: Any = world_of(__name__, SHOWN, State, LOOKUP)
+"""Boards, and those that are shown, are `(n, R * C)`, masks `(n, 1) uint32`, a byte an action.
+Looked up are the shape and `Pairs`; how games start, `Start.tiles`, `Start.listed` `(m, R * C)` or
+None, and its threshold; and the new tiles, as in `GameTables`."""
 
 
 @compiled_loop
 def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
-    """Play a step of some games in a row; see `CompiledEngine`."""
+    """Play a step of some games in a row; see `Code`."""
     world = World(*arrays)
     if not all_inside(first, end, actions, 4):
         return False
     for i in range(Word(first), Word(end)):
         board = world.boards[i]
-        if world.ended[i]:
+        if world.over[i]:
             begin(world, world.listed, i, board)
-            world.rewards[i], world.terminations[i], world.truncations[i] = 0.0, False, False
+            begun(world, i)
         else:
             action, reward = Word(actions[i]), NONE
             legal = bool(Word(world.legal[i]) >> action & ONE)
@@ -90,7 +69,7 @@ def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
 
 @compiled_loop
 def begin_all(games: Ints, *arrays: Any) -> None:
-    """Begin some games anew, and show them; see `CompiledEngine`."""
+    """Begin some games anew, and show them; see `Code`."""
     world = World(*arrays)
     for i in games:
         board = world.boards[i]
@@ -186,24 +165,22 @@ def show(world: World, i: int, board: Board) -> None:
     show_infos(world, i)
 
 
-class CompiledCellsEngine(CompiledSlidingEngine):
-    """Many sliding games on boards of cells, whose tiles are placed uniformly."""
+def code(game: SlidingGame) -> Code:
+    """Return the loops of a game, whose tiles are placed uniformly, and what they take besides."""
+    start, n_cells, pairs = game.start, game.shape[0] * game.shape[1], game.pairs
+    listed = start.listed.reshape(-1, n_cells) if len(start.listed) else None
+    starts = np.array(start.tiles, np.uint64), listed, start.threshold
+    looked_up = pairs.merged, pairs.row_legal, pairs.column_legal, pairs.faces
+    lookup = *game.shape, *looked_up, *starts, *spawn_tables(game)[:2]
+    return Code(play_all, begin_all, choose, _shown, _state, lookup)
 
-    _loops = play_all, begin_all
-    _games: CellsEngine
 
-    def _fixed(self) -> tuple[Any, ...]:
-        games, pairs = self._games, self._games.game.pairs
-        held = games.legal, games.scores, games.largest
-        boards = games.boards.reshape(games.num_envs, -1)
-        looked_up = pairs.merged, pairs.row_legal, pairs.column_legal, pairs.faces
-        start = games.game.start
-        listed = start.listed.reshape(-1, boards.shape[1]) if len(start.listed) else None
-        begun = np.array(start.tiles, np.uint64), listed, start.threshold
-        drawn = spawn_tables(games.game)[:2]
-        return *held, boards, *games.game.shape, *looked_up, *begun, *drawn
+def _shown(outcome: Outcome) -> tuple[NDArray[Any], ...]:
+    observations, (masks, *infos) = outcome.observations, outcome.infos.values()
+    flat = observations.reshape(len(observations), math.prod(observations.shape[1:]))
+    return flat, masks.view(np.uint32), *infos
 
-    def _shown(self, outcome: Outcome) -> tuple[NDArray[Any], ...]:
-        observations, (masks, *infos) = outcome.observations, outcome.infos.values()
-        flat = observations.reshape(len(observations), -1)
-        return flat, masks.view(np.uint32), *infos
+
+def _state(state: State) -> State:
+    n, *shape = state.boards.shape
+    return state._replace(boards=state.boards.reshape(n, math.prod(shape)))

@@ -1,19 +1,27 @@
-"""Boards as cells, of any size: how tiles slide and merge, and what is legal.
+"""Many boards of cells at once, of any size, by numpy: how games begin, and what follows moves.
 
-In batches of this module the games are the last axis, `(R, C, n)`, so that every operation runs
-over cells of neighboring games.
+Inside, the games are the last axis, `(R, C, n)`, so that every operation runs over cells of
+neighboring games; so they are in the memory of a state.  The functions from `lookup_of` on are
+those of `packed.batch`: see `boards.held_as`.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.engine import Ints
+from tile_envs.base.random_stream import Words
+from tile_envs.game import Ints
+from tile_envs.sliding.placer import RANDOM, Placer, answers, one_of
 from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, Rules
+
+if TYPE_CHECKING:
+    from tile_envs.sliding.spawn import Start
 
 Cells = NDArray[np.uint8]
 
@@ -105,10 +113,37 @@ def _lines(boards: Cells) -> tuple[Cells, Cells, Cells, Cells]:
     return boards, turned[::-1], boards[::-1], turned  # up, right, down, left
 
 
-def legal(pairs: Pairs, boards: Cells) -> NDArray[np.intp]:
-    """Return the legal actions, as bits `(n,)`, of boards `(R, C, n)`."""
+def afterstates(pairs: Pairs, boards: Cells) -> tuple[Cells, NDArray[np.int64], NDArray[np.intp]]:
+    """Return what each action makes of boards; see `packed.batch.afterstates`."""
+    n, n_actions, cells = len(boards), len(ACTIONS), boards.transpose(1, 2, 0)
+    actions = np.tile(np.arange(n_actions), n)
+    after, rewards = push(pairs, cells.repeat(n_actions, axis=2), actions)
+    every_action = after.transpose(2, 0, 1).reshape(n, n_actions, *boards.shape[1:])
+    return every_action, rewards.reshape(n, n_actions), legal(pairs, boards)
+
+
+def _pair(a: Cells, b: Cells) -> NDArray[np.intp]:
+    index = a.astype(np.intp)
+    index <<= TILE_BITS
+    index |= b
+    return index
+
+
+def lookup_of(rules: Rules, shape: tuple[int, int]) -> Pairs:
+    """Return the lookup tables of a game."""
+    return compile_pairs(rules)
+
+
+def hold(boards: Cells) -> Cells:
+    """Return boards `(n, R, C)` as cells, which they are."""
+    return boards
+
+
+def legal(pairs: Pairs, boards: Cells) -> Ints:
+    """Return the legal actions, as bits `(n,)`, of boards `(n, R, C)`."""
     # A push changes a board if and only if it changes two neighboring cells.
-    actions: NDArray[np.intp] = np.zeros(boards.shape[2], np.intp)
+    boards = boards.transpose(1, 2, 0)
+    actions = np.zeros(boards.shape[2], np.int64)
     for of_pair, a, b in (
         (pairs.row_legal, boards[:, :-1], boards[:, 1:]),
         (pairs.column_legal, boards[:-1], boards[1:]),
@@ -117,17 +152,32 @@ def legal(pairs: Pairs, boards: Cells) -> NDArray[np.intp]:
     return actions
 
 
-def afterstates(pairs: Pairs, boards: Cells) -> tuple[Cells, NDArray[np.int64], NDArray[np.intp]]:
-    """Return what each action makes of boards `(n, R, C)`, as `packed.afterstates` does."""
-    n, n_actions, cells = len(boards), len(ACTIONS), boards.transpose(1, 2, 0)
-    actions = np.tile(np.arange(n_actions), n)
-    after, rewards = push(pairs, cells.repeat(n_actions, axis=2), actions)
-    every_action = after.transpose(2, 0, 1).reshape(n, n_actions, *boards.shape[1:])
-    return every_action, rewards.reshape(n, n_actions), legal(pairs, cells)
+def tiles(pairs: Pairs, held: Cells) -> Cells:
+    """Return fresh boards `(n, R, C)`."""
+    return np.array(held, order="C")
 
 
-def _pair(a: Cells, b: Cells) -> NDArray[np.intp]:
-    index = a.astype(np.intp)
-    index <<= TILE_BITS
-    index |= b
-    return index
+def draw(start: Start, streams: Words) -> tuple[Cells, Ints, Words]:
+    """Draw start boards; return them, their largest tiles, and the streams afterwards."""
+    boards, streams = start.boards(streams)
+    return boards, boards.max(axis=(1, 2), initial=0).astype(np.int64), streams
+
+
+def follow(
+    pairs: Pairs, placer: Any, held: Cells, actions: Ints, drawn: Ints, words: Words
+) -> tuple[Cells, Ints, Ints]:
+    """Push boards, and let tiles appear; see `tile_envs.sliding.packed.batch.follow`."""
+    n = len(actions)
+    boards = np.ascontiguousarray(held.transpose(1, 2, 0))
+    boards, rewards = push(pairs, boards, actions)
+    cells = choose_cells(placer, boards, drawn, words)
+    boards.reshape(-1)[cells * n + np.arange(n)] += drawn.astype(np.uint8)
+    largest = boards.reshape(math.prod(boards.shape[:2]), n).max(axis=0).astype(np.int64)
+    return boards.transpose(2, 0, 1), rewards, largest
+
+
+def choose_cells(placer: str | Placer, boards: Cells, tiles: Ints, words: Words) -> Ints:
+    """Choose the cells `(n,)` of new tiles on afterstates `(R, C, n)`, as a placer decides."""
+    if placer == RANDOM:
+        return one_of((boards == 0).reshape(math.prod(boards.shape[:2]), len(tiles)), words)
+    return answers(placer, boards.transpose(2, 0, 1), tiles)

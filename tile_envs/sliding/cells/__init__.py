@@ -1,0 +1,1 @@
+"""Boards of any size, a byte a cell: steps, compiled loops."""
