@@ -1,5 +1,7 @@
 """The wrappers, for one game and for many."""
 
+from functools import partial
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -10,7 +12,6 @@ from test_vector import MODES, equal, visible
 
 from tile_envs import wrappers
 from tile_envs.errors import UsageError
-from tile_envs.wrappers import vector
 from tile_envs.wrappers.potentials import POTENTIALS
 
 PLANES = {"Tiles2048-v0": 18, "Tiles2584-v0": 32, "TicTacToe-v0": 3}
@@ -66,13 +67,13 @@ def test_log_rewards_are_logarithms(env_id):
 
 
 WRAPPED = {
-    "planes": lambda kinds, env: kinds.OneHotPlanes(env),
-    "flat": lambda kinds, env: kinds.FlatObservation(env),
-    "mask": lambda kinds, env: kinds.MaskInObservation(env, "obs", "mask", bool),
-    "afterstates": lambda kinds, env: kinds.AfterstatesInObservation(env),
-    "penalty": lambda kinds, env: kinds.PenalizeIllegal(env, 2.0),
-    "logarithms": lambda kinds, env: kinds.Log2Reward(env),
-    "shaping": lambda kinds, env: kinds.PenalizeIllegal(kinds.ShapeReward(env, WEIGHTS, 0.9), 2.0),
+    "planes": lambda env: wrappers.OneHotPlanes(env),
+    "flat": lambda env: wrappers.FlatObservation(env),
+    "mask": lambda env: wrappers.MaskInObservation(env, "obs", "mask", bool),
+    "afterstates": lambda env: wrappers.AfterstatesInObservation(env),
+    "penalty": lambda env: wrappers.PenalizeIllegal(env, 2.0),
+    "logarithms": lambda env: wrappers.Log2Reward(env),
+    "shaping": lambda env: wrappers.PenalizeIllegal(wrappers.ShapeReward(env, WEIGHTS, 0.9), 2.0),
 }
 
 
@@ -86,10 +87,8 @@ def test_vector_wrappers_equal_single_ones(env_id, mode, name):
         options["shape"] = (2, 3) if env_id == "Tiles2048-v0" else (1, 5)  # short games
     elif name in ("logarithms", "shaping"):
         pytest.skip("for the sliding games")
-    ours = wrap(vector, gym.make_vec(env_id, 4, autoreset_mode=mode, **options))
-    theirs = SyncVectorEnv(
-        [lambda: wrap(wrappers, gym.make(env_id, **options))] * 4, autoreset_mode=mode
-    )
+    ours = wrap(gym.make_vec(env_id, 4, autoreset_mode=mode, **options))
+    theirs = SyncVectorEnv([lambda: wrap(gym.make(env_id, **options))] * 4, autoreset_mode=mode)
     assert ours.observation_space == theirs.observation_space
     rng, ends = np.random.default_rng(0), 0
     assert equal(visible(ours.reset(seed=5)), visible(theirs.reset(seed=5)))
@@ -187,7 +186,7 @@ def test_replaced_actions_are_legal_counted_and_seeded(env_id):
 def test_many_games_have_illegal_actions_replaced(env_id, mode):
     runs = []
     for _ in range(2):
-        envs = vector.ReplaceIllegal(gym.make_vec(env_id, num_envs=6, autoreset_mode=mode))
+        envs = wrappers.ReplaceIllegal(gym.make_vec(env_id, num_envs=6, autoreset_mode=mode))
         rng, run, replaced = np.random.default_rng(1), [envs.reset(seed=2)[0]], 0
         over = np.zeros(6, np.bool_)
         for _ in range(200):
@@ -207,7 +206,7 @@ def test_many_games_have_illegal_actions_replaced(env_id, mode):
 
 
 def test_illegal_actions_are_counted_from_each_reset_of_a_game():
-    envs = vector.PenalizeIllegal(
+    envs = wrappers.PenalizeIllegal(
         gym.make_vec("Tiles2048-v0", 2, autoreset_mode="Disabled", max_illegal=3), 1.0
     )
     board = np.array([[1, 2, 1, 2], [2, 1, 2, 1], [1, 2, 1, 2], [0, 1, 2, 1]], np.uint8)
@@ -226,11 +225,24 @@ def test_illegal_actions_are_counted_from_each_reset_of_a_game():
     assert infos["_illegal_actions"].tolist() == [True, False]
 
 
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_illegal_actions_are_seen_after_a_state_is_set(mode):
+    """Also where the games were over when it was set."""
+    envs = wrappers.PenalizeIllegal(gym.make_vec("TicTacToe-v0", 2, autoreset_mode=mode), 1.0)
+    envs.reset(seed=0, options={"board": [[1, -1, 1], [-1, 1, 0], [0, 0, -1]]})
+    state = envs.unwrapped.get_state()
+    assert envs.step([6, 6])[2].all()
+    envs.unwrapped.set_state(state)
+    *_, infos = envs.step([0, 0])
+    assert infos["illegal"].all()
+    assert infos["illegal_actions"].tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("dtype", [np.int8, bool, np.float32])
 def test_masks_have_the_name_and_the_dtype_that_are_asked_for(dtype):
     env, envs = gym.make("Tiles2048-v0"), gym.make_vec("Tiles2048-v0", 2)
-    for kinds, games in ((wrappers, env), (vector, envs)):
-        wrapped = kinds.MaskInObservation(games, "obs", "mask", dtype)
+    for games in (env, envs):
+        wrapped = wrappers.MaskInObservation(games, "obs", "mask", dtype)
         observation, info = wrapped.reset(seed=0)
         assert observation.keys() == {"obs", "mask"}
         assert observation["mask"].dtype == dtype
@@ -270,7 +282,7 @@ def test_afterstates_are_what_actions_make_of_the_board_and_their_rewards(env_id
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_vector_wrappers_pass_on_what_the_environments_offer(mode):
     inner = gym.make_vec("TicTacToe-v0", 3, autoreset_mode=mode)
-    envs = vector.MaskInObservation(vector.FlatObservation(vector.OneHotPlanes(inner)))
+    envs = wrappers.MaskInObservation(wrappers.FlatObservation(wrappers.OneHotPlanes(inner)))
     with pytest.raises(ResetNeeded):
         envs.action_masks()
     envs.reset(seed=0)
@@ -293,37 +305,34 @@ def test_vector_wrappers_pass_on_what_the_environments_offer(mode):
         inner.set_attr("max_illegal", 3)
 
 
-@pytest.mark.parametrize(
-    ("make", "kinds"),
-    [(lambda: gym.make("Tiles2048-v0"), wrappers), (lambda: gym.make_vec("Tiles2048-v0"), vector)],
-    ids=["single", "vector"],
-)
-def test_wrappers_in_the_wrong_order_are_refused(make, kinds):
+@pytest.mark.parametrize("made", [gym.make, gym.make_vec])
+def test_wrappers_in_the_wrong_order_are_refused(made):
+    make = partial(made, "Tiles2048-v0")
     with pytest.raises(ValueError, match="wrap the environment before MaskInObservation"):
-        kinds.FlatObservation(kinds.MaskInObservation(make()))
+        wrappers.FlatObservation(wrappers.MaskInObservation(make()))
     with pytest.raises(ValueError, match="leave out other wrappers of observations"):
-        kinds.OneHotPlanes(kinds.FlatObservation(make()))
+        wrappers.OneHotPlanes(wrappers.FlatObservation(make()))
     for name in ("Log2Reward", "ReplaceIllegal", "PenalizeIllegal"):
         arguments = (1,) if name == "PenalizeIllegal" else ()
-        wrap = getattr(kinds, name)
-        for inner in (kinds.PenalizeIllegal(make(), 1), wrap(make(), *arguments)):
+        wrap = getattr(wrappers, name)
+        for inner in (wrappers.PenalizeIllegal(make(), 1), wrap(make(), *arguments)):
             message = f"{name} cannot go around {type(inner).__name__}: use each wrapper once"
             with pytest.raises(ValueError, match=message):
-                wrap(kinds.OneHotPlanes(inner), *arguments)
+                wrap(wrappers.OneHotPlanes(inner), *arguments)
     with pytest.raises(ValueError, match="Log2Reward cannot go around ShapeReward"):
-        kinds.Log2Reward(kinds.ShapeReward(make(), WEIGHTS, 1.0))
+        wrappers.Log2Reward(wrappers.ShapeReward(make(), WEIGHTS, 1.0))
     with pytest.raises(ValueError, match="potential must be finite weights of 'empty', "):
-        kinds.ShapeReward(make(), {"full": 1}, 1.0)
+        wrappers.ShapeReward(make(), {"full": 1}, 1.0)
     with pytest.raises(ValueError, match="gamma must be a number from 0 to 1"):
-        kinds.ShapeReward(make(), WEIGHTS, 1.1)
-    env = kinds.ShapeReward(make(), lambda boards: [np.inf], 1.0)
+        wrappers.ShapeReward(make(), WEIGHTS, 1.1)
+    env = wrappers.ShapeReward(make(), lambda boards: [np.inf], 1.0)
     env.reset(seed=0)
     before = env.unwrapped.get_state()
     with pytest.raises(UsageError, match=r"must return 1 finite numbers, one for each board"):
         env.step(env.action_space.sample())
     assert data_equivalence(env.unwrapped.get_state(), before)
     with pytest.raises(ValueError, match="penalty must be a finite number of at least 0"):
-        kinds.PenalizeIllegal(make(), -1)
+        wrappers.PenalizeIllegal(make(), -1)
 
 
 def test_wrappers_refuse_what_they_cannot_wrap():
@@ -332,7 +341,7 @@ def test_wrappers_refuse_what_they_cannot_wrap():
         with pytest.raises(ValueError, match=f"{wrap.__name__} wraps environments of tile_envs"):
             wrap(gym.make("CartPole-v1"))
     with pytest.raises(ValueError, match=r"gym\.make_vec\(id, n\) without vectorization_mode"):
-        vector.ReplaceIllegal(gym.make_vec("Tiles2048-v0", 2, vectorization_mode="sync"))
+        wrappers.ReplaceIllegal(gym.make_vec("Tiles2048-v0", 2, vectorization_mode="sync"))
     with pytest.raises(ValueError, match="one-hot planes are made of boards"):
         wrappers.OneHotPlanes(wrappers.OneHotPlanes(env))
     with pytest.raises(ValueError, match="mask_dtype must be one of 'int8', 'bool', 'float32'"):
@@ -344,6 +353,6 @@ def test_wrappers_refuse_what_they_cannot_wrap():
     with pytest.raises(ValueError, match="belong to a Discrete action space, got Box"):
         wrappers.MaskInObservation(gym.make("Pendulum-v1"))
     for name, arguments in (("Log2Reward", ()), ("ShapeReward", (WEIGHTS, 1.0))):
-        for kinds, make in ((wrappers, gym.make), (vector, gym.make_vec)):
+        for make in (gym.make, gym.make_vec):
             with pytest.raises(ValueError, match=f"{name} is for the sliding games"):
-                getattr(kinds, name)(make("TicTacToe-v0"), *arguments)
+                getattr(wrappers, name)(make("TicTacToe-v0"), *arguments)

@@ -134,6 +134,12 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         """How many threads share a step; fewer than asked for if they had too few games."""
         return self._executor.threads
 
+    @property
+    def ended(self) -> Bools:
+        """The games that are over and wait for their reset, `(num_envs,) bool`."""
+        over: Bools = self._started_games().state.over.copy()
+        return over
+
     @abstractmethod
     def _code(self) -> Any:
         """Return the `Code` of the game; None if an object of the user's decides it."""

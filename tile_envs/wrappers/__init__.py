@@ -1,4 +1,9 @@
-"""Wrappers for single environments; `tile_envs.wrappers.vector` has the same for vector ones.
+"""Wrappers, each for one game or for many.
+
+    envs = OneHotPlanes(gym.make_vec("Tiles2048-v0", 64))
+
+Of a vector environment they make their namesakes in `tile_envs.wrappers.vector`, which do the same
+to every game, in every autoreset mode.
 
 The order, from an environment of this package outwards: `Log2Reward`, `ShapeReward`,
 `ReplaceIllegal`, `PenalizeIllegal`, `OneHotPlanes`, `FlatObservation`, `MaskInObservation` or
@@ -13,10 +18,11 @@ from typing import Any, SupportsFloat
 import gymnasium as gym
 import numpy as np
 from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import VectorEnv
 from numpy.typing import DTypeLike, NDArray
 
 from tile_envs.base.checks import checked_action
-from tile_envs.wrappers import transforms
+from tile_envs.wrappers import transforms, vector
 from tile_envs.wrappers.potentials import Potential, Shaping
 
 AnyEnv = gym.Env[Any, Any]
@@ -28,6 +34,12 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     A spec holds the wrapper's `arguments`.
     """
+
+    def __new__(cls, env: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Wrap a vector environment in the namesake that is for many games."""
+        if isinstance(env, VectorEnv) and hasattr(vector, cls.__name__):
+            return getattr(vector, cls.__name__)(env, *args, **kwargs)
+        return super().__new__(cls)
 
     def __init__(self, env: AnyEnv, **arguments: Any) -> None:
         RecordConstructorArgs.__init__(self, **arguments)
@@ -151,6 +163,8 @@ class Log2Reward(_Wrapper):
             wrapper around it already.
     """
 
+    role = "Log2Reward"
+
     def __init__(self, env: AnyEnv) -> None:
         super().__init__(env)
         transforms.checked_in_place(env, self)
@@ -180,6 +194,8 @@ class ShapeReward(_Wrapper):
         ValueError: If an argument is not as described, or a wrapper inside changes observations or
             is `PenalizeIllegal` or this one.
     """
+
+    role = "ShapeReward"
 
     def __init__(self, env: AnyEnv, potential: Potential, gamma: float) -> None:
         super().__init__(env, potential=potential, gamma=gamma)
@@ -248,6 +264,8 @@ class PenalizeIllegal(_CountIllegal):
         ValueError: If it is another environment, or the penalty is negative or not finite.
     """
 
+    role = "PenalizeIllegal"
+
     def __init__(self, env: AnyEnv, penalty: float) -> None:
         self._penalty = transforms.checked_penalty(penalty)
         super().__init__(env, penalty=self._penalty)
@@ -264,6 +282,8 @@ class ReplaceIllegal(_CountIllegal):
     Raises:
         ValueError: If it is no environment of this package, or `PenalizeIllegal` is inside.
     """
+
+    role = "ReplaceIllegal"
 
     def __init__(self, env: AnyEnv) -> None:
         super().__init__(env)

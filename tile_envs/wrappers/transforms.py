@@ -29,7 +29,7 @@ class Planes:
         values: `(P,)`, the content of the cells that each plane marks.
     """
 
-    def __init__(self, space: spaces.Space[Any], dtype: DTypeLike) -> None:
+    def __init__(self, space: spaces.Space[Any], dtype: DTypeLike = np.uint8) -> None:
         space = checked_boards_space(space, "one-hot planes")
         low, high = int(space.low.min()), int(space.high.max())
         self.values = np.array([*range(high + 1), *range(low, 0)], space.dtype)
@@ -44,7 +44,7 @@ class Planes:
 class Flat:
     """All entries of an observation in a row, of a given dtype."""
 
-    def __init__(self, space: spaces.Space[Any], dtype: DTypeLike) -> None:
+    def __init__(self, space: spaces.Space[Any], dtype: DTypeLike = np.float32) -> None:
         if not isinstance(space, spaces.Box):
             raise UsageError(
                 f"flat observations are made of arrays, got {space}: wrap the environment before "
@@ -68,10 +68,10 @@ class MaskBeside:
         self,
         space: spaces.Space[Any],
         action_space: Any,
-        observation_key: str,
-        mask_key: str,
-        mask_dtype: DTypeLike,
-        mask_space: str,
+        observation_key: str = "observation",
+        mask_key: str = "action_mask",
+        mask_dtype: DTypeLike = np.int8,
+        mask_space: str = "Box",
     ) -> None:
         if not isinstance(action_space, spaces.Discrete):
             raise UsageError(f"action masks belong to a Discrete action space, got {action_space}.")
@@ -99,7 +99,7 @@ class AfterstatesBeside(MaskBeside):
 
     def __init__(self, space: spaces.Space[Any], game: Game) -> None:
         boards, n = checked_boards_space(space, "afterstates"), game.n_actions
-        super().__init__(space, spaces.Discrete(n), "observation", "action_mask", np.int8, "Box")
+        super().__init__(space, spaces.Discrete(n))
         low, high = boards.low.min(), boards.high.max()
         after = spaces.Box(low, high, (n, *boards.shape), boards.dtype.type)
         rewards = spaces.Box(0, MOVE_LIMIT, (n,), np.int64)
@@ -150,15 +150,15 @@ def checked_game(env: Any, wrapper: Any) -> Any:
 
 def checked_in_place(env: Any, wrapper: Any) -> Any:
     """Return the game that a wrapper of rewards or actions goes around, once and in its place."""
-    name, of_score = type(wrapper).__name__, ("Log2Reward", "ShapeReward")
+    role, of_score = wrapper.role, ("Log2Reward", "ShapeReward")
     game = checked_game(env, wrapper)
-    if game.sides and name in of_score:  # tic-tac-toe has rewards 1, 0 and -1
-        raise UsageError(f"{name} is for the sliding games, got {env}.")
+    if game.sides and role in of_score:  # tic-tac-toe has rewards 1, 0 and -1
+        raise UsageError(f"{role} is for the sliding games, got {env}.")
     while env is not env.unwrapped:
-        inner = type(env).__name__
-        if inner in (name, "PenalizeIllegal") or (name, inner) == of_score:
+        inner = getattr(type(env), "role", None)
+        if inner in (role, "PenalizeIllegal") or (role, inner) == of_score:
             raise UsageError(
-                f"{name} cannot go around {inner}: use each wrapper once, in the order Log2Reward, "
+                f"{role} cannot go around {inner}: use each wrapper once, in the order Log2Reward, "
                 "ShapeReward, ReplaceIllegal, PenalizeIllegal."
             )
         env = env.env

@@ -5,13 +5,12 @@ Each does to every game what its namesake in `tile_envs.wrappers` does to one.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_actions
 from tile_envs.base.vector_env import SINGLE, GameVectorEnv
@@ -60,9 +59,12 @@ class _Wrapper(VectorWrapper):
 class _TransformObservation(_Wrapper):
     """Passes all observations, final ones too, with their infos through a transform."""
 
-    def __init__(self, env: AnyVectorEnv, make: transforms.MakeTransform) -> None:
+    kind: ClassVar[Any]
+    """The transform, which takes the observation space and the arguments."""
+
+    def __init__(self, env: AnyVectorEnv, *args: Any, **kwargs: Any) -> None:
         super().__init__(env)
-        self._transform = make(env.single_observation_space)
+        self._transform = self.kind(env.single_observation_space, *args, **kwargs)
         self.single_observation_space = self._transform.space
         self.observation_space = batch_space(self._transform.space, env.num_envs)
 
@@ -84,42 +86,37 @@ class _TransformObservation(_Wrapper):
 class OneHotPlanes(_TransformObservation):
     """The boards as one-hot planes `(n, P, R, C)`; see `tile_envs.wrappers.OneHotPlanes`."""
 
-    def __init__(self, env: AnyVectorEnv, dtype: DTypeLike = np.uint8) -> None:
-        super().__init__(env, partial(transforms.Planes, dtype=dtype))
+    kind = transforms.Planes
 
 
 class FlatObservation(_TransformObservation):
     """Each observation as a row `(n, size)`; see `tile_envs.wrappers.FlatObservation`."""
 
-    def __init__(self, env: AnyVectorEnv, dtype: DTypeLike = np.float32) -> None:
-        super().__init__(env, partial(transforms.Flat, dtype=dtype))
+    kind = transforms.Flat
 
 
 class MaskInObservation(_TransformObservation):
     """The masks beside the observations; see `tile_envs.wrappers.MaskInObservation`."""
 
-    def __init__(
-        self,
-        env: AnyVectorEnv,
-        observation_key: str = "observation",
-        mask_key: str = "action_mask",
-        mask_dtype: DTypeLike = np.int8,
-        mask_space: str = "Box",
-    ) -> None:
-        options = (env.single_action_space, observation_key, mask_key, mask_dtype, mask_space)
-        super().__init__(env, lambda space: transforms.MaskBeside(space, *options))
+    kind = transforms.MaskBeside
+
+    def __init__(self, env: AnyVectorEnv, *args: Any, **kwargs: Any) -> None:
+        super().__init__(env, env.single_action_space, *args, **kwargs)
 
 
 class AfterstatesInObservation(_TransformObservation):
     """What the actions make of the boards; see `tile_envs.wrappers.AfterstatesInObservation`."""
 
+    kind = transforms.AfterstatesBeside
+
     def __init__(self, env: AnyVectorEnv) -> None:
-        game = transforms.checked_game(env, self)
-        super().__init__(env, partial(transforms.AfterstatesBeside, game=game))
+        super().__init__(env, transforms.checked_game(env, self))
 
 
 class Log2Reward(_Wrapper):
     """The logarithms to the base 2 of the rewards; see `tile_envs.wrappers.Log2Reward`."""
+
+    role = "Log2Reward"
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
@@ -133,6 +130,8 @@ class Log2Reward(_Wrapper):
 
 class ShapeReward(_Wrapper):
     """Adds the differences of a potential to the rewards; see `tile_envs.wrappers.ShapeReward`."""
+
+    role = "ShapeReward"
 
     def __init__(self, env: AnyVectorEnv, potential: Potential, gamma: float) -> None:
         super().__init__(env)
@@ -172,30 +171,28 @@ class _CountIllegal(_Wrapper):
         transforms.checked_in_place(env, self)
         self._indices = np.arange(self.num_envs)
         self._counts = np.zeros(self.num_envs, np.int64)
-        self._over = np.zeros(self.num_envs, np.bool_)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         observations, infos = self.env.reset(**kwargs)
         begun = (kwargs.get("options") or {}).get("reset_mask", slice(None))
-        self._counts[begun], self._over[begun] = 0, False
+        self._counts[begun] = 0
         _report(infos, transforms.COUNT, self._counts)
         return observations, infos
 
     def step(self, actions: Any) -> Step:
-        masks = self.action_masks()
+        masks, over = self.action_masks(), self._games.ended
         actions = checked_actions(actions, *masks.shape)
         # The actions of games that this step resets are ignored.
-        illegal = ~masks[self._indices, actions] & ~self._over
+        illegal = ~masks[self._indices, actions] & ~over
         if self._rng is not None and illegal.any():
             actions = actions.copy()
             actions[illegal] = transforms.legal_choices(self._rng, masks[illegal])
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        self._counts[self._over] = 0
+        self._counts[over] = 0
         self._counts += illegal
-        self._over = terminations | truncations
         _report(infos, transforms.COUNT, self._counts)
         if "final_info" in infos:
-            self._counts[self._over], self._over = 0, np.zeros_like(self._over)
+            self._counts[infos["_final_info"]] = 0
         rewards = rewards - self._penalty * illegal
         return observations, rewards, terminations, truncations, infos
 
@@ -212,6 +209,8 @@ def _report(infos: dict[str, Any], name: str, values: NDArray[Any]) -> None:
 class PenalizeIllegal(_CountIllegal):
     """Subtracts a penalty for illegal actions; see `tile_envs.wrappers.PenalizeIllegal`."""
 
+    role = "PenalizeIllegal"
+
     def __init__(self, env: AnyVectorEnv, penalty: float) -> None:
         super().__init__(env)
         self._penalty = transforms.checked_penalty(penalty)
@@ -222,6 +221,8 @@ class ReplaceIllegal(_CountIllegal):
 
     A game whose seed is None continues the choices, as it continues its random stream.
     """
+
+    role = "ReplaceIllegal"
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
