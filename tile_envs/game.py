@@ -14,14 +14,18 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -130,6 +134,30 @@ class Game(ABC):
     @abstractmethod
     def symmetries(self) -> Symmetries:
         """The symmetries of the board, under which the rules are the same."""
+
+    @property
+    @abstractmethod
+    def observation_space(self) -> spaces.Box:
+        """The space of one observation, `(R, C)`."""
+
+    @property
+    @abstractmethod
+    def reset_options(self) -> tuple[str, ...]:
+        """The names of the options that `reset` takes, for `checked_positions`."""
+
+    @classmethod
+    def from_options(cls, **options: Any) -> Self:
+        """Return the game that the options of an environment describe.
+
+        Raises:
+            ValueError: If an option is not as described for the environment.
+            TypeError: If there is no such option.
+        """
+        return cls(**options)
+
+    def code(self) -> Any:
+        """Return compiled loops (`tile_envs.base.compiled_episodes.Code`), or None for numpy."""
+        return None
 
     # The functional core.
 

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
 import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 from gymnasium.envs.registration import find_highest_version, load_env_creator, parse_env_id
-from gymnasium.vector import AutoresetMode
 
+import tile_envs.sliding
+import tile_envs.tictactoe  # noqa: F401 # their games are found as subclasses
 from tile_envs.base.checks import brief, listed
 from tile_envs.base.env import GameEnv
-from tile_envs.base.episodes import NUMPY
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.sliding import SlidingGame, SlidingVectorEnv
-from tile_envs.tictactoe import TicTacToe, TicTacToeVectorEnv
 
 IMPORTED: list[str] = []
 """The modules that `import_named` has imported in this process."""
@@ -84,8 +81,8 @@ def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any]:
             f"unknown environment {brief(env_id)}: expected {listed(ids())}, "
             "or one that a module of yours registers, with --import MODULE."
         )
-    parameters = inspect.signature(load_env_creator(str(gym.spec(env_id).entry_point))).parameters
-    allowed = [name for name in parameters if name not in ("render_mode", "rules")]
+    kind: Any = load_env_creator(str(gym.spec(env_id).entry_point))
+    allowed = [f.name for f in fields(kind.game_type) if f.name != "rules"] + ["max_illegal"]
     for name in options:
         if name == "rules":
             raise UsageError("rules are no option here: register them by register_game(id, rules).")
@@ -104,22 +101,16 @@ def game_from_json(text: str) -> Game:
     """
     entries = json.loads(text)
     try:
-        return SlidingGame(**entries) if "rules" in entries else TicTacToe(**entries)
-    except TypeError as error:
+        names = entries.keys()
+        kinds: Any = (kind for kind in Game.__subclasses__() if is_dataclass(kind))
+        kind = next(kind for kind in kinds if names <= {field.name for field in fields(kind)})
+        return cast(Game, kind(**entries))
+    except (AttributeError, StopIteration, TypeError) as error:
         raise UsageError(
             f"expected a game as its to_json() wrote it, got {brief(text)}: {error}."
         ) from None
 
 
-def vector_env(
-    game: Game,
-    num_envs: int,
-    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-    engine: str = NUMPY,
-) -> GameVectorEnv[Any]:
-    """Return a native vector environment of a game; see `GameVectorEnv` for the arguments."""
-    assert is_dataclass(game)
-    options: dict[str, Any] = {field.name: getattr(game, field.name) for field in fields(game)}
-    options |= {"autoreset_mode": autoreset_mode, "engine": engine}
-    make_envs = SlidingVectorEnv if isinstance(game, SlidingGame) else TicTacToeVectorEnv
-    return make_envs(num_envs, **options)
+def vector_env(game: Game, num_envs: int, **options: Any) -> GameVectorEnv[Any]:
+    """Return a native vector environment of a game; see `GameVectorEnv` for the options."""
+    return GameVectorEnv(num_envs, game=game, **options)

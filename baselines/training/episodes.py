@@ -16,6 +16,7 @@ from baselines.agents import Observations, ValueAgent
 from baselines.seeds import training_generator, training_seeds
 from baselines.settings import check_batch
 from baselines.training.learner import Learner, Metrics, State
+from tile_envs.base.episodes import AUTO
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Game
 from tile_envs.games import vector_env
@@ -143,7 +144,7 @@ def training_envs(
         options = [{"side": "both"}]
     value: Any = game  # a dataclass
     variants = [replace(value, **changes) for changes in options] or [value]
-    return [vector_env(variant, n_envs, autoreset_mode) for variant in variants]
+    return [vector_env(v, n_envs, autoreset_mode=autoreset_mode, engine=AUTO) for v in variants]
 
 
 class EpisodicLearner(ValueAgent, Learner):

@@ -32,15 +32,19 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
     Attributes:
         game: The game that is played, for agents and search: its rules without its random stream.
         max_illegal: Consecutive illegal actions that truncate an episode.
-        reset_options: The names of the options that `reset` takes.
+
+    Besides `render_mode`, the arguments are `max_illegal` and the options of the game.
     """
 
     metadata = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 8}
-    reset_options: ClassVar[tuple[str, ...]]
+    game_type: ClassVar[type[Game]]
 
-    def __init__(self, game: AGame, max_illegal: int, render_mode: str | None) -> None:
-        self.game = game
+    def __init__(
+        self, max_illegal: int = 100, render_mode: str | None = None, **options: Any
+    ) -> None:
+        self.game = game = self.game_of(**options)
         self._described = describe(game)
+        self.observation_space = game.observation_space
         self.action_space = gym.spaces.Discrete(game.n_actions)
         self.max_illegal = checks.checked_count(max_illegal, "max_illegal")
         self.render_mode = checks.checked_choice(
@@ -51,6 +55,11 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
         self._stream = Stream(0)
         self._illegal_run = 0
         self._illegal = False
+
+    @classmethod
+    def game_of(cls, **options: Any) -> Any:
+        """Return the game that options describe."""
+        return cls.game_type.from_options(**options)
 
     # What a game adds.
 
@@ -85,7 +94,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
             ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
                 opponent that a user brought fails; the game has not started then.
         """
-        options = checks.checked_options(options, self.reset_options)
+        options = checks.checked_options(options, self.game.reset_options)
         position = self.game.checked_positions(options) if options else None
         seed = None if seed is None else checks.checked_seed(seed)
 

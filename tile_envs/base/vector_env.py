@@ -6,7 +6,6 @@ actions: observations, rewards, ends, and infos wherever their `_key` is true.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from typing import Any, ClassVar, Generic, SupportsIndex
 
 import numpy as np
 from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
@@ -47,7 +47,7 @@ GAMES_PER_THREAD = 2048
 """Threads with fewer games cost more than they bring: to wake one takes as long as 1,000 games."""
 
 
-class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], ABC, Generic[AGame]):
+class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Generic[AGame]):
     """The base of the vector environments.
 
     Before the first `reset`, other methods raise `ResetNeeded`.
@@ -67,6 +67,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
       numba where it is installed.  Both play the same games (see `tile_envs.base.episodes`).
     - `threads`: how many threads may share a step of the engine `"numba"`, one for each 2,048 games
       (see the attribute); they play the same games, too, as each has a random stream of its own.
+    - `game`: the game to play, instead of its options.
 
     Raises:
         ValueError: If an argument is not as described.
@@ -76,7 +77,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
 
     single: ClassVar[type[GameEnv[Any]]]
-    """The single environment, which checks the options and makes the spaces."""
+    """The single environment, whose options these environments take."""
 
     def __init__(
         self,
@@ -86,9 +87,10 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         render_mode: str | None = None,
         engine: str = NUMPY,
         threads: int = 1,
+        max_illegal: int = 100,
+        game: AGame | None = None,
         **options: Any,
     ) -> None:
-        single = self.single(**options)
         self.num_envs = num_envs = checks.checked_count(num_envs, "num_envs")
         mode = getattr(autoreset_mode, "value", autoreset_mode)
         modes = [mode.value for mode in AutoresetMode]
@@ -100,11 +102,11 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
             render_mode, "render_mode", (None, *self.metadata["render_modes"])
         )
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.game: AGame = single.game
+        self.game: AGame = self.single.game_of(**options) if game is None else game
         self._described = describe(self.game)
-        self.max_illegal = single.max_illegal
-        self.single_observation_space = single.observation_space
-        self.single_action_space = single.action_space
+        self.max_illegal = checks.checked_count(max_illegal, "max_illegal")
+        self.single_observation_space = self.game.observation_space
+        self.single_action_space = Discrete(self.game.n_actions)
         try:
             self.observation_space = batch_space(self.single_observation_space, num_envs)
             self.action_space = batch_space(self.single_action_space, num_envs)
@@ -140,12 +142,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
         over: Bools = self._started_games().state.over.copy()
         return over
 
-    @abstractmethod
-    def _code(self) -> Any:
-        """Return the `Code` of the game; None if an object of the user's decides it."""
-
     def _compiled(self, threads: int) -> Executor:
-        if (code := self._code()) is None:
+        if (code := self.game.code()) is None:
             return BY_NUMPY
         from tile_envs.base.compiled_episodes import executor  # numba is an extra
 
@@ -173,7 +171,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], AB
             ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
                 opponent that a user brought fails; all games need a reset then.
         """
-        options = checks.checked_options(options, (*self.single.reset_options, "reset_mask"))
+        options = checks.checked_options(options, (*self.game.reset_options, "reset_mask"))
         mask = self._checked_reset_mask(options.pop("reset_mask", None))
         positions = self.game.checked_positions(options, self.num_envs) if options else None
         streams, where = self._seeded_streams(seed), np.flatnonzero(mask)

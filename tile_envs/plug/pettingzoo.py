@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tile_envs.base.checks import checked_mapping
 from tile_envs.errors import extra
 from tile_envs.tictactoe.env import TicTacToeEnv
+from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, SIDE, O, X
 
 with extra("pettingzoo"):
@@ -136,7 +137,7 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         """
         # PettingZoo's `api_test` passes an untaken option, and expects it to be ignored.
         given = checked_mapping(options, "reset options")
-        taken = {name: given[name] for name in TicTacToeEnv.reset_options if name in given}
+        taken = {name: given[name] for name in TicTacToe.reset_options if name in given}
         observation, info = self._env.reset(seed=seed, options=taken)
         self.agents = self.possible_agents[:]
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)

@@ -62,7 +62,7 @@ def make_sb3(
         env_id: The id of an environment of this package.
         n_envs: The number of games.
         seed: The seed of the first `reset`; game i is seeded by `seed + i`.
-        wrappers: Wrappers of `tile_envs.wrappers.vector`, the first one around the environment;
+        wrappers: Wrappers of `tile_envs.wrappers`, the first one around the environment;
             with arguments as `functools.partial(PenalizeIllegal, penalty=1.0)`.
         **options: The environment's options, and `threads`; `engine` is "auto" here, numba where it
             is installed.
@@ -96,7 +96,7 @@ class SB3VecEnv(VecEnv):
 
     Args:
         envs: A vector environment from `gym.make_vec` with `autoreset_mode="SameStep"`, with or
-            without wrappers of `tile_envs.wrappers.vector`.
+            without wrappers of `tile_envs.wrappers`.
 
     Attributes:
         envs: The vector environment.

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 from gymnasium.envs.registration import register, registry
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_action
 from tile_envs.base.env import GameEnv, Info
 from tile_envs.base.vector_env import GameVectorEnv
-from tile_envs.errors import UsageError, extra
+from tile_envs.errors import UsageError
 from tile_envs.game import Positions
 from tile_envs.sliding.board import board_of
 from tile_envs.sliding.boards import MASKS
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed.tables import packs
-from tile_envs.sliding.placer import RANDOM, Placer
-from tile_envs.sliding.rules import LEFT, RULES_2584, Rules, checked_shape, rules_2048
-from tile_envs.sliding.spawn import START_FRACTION, Starts
+from tile_envs.sliding.rules import LEFT, RULES_2584, Rules, rules_2048
 
 
 class SlidingEnv(GameEnv[SlidingGame]):
@@ -36,29 +31,20 @@ class SlidingEnv(GameEnv[SlidingGame]):
         ValueError: If an argument is not as described.
     """
 
-    reset_options = ("board", "score")
+    game_type = SlidingGame
 
-    def __init__(
-        self,
-        shape: Sequence[int] = (4, 4),
-        spawn: Mapping[int | str, float] | None = None,
-        start_tiles: int | Sequence[int] = 2,
-        placer: str | Placer = RANDOM,
-        max_illegal: int = 100,
-        render_mode: str | None = None,
-        rules: Rules | Mapping[str, Any] | None = None,
-        starts: Starts | None = None,
-        start_fraction: float = START_FRACTION,
-    ) -> None:
-        shape = checked_shape(shape)
-        rules = self.usual_rules(shape) if rules is None else rules
-        game = SlidingGame(rules, shape, spawn, start_tiles, placer, starts, start_fraction)  # type: ignore[arg-type]
-        super().__init__(game, max_illegal, render_mode)
-        self.observation_space = spaces.Box(0, game.rules.largest, game.shape, np.uint8)
-        self._faces = game.rules.faces
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._faces = self.game.rules.faces
         self._masks = list(MASKS)
-        self._board = board_of(game, [0] * math.prod(game.shape))
+        self._board = board_of(self.game, [0] * math.prod(self.game.shape))
         self._score = 0
+
+    @classmethod
+    def game_of(cls, rules: Any = None, **options: Any) -> SlidingGame:
+        """Return the game of these options, by the rules of this class if none are given."""
+        rules = cls.usual_rules if rules is None else rules
+        return SlidingGame.from_options(rules=rules, **options)
 
     @classmethod
     def usual_rules(cls, shape: tuple[int, int]) -> Rules:
@@ -121,14 +107,6 @@ class SlidingVectorEnv(GameVectorEnv[SlidingGame]):
     """
 
     single = SlidingEnv
-
-    def _code(self) -> Any:
-        if not isinstance(self.game.placer, str):
-            return None
-        with extra("fast"):
-            from tile_envs.sliding.cells import compiled as cells
-            from tile_envs.sliding.packed import compiled as packed
-        return (packed if packs(self.game.shape) else cells).code(self.game)
 
 
 def register_game(env_id: str, rules: Rules) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
-from tile_envs.errors import UsageError
+from tile_envs.errors import UsageError, extra
 from tile_envs.game import (
     DRAWN,
     TEXT,
@@ -32,10 +33,13 @@ from tile_envs.game import (
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding import render
 from tile_envs.sliding.cells.batch import Pairs, compile_pairs
-from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables
+from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables, packs
 from tile_envs.sliding.placer import ADVERSARY, NAMED, RANDOM, Placer
 from tile_envs.sliding.rules import ACTIONS, Rules, Spawn, checked_shape, checked_spawn
 from tile_envs.sliding.spawn import START_FRACTION, SpawnDistribution, Start, Starts, checked_starts
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
 """The largest scores that a game starts with and that a state has.
@@ -110,6 +114,7 @@ class SlidingGame(Game):
     starts: Starts | None = field(default=None, compare=False, repr=False)
     start_fraction: float = field(default=START_FRACTION, compare=False, repr=False)
 
+    reset_options: ClassVar[tuple[str, ...]] = ("board", "score")
     n_actions: ClassVar[int] = len(ACTIONS)  # 0 up, 1 right, 2 down, 3 left
     sides: ClassVar[tuple[str, ...]] = ()  # there is one player
 
@@ -130,6 +135,14 @@ class SlidingGame(Game):
         vars(self).update(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
         vars(self).update(starts=starts, start_fraction=fraction)
 
+    @classmethod
+    def from_options(
+        cls, *, rules: Any = None, shape: Sequence[int] = (4, 4), **options: Any
+    ) -> Self:
+        """Return the game of an environment's options; `rules` may be a function of the shape."""
+        shape = checked_shape(shape)
+        return cls(rules(shape) if callable(rules) else rules, shape, **options)
+
     def __str__(self) -> str:
         return f"{self.name} on {self.shape[0]}×{self.shape[1]}"
 
@@ -137,6 +150,20 @@ class SlidingGame(Game):
     def name(self) -> str:
         """The name of the rules."""
         return self.rules.name
+
+    @property
+    def observation_space(self) -> spaces.Box:
+        """Tile indices, `(R, C)`."""
+        return spaces.Box(0, self.rules.largest, self.shape, np.uint8)
+
+    def code(self) -> Any:
+        """Return the compiled loops; None if an object of a user's places the tiles."""
+        if not isinstance(self.placer, str):
+            return None
+        with extra("fast"):
+            from tile_envs.sliding.cells import compiled as cells
+            from tile_envs.sliding.packed import compiled as packed
+        return (packed if packs(self.shape) else cells).code(self)
 
     @cached_property
     def tables(self) -> Tables:

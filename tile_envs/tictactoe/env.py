@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
-from tile_envs.agents import Agent
 from tile_envs.base.checks import checked_action
 from tile_envs.base.env import GameEnv, Info
 from tile_envs.base.vector_env import GameVectorEnv
-from tile_envs.errors import extra
 from tile_envs.game import Positions
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, KTH_CELL, PLAYED, SET_SIZE, O, X, solve
@@ -95,17 +92,10 @@ class TicTacToeEnv(GameEnv[TicTacToe]):
         ValueError: If an argument is not as described.
     """
 
-    reset_options = ("board",)
+    game_type = TicTacToe
 
-    def __init__(
-        self,
-        opponent: str | Agent = "random",
-        side: str = "X",
-        max_illegal: int = 100,
-        render_mode: str | None = None,
-    ) -> None:
-        super().__init__(TicTacToe(opponent, side), max_illegal, render_mode)
-        self.observation_space = spaces.Box(-1, 1, self.game.shape, np.int8)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         self._positions = solve()
         self._side = self.game.side
         self._code = 0
@@ -208,10 +198,3 @@ class TicTacToeVectorEnv(GameVectorEnv[TicTacToe]):
     """
 
     single = TicTacToeEnv
-
-    def _code(self) -> Any:
-        if not isinstance(self.game.opponent, str):
-            return None
-        with extra("fast"):
-            from tile_envs.tictactoe import compiled
-        return compiled.code(self.game)

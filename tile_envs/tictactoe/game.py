@@ -9,12 +9,13 @@ from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent, ask
 from tile_envs.base import checks
 from tile_envs.base.random_stream import STRIDE, Words, mix
-from tile_envs.errors import UsageError
+from tile_envs.errors import UsageError, extra
 from tile_envs.game import (
     DRAWN,
     TEXT,
@@ -89,6 +90,7 @@ class TicTacToe(Game):
     side: str = "X"
 
     name: ClassVar[str] = "tic-tac-toe"
+    reset_options: ClassVar[tuple[str, ...]] = ("board",)
     shape: ClassVar[tuple[int, int]] = (SIDE, SIDE)
     n_actions: ClassVar[int] = CELLS  # the cells, row by row
     n_values: ClassVar[int] = 3  # empty, own and other marks
@@ -100,6 +102,19 @@ class TicTacToe(Game):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def observation_space(self) -> spaces.Box:
+        """Marks, `(3, 3)`."""
+        return spaces.Box(-1, 1, self.shape, np.int8)
+
+    def code(self) -> Any:
+        """Return the compiled loops; None if the opponent is an agent."""
+        if not isinstance(self.opponent, str):
+            return None
+        with extra("fast"):
+            from tile_envs.tictactoe import compiled
+        return compiled.code(self)
 
     @property
     def policy(self) -> Ints | None:
