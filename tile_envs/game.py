@@ -264,6 +264,10 @@ class Game(ABC):
         """
 
     @abstractmethod
+    def is_success(self, infos: Info) -> Bools:
+        """Tell of games that have ended, by their infos `(n, ...)`, which the player has won."""
+
+    @abstractmethod
     def draw(self, board: NDArray[Any], mode: str, score: int = 0) -> Any:
         """Return a board `(R, C)` as text (mode `ansi`) or a picture `(H, W, 3) uint8`.
 

@@ -141,7 +141,8 @@ def all_inside(first: int, end: int, actions: Ints, n_actions: int) -> bool:
 
 @compiled
 def clear(world: World, i: int) -> None:
-    """Count anew in a game that begins."""
+    """Count anew in a game that begins, where its stream is now."""
+    world.begun[i] = world.streams[i]
     world.steps[i] = world.illegal_run[i] = 0
     world.illegal[i] = world.over[i] = False
 

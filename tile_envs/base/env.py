@@ -158,6 +158,15 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
         masks: NDArray[np.int8] = self._info()["action_mask"]
         return masks.astype(np.bool_)
 
+    def sample_legal_action(self) -> int:
+        """Draw a legal action, uniformly; 0 if there is none.
+
+        The numbers come from the action space's generator (`action_space.seed`).
+        """
+        legal = np.flatnonzero(self.action_masks()).tolist()
+        word = int(self.action_space.np_random.bit_generator.random_raw())
+        return legal[(word >> 32) * len(legal) >> 32] if legal else 0
+
     def render(self) -> Any:
         """Draw the game as the render mode says.
 

@@ -31,11 +31,13 @@ class Episodes(NamedTuple):
         steps: `(n,) int64`, the steps of the episode; 0 if there is no limit.
         illegal_run: `(n,) int64`, the illegal actions in a row.
         illegal: `(n,) bool`, whether the last action was illegal.
+        begun: `(n,) uint64`, where the random stream stood when the game began.
     """
 
     steps: Ints
     illegal_run: Ints
     illegal: Bools
+    begun: Words
 
 
 class Limits(NamedTuple):
@@ -99,7 +101,8 @@ def blank(game: Game, n: int) -> Games:
     """Return n games that have not begun: all zeros."""
     few = game.begin_from(np.zeros(0, np.uint64))
     state = type(few)(*(np.zeros((n, *array.shape[1:]), array.dtype) for array in few))
-    return Games(state, Episodes(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, bool)))
+    counts = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.bool_)
+    return Games(state, Episodes(*counts, np.zeros(n, np.uint64)))
 
 
 def begin(
@@ -114,6 +117,7 @@ def begin(
         array[where] = values
     for array in games.episodes:
         array[where] = 0
+    games.episodes.begun[where] = streams[where]
     return begun
 
 
@@ -137,7 +141,7 @@ def advance(game: Game, games: Games, limits: Limits, actions: Any) -> tuple[Gam
     if limits.max_steps != NO_LIMIT:
         steps = steps + _ONE
         truncations |= steps >= limits.max_steps
-    after = Games(state, Episodes(steps, illegal_run, illegal))
+    after = Games(state, Episodes(steps, illegal_run, illegal, episodes.begun))
     if np.count_nonzero(due):  # faster than `any`
         where = np.flatnonzero(due)
         begin(game, after, where, before.streams)

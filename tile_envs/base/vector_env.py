@@ -35,7 +35,7 @@ from tile_envs.base.episodes import (
     blank,
     show,
 )
-from tile_envs.base.random_stream import Words, consecutive, start, starts
+from tile_envs.base.random_stream import Words, consecutive, seed_of, start, starts
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Floats, Info, Observations, describe
 
@@ -45,6 +45,10 @@ SINGLE = {name: f"single_{name}" for name in ("observation_space", "action_space
 """By an attribute's name in a single environment, its name here."""
 GAMES_PER_THREAD = 2048
 """Threads with fewer games cost more than they bring: to wake one takes as long as 1,000 games."""
+
+
+_MANY = "steps", "begun"
+"""The entries of a state that those of single environments lack."""
 
 
 class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Generic[AGame]):
@@ -135,6 +139,15 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     def threads(self) -> int:
         """How many threads share a step; fewer than asked for if they had too few games."""
         return self._executor.threads
+
+    @property
+    def seeds(self) -> Words:
+        """The seeds `(num_envs,) uint64` with which `reset` begins the games that are played now.
+
+        A game that was given a board needs it again as a reset option.
+        """
+        begun = self._started_games().episodes.begun
+        return np.array([seed_of(position) for position in begun.tolist()], np.uint64)
 
     @property
     def ended(self) -> Bools:
@@ -306,6 +319,35 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         self._started = True
         for name, array in shared.items():
             array[...] = state[name]
+
+    def get_states(self) -> list[dict[str, Any]]:
+        """Return the state of each game, for `set_state` of a single environment."""
+        state = self.get_state()
+        names = [name for name in state if name not in ("game", *_MANY)]
+        games = zip(*(state[name] for name in names), strict=True)
+        plain = ([v if v.ndim else v.item() for v in values] for values in games)
+        return [{"game": self._described, **dict(zip(names, v, strict=True))} for v in plain]
+
+    def set_states(self, states: Sequence[Mapping[str, Any]]) -> None:
+        """Go to states of single environments, one for each game.
+
+        Their time limits begin anew, and `seeds` are those of games that begin here.
+
+        Raises:
+            ValueError: If these are no states of the game, one for each; nothing has changed then.
+        """
+        if len(states) != self.num_envs:
+            raise UsageError(f"states must be {self.num_envs}, one a game, got {len(states)}.")
+        now = self._shared_state() | self.game.position(self._games.state)
+        names = now.keys() - {*_MANY}
+        for state in states:
+            checks.check_state(state, self._described, {"game", *names})
+        try:
+            given = {n: np.array([s[n] for s in states], now[n].dtype) for n in names}
+        except (TypeError, ValueError, OverflowError) as error:
+            raise UsageError(f"states must hold what get_state() returns: {error}.") from None
+        many = {"steps": np.zeros_like(now["steps"]), "begun": given["stream"]}
+        self.set_state({"game": self._described, **given, **many})
 
     def render(self) -> tuple[Any, ...] | None:
         """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""

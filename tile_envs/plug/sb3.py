@@ -88,8 +88,9 @@ class SB3VecEnv(VecEnv):
 
     A step returns observations `(n, …)`, rewards `(n,) float32`, dones `(n,) bool` and a list of n
     infos.  A game that has ended is reset in the same step.  Its info is then the last one of the
-    ended game, with `terminal_observation`, and with `episode`: the return `r`, the length `l` and
-    the seconds `t`, as in SB3's `Monitor`.  To save time, other infos hold only `action_mask`,
+    ended game, with `terminal_observation`; with `is_success`, whether it was won (the goal of a
+    sliding game was reached); and with `episode`: the return `r`, the length `l` and the seconds
+    `t`, as in SB3's `Monitor`.  To save time, other infos hold only `action_mask`,
     `illegal`, `TimeLimit.truncated` and what wrappers of rewards add.
     `env_method("action_masks")`, which sb3-contrib's MaskablePPO calls, returns the masks of the
     present boards, `(actions,) bool`, which the infos share; an ended game's is all false.
@@ -183,6 +184,7 @@ class SB3VecEnv(VecEnv):
             name: values if values.ndim > 1 else values.tolist()
             for name, values in final.infos.items()
         }
+        last["is_success"] = self.games.game.is_success(final.infos).tolist()
         last["action_mask"] = final.infos["action_mask"].view(np.bool_)
         for k, game in enumerate(games.tolist()):
             infos[game] = {name: values[k] for name, values in last.items()} | {

@@ -334,6 +334,12 @@ class SlidingGame(Game):
         boards = batch.checked_boards(boards, self.rules)
         return boards, np.broadcast_to(scores, len(boards)).astype(np.int64)
 
+    def is_success(self, infos: Info) -> Bools:
+        """Tell which games have reached the goal of the rules."""
+        rules = self.rules
+        won: Bools = np.isin(infos["max_tile"], rules.faces[rules.index_of(rules.goal) :])
+        return won
+
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
         """Return a board `(R, C)` as text (mode `ansi`) or as a picture `(H, W, 3) uint8`."""
         (board,) = batch.checked_boards(checks.broadcast_boards(board, self.shape), self.rules)

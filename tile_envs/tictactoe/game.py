@@ -266,6 +266,12 @@ class TicTacToe(Game):
             )
         return codes, marks.astype(np.int64)
 
+    def is_success(self, infos: Info) -> Bools:
+        """Tell which games the played side has won; with side "both", which are no draws."""
+        winner, both = infos["winner"], self.side == "both"
+        won: Bools = winner != 0 if both else winner == infos["to_play"]
+        return won
+
     def draw(self, board: NDArray[np.int8], mode: str, score: int = 0) -> Any:
         """Return marks `(3, 3)`, 1 X and -1 O, as text (mode `ansi`) or a picture; no score."""
         (board,) = positions.checked_marks(checks.broadcast_boards(board, self.shape))
