@@ -93,14 +93,17 @@ def checked_actions(actions: ArrayLike, num_envs: int, n: int) -> NDArray[np.int
 
 
 def shaped_actions(actions: ArrayLike, num_envs: int) -> NDArray[np.int64]:
-    """Return the actions of a vector environment, `(num_envs,) int64`, in their range or not."""
+    """Return the actions of a vector environment, `(num_envs,) int64`, in their range or not.
+
+    They lie in a row and can be written to, as numba compiles anew for arrays of another layout.
+    """
     array = as_array(actions)
     if array.shape != (num_envs,) or array.dtype.kind not in "iu":
         raise UsageError(
             f"actions must be {num_envs} integers, shape ({num_envs},), "
             f"got shape {array.shape} and dtype {array.dtype}."
         )
-    return array.astype(np.int64, copy=False)
+    return array.astype(np.int64, copy=not array.flags.carray)
 
 
 def checked_choice(value: object, name: str, choices: Sequence[Choice]) -> Choice:
