@@ -9,6 +9,7 @@ import pickle
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from threading import Barrier, main_thread
@@ -165,6 +166,20 @@ def test_boards_of_cells_are_played_as_packed_ones(options, seed, num_envs):
         assert_equal_steps(cells, packed, steps=40, seed=seed)
     assert cells.unwrapped.game.held is batch
     assert type(single._board) is board._CellsBoard
+
+
+@pytest.mark.parametrize(
+    ("env_id", "options"),
+    [(IDS[0], {}), (IDS[0], {"shape": (5, 5)}), ("TicTacToe-v0", {"opponent": "minimax_first"})],
+)
+def test_copies_are_played_by_the_same_code_and_so_are_all_opponents(env_id, options):
+    compiled = signatures(gym.make_vec(env_id, 2, engine="numba"))
+    envs = gym.make_vec(env_id, 2, engine="numba", **options)
+    compiled = signatures(envs) if "shape" in options else compiled  # has loops of its own
+    envs.reset(seed=0)
+    for copied in (deepcopy(envs), pickle.loads(pickle.dumps(envs))):
+        copied.step(copied.sample_legal_actions())
+    assert signatures(envs) == compiled
 
 
 def played(envs):

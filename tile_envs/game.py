@@ -159,6 +159,11 @@ class Game(ABC):
         """Return compiled loops (`tile_envs.base.compiled_episodes.Code`), or None for numpy."""
         return None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Tables are looked up anew: writeable copies would be other types for compiled code.
+        assert is_dataclass(self)
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
     # The functional core.
 
     def begin(self, seeds: ArrayLike) -> Any:

@@ -337,7 +337,9 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
 
 @cache
 def _policy(opponent: str) -> Ints:
-    return NAMED[opponent]()
+    policy = NAMED[opponent]()
+    policy.flags.writeable = False  # one type for compiled code, whoever plays
+    return policy
 
 
 def _cells(cells: np.int64) -> list[int]:

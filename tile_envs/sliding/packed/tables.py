@@ -99,10 +99,6 @@ class Tables:
         row, column = np.where(vertical, place, line), np.where(vertical, line, place)
         return row * self.shape[1] + column
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A pickle names the tables instead of holding them.
-        return compile_tables, (self.rules, self.shape)
-
 
 def packs(shape: tuple[int, ...]) -> bool:
     """Tell whether boards of a shape are packed."""
