@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
 from commands import python
 
 from tile_envs.base.compiled import digest, package_of
@@ -39,6 +40,17 @@ def run(folder):
     return hits == "1", printed
 
 
+@pytest.mark.parametrize(
+    "places", [{"NUMBA_CACHE_DIR": "/dev/null/cache"}, {"NUMBA_CACHE_DIR": "", "HOME": os.devnull}]
+)
+def test_where_no_code_can_be_kept_it_is_compiled_with_one_warning(places, tmp_path):
+    (tmp_path / "loop.py").write_text(PUSH, encoding="utf-8")
+    (tmp_path / "__pycache__").touch()  # a file, so no folder
+    done = python("loop.py", cwd=tmp_path, env=os.environ | places | {"PYTHONPATH": str(ROOT)})
+    assert done.stdout.startswith("0 ")
+    assert done.stderr.count("compiled code cannot be kept") == 1
+
+
 def test_the_name_of_compiled_code_stands_for_all_files_of_a_users_package(tmp_path):
     names = set()
     for text in ("N = 1", "N = 2"):
@@ -59,7 +71,7 @@ def test_after_an_edit_of_the_tables_no_old_code_runs(tmp_path):
     compiled_anew = run(tmp_path)
     assert not compiled_anew[0]
     assert run(tmp_path) == (True, compiled_anew[1])
-    tables = tmp_path / "tile_envs" / "sliding" / "tables.py"
+    tables = tmp_path / "tile_envs" / "sliding" / "packed" / "tables.py"
     text = tables.read_text(encoding="utf-8")
     assert text.count("REWARD_SHIFT, REWARD_MASK = 25,") == 1
     tables.write_text(text.replace("REWARD_MASK = 25,", "REWARD_MASK = 24,"), encoding="utf-8")

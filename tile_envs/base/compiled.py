@@ -1,7 +1,7 @@
 """Machine code by numba: steps that loops are made of, loops that Python calls, and their cache.
 
 Importing this module imports numba, which takes a second; nothing else in the package imports it.
-A loop is compiled on its first call and kept on disk.
+A loop is compiled on its first call, and kept on disk where a file can be written.
 
 In loops, random words and what is computed with them are `uint64`: numba would turn a mix with
 signed integers into floats, and it guards every signed index against being negative.
@@ -10,8 +10,8 @@ signed integers into floats, and it guards every signed index against being nega
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -24,6 +24,7 @@ import numpy as np
 from numba.core.event import Listener, install_listener
 
 from tile_envs.base import random_stream
+from tile_envs.files import check_writable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Word = np.uint64
@@ -54,9 +55,10 @@ def compiled_loop(function: Function) -> Function:
     config: Any = numba.config
     usual = config.CACHE_DIR
     source = Path(cast(str, sys.modules[function.__module__].__file__)).absolute()
-    config.CACHE_DIR = str(Path(usual or _writable(source.parent)) / digest(package_of(source)))
+    folders = (usual,) if usual else (str(source.parent / "__pycache__"), "~/.cache/tile-envs")
+    config.CACHE_DIR = kept = _first_writable(folders, digest(package_of(source)))
     try:
-        loop: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        loop: Any = numba.njit(cache=bool(kept), nogil=True, error_model="numpy")(function)
     finally:
         config.CACHE_DIR = usual
     return cast(Function, loop)
@@ -73,7 +75,7 @@ def mixed(position: Word) -> Word:
 @contextmanager
 def announced(what: str) -> Iterator[None]:
     """Say on standard error what is being compiled if that takes longer than a second."""
-    message = f"tile_envs: compiling {what}, some seconds; kept on disk for the next time"
+    message = f"tile_envs: compiling {what}, which takes some seconds"
     timer = Timer(1.0, print, [message], {"file": sys.stderr})
     timer.daemon = True
     with install_listener("numba:compile", _Compiling(timer)):
@@ -97,11 +99,28 @@ class _Compiling(Listener):
         pass
 
 
-def _writable(folder: Path) -> Path:
-    """Return where compiled code of a folder's files is kept: beside them, or at the user's."""
-    beside = folder / "__pycache__"
-    is_writable = os.access(beside if beside.exists() else folder, os.W_OK)
-    return beside if is_writable else Path.home() / ".cache" / "tile-envs"
+@cache
+def _first_writable(folders: tuple[str, ...], name: str) -> str:
+    """Return the folder of a name in the first of others that takes files; empty if none does."""
+    for folder in folders:
+        try:
+            path = Path(folder).expanduser() / name
+            path.mkdir(parents=True, exist_ok=True)
+            check_writable(path)
+        except (OSError, RuntimeError):  # a RuntimeError says that there is no home
+            continue
+        return str(path)
+    _warn()
+    return ""
+
+
+@cache  # once
+def _warn() -> None:
+    warnings.warn(
+        "compiled code cannot be kept, so each process compiles it anew: let NUMBA_CACHE_DIR name "
+        "a folder that can be written to.",
+        stacklevel=1,
+    )
 
 
 @cache
