@@ -1,6 +1,7 @@
 """Replays: what a file keeps, and what is said of a bad one."""
 
 import json
+import tracemalloc
 
 import gymnasium as gym
 import numpy as np
@@ -82,6 +83,15 @@ def test_a_file_holds_these_entries_and_no_others(tmp_path):
     write(replay_of(game), tmp_path / "game.json")
     assert json.loads((tmp_path / "game.json").read_text()) == GOOD
     assert [path.name for path in tmp_path.iterdir()] == ["game.json"], "nothing beside it"
+
+
+def test_the_memory_of_a_replay_does_not_grow_with_the_game():
+    replay = Replay("TicTacToe-v0", 0, (4,) * 2000, {"max_illegal": 9999})
+    play_through(replay)  # makes tables
+    tracemalloc.start()
+    play_through(replay)
+    assert tracemalloc.get_traced_memory()[1] < 200_000  # a position takes 1,000
+    tracemalloc.stop()
 
 
 def test_a_given_board_is_kept(tmp_path):

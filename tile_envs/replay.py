@@ -209,6 +209,7 @@ def play_through(replay: Replay) -> Position:
         place = f"action {n} of {len(replay.actions)}"
         try:
             game.play(action)
+            del game.positions[:-1]  # a long game takes no more memory than a short one
         except ResetNeeded:
             raise UsageError(f"{place}, {action}, comes after the end of the game.") from None
         except ValueError as error:
