@@ -169,6 +169,8 @@ def test_games_that_are_over_need_a_reset_when_autoreset_is_disabled(make_vec, e
     with pytest.raises(ResetNeeded, match=r"games \[0, 1, 2\] are over"):
         envs.step(np.zeros(3, int))
     assert all(np.array_equal(state[name], value) for name, value in envs.get_state().items())
+    with pytest.raises(ValueError, match=r"games that go on, but games \[0, 1, 2\] are over"):
+        make_vec(env_id, 3, autoreset_mode="SameStep").set_state(state)
     envs.reset(options={"reset_mask": np.array([True, True, True])})
     envs.step(envs.sample_legal_actions())
 

@@ -303,7 +303,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
         Raises:
             ValueError: If it is no state, or one of another game, of other options or of another
-                number of games (see `tile_envs.game.describe`); nothing has changed then.
+                number of games (see `tile_envs.game.describe`), or if games have ended in it that
+                `SameStep` would have reset; nothing has changed then.
         """
         shared = self._shared_state()
         checks.check_state(
@@ -314,6 +315,12 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
             for count in (np.min(state[name]), np.max(state[name])):
                 checks.checked_integer(int(count), f"state[{name!r}]", most=most or checks.LARGEST)
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and state["ended"].any():
+            over = checks.brief(np.flatnonzero(state["ended"]).tolist())
+            raise UsageError(
+                'with autoreset_mode="SameStep", a state must hold games that go on, but games '
+                f'{over} are over: set it with "NextStep" or "Disabled".'
+            )
         positions = self.game.checked_positions(state, self.num_envs)
         begin(self.game, self._games, slice(None), self._games.state.streams, positions)
         self._started = True
