@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
 
@@ -142,6 +142,7 @@ GOOD = {
     "goal": 4,
 }
 COLORS = asdict(RULES_2048.palette)
+PAINTED = replace(powers3.RULES, palette=COLORS)
 
 
 def test_a_chain_of_merges_may_end_early():
@@ -181,11 +182,21 @@ def test_an_environment_without_rules_says_what_to_do():
             make()
 
 
+def test_colors_are_seen_but_are_no_rules():
+    plain, painted = (
+        SlidingEnv(rules=rules, render_mode="rgb_array") for rules in (powers3.RULES, PAINTED)
+    )
+    plain.reset(seed=0)
+    painted.set_state(plain.get_state())
+    assert painted.game.tables is plain.game.tables
+    assert not np.array_equal(painted.render(), plain.render())
+
+
 def test_an_id_belongs_to_one_game():
     register_game(ENV, powers3.RULES)  # the same once more
-    for taken in (ENV, "Tiles2048-v0"):
-        with pytest.raises(ValueError, match="is registered already, with other rules"):
-            register_game(taken, Rules(**GOOD))
+    for taken, rules in ((ENV, PAINTED), (ENV, Rules(**GOOD)), ("Tiles2048-v0", Rules(**GOOD))):
+        with pytest.raises(ValueError, match="is registered already, with other rules or colors"):
+            register_game(taken, rules)
 
 
 def test_rewards_of_a_move_are_bounded_by_the_board():

@@ -132,9 +132,12 @@ def register_game(env_id: str, rules: Rules) -> None:
     rules = Rules.of(rules)
     registered = registry.get(env_id)
     if registered is not None:
-        if registered.kwargs.get("rules") == rules:
+        known = registered.kwargs.get("rules")
+        if known == rules and known.palette == rules.palette:
             return
-        raise UsageError(f"{env_id} is registered already, with other rules: choose another id.")
+        raise UsageError(
+            f"{env_id} is registered already, with other rules or colors: choose another id."
+        )
     register(
         id=env_id,
         entry_point="tile_envs.sliding:SlidingEnv",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -117,7 +117,7 @@ class Rules:
             that merge in both orders need two entries; tiles without an entry never merge.
         spawn: The default distribution of the new tile: `(face, probability)` pairs, or a mapping.
         goal: The face of the tile that wins the game; play continues after it.
-        palette: The colors of the tiles.
+        palette: The colors of the tiles.  Rules that differ only in them are equal.
 
     Raises:
         ValueError: If a value is not as described, or larger than the tables can hold.
@@ -128,7 +128,7 @@ class Rules:
     merges: tuple[tuple[int, int, int], ...]
     spawn: Spawn
     goal: int
-    palette: Palette = RAINBOW
+    palette: Palette = field(default=RAINBOW, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         keep = vars(self).update  # past the frozen dataclass

@@ -59,7 +59,6 @@ class Tables:
     """Everything that can happen on boards of one game and shape, looked up by packed line.
 
     Attributes:
-        rules: The game.
         shape: Rows and columns.
         pushed: `int64`, by `offsets[action] + line`: the line after the push, as described above.
         offsets: `(4,) int64`, where in `pushed` each action's part begins.
@@ -73,7 +72,6 @@ class Tables:
             empty cells determines where they are.
     """
 
-    rules: Rules
     shape: tuple[int, int]
     pushed: NDArray[np.int64]
     offsets: NDArray[np.int64]
@@ -133,7 +131,6 @@ def compile_tables(rules: Rules, shape: tuple[int, int]) -> Tables:
     empty_count, empty_cell = _empty_cells(shape)
     rows = np.arange(row_legal.size, dtype=np.uint32)
     tables = Tables(
-        rules=rules,
         shape=shape,
         pushed=pushed,
         offsets=np.array([up, right, down, 0]),
