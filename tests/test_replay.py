@@ -155,7 +155,6 @@ def test_a_file_of_a_version_without_the_package_is_read(tmp_path):
 @pytest.mark.parametrize(
     "env",
     [
-        gym.make("Tiles2048-v0", rules=RULES_2584).unwrapped,
         gym.make("Powers3-v0", rules=RULES_2584).unwrapped,
         SlidingEnv(rules=powers3.RULES),
     ],

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
+import powers3
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 from placers import LastCell
@@ -14,7 +15,6 @@ from test_envs import VARIANTS, random_legal
 from baselines.agents import RandomAgent
 from tile_envs.errors import UsageError
 from tile_envs.plug.sb3 import make_sb3
-from tile_envs.sliding import RULES_2048, RULES_2584
 from tile_envs.tictactoe import TicTacToe
 
 every_variant = pytest.mark.parametrize(("env_id", "options"), VARIANTS)
@@ -119,9 +119,8 @@ OTHER_OPTIONS = {
         {"start_tiles": 3},
         {"placer": "adversary"},
         {"placer": LastCell()},
-        {"rules": RULES_2584},
-        {"rules": replace(RULES_2048, merges=RULES_2048.merges[:5])},
     ],
+    "Powers3-v0": [{"rules": replace(powers3.RULES, merges=powers3.RULES.merges[:5])}],
     "Tiles2584-v0": [{"spawn": {1: 0.75, 3: 0.25}}],
     "TicTacToe-v0": [
         {"opponent": "minimax"},

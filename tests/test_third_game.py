@@ -20,6 +20,7 @@ from baselines.tabular.qtable import QTableSettings
 from baselines.training.run import starting_options
 from tile_envs.sliding import RULES_2048, Rules, SlidingEnv, SlidingVectorEnv, register_game
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.rules import rules_2048
 
 ENV, HERE = "Powers3-v0", Path(__file__).parent
 SMALL = {"shape": [2, 2]}
@@ -176,9 +177,13 @@ def test_rules_that_do_not_fit_are_named(change, message):
         Rules(**GOOD | change)
 
 
-def test_an_environment_without_rules_says_what_to_do():
+def test_an_environment_without_rules_or_with_others_than_its_own_says_what_to_do():
+    gym.make("Tiles2048-v0", shape=(5, 5), rules=asdict(rules_2048((5, 5))))
+    for make in (gym.make, gym.make_vec):
+        with pytest.raises(ValueError, match=r"a game of 2048, got other rules, Rules.*'Powers3'"):
+            make("Tiles2048-v0", rules=powers3.RULES)
     for make in (SlidingEnv, SlidingVectorEnv):
-        with pytest.raises(ValueError, match="rules must be given: make a registered game"):
+        with pytest.raises(ValueError, match="rules must be a Rules, got None"):
             make()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.envs.registration import register, registry
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import checked_action
+from tile_envs.base.checks import brief, checked_action
 from tile_envs.base.env import GameEnv, Info
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
@@ -41,15 +41,23 @@ class SlidingEnv(GameEnv[SlidingGame]):
         self._score = 0
 
     @classmethod
-    def game_of(cls, rules: Any = None, **options: Any) -> SlidingGame:
+    def game_of(cls, rules: Any = None, shape: Any = (4, 4), **options: Any) -> SlidingGame:
         """Return the game of these options, by the rules of this class if none are given."""
-        rules = cls.usual_rules if rules is None else rules
-        return SlidingGame.from_options(rules=rules, **options)
+        shape = checked_shape(shape)
+        own = cls.own_rules(shape)
+        given = own if rules is None else rules
+        game = SlidingGame.from_options(rules=given, shape=shape, **options)
+        if own is not None and own != game.rules:
+            raise UsageError(
+                f"{cls.__name__} is a game of {own.name}, got other rules, {brief(rules)}: "
+                "register them with register_game(id, rules)."
+            )
+        return game
 
     @classmethod
-    def usual_rules(cls, shape: tuple[int, int]) -> Rules:
+    def own_rules(cls, shape: tuple[int, int]) -> Rules | None:
         """Return the rules on a board of this shape, if the class has a game of its own."""
-        raise UsageError("rules must be given: make a registered game with gym.make(id).")
+        return None
 
     def step(self, action: int) -> tuple[NDArray[np.uint8], float, bool, bool, Info]:
         """Slide all tiles 0 up, 1 right, 2 down or 3 left; one appears if that changed the board.
@@ -245,7 +253,7 @@ class Tiles2048Env(SlidingEnv):
     """
 
     @classmethod
-    def usual_rules(cls, shape: tuple[int, int]) -> Rules:
+    def own_rules(cls, shape: tuple[int, int]) -> Rules:
         """Return the rules of 2048 on a board of this shape."""
         return rules_2048(shape)
 
@@ -275,7 +283,7 @@ class Tiles2584Env(SlidingEnv):
     """
 
     @classmethod
-    def usual_rules(cls, shape: tuple[int, int]) -> Rules:
+    def own_rules(cls, shape: tuple[int, int]) -> Rules:
         """Return the rules of 2584."""
         return RULES_2584
 

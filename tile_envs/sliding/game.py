@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -37,9 +37,6 @@ from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables,
 from tile_envs.sliding.placer import ADVERSARY, NAMED, RANDOM, Placer
 from tile_envs.sliding.rules import ACTIONS, Rules, Spawn, checked_shape, checked_spawn
 from tile_envs.sliding.spawn import START_FRACTION, SpawnDistribution, Start, Starts, checked_starts
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
 """The largest scores that a game starts with and that a state has.
@@ -134,14 +131,6 @@ class SlidingGame(Game):
         # Past the frozen dataclass.
         vars(self).update(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
         vars(self).update(starts=starts, start_fraction=fraction)
-
-    @classmethod
-    def from_options(
-        cls, *, rules: Any = None, shape: Sequence[int] = (4, 4), **options: Any
-    ) -> Self:
-        """Return the game of an environment's options; `rules` may be a function of the shape."""
-        shape = checked_shape(shape)
-        return cls(rules(shape) if callable(rules) else rules, shape, **options)
 
     def __str__(self) -> str:
         return f"{self.name} on {self.shape[0]}×{self.shape[1]}"
