@@ -236,19 +236,20 @@ def checked_spawn(rules: Rules, spawn: object) -> Spawn:
 
 
 def _checked_faces(faces: Iterable[Any]) -> tuple[int, ...]:
-    numbers: tuple[Any, ...] = tuple(as_integer(face) for face in faces)
+    given = tuple(faces) if isinstance(faces, Iterable) else (faces,)
+    numbers: tuple[Any, ...] = tuple(map(as_integer, given))
     counted = 3 <= len(numbers) <= MAX_TILES + 1 and None not in numbers and numbers[0] == 0
     if not counted or any(a >= b for a, b in pairwise((*numbers, 1 << 63))):
         raise UsageError(
             f"faces must be 0 for the empty cell and then 2 to {MAX_TILES} rising integers below "
-            f"2**63, got {brief(tuple(faces))}."
+            f"2**63, got {brief(given)}."
         )
     return numbers
 
 
 def _checked_merges(merges: Iterable[Any], largest: int) -> tuple[tuple[int, int, int], ...]:
     checked = list[tuple[Any, ...]]()
-    for merge in merges:
+    for merge in merges if isinstance(merges, Iterable) else [merges]:
         listed = tuple(map(as_integer, merge)) if isinstance(merge, (tuple, list)) else ()
         if len(listed) != 3 or not all(tile in range(1, largest + 1) for tile in listed):
             raise UsageError(
