@@ -158,6 +158,14 @@ def test_afterstates_show_the_mover_its_mark_and_its_win():
     assert after[0].tolist() == board.tolist()
 
 
+class FirstLegal:
+    """An agent that takes whatever there is."""
+
+    def predict(self, observation, **given):
+        """Play the first legal cell."""
+        return given["action_masks"].argmax(axis=1)
+
+
 class FirstFree:
     """An agent that users might bring."""
 
@@ -174,9 +182,10 @@ def test_any_agent_with_predict_can_be_the_opponent():
     observation, *_ = env.step(4)
     assert opponent.seen.tolist() == [[[0, 0, 0], [0, -1, 0], [0, 0, 0]]]
     assert observation.tolist() == [[-1, 0, 0], [0, 1, 0], [0, 0, 0]]
-    envs = gym.make_vec("TicTacToe-v0", num_envs=3, opponent=opponent, side="O")
-    observations, _ = envs.reset(seed=0)
-    assert (observations[:, 0, 0] == -1).all()
+    for opponent in (FirstFree(), FirstLegal()):
+        envs = gym.make_vec("TicTacToe-v0", num_envs=3, opponent=opponent, side="O")
+        observations, _ = envs.reset(seed=0)
+        assert (observations[:, 0, 0] == -1).all()
 
 
 class Stubborn:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import lru_cache
+from inspect import Parameter, signature
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,7 +17,8 @@ from tile_envs.base.checks import checked_actions
 class Agent(Protocol):
     """An agent that maps a batch of observations to a batch of actions.
 
-    `predict(observation)` is enough: `ask` passes only the arguments that it takes.
+    `predict(observation)` is enough: `ask` passes only the arguments that it takes, all of them to
+    one with `**kwargs`.
     """
 
     @property
@@ -54,14 +55,15 @@ def ask(
         "action_masks": np.asarray(masks, np.bool_),
     }
     taken = _parameters(getattr(agent.predict, "__func__", agent.predict))
-    passed = {name: value for name, value in arguments.items() if name in taken}
+    passed = {n: value for n, value in arguments.items() if taken & {n, Parameter.VAR_KEYWORD}}
     answer = agent.predict(observations, **passed)
     return answer if isinstance(answer, tuple) else (answer, None)
 
 
 @lru_cache(maxsize=16)
-def _parameters(function: Callable[..., Any]) -> frozenset[str]:
-    return frozenset(inspect.signature(function).parameters)
+def _parameters(function: Callable[..., Any]) -> frozenset[Any]:
+    parameters = signature(function).parameters
+    return frozenset({*parameters, *(parameter.kind for parameter in parameters.values())})
 
 
 def choose_actions(
