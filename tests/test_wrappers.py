@@ -312,6 +312,9 @@ def test_wrappers_in_the_wrong_order_are_refused(made):
         wrappers.FlatObservation(wrappers.MaskInObservation(make()))
     with pytest.raises(ValueError, match="leave out other wrappers of observations"):
         wrappers.OneHotPlanes(wrappers.FlatObservation(make()))
+    derived = type("Derived", (type(wrappers.PenalizeIllegal(make(), 1)),), {})
+    with pytest.raises(ValueError, match="Log2Reward cannot go around PenalizeIllegal"):
+        wrappers.Log2Reward(derived(make(), 1))
     for name in ("Log2Reward", "ReplaceIllegal", "PenalizeIllegal"):
         arguments = (1,) if name == "PenalizeIllegal" else ()
         wrap = getattr(wrappers, name)

@@ -17,7 +17,7 @@ from tile_envs.game import Positions
 from tile_envs.sliding.board import board_of
 from tile_envs.sliding.boards import MASKS
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.rules import LEFT, RULES_2584, Rules, rules_2048
+from tile_envs.sliding.rules import LEFT, RULES_2584, Rules, checked_shape, rules_2048
 
 
 class SlidingEnv(GameEnv[SlidingGame]):
