@@ -11,6 +11,7 @@ line towards its low end, right and down towards its high end, so four direction
 from __future__ import annotations
 
 import itertools
+import sys
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from tile_envs.errors import UsageError
 from tile_envs.sliding.cells.batch import TILE_BITS, compile_pairs, push_to_low_end
 from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, VERTICAL, Rules
+
+assert sys.byteorder == "little", "the first cell of a line is its lowest byte"
 
 Lines = NDArray[np.int64]
 
