@@ -80,7 +80,7 @@ def test_unusable_options_are_named(env_id, options, message):
         ({"render_mode": "human"}, "render_mode must be one of .* got 'human'"),
         ({"engine": "c"}, "engine must be one of 'numpy', 'numba', 'auto', got 'c'"),
         ({"threads": 0}, "threads must be a positive integer, got 0"),
-        ({"threads": 2}, 'threads need engine="numba", .*, got 2 threads for numpy'),
+        ({"threads": 2}, 'threads need engine="numba", got 2 threads for numpy'),
     ],
 )
 def test_unusable_options_of_vector_environments_are_named(env_id, options, message):

@@ -146,8 +146,8 @@ for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
 
 
 def test_games_that_a_users_object_decides_are_played_by_numpy():
-    envs = gym.make_vec("Tiles2048-v0", 2, engine="numba", placer=LastCell())
-    assert envs.engine == "numpy"
+    envs = gym.make_vec("Tiles2048-v0", 2, engine="numba", threads=2, placer=LastCell())
+    assert (envs.engine, envs.threads) == ("numpy", 1)
     envs.reset(seed=0), envs.step([0, 1])
 
 

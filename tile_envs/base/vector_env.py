@@ -71,6 +71,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
       numba where it is installed.  Both play the same games (see `tile_envs.base.episodes`).
     - `threads`: how many threads may share a step of the engine `"numba"`, one for each 2,048 games
       (see the attribute); they play the same games, too, as each has a random stream of its own.
+      Games that numpy plays, because an object decides them or numba is missing, have one thread.
     - `game`: the game to play, instead of its options.
 
     Raises:
@@ -124,11 +125,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         threads = checks.checked_count(threads, "threads")
         used = min(threads, max(1, num_envs // GAMES_PER_THREAD))
         self._executor = self._compiled(used) if compiled else BY_NUMPY
-        if threads > 1 and self._executor.name == NUMPY:
-            raise UsageError(
-                f'threads need engine="numba", and a game that no object of yours decides, '
-                f"got {threads} threads for numpy."
-            )
+        if threads > 1 and engine == NUMPY:
+            raise UsageError(f'threads need engine="numba", got {threads} threads for numpy.')
 
     @property
     def engine(self) -> str:
