@@ -4,8 +4,12 @@ import json
 import sys
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 from commands import python
+
+from tile_envs.sliding import SlidingInfo
+from tile_envs.tictactoe import TicTacToeInfo
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
@@ -18,6 +22,17 @@ def test_the_script_runs():
     assert python("-m", SCRIPT.stem, cwd=TESTS).stdout.startswith(
         "AutoresetMode.NEXT_STEP ('X', 'O')"
     )
+
+
+@pytest.mark.parametrize(
+    ("env_id", "form"), [("Tiles2048-v0", SlidingInfo), ("TicTacToe-v0", TicTacToeInfo)]
+)
+def test_infos_have_the_typed_keys_that_the_manual_lists(env_id, form):
+    env = gym.make(env_id).unwrapped
+    _, info = env.reset(seed=0)
+    assert [*info] == [*form.__annotations__]
+    for name in info:
+        assert f"| `{name}` |" in type(env).__doc__
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import assert_type  # which Gymnasium needs
 
 from baselines import Learner, evaluate, train
 from tile_envs.sliding import Tiles2048Env, Tiles2048VectorEnv
@@ -34,5 +35,7 @@ agent: Learner = train("qtable", "TicTacToe-v0", games=1000, epsilon=0.5)
 win: float = evaluate(agent, "TicTacToe-v0", episodes=10, side="O")["win"]
 
 one = Tiles2048Env(shape=(3, 3), render_mode="ansi")
+assert_type(one.reset()[1]["score"], int)
+assert_type(one.step(0)[4]["illegal"], bool)
 many = TicTacToeVectorEnv(64, opponent="minimax", autoreset_mode="SameStep")
 print(planes.autoreset_mode, many.game.sides, one.reset()[1]["score"], legal.all())

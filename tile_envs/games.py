@@ -70,7 +70,7 @@ def _add_version(name: str) -> str:
     return f"{name}-v{latest}"
 
 
-def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any]:
+def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
     """Make one of the registered games, without wrappers: their moves could not be undone.
 
     Raises:

@@ -95,7 +95,7 @@ class Playthrough:
     """
 
     def __init__(
-        self, env: GameEnv[Any], seed: int, reset: Mapping[str, Any] | None = None
+        self, env: GameEnv[Any, Any], seed: int, reset: Mapping[str, Any] | None = None
     ) -> None:
         self.env = env
         self.seed = seed

@@ -20,9 +20,10 @@ from tile_envs.game import Game, Positions, describe
 Observation = NDArray[Any]
 Info = dict[str, Any]
 AGame = TypeVar("AGame", bound=Game)
+AnInfo = TypeVar("AnInfo", bound=Mapping[str, Any])
 
 
-class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
+class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
     """The base of the single environments.
 
     Before the first `reset`, other methods raise `ResetNeeded`.
@@ -76,14 +77,14 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
         """Return a fresh observation."""
 
     @abstractmethod
-    def _info(self) -> Info:
+    def _info(self) -> AnInfo:
         """Return a fresh info."""
 
     # The environment.
 
-    def reset(
+    def reset(  # type: ignore[override] # infos are typed dictionaries
         self, *, seed: SupportsIndex | None = None, options: Mapping[str, Any] | None = None
-    ) -> tuple[Observation, Info]:
+    ) -> tuple[Observation, AnInfo]:
         """Start a new game.
 
         Args:
@@ -197,7 +198,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame]):
             self._window.close()
             self._window = None
 
-    def __copy__(self) -> GameEnv[AGame]:
+    def __copy__(self) -> GameEnv[AGame, AnInfo]:
         """Return an environment of its own: a shallow copy would share the random stream."""
         return deepcopy(self)
 

@@ -81,7 +81,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
 
-    single: ClassVar[type[GameEnv[Any]]]
+    single: ClassVar[type[GameEnv[Any, Any]]]
     """The single environment, whose options these environments take."""
 
     def __init__(

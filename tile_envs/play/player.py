@@ -48,7 +48,7 @@ def leaving_by_ctrl_c() -> Iterator[None]:
 
 
 def play_games(
-    env: GameEnv[Any],
+    env: GameEnv[Any, Any],
     screen: Screen,
     seed: int,
     *,

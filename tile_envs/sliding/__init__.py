@@ -3,6 +3,7 @@
 from tile_envs.sliding.boards import afterstates, legal_actions
 from tile_envs.sliding.env import (
     SlidingEnv,
+    SlidingInfo,
     SlidingVectorEnv,
     Tiles2048Env,
     Tiles2048VectorEnv,
@@ -24,6 +25,7 @@ __all__ = [
     "Rules",
     "SlidingEnv",
     "SlidingGame",
+    "SlidingInfo",
     "SlidingVectorEnv",
     "Tiles2048Env",
     "Tiles2048VectorEnv",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from gymnasium.envs.registration import register, registry
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import brief, checked_action
-from tile_envs.base.env import GameEnv, Info
+from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
 from tile_envs.game import Positions
@@ -20,7 +20,16 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import LEFT, RULES_2584, Rules, checked_shape, rules_2048
 
 
-class SlidingEnv(GameEnv[SlidingGame]):
+class SlidingInfo(TypedDict):
+    """The infos of one game; their manual is that of `Tiles2048Env`."""
+
+    action_mask: NDArray[np.int8]
+    score: int
+    max_tile: int
+    illegal: bool
+
+
+class SlidingEnv(GameEnv[SlidingGame, SlidingInfo]):
     """A sliding game, made of its rules (`tile_envs.sliding.Rules`).
 
     Two tiles that meet merge if the rules say so.  Observations are `Box(0, rules.largest, shape,
@@ -59,7 +68,9 @@ class SlidingEnv(GameEnv[SlidingGame]):
         """Return the rules on a board of this shape, if the class has a game of its own."""
         return None
 
-    def step(self, action: int) -> tuple[NDArray[np.uint8], float, bool, bool, Info]:
+    def step(  # type: ignore[override] # the info is a typed dictionary
+        self, action: int
+    ) -> tuple[NDArray[np.uint8], float, bool, bool, SlidingInfo]:
         """Slide all tiles 0 up, 1 right, 2 down or 3 left; one appears if that changed the board.
 
         Raises:
@@ -95,7 +106,7 @@ class SlidingEnv(GameEnv[SlidingGame]):
     def _observation(self) -> NDArray[np.uint8]:
         return self._board.observation()
 
-    def _info(self) -> Info:
+    def _info(self) -> SlidingInfo:
         return {
             "action_mask": self._masks[self._board.legal].copy(),
             "score": self._score,

@@ -1,12 +1,13 @@
 """Tic-tac-toe: its positions solved, opponents, the game as a value, environments, pictures."""
 
-from tile_envs.tictactoe.env import TicTacToeEnv, TicTacToeVectorEnv
+from tile_envs.tictactoe.env import TicTacToeEnv, TicTacToeInfo, TicTacToeVectorEnv
 from tile_envs.tictactoe.game import TicTacToe, transitions
 from tile_envs.tictactoe.positions import afterstates, legal_actions
 
 __all__ = [
     "TicTacToe",
     "TicTacToeEnv",
+    "TicTacToeInfo",
     "TicTacToeVectorEnv",
     "afterstates",
     "legal_actions",

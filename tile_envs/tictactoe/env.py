@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_action
-from tile_envs.base.env import GameEnv, Info
+from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.game import Positions
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, KTH_CELL, PLAYED, SET_SIZE, O, X, solve
 
 
-class TicTacToeEnv(GameEnv[TicTacToe]):
+class TicTacToeInfo(TypedDict):
+    """The infos of one game; their manual is that of `TicTacToeEnv`."""
+
+    action_mask: NDArray[np.int8]
+    to_play: int
+    winner: int
+    illegal: bool
+
+
+class TicTacToeEnv(GameEnv[TicTacToe, TicTacToeInfo]):
     r"""Tic-tac-toe, against an opponent or for both sides.
 
     ## Description
@@ -121,7 +130,9 @@ class TicTacToeEnv(GameEnv[TicTacToe]):
         policy = self.game.policy
         self._policy = None if policy is None else policy.data
 
-    def step(self, action: int) -> tuple[NDArray[np.int8], float, bool, bool, Info]:
+    def step(  # type: ignore[override] # the info is a typed dictionary
+        self, action: int
+    ) -> tuple[NDArray[np.int8], float, bool, bool, TicTacToeInfo]:
         """Set a mark on a cell, 0 to 8, row by row, and let the opponent answer.
 
         Raises:
@@ -178,7 +189,7 @@ class TicTacToeEnv(GameEnv[TicTacToe]):
         view: NDArray[np.int8] = self._positions.views[self._mark, self._code]
         return view.copy()
 
-    def _info(self) -> Info:
+    def _info(self) -> TicTacToeInfo:
         return {
             "action_mask": self._positions.masks[self._code].copy(),
             "to_play": self._mark,
