@@ -125,5 +125,16 @@ assert "numba" not in sys.modules
 """
 
 
+def test_the_package_exports_what_users_need_on_first_use():
+    program = """
+import sys, tile_envs
+assert not [name for name in sys.modules if name.startswith("tile_envs.")]
+assert dir(tile_envs) == sorted(tile_envs.__all__)
+values = [getattr(tile_envs, name) for name in tile_envs.__all__]
+assert not {"numba", "torch"} & sys.modules.keys()
+"""
+    python("-c", program, cwd=ROOT)
+
+
 def test_numba_is_imported_for_compiled_engines_only():
     python("-c", PROGRAM, cwd=ROOT)

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from typing_extensions import assert_type  # which Gymnasium needs
 
 from baselines import Learner, evaluate, train
+from tile_envs import RULES_2584, SlidingGame, Step
 from tile_envs.sliding import Tiles2048Env, Tiles2048VectorEnv
 from tile_envs.tictactoe import TicTacToeVectorEnv
 from tile_envs.wrappers import MaskInObservation, vector
@@ -30,6 +31,10 @@ envs.set_state(envs.get_state())
 planes = vector.OneHotPlanes(envs)
 planes.reset(seed=0)
 planes.step(planes.sample_legal_actions())
+
+fibonacci = SlidingGame(RULES_2584)
+state, step = fibonacci.step(fibonacci.begin([0, 1]), [3, 0])
+assert_type(step, Step)
 
 agent: Learner = train("qtable", "TicTacToe-v0", games=1000, epsilon=0.5)
 win: float = evaluate(agent, "TicTacToe-v0", episodes=10, side="O")["win"]

@@ -6,9 +6,27 @@ native vector environment:
     >>> import gymnasium as gym, tile_envs
     >>> env = gym.make("Tiles2048-v0")
     >>> envs = gym.make_vec("Tiles2584-v0", num_envs=4)
+
+What it exports, games as values and what comes of their steps, is imported on first use.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from gymnasium.envs.registration import register
+
+if TYPE_CHECKING:
+    from tile_envs.game import Game as Game
+    from tile_envs.game import Replies as Replies
+    from tile_envs.game import Step as Step
+    from tile_envs.sliding import RULES_2048 as RULES_2048
+    from tile_envs.sliding import RULES_2584 as RULES_2584
+    from tile_envs.sliding import Rules as Rules
+    from tile_envs.sliding import SlidingGame as SlidingGame
+    from tile_envs.sliding import SlidingInfo as SlidingInfo
+    from tile_envs.sliding import register_game as register_game
+    from tile_envs.tictactoe import TicTacToe as TicTacToe
+    from tile_envs.tictactoe import TicTacToeInfo as TicTacToeInfo
 
 __version__ = "0.2.0"
 
@@ -19,3 +37,22 @@ for _name, _folder in _FOLDERS.items():
         entry_point=f"tile_envs.{_folder}:{_name}Env",
         vector_entry_point=f"tile_envs.{_folder}:{_name}VectorEnv",
     )
+
+_HOMES = dict.fromkeys(("Game", "Replies", "Step"), "tile_envs.game")
+_HOMES |= dict.fromkeys(
+    ("RULES_2048", "RULES_2584", "Rules", "SlidingGame", "SlidingInfo", "register_game"),
+    "tile_envs.sliding",
+)
+_HOMES |= dict.fromkeys(("TicTacToe", "TicTacToeInfo"), "tile_envs.tictactoe")
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    # On first use: to register the environments takes a hundredth of the time.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tile_envs' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

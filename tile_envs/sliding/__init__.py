@@ -11,7 +11,7 @@ from tile_envs.sliding.env import (
     Tiles2584VectorEnv,
     register_game,
 )
-from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.game import SlidingGame, State
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, Palette, Rules
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "SlidingGame",
     "SlidingInfo",
     "SlidingVectorEnv",
+    "State",
     "Tiles2048Env",
     "Tiles2048VectorEnv",
     "Tiles2584Env",
