@@ -101,6 +101,39 @@ def test_both_engines_play_the_same_tic_tac_toe(options, seed, num_envs):
     assert_equal_steps(*pair("TicTacToe-v0", num_envs, **options), steps=30, seed=seed)
 
 
+@pytest.mark.parametrize(
+    ("env_id", "options"), [("Powers3-v0", SLIDING), ("TicTacToe-v0", TICTACTOE)]
+)
+@given(st.data(), st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=9))
+def test_environments_play_as_the_functional_core_does(env_id, options, data, seeds):
+    """Until each game ends; then it stays as it is in the core."""
+    whole = {"autoreset_mode": "NextStep", "max_illegal": 100, "max_episode_steps": None}
+    both = pair(env_id, len(seeds), **data.draw(options) | whole)
+    game, state = both[0].game, both[0].game.begin(np.array(seeds, np.uint64))
+    observations = game.observe(state)[0]
+    for envs in both:
+        assert equal(envs.reset(seed=np.array(seeds, np.uint64))[0], observations)
+    rng = np.random.default_rng(len(seeds))
+    for _ in range(30):
+        actions, before = rng.integers(game.n_actions, size=len(seeds)), pickle.dumps(state)
+        after, step = game.step(state, actions)
+        assert pickle.dumps(state) == before
+        first = type(state)(*(array[:1] for array in state))
+        assert equal(game.step(first, actions[:1])[0], tuple(array[:1] for array in after))
+        assert equal(game.masks(after), step.infos["action_mask"].astype(bool))
+        for envs in both:
+            got = envs.step(actions)
+            for ours, theirs in zip(
+                (*step[:3], *step.infos.values()),
+                (*got[:3], *map(got[4].get, step.infos)),
+                strict=True,
+            ):
+                assert equal(ours[~state.over], theirs[~state.over])
+        for array, wanted in zip(after, state, strict=True):
+            assert equal(array[state.over], wanted[state.over])
+        state = after
+
+
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.uint64])
 def test_actions_of_any_integers_and_layout_are_taken_by_the_same_code(env_id, dtype):
