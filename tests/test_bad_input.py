@@ -1,6 +1,5 @@
 """Bad input gets one clear error that names the value, and leaves the environment as it was."""
 
-import resource
 from contextlib import contextmanager
 from functools import partial
 
@@ -225,6 +224,7 @@ def test_options_of_a_task_are_a_dictionary(env_kwargs):
 
 
 def test_a_full_disk_names_the_file(tmp_path):
+    resource = pytest.importorskip("resource", reason="limits are for POSIX systems")
     path, limits = tmp_path / "rows.csv", resource.getrlimit(resource.RLIMIT_FSIZE)
     path.write_text("old")
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))

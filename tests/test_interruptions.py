@@ -23,7 +23,7 @@ pytestmark = [
 
 MOMENTS = 10
 """Moments at which each command is ended."""
-SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+SIGNALS = (getattr(signal, "SIGKILL", None), signal.SIGTERM, signal.SIGINT)
 TIMES = {"seconds", "moves_per_second", "environment_share"}
 """What no two runs have in common."""
 TABLE = ("qtable", "--games", "3000", "--n-envs", "100")
