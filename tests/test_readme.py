@@ -158,6 +158,13 @@ def test_what_pages_link_to_is_there():
                     ]
 
 
+def test_tests_that_pages_name_are_there():
+    named = re.findall(r"`(test_\w+\.py)::(\w+)`", TEXT)
+    assert len(named) > 5
+    for file, test in named:
+        assert f"\ndef {test}(" in (ROOT / "tests" / file).read_text(), test
+
+
 def test_the_tree_names_every_room():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     tree = text[text.index("    tile_envs/  ") :]
