@@ -194,3 +194,12 @@ def test_the_bound_of_the_largest_tile_is_reached_on_small_boards(rules):
 def test_texts_that_are_no_games_are_refused(text):
     with pytest.raises(ValueError, match=r"game|side|rules|Expecting"):
         game_from_json(text)
+
+
+def test_games_are_won_at_the_goal_or_by_the_side_that_is_played():
+    tiles = {"max_tile": np.array([1024, 1597, 2048, 2584, 4096])}
+    assert SlidingGame(RULES_2048).is_success(tiles).tolist() == [False, False, True, False, True]
+    assert SlidingGame(RULES_2584).is_success(tiles).tolist() == [False, False, False, True, False]
+    infos = {"winner": np.array([1, -1, 0, 1]), "to_play": np.array([1, 1, 1, -1])}
+    assert TicTacToe(side="random").is_success(infos).tolist() == [True, False, False, False]
+    assert TicTacToe(side="both").is_success(infos).tolist() == [True, True, False, True]

@@ -52,6 +52,8 @@ def assert_same_step(one, other):
             np.testing.assert_equal(ours.get(name), theirs.get(name))
         assert ("episode" in ours) == ("terminal_observation" in ours) == over
         if over:
+            reached = ours["max_tile"] >= 2048 if "max_tile" in ours else ours["winner"] == 1
+            assert ours.pop("is_success") == reached
             assert ours.keys() == theirs.keys()
             np.testing.assert_equal(ours["terminal_observation"], theirs["terminal_observation"])
             assert ours["episode"]["l"] == theirs["episode"]["l"]

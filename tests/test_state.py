@@ -182,3 +182,57 @@ def test_the_largest_score_grows_alike_in_single_and_vector_environments(engine)
         state = each.get_state()
         each.set_state(state)
         assert data_equivalence(each.get_state(), state, exact=True)
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_games_that_go_on_are_played_again_by_their_seeds(env_id, mode, engine):
+    """Also those that have begun in a step, and by the actions since then."""
+    envs = gym.make_vec(env_id, 8, engine=engine, autoreset_mode=mode)
+    envs.reset(seed=[0, 2**64 - 1, *range(6)])
+    assert envs.seeds.tolist() == [0, 2**64 - 1, *range(6)]
+    actions: list[list[int]] = [[] for _ in range(8)]
+    for _ in range(300):
+        over, given = envs.ended, envs.sample_legal_actions()
+        observations, *_, terminations, _, _ = envs.step(given)
+        for i in range(8):
+            reset = terminations[i] if mode == "SameStep" else over[i]
+            actions[i] = [] if reset else [*actions[i], int(given[i])]
+    for i, seed in enumerate(envs.seeds.tolist()):
+        env = gym.make(env_id)
+        observation, _ = env.reset(seed=seed)
+        for action in actions[i]:
+            observation, *_ = env.step(action)
+        assert np.array_equal(observation, observations[i])
+
+
+@every_variant
+def test_states_of_single_games_go_into_many_and_back(env_id, options, engine):
+    games, states = [gym.make(env_id, **options).unwrapped for _ in range(3)], []
+    for seed, env in enumerate(games):
+        _, info = env.reset(seed=seed)
+        play(env, info, np.random.default_rng(seed), 20)
+        states.append(env.get_state())
+    envs = gym.make_vec(env_id, 3, engine=engine, **options)
+    envs.set_states(states)
+    assert data_equivalence(envs.get_states(), states)
+    envs.step(actions := envs.sample_legal_actions())
+    for env, action, state in zip(games, actions, envs.get_states(), strict=True):
+        if not env.get_state()["ended"]:
+            env.step(action)
+            assert data_equivalence(state, env.get_state())
+    with pytest.raises(UsageError, match="states must be 3, one a game, got 2"):
+        envs.set_states(states[:2])
+    with pytest.raises(UsageError, match="states must hold what get_state"):
+        envs.set_states([states[0] | {"stream": "7"}, *states[1:]])
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+def test_one_legal_action_is_drawn_as_those_of_many(env_id):
+    env, envs = gym.make(env_id).unwrapped, gym.make_vec(env_id, 1)
+    env.reset(seed=0), envs.reset(seed=0)
+    env.action_space.seed(1), envs.action_space.seed(1)
+    for _ in range(3):
+        action = env.sample_legal_action()
+        assert [action] == envs.sample_legal_actions().tolist()
+        env.step(action), envs.step([action])
