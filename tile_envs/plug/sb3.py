@@ -93,7 +93,7 @@ class SB3VecEnv(VecEnv):
     `t`, as in SB3's `Monitor`.  To save time, other infos hold only `action_mask`,
     `illegal`, `TimeLimit.truncated` and what wrappers of rewards add.
     `env_method("action_masks")`, which sb3-contrib's MaskablePPO calls, returns the masks of the
-    present boards, `(actions,) bool`, which the infos share; an ended game's is all false.
+    present boards, `(actions,) bool`; that of an ended game, in its info, is all false.
 
     Args:
         envs: A vector environment from `gym.make_vec` with `autoreset_mode="SameStep"`, with or
@@ -126,7 +126,6 @@ class SB3VecEnv(VecEnv):
         self._advance = envs.advance if envs is games else partial(_advance_wrapped, envs)
         self._actions = np.zeros(self.num_envs, np.int64)
         self._returns, self._lengths = np.zeros(self.num_envs), np.zeros(self.num_envs, np.int64)
-        self._masks: list[NDArray[np.bool_]] = []
         self._built, self.seconds, self.episodes = time.time(), 0.0, 0
 
     def reset(self) -> NDArray[Any]:
@@ -140,8 +139,8 @@ class SB3VecEnv(VecEnv):
         seeds: Any = None if None in self._seeds else self._seeds
         observations: NDArray[Any]
         observations, infos = self.envs.reset(seed=seeds, options=self._options[0] or None)
-        self._masks = list(infos["action_mask"].view(np.bool_))
-        self.reset_infos = [{"action_mask": mask, "illegal": False} for mask in self._masks]
+        masks = infos["action_mask"].view(np.bool_)
+        self.reset_infos = [{"action_mask": mask, "illegal": False} for mask in masks]
         self._returns[:], self._lengths[:] = 0, 0
         self._reset_seeds()
         self._reset_options()
@@ -160,10 +159,10 @@ class SB3VecEnv(VecEnv):
         began = time.perf_counter()
         outcome = self._advance(self._actions)
         ends = outcome.terminations | outcome.truncations
-        self._masks = list(outcome.infos["action_mask"].view(np.bool_))
+        masks = outcome.infos["action_mask"].view(np.bool_)
         infos: list[dict[str, Any]] = [
             {"TimeLimit.truncated": False, "action_mask": mask, "illegal": illegal}
-            for mask, illegal in zip(self._masks, outcome.infos["illegal"].tolist(), strict=True)
+            for mask, illegal in zip(masks, outcome.infos["illegal"].tolist(), strict=True)
         ]
         for name in (COUNT, UNSHAPED):
             if name in outcome.infos:
@@ -214,7 +213,7 @@ class SB3VecEnv(VecEnv):
         ended = checked_integer(games.pop("ended_games", None), "state['ended_games']")
         self.games.set_state(games)
         self._returns[:], self._lengths[:] = given.values()
-        self._masks, self.episodes = list(self.games.action_masks()), ended
+        self.episodes = ended
 
     def close(self) -> None:
         """Close the games."""
@@ -224,8 +223,7 @@ class SB3VecEnv(VecEnv):
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
         """Call a method that answers for every game, as `GameVectorEnv.call` does."""
-        kept = method_name == "action_masks" and self._masks
-        answers = kept or self.games.call(method_name, *method_args, **method_kwargs)
+        answers = self.games.call(method_name, *method_args, **method_kwargs)
         return [answers[i] for i in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
