@@ -1,7 +1,10 @@
 """The random stream: its published values, and the same numbers one by one as in bulk."""
 
+import gymnasium as gym
 import numpy as np
+import pytest
 
+from tile_envs import seeds
 from tile_envs.base.random_stream import Stream, ahead, choose, mix, seed_of, start, starts
 
 
@@ -37,6 +40,28 @@ def test_a_stream_goes_on_from_its_position():
 
 def test_seeds_that_agree_modulo_two_to_the_64_are_the_same():
     assert start(7) == start(7 + (1 << 64)) != start(8)
+
+
+def test_lists_of_seeds_share_no_game():
+    lists = [seeds(seed, 1000) for seed in (0, 1, 2, 2**32 - 1)]
+    assert len(np.unique(np.concatenate(lists))) == 4000
+    boards, _ = gym.make_vec("Tiles2048-v0", 3).reset(seed=seeds(7, 3))
+    singles = [gym.make("Tiles2048-v0").reset(seed=int(seed))[0] for seed in seeds(7, 3)]
+    assert np.array_equal(boards, singles)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1 << 32, 1), "seed must be at most 4294967295, got 4294967296"),
+        ((-1, 1), "seed must be a non-negative integer, got -1"),
+        ((0, 0), "n must be a positive integer, got 0"),
+        ((0, 2**32 + 1), "n must be at most 4294967296, got 4294967297"),
+    ],
+)
+def test_lists_that_would_overlap_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        seeds(*arguments)
 
 
 def test_choices_stay_below_n_and_are_even():

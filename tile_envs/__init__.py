@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.envs.registration import register
 
 if TYPE_CHECKING:
+    from tile_envs.base.random_stream import seeds as seeds
     from tile_envs.game import Game as Game
     from tile_envs.game import Replies as Replies
     from tile_envs.game import Step as Step
@@ -44,6 +45,7 @@ _HOMES |= dict.fromkeys(
     "tile_envs.sliding",
 )
 _HOMES |= dict.fromkeys(("TicTacToe", "TicTacToeInfo"), "tile_envs.tictactoe")
+_HOMES["seeds"] = "tile_envs.base.random_stream"
 __all__ = list(_HOMES)
 
 

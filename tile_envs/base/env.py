@@ -26,7 +26,8 @@ AnInfo = TypeVar("AnInfo", bound=Mapping[str, Any])
 class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
     """The base of the single environments.
 
-    Before the first `reset`, other methods raise `ResetNeeded`.
+    Before the first `reset`, other methods raise `ResetNeeded`.  The game draws from a stream of
+    random numbers of its own: `np_random` has no effect on it once it is seeded.
 
     A *position* is what a game adds to the state this class keeps: a board and what belongs to it.
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.base.checks import checked_integer
+
 Words = NDArray[np.uint64]
 
 WORD_MASK = 0xFFFFFFFFFFFFFFFF
@@ -61,6 +63,26 @@ def seed_of(position: int) -> int:
 def consecutive(seed: int, n: int) -> Words:
     """Return the seeds `seed`, `seed + 1`, … of n games."""
     return np.arange(n, dtype=np.uint64) + np.uint64(seed & WORD_MASK)
+
+
+def seeds(seed: int, n: int) -> Words:
+    """Return the seeds of n games, `(n,) uint64`, for `reset(seed=...)` of vector environments.
+
+    Lists with different `seed` share no game: they are `seed * 2**32` and what follows.
+
+    Args:
+        seed: An integer from 0 to 2**32 - 1.
+        n: The number of games, from 1 to 2**32.
+
+    Raises:
+        ValueError: If an argument is not as described.
+
+    Examples:
+        >>> seeds(0, 3), seeds(1, 2)
+        (array([0, 1, 2], dtype=uint64), array([4294967296, 4294967297], dtype=uint64))
+    """
+    seed = checked_integer(seed, "seed", most=WORD_MASK >> 32)
+    return consecutive(seed << 32, checked_integer(n, "n", least=1, most=1 << 32))
 
 
 def ahead(positions: Words, draws: int) -> Words:

@@ -54,7 +54,8 @@ _MANY = "steps", "begun"
 class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Generic[AGame]):
     """The base of the vector environments.
 
-    Before the first `reset`, other methods raise `ResetNeeded`.
+    Before the first `reset`, other methods raise `ResetNeeded`.  Games draw from random streams of
+    their own: `np_random` has no effect on them once they are seeded.
 
     Attributes:
         game: The game that is played, for agents and search: its rules without its random streams.
@@ -163,14 +164,15 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     def reset(
         self,
         *,
-        seed: SupportsIndex | Sequence[int | None] | None = None,
+        seed: SupportsIndex | Sequence[int | None] | NDArray[np.integer[Any]] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> tuple[Observations, dict[str, Any]]:
         """Start new games.
 
         Args:
-            seed: One integer, with which game i is seeded by `seed + i`; or one for each game, None
-                to continue the game's random stream.
+            seed: One integer, with which game i is seeded by `seed + i`, so that the games of seeds
+                0 and 1 are the same but for one (see `tile_envs.seeds`); or one for each game, in
+                an array or a list, with None to continue the game's random stream.
             options: What the single environment's `reset` takes, for all games or with a leading
                 axis of `num_envs`; and `reset_mask`, `(num_envs,) bool`, the games to reset.
 
