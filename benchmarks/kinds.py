@@ -346,5 +346,5 @@ class Clients(Experiment):
         try:
             version(clients.of(self.label)[0].package)
         except PackageNotFoundError:
-            return f"needs pip install 'tile-envs[{self.extra}]'"
+            return f"needs pip install -e '.[{self.extra}]'"
         return ""

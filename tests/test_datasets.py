@@ -105,4 +105,4 @@ def test_a_dataset_is_whole_and_never_replaced(tmp_path, monkeypatch):
     assert "arrays are written to .npz files" in refused(*command[:-1], "npz", "--out", tmp_path)
     monkeypatch.setitem(sys.modules, "h5py", None)
     missing = refused(*command, "--out", "tiles/random-v1")
-    assert "h5py is not installed: pip install 'tile-envs[minari]'" in missing
+    assert "h5py is not installed: in a clone, pip install -e '.[minari]'" in missing

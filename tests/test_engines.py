@@ -174,7 +174,7 @@ for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
         print(error)
 """
     done = python("-c", program, cwd=ROOT)
-    assert done.stdout == "numba is not installed: pip install 'tile-envs[fast]'\n" * 2
+    assert done.stdout == "numba is not installed: in a clone, pip install -e '.[fast]'\n" * 2
     assert issubclass(ExtraNotInstalled, ModuleNotFoundError)
 
 

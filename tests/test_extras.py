@@ -39,7 +39,7 @@ def run(missing, *command):
 
 @pytest.mark.parametrize("name", ["no_such_library", "json.no_such_part"])
 def test_a_missing_library_is_named_with_its_extra(name):
-    said = rf"^{re.escape(name)} is not installed: pip install 'tile-envs\[sb3\]'$"
+    said = rf"^{re.escape(name)} is not installed: in a clone, pip install -e '\.\[sb3\]'$"
     with pytest.raises(ModuleNotFoundError, match=said) as raised, extra("sb3"):
         import_module(name)
     assert raised.value.name == name
@@ -65,7 +65,7 @@ def test_other_errors_are_left_alone():
 )
 def test_commands_say_what_to_install(missing, name, command):
     done = run(missing, *command)
-    said = rf"error: (\w+) is not installed: pip install 'tile-envs\[{name}\]'\n\Z"
+    said = rf"error: (\w+) is not installed: in a clone, pip install -e '\.\[{name}\]'\n\Z"
     said = re.search(said, done.stderr)
     assert done.returncode == 2
     assert said, done.stderr
@@ -76,7 +76,7 @@ def test_commands_say_what_to_install(missing, name, command):
 def test_functions_of_the_baselines_say_what_to_install():
     code = "import sys; sys.modules['psutil'] = None; from baselines import evaluate"
     last = in_a_process("-c", code, cwd=ROOT).stderr.splitlines()[-1]
-    assert last.endswith("psutil is not installed: pip install 'tile-envs[baselines]'")
+    assert last.endswith("psutil is not installed: in a clone, pip install -e '.[baselines]'")
 
 
 def test_the_extras_that_errors_name_exist():

@@ -125,4 +125,5 @@ def test_the_wheel_works_with_the_core_dependencies_alone(built, tmp_path):
     for command in (["baselines"], ["baselines", "train", "ntuple"]):
         done = call(python, "-m", *command, cwd=tmp_path)
         assert done.returncode == 2
-        assert done.stderr == "error: tyro is not installed: pip install 'tile-envs[baselines]'\n"
+        expected = "error: tyro is not installed: in a clone, pip install -e '.[baselines]'\n"
+        assert done.stderr == expected

@@ -65,9 +65,9 @@ def test_libraries_that_are_missing_are_left_out_with_what_installs_them(
     monkeypatch.setattr(clients, "CLIENTS", [replace(c, package="none") for c in CLIENTS])
     _, *lines = listed(PLUGS, PLUGS, tmp_path)
     for line, library in zip(lines, PLUGS, strict=True):
-        assert line.endswith(f"needs pip install 'tile-envs[{library.extra}]'")
+        assert line.endswith(f"needs pip install -e '.[{library.extra}]'")
     run(PLUGS, PLUGS, tmp_path, tmp_path)
-    assert "plug, RLlib: left out, needs pip install 'tile-envs[rllib]'" in capsys.readouterr().out
+    assert "plug, RLlib: left out, needs pip install -e '.[rllib]'" in capsys.readouterr().out
     assert not (tmp_path / "plug.csv").exists()
 
 

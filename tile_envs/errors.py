@@ -45,11 +45,11 @@ def extra(name: str) -> Iterator[None]:
         >>> with extra("render"):
         ...     import no_such_library
         Traceback (most recent call last):
-        tile_envs.errors.ExtraNotInstalled: no_such_library is not installed: pip install \
-'tile-envs[render]'
+        tile_envs.errors.ExtraNotInstalled: no_such_library is not installed: in a clone, \
+pip install -e '.[render]'
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        message = f"{error.name} is not installed: pip install 'tile-envs[{name}]'"
+        message = f"{error.name} is not installed: in a clone, pip install -e '.[{name}]'"
         raise ExtraNotInstalled(message, name=error.name, path=error.path) from error

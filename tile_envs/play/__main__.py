@@ -117,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         help="import a module that registers games; can be repeated",
     )
     add("--seed", type=int, metavar="N", help="the seed of the first game")
-    add("--window", action="store_true", help="use a window (needs tile-envs[render])")
+    add("--window", action="store_true", help="use a window (needs the extra render)")
     add("--record", type=Path, metavar="FILE", help="write the game to a file at the end")
     add("--replay", type=Path, metavar="FILE", help="watch the game in a file")
     add(
