@@ -101,7 +101,7 @@ class Game(ABC):
         >>> state = game.begin([7, 8])
         >>> state, step = game.step(state, [0, 3])
         >>> step.rewards, game.masks(state).shape
-        (array([0., 0.]), (2, 4))
+        (array([4., 4.]), (2, 4))
         >>> first = type(state)(*(array[:1] for array in state))
     """
 
