@@ -155,8 +155,9 @@ class Game(ABC):
         """
         return cls(**options)
 
-    def code(self) -> Any:
-        """Return compiled loops (`tile_envs.base.compiled_episodes.Code`), or None for numpy."""
+    @property
+    def loops(self) -> str | None:
+        """The module whose `code(game)` are the game's compiled loops; None if numpy plays it."""
         return None
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, SupportsIndex
 
@@ -36,7 +37,7 @@ from tile_envs.base.episodes import (
     show,
 )
 from tile_envs.base.random_stream import Words, consecutive, seed_of, start, starts
-from tile_envs.errors import UsageError
+from tile_envs.errors import UsageError, extra
 from tile_envs.game import Bools, Floats, Info, Observations, describe
 
 PER_GAME = ("action_masks", "render")
@@ -155,10 +156,12 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         return over
 
     def _compiled(self, threads: int) -> Executor:
-        if (code := self.game.code()) is None:
+        if self.game.loops is None:
             return BY_NUMPY
-        from tile_envs.base.compiled_episodes import executor  # numba is an extra
+        with extra("fast"):
+            from tile_envs.base.compiled_episodes import executor
 
+            code = import_module(self.game.loops).code(self.game)
         return executor(self.game, code, self._games, threads)
 
     def reset(

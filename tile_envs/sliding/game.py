@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
-from tile_envs.errors import UsageError, extra
+from tile_envs.errors import UsageError
 from tile_envs.game import (
     DRAWN,
     TEXT,
@@ -145,14 +145,11 @@ class SlidingGame(Game):
         """Tile indices, `(R, C)`."""
         return spaces.Box(0, self.rules.largest, self.shape, np.uint8)
 
-    def code(self) -> Any:
-        """Return the compiled loops; None if an object of a user's places the tiles."""
-        if not isinstance(self.placer, str):
-            return None
-        with extra("fast"):
-            from tile_envs.sliding.cells import compiled as cells
-            from tile_envs.sliding.packed import compiled as packed
-        return (packed if packs(self.shape) else cells).code(self)
+    @property
+    def loops(self) -> str | None:
+        """The module of the compiled loops; None if an object of a user's places the tiles."""
+        held = "packed" if packs(self.shape) else "cells"
+        return f"tile_envs.sliding.{held}.compiled" if isinstance(self.placer, str) else None
 
     @cached_property
     def tables(self) -> Tables:

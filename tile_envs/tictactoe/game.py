@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.agents import Agent, ask
 from tile_envs.base import checks
 from tile_envs.base.random_stream import STRIDE, Words, mix
-from tile_envs.errors import UsageError, extra
+from tile_envs.errors import UsageError
 from tile_envs.game import (
     DRAWN,
     TEXT,
@@ -108,13 +108,10 @@ class TicTacToe(Game):
         """Marks, `(3, 3)`."""
         return spaces.Box(-1, 1, self.shape, np.int8)
 
-    def code(self) -> Any:
-        """Return the compiled loops; None if the opponent is an agent."""
-        if not isinstance(self.opponent, str):
-            return None
-        with extra("fast"):
-            from tile_envs.tictactoe import compiled
-        return compiled.code(self)
+    @property
+    def loops(self) -> str | None:
+        """The module of the compiled loops; None if the opponent is an agent."""
+        return "tile_envs.tictactoe.compiled" if isinstance(self.opponent, str) else None
 
     @property
     def policy(self) -> Ints | None:
