@@ -38,7 +38,6 @@ Boards = NDArray[Any]
 Positions = tuple[NDArray[Any], ...]
 """What a game adds to the state of n environments, `(n, ...)`: boards, and what goes with them."""
 
-
 State = TypeVar("State", bound=tuple[Any, ...])
 
 DRAWN = TEXT, _ = "ansi", "rgb_array"

@@ -17,24 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.base import episodes
 from tile_envs.base.checks import checked_actions, shaped_actions
 from tile_envs.base.compiled import Word, announced, compiled
-from tile_envs.base.episodes import (
-    NO_LIMIT,
-    NUMBA,
-    Episodes,
-    Executor,
-    Games,
-    Limits,
-    Outcome,
-    show,
-)
+from tile_envs.base.episodes import NO_LIMIT, NUMBA, Episodes, Executor, Games, Limits, Outcome
 from tile_envs.base.random_stream import Words
 from tile_envs.base.threads import play_shared
 from tile_envs.game import Game, Ints
 
 Arrays = tuple[Any, ...]
-
 
 World = Any
 """All that the loops of a game read and write; see `world_of`."""
@@ -78,7 +69,7 @@ class Code(NamedTuple):
 
 def executor(game: Game, code: Code, games: Games, threads: int) -> Executor:
     """Return what plays games by these loops, which are compiled now, unless they are kept."""
-    observations, infos = show(game, games.state, games.episodes.illegal)
+    observations, infos = episodes.show(game, games.state, games.episodes.illegal)
     n, forms = len(observations), {name: (a.shape, a.dtype) for name, a in infos.items()}
     code = code._replace(forms=((observations.shape, observations.dtype), n, forms))
     none = np.empty(0, np.int64)

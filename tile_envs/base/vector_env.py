@@ -19,23 +19,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base import checks
+from tile_envs.base import checks, episodes
 from tile_envs.base.env import AGame, GameEnv
-from tile_envs.base.episodes import (
-    AUTO,
-    BY_NUMPY,
-    NO_LIMIT,
-    NUMBA,
-    NUMPY,
-    Executor,
-    Final,
-    Games,
-    Limits,
-    Outcome,
-    begin,
-    blank,
-    show,
-)
+from tile_envs.base.episodes import BY_NUMPY, NUMBA, NUMPY, Executor, Final, Games, Limits, Outcome
 from tile_envs.base.random_stream import Words, consecutive, seed_of, start, starts
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Bools, Floats, Info, Observations, describe
@@ -46,7 +32,6 @@ SINGLE = {name: f"single_{name}" for name in ("observation_space", "action_space
 """By an attribute's name in a single environment, its name here."""
 GAMES_PER_THREAD = 2048
 """Threads with fewer games cost more than they bring: to wake one takes as long as 1,000 games."""
-
 
 _MANY = "steps", "begun"
 """The entries of a state that those of single environments lack."""
@@ -119,11 +104,11 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             self.action_space = batch_space(self.single_action_space, num_envs)
         except (MemoryError, ValueError):  # numpy's, of arrays that cannot be addressed
             raise UsageError(f"num_envs must fit into memory, got {num_envs:,}.") from None
-        self._limits = Limits(self.max_illegal, max_episode_steps or NO_LIMIT)
-        self._games, self._started = blank(self.game, num_envs), False
+        self._limits = Limits(self.max_illegal, max_episode_steps or episodes.NO_LIMIT)
+        self._games, self._started = episodes.blank(self.game, num_envs), False
         self._every = np.ones(num_envs, np.bool_)
-        engine = checks.checked_choice(engine, "engine", (NUMPY, NUMBA, AUTO))
-        compiled = engine == NUMBA or (engine == AUTO and find_spec("numba") is not None)
+        engine = checks.checked_choice(engine, "engine", (NUMPY, NUMBA, episodes.AUTO))
+        compiled = engine == NUMBA or (engine == episodes.AUTO and find_spec("numba") is not None)
         threads = checks.checked_count(threads, "threads")
         used = min(threads, max(1, num_envs // GAMES_PER_THREAD))
         self._executor = self._compiled(used) if compiled else BY_NUMPY
@@ -193,9 +178,10 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         streams, where = self._seeded_streams(seed), np.flatnonzero(mask)
         self._started = False  # until the games have begun: a user's opponent can fail
         given = positions and tuple(values[where] for values in positions)
-        begin(self.game, self._games, where, streams, given)
+        episodes.begin(self.game, self._games, where, streams, given)
         self._started = True
-        observations, infos = show(self.game, self._games.state, self._games.episodes.illegal)
+        state, counted = self._games
+        observations, infos = episodes.show(self.game, state, counted.illegal)
         return observations, _keyed(infos, mask)
 
     def step(self, actions: ArrayLike) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
@@ -325,7 +311,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
                 f'{over} are over: set it with "NextStep" or "Disabled".'
             )
         positions = self.game.checked_positions(state, self.num_envs)
-        begin(self.game, self._games, slice(None), self._games.state.streams, positions)
+        streams = self._games.state.streams
+        episodes.begin(self.game, self._games, slice(None), streams, positions)
         self._started = True
         for name, array in shared.items():
             array[...] = state[name]
@@ -386,8 +373,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         return self._games
 
     def _shared_state(self) -> dict[str, NDArray[Any]]:
-        state, episodes = self._games
-        return {"stream": state.streams, **episodes._asdict(), "ended": state.over}
+        state, counted = self._games
+        return {"stream": state.streams, **counted._asdict(), "ended": state.over}
 
     def _final_infos(self, final: Final) -> dict[str, Any]:
         """Return how games ended that were reset in the same step, as Gymnasium has it."""

@@ -45,7 +45,6 @@ Floats hold the first exactly, and no game leads from it beyond the second: a mo
 2**33 points.
 """
 
-
 # Numbers as 0-d arrays: see `random_stream`.
 _STRIDE, _N_ACTIONS = np.array(STRIDE, np.uint64), np.array(len(ACTIONS))
 _ZERO, _ONE = np.array(0), np.array(1)

@@ -12,24 +12,14 @@ from tile_envs.base.compiled_episodes import Code, all_inside, begun, clear, fin
 from tile_envs.base.episodes import Outcome
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Ints
+from tile_envs.tictactoe import positions
 from tile_envs.tictactoe.game import State, TicTacToe
-from tile_envs.tictactoe.positions import (
-    CELLS,
-    DIGITS,
-    KTH_CELL,
-    PLAYED,
-    POWERS,
-    SET_SIZE,
-    O,
-    X,
-    solve,
-)
+from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, PLAYED, POWERS, SET_SIZE, O, X
 
 SIDE_X, SIDE_O, SIDE_RANDOM, SIDE_BOTH = range(len(PLAYED))
 TOP_BIT = Word(63)
-LEGAL = solve().legal
+LEGAL = positions.solve().legal
 X_DIGIT, O_DIGIT = DIGITS[X], DIGITS[O]
-
 
 SHOWN = "observations shown_masks shown_marks winners shown_illegal"
 LOOKUP = "views masks winner ends legal policy side"
@@ -140,9 +130,9 @@ def show(world: World, i: int) -> None:
 
 def code(game: TicTacToe) -> Code:
     """Return the loops of a game, whose opponent has a name, and what they take besides."""
-    positions = solve()
-    views = positions.views.reshape(*positions.views.shape[:2], CELLS)
-    looked_up = views, positions.masks, positions.winner, positions.over, positions.legal
+    tables = positions.solve()
+    views = tables.views.reshape(*tables.views.shape[:2], CELLS)
+    looked_up = views, tables.masks, tables.winner, tables.over, tables.legal
     lookup = *looked_up, game.policy, list(PLAYED).index(game.side)
     return Code(play_all, begin_all, choose, _shown, tuple, lookup)
 

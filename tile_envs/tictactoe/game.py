@@ -30,22 +30,10 @@ from tile_envs.game import (
     board_symmetries,
 )
 from tile_envs.tictactoe import positions, render
-from tile_envs.tictactoe.positions import (
-    CELLS,
-    DIGITS,
-    PLAYED,
-    POWERS,
-    ROW,
-    SIDE,
-    Ints,
-    O,
-    X,
-    pick,
-    solve,
-)
+from tile_envs.tictactoe.positions import CELLS, PLAYED, POWERS, ROW, Ints, O, X, pick, solve
 
 _STRIDE, _TOP_BIT = np.array(STRIDE, np.uint64), np.array(63, np.uint64)
-_DIGITS = np.array([0, DIGITS[X], DIGITS[O]])
+_DIGITS = np.array([0, positions.DIGITS[X], positions.DIGITS[O]])
 """The digit of each mark in a code, by mark (-1 is the last)."""
 
 NAMED: dict[str, Callable[[], Ints]] = {
@@ -91,7 +79,7 @@ class TicTacToe(Game):
 
     name: ClassVar[str] = "tic-tac-toe"
     reset_options: ClassVar[tuple[str, ...]] = ("board",)
-    shape: ClassVar[tuple[int, int]] = (SIDE, SIDE)
+    shape: ClassVar[tuple[int, int]] = (positions.SIDE, positions.SIDE)
     n_actions: ClassVar[int] = CELLS  # the cells, row by row
     n_values: ClassVar[int] = 3  # empty, own and other marks
     sides: ClassVar[tuple[str, ...]] = ("X", "O")
@@ -314,16 +302,16 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
     policy = NAMED[checks.checked_choice(opponent, "opponent", list(NAMED))]()
     checks.checked_choice(side, "side", list(PLAYED))
     tables = solve()
-    over, winner = tables.over.tolist(), tables.winner.tolist()
+    over, winner, children = (t.tolist() for t in (tables.over, tables.winner, tables.children))
     states = np.flatnonzero(tables.reachable & np.isin(tables.to_move, PLAYED[side])).tolist()
     table: dict[int, dict[int, list[Outcome]]] = {state: {} for state in states}
     for state in states:
         mark = int(tables.to_move[state])
         for action in _cells(tables.legal[state]):
-            after = state + DIGITS[mark] * 3**action
+            after = children[state][action]
             following = [after]
             if side != "both" and not over[after]:
-                following = [after + DIGITS[-mark] * 3**cell for cell in _cells(policy[after])]
+                following = [children[after][cell] for cell in _cells(policy[after])]
             probability = 1 / len(following)
             table[state][action] = [
                 (probability, code, float(winner[code] * mark), over[code]) for code in following

@@ -15,13 +15,7 @@ from tile_envs.game import Ints
 from tile_envs.sliding.cells import batch
 from tile_envs.sliding.compiled import choose, show_infos
 from tile_envs.sliding.game import SlidingGame, State
-from tile_envs.sliding.packed.kernels import (
-    LOW_HALF,
-    count,
-    drawn_tile,
-    is_vertical,
-    spawn_tables,
-)
+from tile_envs.sliding.packed.kernels import LOW_HALF, count, drawn_tile, is_vertical, spawn_tables
 from tile_envs.sliding.rules import DOWN, LEFT, UP
 
 Board = NDArray[np.uint8]
@@ -29,7 +23,6 @@ Board = NDArray[np.uint8]
 
 NONE, TILE_BITS = Word(0), Word(batch.TILE_BITS)
 TO_UP, TO_DOWN, TO_LEFT = Word(UP), Word(DOWN), Word(LEFT)
-
 
 SHOWN = "observations masks shown_scores max_tiles shown_illegal"
 PAIRS, STARTS = "merged row_legal column_legal faces", "start listed threshold"

@@ -24,7 +24,6 @@ NO_ROWS = np.empty((0, 0, 0), np.uint32)
 LOW_PAIR, HIGH_PAIR, TO_PAIRS = Word(0x003FF), Word(0xFFC00), Word(6)
 EVEN_CELL, ODD_CELL, TO_BYTES = Word(0x001F001F), Word(0x03E003E0), Word(3)
 
-
 SHOWN = "rows observations masks shown_scores max_tiles shown_illegal"
 LOOKUP = "row_legal column_legal faces start listed threshold tables"
 World: Any = world_of(__name__, SHOWN, State, LOOKUP)
