@@ -14,6 +14,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -39,9 +40,6 @@ Positions = tuple[NDArray[Any], ...]
 """What a game adds to the state of n environments, `(n, ...)`: boards, and what goes with them."""
 
 State = TypeVar("State", bound=tuple[Any, ...])
-
-DRAWN = TEXT, _ = "ansi", "rgb_array"
-"""The modes in which boards are drawn: as text, and as a picture."""
 
 
 class Replies(NamedTuple):
@@ -69,6 +67,20 @@ class Symmetries(NamedTuple):
 
     cells: NDArray[np.int64]
     actions: NDArray[np.int64]
+
+    @classmethod
+    def of_board(cls, shape: tuple[int, int]) -> Symmetries:
+        """Return those of a board, 8 if it is square, else 4; the actions are directions."""
+        cells = np.arange(shape[0] * shape[1]).reshape(shape)
+        images, directions = [], []
+        for transposed in (False, True) if shape[0] == shape[1] else (False,):
+            for rows, columns in product((1, -1), repeat=2):  # steps by which they are read
+                image = (cells.T if transposed else cells)[::rows, ::columns]
+                (up, down), (right, left) = (0, 2)[::rows], (1, 3)[::columns]
+                turned = (left, down, right, up) if transposed else (up, right, down, left)
+                images.append(image.ravel())
+                directions.append(turned)
+        return cls(np.array(images), np.array(directions))
 
 
 class Step(NamedTuple):
@@ -313,24 +325,3 @@ def _describe(value: object) -> str:
     if is_dataclass(value) and kind.__dataclass_params__.frozen:  # rules, for example
         return f"{kind.__name__} {hashlib.sha256(repr(value).encode()).hexdigest()[:12]}"
     return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def board_symmetries(shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the symmetries of a board: 8 if it is square, else 4.
-
-    Returns:
-        `(S, R * C)`, the cell of the board that each cell of the image shows; and `(S, 4)`, the
-        directions (0 up, 1 right, 2 down, 3 left) that up, right, down and left become.
-    """
-    cells = np.arange(shape[0] * shape[1]).reshape(shape)
-    images, directions = [], []
-    for transposed in (False, True) if shape[0] == shape[1] else (False,):
-        for upside_down in (False, True):
-            for mirrored in (False, True):
-                image = cells.T if transposed else cells
-                images.append(image[:: -1 if upside_down else 1, :: -1 if mirrored else 1].ravel())
-                up, down = (2, 0) if upside_down else (0, 2)
-                right, left = (3, 1) if mirrored else (1, 3)
-                turned = (left, down, right, up) if transposed else (up, right, down, left)
-                directions.append(turned)
-    return np.array(images), np.array(directions)

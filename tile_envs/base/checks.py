@@ -113,6 +113,11 @@ def checked_choice(value: object, name: str, choices: Sequence[Choice]) -> Choic
     return value  # type: ignore[return-value]
 
 
+def is_text(mode: object) -> bool:
+    """Tell whether a board is drawn as text (mode `ansi`), not as a picture (`rgb_array`)."""
+    return checked_choice(mode, "mode", ("ansi", "rgb_array")) == "ansi"
+
+
 def check_named(value: object, name: str, names: Iterable[str], kind: Any, wanted: str) -> None:
     """Check one of a few names, or an object of a user's that has the methods of a protocol."""
     is_object = isinstance(value, kind) and not isinstance(value, type)

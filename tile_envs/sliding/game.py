@@ -16,20 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.base import checks
 from tile_envs.base.random_stream import STRIDE, Words, choose, mix
 from tile_envs.errors import UsageError
-from tile_envs.game import (
-    DRAWN,
-    TEXT,
-    Bools,
-    Floats,
-    Game,
-    Info,
-    Ints,
-    Observations,
-    Positions,
-    Replies,
-    Symmetries,
-    board_symmetries,
-)
+from tile_envs.game import Bools, Game, Info, Ints, Observations, Positions, Replies, Symmetries
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding import render
 from tile_envs.sliding.cells.batch import Pairs, compile_pairs
@@ -221,7 +208,7 @@ class SlidingGame(Game):
     @cached_property
     def symmetries(self) -> Symmetries:
         """The symmetries of the board; actions are turned along."""
-        return Symmetries(*board_symmetries(self.shape))
+        return Symmetries.of_board(self.shape)
 
     def begin_from(self, streams: Words, positions: Positions | None = None) -> State:
         """Begin games where their random streams are, at given positions or drawn ones."""
@@ -236,7 +223,7 @@ class SlidingGame(Game):
         legal, over = held.legal(self.lookup, boards), np.zeros(len(streams), np.bool_)
         return State(streams, over, legal, scores, largest, boards)
 
-    def play(self, state: State, actions: Ints) -> tuple[State, Floats, Bools]:
+    def play(self, state: State, actions: Ints) -> tuple[State, NDArray[np.float64], Bools]:
         """Play actions; return the state afterwards, the rewards, which actions were illegal."""
         held, lookup = self.held, self.lookup
         legal = state.legal >> actions
@@ -328,8 +315,7 @@ class SlidingGame(Game):
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
         """Return a board `(R, C)` as text (mode `ansi`) or as a picture `(H, W, 3) uint8`."""
         (board,) = batch.checked_boards(checks.broadcast_boards(board, self.shape), self.rules)
-        is_text = checks.checked_choice(mode, "mode", DRAWN) == TEXT
-        return (render.text if is_text else render.picture)(board, self.rules, score)
+        return (render.text if checks.is_text(mode) else render.picture)(board, self.rules, score)
 
     def to_json(self) -> str:
         """Return the game as JSON text, unless the placer is an object; see `Game`."""

@@ -16,19 +16,7 @@ from tile_envs.agents import Agent, ask
 from tile_envs.base import checks
 from tile_envs.base.random_stream import STRIDE, Words, mix
 from tile_envs.errors import UsageError
-from tile_envs.game import (
-    DRAWN,
-    TEXT,
-    Bools,
-    Floats,
-    Game,
-    Info,
-    Observations,
-    Positions,
-    Replies,
-    Symmetries,
-    board_symmetries,
-)
+from tile_envs.game import Bools, Floats, Game, Info, Observations, Positions, Replies, Symmetries
 from tile_envs.tictactoe import positions, render
 from tile_envs.tictactoe.positions import CELLS, PLAYED, POWERS, ROW, Ints, O, X, pick, solve
 
@@ -185,7 +173,7 @@ class TicTacToe(Game):
     @cached_property
     def symmetries(self) -> Symmetries:
         """The eight symmetries of the board; actions move with their cells."""
-        cells, _ = board_symmetries(self.shape)
+        cells = Symmetries.of_board(self.shape).cells
         return Symmetries(cells, np.argsort(cells, axis=1))
 
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
@@ -260,8 +248,7 @@ class TicTacToe(Game):
     def draw(self, board: NDArray[np.int8], mode: str, score: int = 0) -> Any:
         """Return marks `(3, 3)`, 1 X and -1 O, as text (mode `ansi`) or a picture; no score."""
         (board,) = positions.checked_marks(checks.broadcast_boards(board, self.shape))
-        is_text = checks.checked_choice(mode, "mode", DRAWN) == TEXT
-        return (render.text if is_text else render.picture)(board)
+        return (render.text if checks.is_text(mode) else render.picture)(board)
 
     def to_json(self) -> str:
         """Return the game as JSON text, unless the opponent is an object; see `Game`."""
