@@ -17,20 +17,15 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from tile_envs import wrappers as single
+from tile_envs import wrappers as ours
 from tile_envs.base.checks import checked_choice
 from tile_envs.errors import UsageError
-from tile_envs.wrappers import vector
 
 Games = TypeVar("Games", gym.Env[Any, Any], VectorEnv[Any, Any, Any])
 
 
 def games(
-    env_id: str,
-    *,
-    wrappers: Sequence[str] = (),
-    autoreset_mode: str = "NextStep",
-    **options: Any,
+    env_id: str, *, wrappers: Sequence[str] = (), autoreset_mode: str = "NextStep", **options: Any
 ) -> Callable[[Mapping[str, Any]], Any]:
     """Return a function that makes games for RLlib, for `ray.tune.registry.register_env`.
 
@@ -55,16 +50,14 @@ def games(
     names = tuple(checked_choice(name, "a wrapper", known) for name in wrappers)
 
     def create(config: Mapping[str, Any]) -> Any:
-        kinds: Any
         env: Any
         arguments = options | {**config}
         if "num_envs" in arguments:
-            kinds = vector
             env = gym.make_vec(env_id, autoreset_mode=autoreset_mode, **arguments)
         else:
-            kinds, env = single, gym.make(env_id, **arguments)
+            env = gym.make(env_id, **arguments)
         for name in names:
-            env = getattr(kinds, name)(env)
+            env = getattr(ours, name)(env)
         return masked(env)
 
     create({"num_envs": 1}).close()
@@ -87,14 +80,13 @@ def masked(env: Games) -> Games:
         ValueError: If the observations are not arrays, or the autoreset mode is another: RLlib
             would take the observations of new games for those of ended ones, without a word.
     """
-    kinds: Any = single
-    if isinstance(env, VectorEnv):
-        kinds, mode = vector, env.metadata["autoreset_mode"]
-        if mode is not AutoresetMode.NEXT_STEP:
-            raise UsageError(
-                f"RLlib expects ended games to be reset in the next step, got {mode.value!r}: "
-                'pass autoreset_mode="NextStep" to gym.make_vec, or leave it out.'
-            )
+    mode = env.metadata["autoreset_mode"] if isinstance(env, VectorEnv) else AutoresetMode.NEXT_STEP
+    if mode is not AutoresetMode.NEXT_STEP:
+        raise UsageError(
+            f"RLlib expects ended games to be reset in the next step, got {mode.value!r}: "
+            'pass autoreset_mode="NextStep" to gym.make_vec, or leave it out.'
+        )
+    kinds: Any = ours  # for vector environments, too
     rows = kinds.FlatObservation(env)
     masked_env: Games = kinds.MaskInObservation(rows, "observations", mask_dtype=np.float32)
     return masked_env

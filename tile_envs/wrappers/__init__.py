@@ -12,7 +12,6 @@ The order, from an environment of this package outwards: `Log2Reward`, `ShapeRew
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, SupportsFloat
 
 import gymnasium as gym
@@ -54,10 +53,9 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 class _TransformObservation(_Wrapper):
     """Passes every observation, with its info, through a transform."""
 
-    def __init__(self, env: AnyEnv, make: transforms.MakeTransform, **arguments: Any) -> None:
+    def __init__(self, env: AnyEnv, transform: Any, **arguments: Any) -> None:
         super().__init__(env, **arguments)
-        self._transform = make(env.observation_space)
-        self.observation_space = self._transform.space
+        self._transform, self.observation_space = transform, transform.space
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(**kwargs)
@@ -80,7 +78,8 @@ class OneHotPlanes(_TransformObservation):
     """
 
     def __init__(self, env: AnyEnv, dtype: DTypeLike = np.uint8) -> None:
-        super().__init__(env, partial(transforms.Planes, dtype=dtype), dtype=np.dtype(dtype).name)
+        transform = transforms.Planes(env.observation_space, dtype)
+        super().__init__(env, transform, dtype=np.dtype(dtype).name)
 
 
 class FlatObservation(_TransformObservation):
@@ -93,7 +92,8 @@ class FlatObservation(_TransformObservation):
     """
 
     def __init__(self, env: AnyEnv, dtype: DTypeLike = np.float32) -> None:
-        super().__init__(env, partial(transforms.Flat, dtype=dtype), dtype=np.dtype(dtype).name)
+        transform = transforms.Flat(env.observation_space, dtype)
+        super().__init__(env, transform, dtype=np.dtype(dtype).name)
 
 
 class MaskInObservation(_TransformObservation):
@@ -130,8 +130,8 @@ class MaskInObservation(_TransformObservation):
     ) -> None:
         options: dict[str, Any] = {"observation_key": observation_key, "mask_key": mask_key}
         options |= {"mask_dtype": np.dtype(mask_dtype).name, "mask_space": mask_space}
-        make = partial(transforms.MaskBeside, action_space=env.action_space, **options)
-        super().__init__(env, make, **options)
+        transform = transforms.MaskBeside(env.observation_space, env.action_space, **options)
+        super().__init__(env, transform, **options)
 
 
 class AfterstatesInObservation(_TransformObservation):
@@ -150,7 +150,7 @@ class AfterstatesInObservation(_TransformObservation):
 
     def __init__(self, env: AnyEnv) -> None:
         game = transforms.checked_game(env, self)
-        super().__init__(env, partial(transforms.AfterstatesBeside, game=game))
+        super().__init__(env, transforms.AfterstatesBeside(env.observation_space, game))
 
 
 class Log2Reward(_Wrapper):

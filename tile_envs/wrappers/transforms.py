@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -114,10 +113,6 @@ class AfterstatesBeside(MaskBeside):
             "afterstates": after.reshape(*games, -1, rows, columns),
             "rewards": rewards.reshape(*games, -1),
         }
-
-
-MakeTransform = Callable[[spaces.Space[Any]], Planes | Flat | MaskBeside]
-"""Makes a transform for the observation space of one game."""
 
 
 def checked_penalty(penalty: float) -> float:
