@@ -43,11 +43,7 @@ def ask(
     episode_start: NDArray[np.bool_] | None = None,
     deterministic: bool = True,
 ) -> tuple[Any, Any]:
-    """Ask an agent for actions, with those arguments that its `predict` takes; see `Agent`.
-
-    Returns:
-        The actions, unchecked, and the agent's next state, or None.
-    """
+    """Ask an agent for actions, which are not checked, and its next state, or None."""
     arguments: dict[str, Any] = {
         "state": state,
         "episode_start": episode_start,

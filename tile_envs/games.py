@@ -71,11 +71,7 @@ def _add_version(name: str) -> str:
 
 
 def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
-    """Make one of the registered games, without wrappers: their moves could not be undone.
-
-    Raises:
-        ValueError: If there is no such game, or it does not take the options.
-    """
+    """Make a registered game, if it takes the options; moves of wrappers could not be undone."""
     if env_id not in ids():
         raise UsageError(
             f"unknown environment {brief(env_id)}: expected {listed(ids())}, "
@@ -94,11 +90,7 @@ def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
 
 
 def game_from_json(text: str) -> Game:
-    """Return the game that a game's `to_json` wrote.
-
-    Raises:
-        ValueError: If the text is not a game.
-    """
+    """Return the game that a game's `to_json` wrote; a `ValueError` says if it is none."""
     entries = json.loads(text)
     try:
         names = entries.keys()

@@ -46,10 +46,7 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_loop(function: Function) -> Function:
-    """Compile a function that Python calls: on its first call, and kept on disk.
-
-    It lets other threads run.
-    """
+    """Compile a function that Python calls; it is kept on disk, and lets other threads run."""
     # Numba compares only the file of a loop with what it has kept.  Code and numbers of other files
     # are frozen into the loop, too, so it is kept under a name that stands for all of them.
     config: Any = numba.config

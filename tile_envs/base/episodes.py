@@ -63,10 +63,7 @@ class Final(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a step brings; the arrays are fresh, and hold all games, `(num_envs, ...)`.
-
-    `final` is of the games that were reset in the same step, if there are any.
-    """
+    """What a step brings: fresh arrays `(num_envs, ...)`, and of games that it reset, the end."""
 
     observations: Observations
     rewards: Floats
@@ -162,9 +159,4 @@ def begin_shown(game: Game, games: Games, where: NDArray[np.intp], outcome: Outc
         outcome.infos[name][where] = values
 
 
-def choose(game: Game, state: Any, words: Words) -> Ints:
-    """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-    return game.choose(state, words)
-
-
-BY_NUMPY = Executor(NUMPY, advance, begin_shown, choose)
+BY_NUMPY = Executor(NUMPY, advance, begin_shown, lambda game, *given: game.choose(*given))

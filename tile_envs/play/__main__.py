@@ -100,33 +100,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("env", nargs="?", metavar="ENV", help=f"what to play: {', '.join(ids())}")
-    add(
-        *("-o", "--option"),
-        action="append",
-        default=[],
-        type=_option,
-        metavar="NAME=VALUE",
-        help="an option of the environment, its value in JSON or a word; can be repeated",
-    )
-    add(
-        "--import",
-        action="append",
-        default=[],
-        dest="imports",
-        metavar="MODULE",
-        help="import a module that registers games; can be repeated",
-    )
+    repeated: dict[str, Any] = {"action": "append", "default": []}
+    words = "an option of the environment, its value in JSON or a word; can be repeated"
+    add("-o", "--option", **repeated, type=_option, metavar="NAME=VALUE", help=words)
+    words = "import a module that registers games; can be repeated"
+    add("--import", **repeated, dest="imports", metavar="MODULE", help=words)
     add("--seed", type=int, metavar="N", help="the seed of the first game")
     add("--window", action="store_true", help="use a window (needs the extra render)")
     add("--record", type=Path, metavar="FILE", help="write the game to a file at the end")
     add("--replay", type=Path, metavar="FILE", help="watch the game in a file")
-    add(
-        "--speed",
-        type=float,
-        default=4.0,
-        metavar="S",
-        help="moves per second of a replay (default: %(default)g)",
-    )
+    words = "moves per second of a replay (default: %(default)g)"
+    add("--speed", type=float, default=4.0, metavar="S", help=words)
     add("--traceback", action="store_true", help="show where a mistake was found")
     return parser
 

@@ -23,12 +23,7 @@ LEAVE = ("q", "closed")
 
 
 def open_screen(window: bool = False, title: str = "tile-envs") -> Screen:
-    """Return the terminal as a screen, or a window.
-
-    Raises:
-        ExtraNotInstalled: If a window needs pygame, and it is missing.
-        ValueError: If there is no terminal, or nobody would see the window.
-    """
+    """Return the terminal as a screen, or a window; refuse what nobody would see."""
     if not window:
         return Terminal()
     screen = Window(fps=60, title=title)
@@ -106,16 +101,9 @@ def watch_game(
 ) -> bool:
     """Show a game move by move, until the person leaves; return whether to show the next one.
 
-    Args:
-        game: The game before its first action.
-        chosen: Returns the action after n moves, or None at the end of the game; called again
-            after steps back.
-        screen: The terminal or window.
-        speed: Moves per second.
-        hints: What is shown below the board.
-        person: Whether it is a person's game, told of as "you".
-        end: The number of moves, if it is known.
-        more: Whether another game follows.
+    The game is before its first action.  `chosen` returns the action after n moves, None at the
+    end; it is called again after steps back.  `end` is the number of moves, if it is known, and
+    `more` says whether another game follows.  A `person`'s game is told of as "you".
     """
     controls = controls_of(game.env.game, person)
     paused = False

@@ -47,9 +47,6 @@ class Terminal:
 
     Attributes:
         colors: Whether to use colors; false if the environment variable NO_COLOR is set.
-
-    Raises:
-        ValueError: If there is no terminal.
     """
 
     def __init__(self) -> None:

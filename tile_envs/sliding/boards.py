@@ -61,11 +61,7 @@ def afterstates(boards: ArrayLike, rules: Rules) -> tuple[Boards, Ints, NDArray[
 
 
 def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
-    """Return boards `(n, R, C)` of any integers as `uint8`.
-
-    Raises:
-        ValueError: If they are not integers, not of a board's shape, or hold tiles the game lacks.
-    """
+    """Return boards `(n, R, C)` of any integers, if the game has such tiles, as `uint8`."""
     array = as_array(boards)
     if array.ndim != 3 or not is_board(array.shape[1:]):
         raise UsageError(

@@ -21,16 +21,12 @@ UNSHAPED = "unshaped_reward"
 
 
 class Planes:
-    """One-hot planes, channel first; see `tile_envs.wrappers.OneHotPlanes`.
-
-    Attributes:
-        space: The space of the planes.
-        values: `(P,)`, the content of the cells that each plane marks.
-    """
+    """One-hot planes, channel first; see `tile_envs.wrappers.OneHotPlanes`."""
 
     def __init__(self, space: spaces.Space[Any], dtype: DTypeLike = np.uint8) -> None:
         space = checked_boards_space(space, "one-hot planes")
         low, high = int(space.low.min()), int(space.high.max())
+        # The content of the cells that each plane marks, `(P,)`.
         self.values = np.array([*range(high + 1), *range(low, 0)], space.dtype)
         self.space = spaces.Box(0, 1, (len(self.values), *space.shape), np.dtype(dtype).type)
 

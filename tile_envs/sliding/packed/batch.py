@@ -112,11 +112,7 @@ def draw(start: Start, streams: Words) -> tuple[Lines, Ints, Words]:
 def follow(
     lookup: Tables, placer: Any, held: Lines, actions: Ints, drawn: Ints, words: Words
 ) -> tuple[Lines, Ints, Ints]:
-    """Push boards, and let tiles appear, 0 where the action is illegal.
-
-    Returns:
-        The boards, the rewards and the largest tiles.
-    """
+    """Push boards, and let tiles appear, 0 for none; return boards, rewards, largest tiles."""
     rows, columns = held.T
     # `vertical` is all ones where columns move: bit by bit, x ^ ((x ^ y) & vertical) picks y.
     vertical = _VERTICAL.take(actions)
@@ -196,10 +192,7 @@ def _values(lookup: Tables, action: int, lines: Lines, with_tile: Lines) -> NDAr
 
 
 def afterstates(lookup: Tables, boards: Boards) -> tuple[Boards, Ints, NDArray[np.intp]]:
-    """Return what each action makes of boards: see `tile_envs.sliding.boards.afterstates`.
-
-    The legal actions are bits.
-    """
+    """Return what `tile_envs.sliding.boards.afterstates` does, the legal actions as bits."""
     rows, columns = lines = pack(boards)
     after = np.empty((len(boards), len(ACTIONS), *boards.shape[1:]), np.uint8)
     rewards = np.empty((len(boards), len(ACTIONS)), np.int64)

@@ -117,11 +117,7 @@ def check_packs(shape: tuple[int, int], what: str, advice: str) -> None:
 
 @cache
 def compile_tables(rules: Rules, shape: tuple[int, int]) -> Tables:
-    """Compile the tables of a game and shape, once per process (4×4: 0.1 s, 22 MiB).
-
-    Raises:
-        ValueError: If boards of this shape are not packed.
-    """
+    """Compile the tables of a game on packed boards, once per process (4×4: 0.1 s, 22 MiB)."""
     check_packs(shape, "a game of lookup tables", "others are cells")
     n_rows, n_columns = shape
     row_pushed, row_legal = _push_lines(rules, n_columns)
