@@ -18,28 +18,17 @@ from tile_envs.base.random_stream import Stream
 from tile_envs.sliding.cells.batch import TILE_BITS, choose_cells
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed import batch as packed
-from tile_envs.sliding.packed.tables import (
-    CELL_BITS,
-    CELL_MASK,
-    CELLS,
-    EMPTY_MASK,
-    EMPTY_SHIFT,
-    EVEN_CELLS,
-    LARGEST_SHIFT,
-    LINE_MASK,
-    LOW_BLOCK,
-    PACKED_SIDE,
-    PATTERN_ACTION_WEIGHT,
-    PATTERN_WEIGHTS,
-    REWARD_MASK,
-    REWARD_SHIFT,
-    packs,
-)
+from tile_envs.sliding.packed import tables
+from tile_envs.sliding.packed.tables import CELL_BITS, CELLS, LINE_MASK, PACKED_SIDE, packs
 from tile_envs.sliding.placer import RANDOM
 from tile_envs.sliding.rules import LEFT, UP, VERTICAL
 
-_TWO_CELLS = 2 * CELL_BITS
-_, _SECOND, _THIRD, _FOURTH = PATTERN_WEIGHTS
+_CELL_MASK, _TWO_CELLS = tables.CELL_MASK, 2 * CELL_BITS
+_LOW_BLOCK, _EVEN_CELLS = tables.LOW_BLOCK, tables.EVEN_CELLS
+_EMPTY_SHIFT, _EMPTY_MASK = tables.EMPTY_SHIFT, tables.EMPTY_MASK
+_REWARD_SHIFT, _REWARD_MASK = tables.REWARD_SHIFT, tables.REWARD_MASK
+_LARGEST_SHIFT = tables.LARGEST_SHIFT
+_ACTION, (_, _SECOND, _THIRD, _FOURTH) = tables.PATTERN_ACTION_WEIGHT, tables.PATTERN_WEIGHTS
 
 
 class Board(ABC):
@@ -91,14 +80,14 @@ class _PackedBoard(Board):
 
     def __init__(self, game: SlidingGame) -> None:
         super().__init__(game)
-        tables = game.tables
-        self._offsets = tables.offsets.tolist()
-        self._pushed = tables.pushed.data
-        self._row_legal = tables.row_legal.data
-        self._column_legal = tables.column_legal.data
-        self._cells = tables.cells.data
-        self._empty_count = tables.empty_count.data
-        self._empty_cell = tables.empty_cell.data
+        lookup = game.tables
+        self._offsets = lookup.offsets.tolist()
+        self._pushed = lookup.pushed.data
+        self._row_legal = lookup.row_legal.data
+        self._column_legal = lookup.column_legal.data
+        self._cells = lookup.cells.data
+        self._empty_count = lookup.empty_count.data
+        self._empty_cell = lookup.empty_cell.data
         # An observation is put together here, a row at a time, and copied.
         stage = np.zeros(PACKED_SIDE, np.uint32)
         self._stage = stage.data
@@ -118,23 +107,23 @@ class _PackedBoard(Board):
         vertical = action in VERTICAL
         a, b, c, d = self._columns if vertical else self._rows
         a, b, c, d = table[offset + a], table[offset + b], table[offset + c], table[offset + d]
-        reward: int = a + b + c + d >> REWARD_SHIFT & REWARD_MASK
-        largest = max(a, b, c, d) >> LARGEST_SHIFT
+        reward: int = a + b + c + d >> _REWARD_SHIFT & _REWARD_MASK
+        largest = max(a, b, c, d) >> _LARGEST_SHIFT
 
         lines = [a & LINE_MASK, b & LINE_MASK, c & LINE_MASK, d & LINE_MASK]
         if self._places_uniformly:
             word = stream.word()
             tile = self._distribution.tile(word)
             pattern = (
-                action * PATTERN_ACTION_WEIGHT
-                + (a >> EMPTY_SHIFT & EMPTY_MASK)
-                + (b >> EMPTY_SHIFT & EMPTY_MASK) * _SECOND
-                + (c >> EMPTY_SHIFT & EMPTY_MASK) * _THIRD
-                + (d >> EMPTY_SHIFT & EMPTY_MASK) * _FOURTH
+                action * _ACTION
+                + (a >> _EMPTY_SHIFT & _EMPTY_MASK)
+                + (b >> _EMPTY_SHIFT & _EMPTY_MASK) * _SECOND
+                + (c >> _EMPTY_SHIFT & _EMPTY_MASK) * _THIRD
+                + (d >> _EMPTY_SHIFT & _EMPTY_MASK) * _FOURTH
             )
             k = (word >> 32) * self._empty_count[pattern] >> 32
             cell = self._empty_cell[pattern * CELLS + k]
-            lines[cell >> CELL_BITS] |= tile << (cell & CELL_MASK)
+            lines[cell >> CELL_BITS] |= tile << (cell & _CELL_MASK)
             self._set_lines(lines, vertical)
         else:
             tile = self._place(lines, vertical, stream)
@@ -158,13 +147,13 @@ class _PackedBoard(Board):
         """Take over a board, given as its columns or its rows, and find its legal actions."""
         a, b, c, d = lines
         # Turned as by `packed.transpose`.
-        swap = (a >> _TWO_CELLS ^ c) & LOW_BLOCK
+        swap = (a >> _TWO_CELLS ^ c) & _LOW_BLOCK
         e, g = a ^ swap << _TWO_CELLS, c ^ swap
-        swap = (b >> _TWO_CELLS ^ d) & LOW_BLOCK
+        swap = (b >> _TWO_CELLS ^ d) & _LOW_BLOCK
         f, h = b ^ swap << _TWO_CELLS, d ^ swap
-        swap = (e >> CELL_BITS ^ f) & EVEN_CELLS
+        swap = (e >> CELL_BITS ^ f) & _EVEN_CELLS
         e, f = e ^ swap << CELL_BITS, f ^ swap
-        swap = (g >> CELL_BITS ^ h) & EVEN_CELLS
+        swap = (g >> CELL_BITS ^ h) & _EVEN_CELLS
         g, h = g ^ swap << CELL_BITS, h ^ swap
         if vertical:
             self._rows, self._columns = (e, f, g, h), lines
