@@ -113,10 +113,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         return self._observation(), self._info()
 
     def get_state(self) -> dict[str, Any]:
-        """Return the complete state of the game, its random stream included, for `set_state`.
-
-        It is a small dictionary that can be pickled.
-        """
+        """Return all of the game, its random stream too, as a small dictionary, for `set_state`."""
         if self._ended is None:
             self._refuse()
         return self._shared_state() | self._position()
@@ -151,10 +148,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         }
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return the legal actions, `(actions,) bool`, as MaskablePPO wants them.
-
-        None is legal once the game has terminated.
-        """
+        """Return the legal actions, `(actions,) bool`, as MaskablePPO wants; none at the end."""
         if self._ended is None:
             self._refuse()
         masks: NDArray[np.int8] = self._info()["action_mask"]

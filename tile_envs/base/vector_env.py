@@ -279,10 +279,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         raise AttributeError(f"make games with another {name} by gym.make_vec instead.")
 
     def get_state(self) -> dict[str, Any]:
-        """Return the complete state of all games, random streams included, for `set_state`.
-
-        It is a small dictionary that can be pickled.
-        """
+        """Return all of the games, random streams too, as a small dictionary, for `set_state`."""
         own = self.game.position(self._started_games().state)
         shared = {name: array.copy() for name, array in self._shared_state().items()}
         return {"game": self._described, **shared, **own}

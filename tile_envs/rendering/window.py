@@ -44,10 +44,6 @@ class Window:
     Attributes:
         fps: The highest frame rate of `show`.
         closed: Whether the window has been closed, by a person or by `close`.
-
-    Raises:
-        ExtraNotInstalled: If pygame is missing.
-        ValueError: If there is no screen to open a window on.
     """
 
     def __init__(self, fps: int, title: str = "tile-envs") -> None:

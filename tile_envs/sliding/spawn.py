@@ -111,12 +111,7 @@ class Start:
         return boards, after
 
     def draws(self, positions: Words) -> tuple[NDArray[np.int64], NDArray[np.int64], Words]:
-        """Draw the tiles of start boards that are not listed from streams at `positions`, `(n,)`.
-
-        Returns:
-            The cells `(tiles, n)` in reading order, the tile indices on them `(tiles, n)`, and the
-            positions afterwards.
-        """
+        """Draw start boards: the cells and tiles on them `(tiles, n)`, and positions afterwards."""
         places = ahead(positions, len(self.tiles))
         words = mix(places)
         tiles = self.distribution.tiles_of(words)

@@ -191,9 +191,6 @@ class TicTacToe(Game):
 
         A named opponent has replied; with side "both", the other player moves next, and sees the
         afterstate from the other side.  Afterstates that end the game have no reply.
-
-        Raises:
-            ValueError: If these are no positions, or the opponent has no name.
         """
         tables = solve()
         boards = positions.checked_marks(afterstates)

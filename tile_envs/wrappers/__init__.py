@@ -29,10 +29,7 @@ Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
 
 class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """The base of all wrappers: passes on what the environments offer beyond Gymnasium's API.
-
-    A spec holds the wrapper's `arguments`.
-    """
+    """The base of all wrappers, which passes masks on; a spec holds its `arguments`."""
 
     def __new__(cls, env: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Wrap a vector environment in the namesake that is for many games."""
