@@ -131,6 +131,8 @@ def test_environments_play_as_the_functional_core_does(env_id, options, data, se
                 assert equal(ours[~state.over], theirs[~state.over])
         for array, wanted in zip(after, state, strict=True):
             assert equal(array[state.over], wanted[state.over])
+        assert step.infos["illegal"][state.over].all()
+        assert not step.rewards[state.over].any()
         state = after
 
 

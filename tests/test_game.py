@@ -78,21 +78,6 @@ def test_what_a_game_says_is_of_the_right_form(game):
 
 
 @every_game
-def test_games_that_have_ended_do_not_change_in_the_functional_core(game):
-    state, words = game.begin(range(5)), np.arange(5, dtype=np.uint64) << np.uint64(61)
-    while not state.over.all():
-        state, _ = game.step(state, game.choose(state, words))
-    before = pickle.loads(pickle.dumps(state))
-    after, step = game.step(state, [0] * 5)
-    for held, kept, array in zip(state, before, after, strict=True):
-        assert np.array_equal(held, kept)
-        assert np.array_equal(array, kept)
-    assert step.terminations.all()
-    assert step.infos["illegal"].all()
-    assert not step.rewards.any()
-
-
-@every_game
 def test_replies_are_what_the_environment_does(game):
     """From one afterstate, thousands of steps lead to the replies as often as they say."""
     n = 4000
