@@ -17,12 +17,7 @@ from baselines import evaluate
 from baselines.agents import GreedyAgent, RandomAgent
 from baselines.evaluation.rows import block, read_rows
 from baselines.evaluation.sampled import Stopped, play
-from baselines.seeds import (
-    game_seeds,
-    training_generator,
-    training_seeds,
-    training_stream,
-)
+from baselines.seeds import game_seeds, training_generator, training_seeds, training_stream
 from baselines.task import Task
 from tile_envs.base.random_stream import consecutive
 

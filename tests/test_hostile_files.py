@@ -292,8 +292,7 @@ def of_a_replay(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "kind",
-    [of_a_table, of_a_solution, of_a_model, of_a_configuration, of_progress, of_a_replay],
+    "kind", [of_a_table, of_a_solution, of_a_model, of_a_configuration, of_progress, of_a_replay]
 )
 def test_a_file_spoiled_a_thousand_times_is_refused_or_read_right(kind, table, deep, copied):
     path, read = kind(copied(deep if kind == of_a_model else table))

@@ -101,12 +101,7 @@ def test_seed_and_iterations_decide_what_is_learned(kind, game, settings, sides)
 
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [
-        ("ntuple", {"network": "0123"}),
-        ("qtable", {"sequential": True}),
-        ("dqn", DQN),
-        ("ppo", PPO),
-    ],
+    [("ntuple", {"network": "0123"}), ("qtable", {"sequential": True}), ("dqn", DQN), ("ppo", PPO)],
 )
 def test_runs_learn_from_listed_boards_and_are_judged_without_them(name, settings, tmp_path):
     np.save(tmp_path / "starts.npy", [[[10, 10], [1, 2]]])  # no other game gets to 2048 points

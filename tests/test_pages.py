@@ -12,12 +12,7 @@ from baselines.evaluation.rows import read_rows, write_rows
 from benchmarks import report
 from benchmarks.figures import speed, strength
 from benchmarks.results import FOLDER
-from benchmarks.rows import (
-    PUBLISHED,
-    Committed,
-    best_published,
-    published,
-)
+from benchmarks.rows import PUBLISHED, Committed, best_published, published
 from benchmarks.tables import TABLES
 
 TEXTS = {page: page.read_text(encoding="utf-8") for page in report.PAGES}

@@ -153,11 +153,7 @@ def test_a_file_of_a_version_without_the_package_is_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "env",
-    [
-        gym.make("Powers3-v0", rules=RULES_2584).unwrapped,
-        SlidingEnv(rules=powers3.RULES),
-    ],
+    "env", [gym.make("Powers3-v0", rules=RULES_2584).unwrapped, SlidingEnv(rules=powers3.RULES)]
 )
 def test_a_game_that_no_id_names_has_no_replay(env):
     with pytest.raises(UsageError, match=r"no replay.* register_game\(id, rules\)"):

@@ -65,10 +65,7 @@ def test_thoughts_leave_out_illegal_actions_and_ended_games():
     thinker = Thinker(env.game, agent, "optimal")
     while not playthrough.position.over:
         thoughts = thinker.of(playthrough.position)
-        assert [thought.name for thought in thoughts] == [
-            "optimal, value",
-            "exact, expected score",
-        ]
+        assert [thought.name for thought in thoughts] == ["optimal, value", "exact, expected score"]
         mask = playthrough.position.info["action_mask"].astype(bool)
         assert np.array_equal(np.isfinite(thoughts[0].values), mask)
         assert np.array_equal(thoughts[0].values, thoughts[1].values, equal_nan=True)
@@ -88,10 +85,7 @@ def test_a_game_is_shown_with_what_the_agent_thinks(monkeypatch):
     watched = game("optimal", **SMALL)
     script = showing(monkeypatch, [watched], 1000.0, None, None, "left", "q")
     places = [view.lines[0] for view in script.views]
-    assert places == [
-        *(f"move {n} · 1000 moves/s" for n in (0, 1, 2)),
-        "move 1 · paused",
-    ]
+    assert places == [*(f"move {n} · 1000 moves/s" for n in (0, 1, 2)), "move 1 · paused"]
     marked = [re.search(r"\[(\w+) ", view.lines[1])[1] for view in script.views]
     assert marked[3] == marked[1]  # the move that follows, after going back, too
     for view in script.views:
