@@ -5,16 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tile_envs.sliding import (
-    DOWN,
-    LEFT,
-    RIGHT,
-    RULES_2048,
-    RULES_2584,
-    UP,
-    afterstates,
-    legal_actions,
-)
+from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame, afterstates, legal_actions
 from tile_envs.sliding.packed.batch import pack, transpose
 
 RULES = [RULES_2048, RULES_2584]
@@ -35,22 +26,19 @@ every_board = given(
 
 @settings(max_examples=200)
 @every_board
-def test_moves_commute_with_turning_and_mirroring(case):
+def test_moves_commute_with_the_symmetries_of_the_board(case):
     rules, board = case
-    images = board, np.rot90(board), np.fliplr(board)
-    moves, turned, mirrored = ([a[0] for a in afterstates(b[None], rules)] for b in images)
-    after, rewards, masks = moves
-    # np.rot90 turns to the left: what went up now goes left, and so on.
-    for action, as_turned, as_mirrored in (
-        (UP, LEFT, UP),
-        (RIGHT, UP, LEFT),
-        (DOWN, RIGHT, DOWN),
-        (LEFT, DOWN, RIGHT),
-    ):
-        assert np.array_equal(turned[0][as_turned], np.rot90(after[action]))
-        assert np.array_equal(mirrored[0][as_mirrored], np.fliplr(after[action]))
-        assert turned[1][as_turned] == mirrored[1][as_mirrored] == rewards[action]
-        assert turned[2][as_turned] == mirrored[2][as_mirrored] == masks[action]
+    after, rewards, masks = (array[0] for array in afterstates(board[None], rules))
+    cells, actions = SlidingGame(rules, board.shape).symmetries
+    assert len(cells) == (8 if board.shape[0] == board.shape[1] else 4)
+    assert min(board.shape) == 1 or len(np.unique(cells, axis=0)) == len(cells)
+    for image, directions in zip(cells, actions, strict=True):
+        turned = board.ravel()[image].reshape(board.shape)
+        moved, paid, legal = (array[0] for array in afterstates(turned[None], rules))
+        as_image = after.reshape(4, -1)[:, image].reshape(after.shape)
+        assert np.array_equal(moved[directions], as_image)
+        assert np.array_equal(paid[directions], rewards)
+        assert np.array_equal(legal[directions], masks)
 
 
 @settings(max_examples=200)

@@ -240,24 +240,6 @@ def test_a_network_is_taught_that_illegal_moves_lose():
     assert (taught[[0, 1, 3, 4]] < 0.1).all()
 
 
-@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (3, 3), (4, 4)])
-def test_symmetric_boards_do_symmetric_things(shape):
-    rng = np.random.default_rng(0)
-    boards = rng.integers(0, 4, (20, *shape))
-    game = SlidingGame(RULES_2048, shape)
-    cells, actions = game.symmetries
-    assert len(cells) == (8 if shape[0] == shape[1] else 4)
-    assert len(np.unique(cells, axis=0)) == len(cells)
-    after, rewards, _ = game.afterstates(boards)
-    for image, directions in zip(cells, actions, strict=True):
-        images = boards.reshape(20, -1)[:, image].reshape(boards.shape)
-        image_after, image_rewards, _ = game.afterstates(images)
-        for action, as_image in enumerate(directions):
-            assert np.array_equal(rewards[:, action], image_rewards[:, as_image])
-            moved = after[:, action].reshape(20, -1)[:, image].reshape(boards.shape)
-            assert np.array_equal(moved, image_after[:, as_image])
-
-
 def test_images_of_a_tictactoe_board_share_their_entry():
     codes = BoardCodes(GAME, merge_symmetric=True)
     board = np.array([[[1, -1, 0], [0, 1, 0], [0, 0, -1]]])
