@@ -31,7 +31,6 @@ class LastCell:
         self.asked = []
 
     def place(self, boards, tiles):
-        """Return the last empty cell of each board."""
         self.asked.append((boards.copy(), tiles.copy()))
         cells = [np.flatnonzero(board == 0)[-1] for board in boards]
         boards[...] = 99  # they are its own

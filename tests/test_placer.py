@@ -31,7 +31,6 @@ class Answering:
         self.answer = answer
 
     def place(self, boards, tiles):
-        """Return the answer."""
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer

@@ -33,13 +33,11 @@ class Script:
         self.texts = []
 
     def draw(self, view):
-        """Remember what is shown."""
         self.views.append(view)
         self.texts.append(view.text(colors=False))
         assert "\x1b[48;2;" in view.text(colors=True)
 
     def key(self, timeout=None):
-        """Press the next key."""
         key = self.keys.pop(0)
         assert key is not None or timeout is not None, "time passes only while a replay runs"
         return key

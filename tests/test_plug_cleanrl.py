@@ -36,12 +36,10 @@ class Scripted:
     rewards = [[0.5, 1.0, 2.0], [3.0, 4.0, 5.0], [0.0, 0.0, 6.0]]
 
     def reset(self, seed):
-        """Show the first boards."""
         self.step_number = 0
         return np.array(self.boards[0]), self._infos()
 
     def step(self, actions):
-        """Show the next boards."""
         rewards = np.array(self.rewards[self.step_number])
         self.step_number += 1
         ends = np.array([1, 2, 0]) * (self.step_number == 2)

@@ -50,7 +50,6 @@ def test_an_agent_needs_no_more_than_predict(tmp_path):
         """Plays the first legal action."""
 
         def predict(self, observation):
-            """Return the actions of boards."""
             return TASK.game.legal_actions(observation).argmax(axis=1)
 
     record(First(), TASK, 2, 0, tmp_path)

@@ -273,7 +273,6 @@ class Wavering:
         self.rng = np.random.default_rng(0)
 
     def predict(self, observation, action_masks):
-        """Return the first legal actions, but for a hundredth of them."""
         last = action_masks.shape[1] - 1 - action_masks[:, ::-1].argmax(axis=1)
         rarely = self.rng.random(len(last)) < 0.01
         return np.where(rarely, last, action_masks.argmax(axis=1))

@@ -162,7 +162,6 @@ class FirstLegal:
     """An agent that takes whatever there is."""
 
     def predict(self, observation, **given):
-        """Play the first legal cell."""
         return given["action_masks"].argmax(axis=1)
 
 
@@ -170,7 +169,6 @@ class FirstFree:
     """An agent that users might bring."""
 
     def predict(self, observation, state=None, episode_start=None, deterministic=True):
-        """Play the first free cell."""
         self.seen = observation
         return (observation.reshape(len(observation), 9) == 0).argmax(axis=1), state
 
@@ -195,7 +193,6 @@ class Stubborn:
         self.answer = answer
 
     def predict(self, observation):
-        """Return the answer, which may be no cells at all."""
         return self.answer
 
 
