@@ -126,15 +126,9 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
                 `tile_envs.game.describe`); nothing has changed then.
         """
         checks.check_state(state, self._described, {*self._shared_state(), *self._position()})
-        stream = checks.checked_integer(state["stream"], "state['stream']", most=WORD_MASK)
-        illegal_run = checks.checked_integer(
-            state["illegal_run"], "state['illegal_run']", most=self.max_illegal
-        )
-        for name in ("illegal", "ended"):
-            if not isinstance(state[name], (bool, np.bool_)):
-                raise UsageError(f"state[{name!r}] must be True or False, got {state[name]!r}.")
+        check_counts(state, self.max_illegal)
         position = self.game.checked_positions(state)
-        self._stream, self._illegal_run = Stream(stream), illegal_run
+        self._stream, self._illegal_run = Stream(int(state["stream"])), int(state["illegal_run"])
         self._illegal, self._ended = bool(state["illegal"]), bool(state["ended"])
         self._start(position)
 
@@ -216,3 +210,12 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
             if self._ended is None
             else "the game is over: call reset() before the next step()."
         )
+
+
+def check_counts(state: Mapping[str, Any], max_illegal: int) -> None:
+    """Check what the state of one game holds besides its position."""
+    checks.checked_integer(state["stream"], "state['stream']", most=WORD_MASK)
+    checks.checked_integer(state["illegal_run"], "state['illegal_run']", most=max_illegal)
+    for name in ("illegal", "ended"):
+        if not isinstance(state[name], (bool, np.bool_)):
+            raise UsageError(f"state[{name!r}] must be True or False, got {state[name]!r}.")

@@ -109,12 +109,13 @@ def begin(
 
     If an opponent that a user brought fails, nothing has changed.
     """
-    begun = game.begin_from(streams[where], positions)
+    starts = streams[where].copy()
+    begun = game.begin_from(starts, positions)
     for array, values in zip(games.state, begun, strict=True):
         array[where] = values
     for array in games.episodes:
         array[where] = 0
-    games.episodes.begun[where] = streams[where]
+    games.episodes.begun[where] = starts
     return begun
 
 

@@ -20,7 +20,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks, episodes
-from tile_envs.base.env import AGame, GameEnv
+from tile_envs.base.env import AGame, GameEnv, check_counts
 from tile_envs.base.episodes import BY_NUMPY, NUMBA, NUMPY, Executor, Final, Games, Limits, Outcome
 from tile_envs.base.random_stream import Words, consecutive, seed_of, start, starts
 from tile_envs.errors import UsageError, extra
@@ -336,10 +336,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         names = now.keys() - {*_MANY}
         for state in states:
             checks.check_state(state, self._described, {"game", *names})
-        try:
-            given = {n: np.array([s[n] for s in states], now[n].dtype) for n in names}
-        except (TypeError, ValueError, OverflowError) as error:
-            raise UsageError(f"states must hold what get_state() returns: {error}.") from None
+            check_counts(state, self.max_illegal)
+            self.game.checked_positions(state)
+        given = {n: np.array([s[n] for s in states], now[n].dtype) for n in names}
         many = {"steps": np.zeros_like(now["steps"]), "begun": given["stream"]}
         self.set_state({"game": self._described, **given, **many})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ MASKS = np.array([[bits >> a & 1 for a in range(4)] for bits in range(16)], np.i
 """`(16, 4)`: the action mask of each set of legal actions."""
 
 
-@cache
 def held_as(shape: tuple[int, ...]) -> Any:
     """Return how boards of a shape are held, the module `packed.batch` or `cells.batch`."""
     return packed if packs(shape) else cells

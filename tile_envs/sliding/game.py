@@ -142,7 +142,7 @@ class SlidingGame(Game):
         """The lookup tables of the rules on this board, if it has 2 to 4 rows and columns."""
         return compile_tables(self.rules, self.shape)
 
-    @property
+    @cached_property
     def held(self) -> Any:
         """How boards are held in a `State`, the module `packed.batch` or `cells.batch`."""
         return batch.held_as(self.shape)
