@@ -50,7 +50,8 @@ class Code(NamedTuple):
             actions of all games.  Returns whether those of its games were inside the action space;
             if not, nothing has changed.
         begin: Begins some games anew and shows them: `begin(games, *arrays)`.
-        choose: Chooses legal actions: `choose(words, *state)`.
+        choose: Chooses legal actions: `choose(words, array)`.
+        legal: The name of the array of a state that `choose` takes.
         shown: Returns the arrays of an outcome as loops take them, without `rewards`,
             `terminations` and `truncations`.
         state: Returns those of a state.
@@ -61,6 +62,7 @@ class Code(NamedTuple):
     play: Any
     begin: Any
     choose: Any
+    legal: str
     shown: Callable[[Outcome], Arrays]
     state: Callable[[Any], Arrays]
     tables: Arrays
@@ -106,7 +108,7 @@ def begin_shown(
 
 def choose(code: Code, game: Game, state: Any, words: Words) -> Ints:
     """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-    actions: Ints = code.choose(words, *code.state(state))
+    actions: Ints = code.choose(words, getattr(state, code.legal))
     return actions
 
 

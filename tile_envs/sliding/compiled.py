@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tile_envs.base.compiled import HALF, Word, compiled, compiled_loop
 from tile_envs.base.compiled_episodes import World
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Ints
-from tile_envs.sliding.game import KTH_LEGAL, N_LEGAL, State
+from tile_envs.sliding.game import KTH_LEGAL, N_LEGAL
 from tile_envs.sliding.rules import ACTIONS
 
 ACTIONS_END = Word(len(ACTIONS))
@@ -19,9 +17,9 @@ FOUR_TIMES, LOWEST_BITS = Word(0x00204081), Word(0x01010101)
 
 
 @compiled_loop
-def choose(words: Words, *arrays: Any) -> Ints:
+def choose(words: Words, legal: Ints) -> Ints:
     """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-    legal, actions = State(*arrays).legal, np.empty(len(words), np.int64)
+    actions = np.empty(len(words), np.int64)
     for i in range(len(words)):
         k = (words[i] >> HALF) * N_LEGAL[legal[i]] >> HALF
         actions[i] = KTH_LEGAL[Word(legal[i]) * ACTIONS_END + k]

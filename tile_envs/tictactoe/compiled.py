@@ -59,9 +59,9 @@ def begin_all(games: Ints, *arrays: Any) -> None:
 
 
 @compiled_loop
-def choose(words: Words, *arrays: Any) -> Ints:
+def choose(words: Words, codes: Ints) -> Ints:
     """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-    codes, actions = State(*arrays).codes, np.empty(len(words), np.int64)
+    actions = np.empty(len(words), np.int64)
     for i in range(len(words)):
         actions[i] = one_of(LEGAL[codes[i]], words[i])
     return actions
@@ -134,7 +134,7 @@ def code(game: TicTacToe) -> Code:
     views = tables.views.reshape(*tables.views.shape[:2], CELLS)
     looked_up = views, tables.masks, tables.winner, tables.over, tables.legal
     lookup = *looked_up, game.policy, list(PLAYED).index(game.side)
-    return Code(play_all, begin_all, choose, _shown, tuple, lookup)
+    return Code(play_all, begin_all, choose, "codes", _shown, tuple, lookup)
 
 
 def _shown(outcome: Outcome) -> tuple[NDArray[Any], ...]:

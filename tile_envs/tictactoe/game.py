@@ -18,11 +18,9 @@ from tile_envs.base.random_stream import STRIDE, Words, mix
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Floats, Game, Info, Observations, Positions, Replies, Symmetries
 from tile_envs.tictactoe import positions, render
-from tile_envs.tictactoe.positions import CELLS, PLAYED, POWERS, ROW, Ints, O, X, pick, solve
+from tile_envs.tictactoe.positions import CELLS, PLAYED, ROW, Ints, O, X, pick, solve
 
 _STRIDE, _TOP_BIT = np.array(STRIDE, np.uint64), np.array(63, np.uint64)
-_DIGITS = np.array([0, positions.DIGITS[X], positions.DIGITS[O]])
-"""The digit of each mark in a code, by mark (-1 is the last)."""
 
 NAMED: dict[str, Callable[[], Ints]] = {
     "random": lambda: solve().legal,
@@ -115,8 +113,9 @@ class TicTacToe(Game):
     def play(self, state: State, actions: Ints) -> tuple[State, Floats, Bools]:
         """Play actions; return the state afterwards, the rewards, which actions were illegal."""
         tables, (streams, _, codes, marks) = solve(), state
-        legal = tables.masks.reshape(-1).take(codes * ROW + actions).view(np.bool_)
-        codes = codes + POWERS.take(actions) * _DIGITS.take(marks) * legal
+        played = codes * ROW + actions
+        legal = tables.masks.take(played).view(np.bool_)
+        codes = tables.children.take(played)  # an illegal action leads to the same position
         if self.side == "both":
             following = np.where(legal, -marks, marks)
         else:
@@ -130,15 +129,16 @@ class TicTacToe(Game):
         self, codes: Ints, streams: Words, marks: Ints, asked: Bools
     ) -> tuple[Ints, Words]:
         """Return codes and streams after the opponent's reply, with `marks`, where it is asked."""
+        tables = solve()
         if (policy := self.policy) is None:
             if asked.any():
                 cells = self.ask_opponent(codes[asked], marks[asked])
                 codes = codes.copy()
-                codes[asked] += POWERS.take(cells) * _DIGITS.take(marks[asked])
+                codes[asked] = tables.children[codes[asked], cells]
             return codes, streams
         streams = streams + asked * _STRIDE
         cells = pick(policy.take(codes), mix(streams))
-        return codes + POWERS.take(cells) * _DIGITS.take(marks) * asked, streams
+        return np.where(asked, tables.children.take(codes * ROW + cells), codes), streams
 
     def observe(self, state: State) -> tuple[Observations, Info]:
         """Return fresh observations and infos, all but `illegal`."""

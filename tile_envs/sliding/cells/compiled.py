@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -165,15 +164,13 @@ def code(game: SlidingGame) -> Code:
     starts = np.array(start.tiles, np.uint64), listed, start.threshold
     looked_up = pairs.merged, pairs.row_legal, pairs.column_legal, pairs.faces
     lookup = *game.shape, *looked_up, *starts, *spawn_tables(game)[:2]
-    return Code(play_all, begin_all, choose, _shown, _state, lookup)
+    return Code(play_all, begin_all, choose, "legal", _shown, _state, lookup)
 
 
 def _shown(outcome: Outcome) -> tuple[NDArray[Any], ...]:
     observations, (masks, *infos) = outcome.observations, outcome.infos.values()
-    flat = observations.reshape(len(observations), math.prod(observations.shape[1:]))
-    return flat, masks.view(np.uint32), *infos
+    return observations.reshape(len(observations), -1), masks.view(np.uint32), *infos
 
 
-def _state(state: State) -> State:
-    n, *shape = state.boards.shape
-    return state._replace(boards=state.boards.reshape(n, math.prod(shape)))
+def _state(state: State) -> tuple[NDArray[Any], ...]:
+    return *state[:-1], state.boards.reshape(len(state.boards), -1)

@@ -149,7 +149,7 @@ def code(game: SlidingGame) -> Code:
     looked_up = tables.row_legal, tables.column_legal, game.pairs.faces
     starts = np.array(start.tiles, np.uint64), listed, start.threshold
     lookup = *looked_up, *starts, *kernels.game_tables(game)
-    return Code(play_all, begin_all, choose, _shown, tuple, lookup)
+    return Code(play_all, begin_all, choose, "legal", _shown, tuple, lookup)
 
 
 def _shown(outcome: Outcome) -> tuple[NDArray[Any], ...]:
