@@ -75,7 +75,8 @@ def executor(game: Game, code: Code, games: Games, threads: int) -> Executor:
     n, forms = len(observations), {name: (a.shape, a.dtype) for name, a in infos.items()}
     code = code._replace(forms=((observations.shape, observations.dtype), n, forms))
     none = np.empty(0, np.int64)
-    arguments = none, *_arrays(code, games, Limits(1), _empty_outcome(code))
+    arrays = _with_arrays(code, games, Limits(1)).arrays
+    arguments = none, *_shown(code, _empty_outcome(code)), *arrays
     with announced(str(game)):
         code.play(0, 0, *arguments)
         code.begin(*arguments)
@@ -91,7 +92,8 @@ def advance(
     n, shared = len(games.state.over), threads > 1
     outcome = _empty_outcome(code)
     chosen = checked_actions(actions, n, game.n_actions) if shared else shaped_actions(actions, n)
-    arguments = chosen, *_arrays(code, games, limits, outcome)
+    games = games if games.arrays else _with_arrays(code, games, limits)
+    arguments = chosen, *_shown(code, outcome), *games.arrays
     if shared:
         play_shared(code.play, n, threads, arguments)
     elif not code.play(0, n, *arguments):
@@ -103,7 +105,7 @@ def begin_shown(
     code: Code, game: Game, games: Games, where: NDArray[np.intp], outcome: Outcome
 ) -> None:
     """Begin some games anew, and let an outcome show their first positions."""
-    code.begin(where, *_arrays(code, games, Limits(1), outcome))
+    code.begin(where, *_shown(code, outcome), *games.arrays)
 
 
 def choose(code: Code, game: Game, state: Any, words: Words) -> Ints:
@@ -112,9 +114,13 @@ def choose(code: Code, game: Game, state: Any, words: Words) -> Ints:
     return actions
 
 
-def _arrays(code: Code, games: Games, limits: Limits, outcome: Outcome) -> Arrays:
-    shown = *outcome[1:4], *code.shown(outcome)
-    return *shown, *games.episodes, *limits, *code.state(games.state), *code.tables
+def _with_arrays(code: Code, games: Games, limits: Limits) -> Games:
+    looked = *games.episodes, *limits, *code.state(games.state), *code.tables
+    return games._replace(arrays=looked)
+
+
+def _shown(code: Code, outcome: Outcome) -> Arrays:
+    return *outcome[1:4], *code.shown(outcome)
 
 
 def _empty_outcome(code: Code) -> Outcome:

@@ -48,10 +48,14 @@ class Limits(NamedTuple):
 
 
 class Games(NamedTuple):
-    """Many games and their episodes; an executor may change the arrays in place."""
+    """Many games and their episodes; an executor may change the arrays in place.
+
+    `arrays` are those of an executor that does, as its loops take them; see `compiled_episodes`.
+    """
 
     state: Any
     episodes: Episodes
+    arrays: tuple[Any, ...] = ()
 
 
 class Final(NamedTuple):
@@ -128,7 +132,7 @@ def show(game: Game, state: Any, illegal: Bools) -> tuple[Observations, Info]:
 
 def advance(game: Game, games: Games, limits: Limits, actions: Any) -> tuple[Games, Outcome]:
     """Play one action in every game; those that have ended begin anew instead."""
-    before, episodes = games
+    before, episodes, _ = games
     due = before.over
     actions = checked_actions(actions, len(due), game.n_actions)
     state, rewards, illegal = game.play(before, actions)

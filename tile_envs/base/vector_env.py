@@ -180,7 +180,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         given = positions and tuple(values[where] for values in positions)
         episodes.begin(self.game, self._games, where, streams, given)
         self._started = True
-        state, counted = self._games
+        state, counted, _ = self._games
         observations, infos = episodes.show(self.game, state, counted.illegal)
         return observations, _keyed(infos, mask)
 
@@ -356,11 +356,13 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         return deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_executor": self.threads if self.engine == NUMBA else 0}
+        # Compiled code is not pickled, nor are its arrays, views of those of the games.
+        executor = self.threads if self.engine == NUMBA else 0
+        return vars(self) | {"_executor": executor, "_games": self._games._replace(arrays=())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        threads: Any = self._executor  # compiled code is not pickled
+        threads: Any = self._executor
         self._executor = self._compiled(threads) if threads else BY_NUMPY
 
     def _started_games(self) -> Games:
@@ -369,7 +371,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         return self._games
 
     def _shared_state(self) -> dict[str, NDArray[Any]]:
-        state, counted = self._games
+        state, counted, _ = self._games
         return {"stream": state.streams, **counted._asdict(), "ended": state.over}
 
     def _final_infos(self, final: Final) -> dict[str, Any]:
