@@ -8,6 +8,7 @@ import pytest
 from commands import python
 
 import tile_envs  # noqa: F401
+from tile_envs.rendering.canvas import picture_grid
 from tile_envs.rendering.window import Click, Window
 from tile_envs.sliding import render as sliding
 from tile_envs.sliding.rules import RULES_2048, RULES_2584, rules_2048
@@ -152,3 +153,17 @@ def test_two_environments_share_the_window():
         np.testing.assert_array_equal(shown(), picture)
         closing.close()
         assert shown() is None
+
+
+def test_pictures_of_many_games_make_a_grid():
+    envs = gym.make_vec("TicTacToe-v0", 5, render_mode="rgb_array")
+    envs.reset(seed=0)
+    pictures = envs.render()
+    height, width, _ = pictures[0].shape
+    picture = picture_grid(pictures)
+    assert picture.shape == (2 * height, 3 * width, 3)
+    assert np.array_equal(picture[height:, width : 2 * width], pictures[4])
+    assert (picture[height:, 2 * width :] == 255).all()
+    assert picture_grid(pictures, columns=1).shape == (5 * height, width, 3)
+    with pytest.raises(ValueError, match="pictures must be one or more"):
+        picture_grid(())

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tile_envs.base.checks import checked_count
+from tile_envs.errors import UsageError
 
 Picture = NDArray[np.uint8]
 """`(H, W, 3) uint8`, red, green and blue."""
@@ -121,3 +125,25 @@ def _font(pixels: int) -> Any:
 
 def _scaled(numbers: Sequence[float]) -> tuple[float, ...]:
     return tuple(number * SUPERSAMPLING for number in numbers)
+
+
+def picture_grid(pictures: Sequence[Picture], columns: int | None = None) -> Picture:
+    """Put pictures of one size together, row by row, by default in about a square.
+
+        picture = picture_grid(envs.render())  # of gym.make_vec(id, 64, render_mode="rgb_array")
+
+    Returns:
+        `(rows * H, columns * W, 3) uint8`, white where pictures are lacking.
+
+    Raises:
+        ValueError: If there is no picture, or `columns` is no positive integer.
+    """
+    if not pictures:
+        raise UsageError('pictures must be one or more: make games with render_mode="rgb_array".')
+    side = math.isqrt(len(pictures) - 1) + 1
+    columns = side if columns is None else checked_count(columns, "columns")
+    rows, (height, width, _) = -(-len(pictures) // columns), pictures[0].shape
+    whole = np.full((rows, height, columns, width, 3), 255, np.uint8)
+    for i, picture in enumerate(pictures):
+        whole[i // columns, :, i % columns] = picture
+    return whole.reshape(rows * height, columns * width, 3)
