@@ -18,9 +18,12 @@ from tile_envs.base.random_stream import STRIDE, Words, mix
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Floats, Game, Info, Observations, Positions, Replies, Symmetries
 from tile_envs.tictactoe import positions, render
-from tile_envs.tictactoe.positions import CELLS, PLAYED, ROW, Ints, O, X, pick, solve
+from tile_envs.tictactoe.positions import CELLS, PLAYED, POWERS, Ints, O, X, pick, solve
 
 _STRIDE, _TOP_BIT = np.array(STRIDE, np.uint64), np.array(63, np.uint64)
+_ZERO, _ONE = np.array(0), np.array(1)
+_DIGITS = np.array([0, positions.DIGITS[X], positions.DIGITS[O]])
+"""The digit of each mark in a code, by mark (-1 is the last)."""
 
 NAMED: dict[str, Callable[[], Ints]] = {
     "random": lambda: solve().legal,
@@ -113,32 +116,30 @@ class TicTacToe(Game):
     def play(self, state: State, actions: Ints) -> tuple[State, Floats, Bools]:
         """Play actions; return the state afterwards, the rewards, which actions were illegal."""
         tables, (streams, _, codes, marks) = solve(), state
-        played = codes * ROW + actions
-        legal = tables.masks.take(played).view(np.bool_)
-        codes = tables.children.take(played)  # an illegal action leads to the same position
+        legal = tables.legal.take(codes) >> actions & _ONE
+        codes = codes + POWERS.take(actions) * _DIGITS.take(marks) * legal
         if self.side == "both":
-            following = np.where(legal, -marks, marks)
+            following = marks - 2 * marks * legal
         else:
             following = marks
             asked = legal > tables.over.take(codes)
             codes, streams = self._replied(codes, streams, -marks, asked)
         rewards = (tables.winner.take(codes) * marks * legal).astype(np.float64)
-        return State(streams, tables.over.take(codes), codes, following), rewards, ~legal
+        return State(streams, tables.over.take(codes), codes, following), rewards, legal == _ZERO
 
     def _replied(
         self, codes: Ints, streams: Words, marks: Ints, asked: Bools
     ) -> tuple[Ints, Words]:
         """Return codes and streams after the opponent's reply, with `marks`, where it is asked."""
-        tables = solve()
         if (policy := self.policy) is None:
             if asked.any():
                 cells = self.ask_opponent(codes[asked], marks[asked])
                 codes = codes.copy()
-                codes[asked] = tables.children[codes[asked], cells]
+                codes[asked] += POWERS.take(cells) * _DIGITS.take(marks[asked])
             return codes, streams
         streams = streams + asked * _STRIDE
         cells = pick(policy.take(codes), mix(streams))
-        return np.where(asked, tables.children.take(codes * ROW + cells), codes), streams
+        return codes + POWERS.take(cells) * _DIGITS.take(marks) * asked, streams
 
     def observe(self, state: State) -> tuple[Observations, Info]:
         """Return fresh observations and infos, all but `illegal`."""
