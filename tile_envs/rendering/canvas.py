@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import checked_count
 from tile_envs.errors import UsageError
 
 Picture = NDArray[np.uint8]
@@ -140,8 +139,9 @@ def picture_grid(pictures: Sequence[Picture], columns: int | None = None) -> Pic
     """
     if not pictures:
         raise UsageError('pictures must be one or more: make games with render_mode="rgb_array".')
-    side = math.isqrt(len(pictures) - 1) + 1
-    columns = side if columns is None else checked_count(columns, "columns")
+    columns = math.isqrt(len(pictures) - 1) + 1 if columns is None else columns
+    if not (isinstance(columns, int) and columns > 0):
+        raise UsageError(f"columns must be a positive integer, got {columns!r}.")
     rows, (height, width, _) = -(-len(pictures) // columns), pictures[0].shape
     whole = np.full((rows, height, columns, width, 3), 255, np.uint8)
     for i, picture in enumerate(pictures):
