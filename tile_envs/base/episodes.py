@@ -113,7 +113,7 @@ def begin(
 
     If an opponent that a user brought fails, nothing has changed.
     """
-    starts = streams[where].copy()
+    starts = streams[where]  # indices copy; a slice goes with positions, which draw nothing
     begun = game.begin_from(starts, positions)
     for array, values in zip(games.state, begun, strict=True):
         array[where] = values

@@ -55,7 +55,7 @@ class SlidingEnv(GameEnv[SlidingGame, SlidingInfo]):
         shape = checked_shape(shape)
         own = cls.own_rules(shape)
         given = own if rules is None else rules
-        game = SlidingGame.from_options(rules=given, shape=shape, **options)
+        game: SlidingGame = super().game_of(rules=given, shape=shape, **options)
         if own is not None and own != game.rules:
             raise UsageError(
                 f"{cls.__name__} is a game of {own.name}, got other rules, {brief(rules)}: "

@@ -1,8 +1,8 @@
 """Many boards of cells at once, of any size, by numpy: how games begin, and what follows moves.
 
 Inside, the games are the last axis, `(R, C, n)`, so that every operation runs over cells of
-neighboring games; so they are in the memory of a state.  The functions from `lookup_of` on are
-those of `packed.batch`: see `boards.held_as`.
+neighboring games; so they are in the memory of a state.  `lookup_of`, `hold`, `legal`, `tiles`,
+`draw`, `follow` and `afterstates` are those of `packed.batch`, too: see `boards.held_as`.
 """
 
 from __future__ import annotations
