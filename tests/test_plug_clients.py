@@ -6,6 +6,7 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import pytest
+import torch
 from commands import python
 
 from baselines.evaluation.sampled import play
@@ -56,6 +57,7 @@ def test_a_row_tells_the_training_and_the_play():
     assert row["random"] > 500
     assert row["steps"] >= 2_000
     assert row["illegal_training"] == row["illegal_play"] == 0
+    assert torch.tensor(1e-40) * 1 != 0, "the program flushes denormal numbers in its process alone"
 
 
 def test_libraries_that_are_missing_are_left_out_with_what_installs_them(

@@ -18,6 +18,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from baselines.deep.torch_setup import torch_threads
 from baselines.evaluation.intervals import interval_of_mean
 from baselines.evaluation.sampled import play
 from baselines.registry import make_agent
@@ -162,9 +163,10 @@ Played = tuple[Count, Count, Results, Results]
 
 
 def _trained(client: Client, episodes: int) -> Played:
-    policy, training = train(client)
-    with counted() as playing:
-        results = play(policy, client.env, episodes=episodes, seed=SEED).returns
+    with torch_threads(1):  # restored afterwards: programs set it, and more, for their process
+        policy, training = train(client)
+        with counted() as playing:
+            results = play(policy, client.env, episodes=episodes, seed=SEED).returns
     random = make_agent("random", Task.of(client.env).game, SEED)
     at_random = play(random, client.env, episodes=episodes, seed=SEED).returns
     return training, playing, results, at_random
