@@ -115,9 +115,10 @@ def test_environments_play_as_the_functional_core_does(env_id, options, data, se
         assert equal(envs.reset(seed=np.array(seeds, np.uint64))[0], observations)
     rng = np.random.default_rng(len(seeds))
     for _ in range(30):
-        actions, before = rng.integers(game.n_actions, size=len(seeds)), pickle.dumps(state)
+        actions = rng.integers(game.n_actions, size=len(seeds))
+        for array in state:
+            array.flags.writeable = False
         after, step = game.step(state, actions)
-        assert pickle.dumps(state) == before
         first = type(state)(*(array[:1] for array in state))
         alone, _ = game.step(first, actions[:1])
         assert equal(tuple(alone), tuple(array[:1] for array in after))

@@ -1,5 +1,6 @@
 """Expectimax against its definition, and against exact values at full depth."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -145,9 +146,11 @@ def test_any_agent_is_searched_with_on_boards_of_any_shape(shape):
         assert values[i, action] == pytest.approx(expected)
 
 
-def test_full_depth_is_exact():
+@pytest.mark.parametrize("ends", [False, True])
+def test_full_depth_is_exact(ends):
     """On 2×2 no game is long, so a deep search with values of 0 is the expected score."""
-    game = SlidingGame(RULES_2048, (2, 2))
+    rules = replace(RULES_2048, goal=16)
+    game = SlidingGame(rules, (2, 2), terminate_at_goal=ends)
     boards = np.array([[1, 1, 0, 0], [1, 2, 0, 0], [3, 2, 1, 0], [0, 1, 0, 2]], np.uint8)
     boards = boards.reshape(-1, 2, 2)
     values = Expectimax(learner(game, scale=0.0), game, 60).action_values(boards)

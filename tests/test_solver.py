@@ -63,6 +63,7 @@ TINY = [
     SlidingGame(RULES_2048, (2, 2), spawn={2: 0.5, 4: 0.3, 8: 0.2}, start_tiles=3),
     SlidingGame(RULES_2584, (2, 2), spawn={1: 0.75, 3: 0.25}, start_tiles=(1, 5)),
     SlidingGame(RULES_2048, (2, 2), placer="adversary"),
+    SlidingGame(dataclasses.replace(POWERS3, goal=27), (2, 2), terminate_at_goal=True),
 ]
 MERGES = {"2048": merge_2048, "2584": merge_2584, "Powers3": lambda a, b: 3 * a if a == b else 0}
 
@@ -79,6 +80,8 @@ def brute_force(game):
                     yield (*board[:r], (*row[:c], face, *row[c + 1 :]), *board[r + 1 :])
 
     def moves(board):
+        if game.terminate_at_goal and max(map(max, board)) >= game.rules.goal:
+            return
         for action in range(4):
             moved, reward = move([list(row) for row in board], action, merge)
             moved = tuple(map(tuple, moved))

@@ -206,7 +206,8 @@ class Game(ABC):
         after, rewards, illegal = self.play(games, actions)
         ended = np.flatnonzero(games.over)
         for array, before in zip(after, games, strict=True):
-            array[ended] = before[ended]
+            if array is not before:
+                array[ended] = before[ended]
         rewards[ended], illegal[ended] = 0.0, True
         observations, infos = self.observe(after)
         return after, Step(observations, rewards, after.over.copy(), infos | {"illegal": illegal})

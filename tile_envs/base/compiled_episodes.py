@@ -22,6 +22,7 @@ from tile_envs.base.checks import checked_actions, shaped_actions
 from tile_envs.base.compiled import Word, announced, compiled
 from tile_envs.base.episodes import NO_LIMIT, NUMBA, Episodes, Executor, Games, Limits, Outcome
 from tile_envs.base.random_stream import Words
+from tile_envs.base.tables import for_loops
 from tile_envs.base.threads import play_shared
 from tile_envs.game import Game, Ints
 
@@ -73,7 +74,10 @@ def executor(game: Game, code: Code, games: Games, threads: int) -> Executor:
     """Return what plays games by these loops, which are compiled now, unless they are kept."""
     observations, infos = episodes.show(game, games.state, games.episodes.illegal)
     n, forms = len(observations), {name: (a.shape, a.dtype) for name, a in infos.items()}
-    code = code._replace(forms=((observations.shape, observations.dtype), n, forms))
+    code = code._replace(
+        tables=tuple(map(for_loops, code.tables)),
+        forms=((observations.shape, observations.dtype), n, forms),
+    )
     none = np.empty(0, np.int64)
     arrays = _with_arrays(code, games, Limits(1)).arrays
     arguments = none, *_shown(code, _empty_outcome(code)), *arrays

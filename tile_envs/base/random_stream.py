@@ -9,6 +9,8 @@ Reference: Steele, Lea and Flood, "Fast splittable pseudorandom number generator
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,7 @@ from tile_envs.base.checks import checked_integer
 
 Words = NDArray[np.uint64]
 
-WORD_MASK = 0xFFFFFFFFFFFFFFFF
+WORD_MASK, LOW_HALF = 0xFFFFFFFFFFFFFFFF, 0xFFFFFFFF
 STRIDE = 0x9E3779B97F4A7C15
 """The golden ratio in 64-bit fixed point, by which a position moves for each word drawn."""
 
@@ -28,7 +30,7 @@ MIX_FACTORS = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _STRIDE = np.array(STRIDE, np.uint64)
 _SHIFTS = [np.array(shift, np.uint64) for shift in MIX_SHIFTS]
 _FACTORS = [np.array(factor, np.uint64) for factor in MIX_FACTORS]
-_HALF = np.array(32, np.uint64)
+_HALF, _LOW_HALF = np.array(32, np.uint64), np.array(LOW_HALF, np.uint64)
 
 
 def mix(positions: Words) -> Words:
@@ -97,6 +99,17 @@ def choose(words: Words, n: Words) -> Words:
     The distribution is uniform up to `n / 2**32`.
     """
     return ((words >> _HALF) * n) >> _HALF
+
+
+def pick(words: Words, thresholds: Sequence[Words]) -> NDArray[np.int8]:
+    """Turn the low halves of random words into indices, by cumulative thresholds up to 2**32."""
+    if not thresholds:
+        return np.zeros(words.shape, np.int8)
+    low, (first, *others) = words & _LOW_HALF, thresholds
+    index = (low >= first).view(np.int8)
+    for threshold in others:
+        index += low >= threshold
+    return index
 
 
 class Stream:

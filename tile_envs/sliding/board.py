@@ -44,6 +44,7 @@ class Board(ABC):
         self._game = game
         self._distribution = game.distribution
         self._places_uniformly = game.placer == RANDOM
+        self._last_tile = game.last_tile
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Memoryviews are not pickled.
@@ -99,8 +100,7 @@ class _PackedBoard(Board):
         for i, tile in enumerate(cells):
             row, column = divmod(i, self._game.shape[1])
             rows[row] |= tile << CELL_BITS * column
-        self._set_lines(rows, vertical=False)
-        self.largest = max(cells)
+        self._set_lines(rows, False, max(cells))
 
     def play(self, action: int, stream: Stream) -> int:
         table, offset = self._pushed, self._offsets[action]
@@ -124,14 +124,13 @@ class _PackedBoard(Board):
             k = (word >> 32) * self._empty_count[pattern] >> 32
             cell = self._empty_cell[pattern * CELLS + k]
             lines[cell >> CELL_BITS] |= tile << (cell & _CELL_MASK)
-            self._set_lines(lines, vertical)
+            self._set_lines(lines, vertical, tile if tile > largest else largest)
         else:
-            tile = self._place(lines, vertical, stream)
-        self.largest = tile if tile > largest else largest
+            self._place(lines, vertical, largest, stream)
         return reward
 
-    def _place(self, lines: Sequence[int], vertical: bool, stream: Stream) -> int:
-        """Let the placer set a tile on the lines of an afterstate; return the tile."""
+    def _place(self, lines: Sequence[int], vertical: bool, largest: int, stream: Stream) -> None:
+        """Let the placer set a tile on the lines of an afterstate."""
         word = stream.peek()  # drawn below, once the placer has answered
         tile = self._distribution.tile(word)
         rows = np.array(lines)[:, None]
@@ -140,10 +139,9 @@ class _PackedBoard(Board):
         words = np.array([word], np.uint64)
         packed.place(self._game.placer, self._game.tables, both, np.array([tile]), words)
         stream.word()
-        self._set_lines(both[0, :, 0].tolist(), vertical=False)
-        return tile
+        self._set_lines(both[0, :, 0].tolist(), False, max(tile, largest))
 
-    def _set_lines(self, lines: Sequence[int], vertical: bool) -> None:
+    def _set_lines(self, lines: Sequence[int], vertical: bool, largest: int) -> None:
         """Take over a board, given as its columns or its rows, and find its legal actions."""
         a, b, c, d = lines
         # Turned as by `packed.transpose`.
@@ -164,7 +162,8 @@ class _PackedBoard(Board):
         self.legal = (
             of_lines[a] | of_lines[b] | of_lines[c] | of_lines[d]
             | of_turned[e] | of_turned[f] | of_turned[g] | of_turned[h]
-        )  # fmt: skip
+        ) if largest < self._last_tile else 0  # fmt: skip
+        self.largest = largest
 
     def observation(self) -> NDArray[np.uint8]:
         cells, stage = self._cells, self._stage
@@ -191,7 +190,7 @@ class _CellsBoard(Board):
         self._cells = cells
         self.largest = max(cells)
         self.legal = 0
-        for i, j, of_pair in self._pairs:
+        for i, j, of_pair in self._pairs if self.largest < self._last_tile else ():
             self.legal |= of_pair[cells[i] << TILE_BITS | cells[j]]
 
     def play(self, action: int, stream: Stream) -> int:

@@ -205,7 +205,9 @@ class Tiles2048Env(SlidingEnv):
 
     ## Episode End
 
-    Terminated when no move is legal; truncated after `max_illegal` consecutive illegal actions.
+    Terminated when no move is legal, or, with `terminate_at_goal`, once a tile has reached the
+    goal, 2048, which makes all moves illegal.  Truncated after `max_illegal` consecutive illegal
+    actions.
 
     ## Information
 
@@ -227,6 +229,7 @@ class Tiles2048Env(SlidingEnv):
         placer="random",
         starts=None,
         start_fraction=0.5,
+        terminate_at_goal=False,
         max_illegal=100,
     )
     ```
@@ -246,6 +249,7 @@ class Tiles2048Env(SlidingEnv):
       the path of a file: a `.npy` of boards, or the `.npz` of `python -m baselines record`.
     - `start_fraction`: the fraction of games that do; the others have ordinary starts.  The game's
       random stream decides which game begins with which board.
+    - `terminate_at_goal`: whether a game ends at its goal.
     - `max_illegal`: the number of consecutive illegal actions that truncates an episode.
 
     The adversary places the tile on each empty cell in turn, and looks at the legal move with the
@@ -285,8 +289,8 @@ class Tiles2584Env(SlidingEnv):
 
     ## Arguments
 
-    By default, `spawn` is `{1: 0.9, 2: 0.1}`.  Another distribution in the literature is
-    `{1: 0.75, 3: 0.25}`.
+    The goal is 2584.  By default, `spawn` is `{1: 0.9, 2: 0.1}`.  Another distribution in the
+    literature is `{1: 0.75, 3: 0.25}`.
 
     ## Version History
 

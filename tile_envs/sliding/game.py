@@ -14,7 +14,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
-from tile_envs.base.random_stream import STRIDE, Words, choose, mix
+from tile_envs.base.random_stream import STRIDE, Words, choose, mix, pick
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Game, Info, Ints, Observations, Positions, Replies, Symmetries
 from tile_envs.sliding import boards as batch
@@ -84,6 +84,8 @@ class SlidingGame(Game):
         starts: Boards that new games begin with, `(m, R, C)` or their file, or None.  Games that
             differ only in where they begin are equal.
         start_fraction: The fraction of new games that begin with one of these boards.
+        terminate_at_goal: Whether a board with the rules' goal, or a larger tile, has no legal
+            action, so that the game is over.
 
     Raises:
         ValueError: If a value is not as described.
@@ -96,6 +98,7 @@ class SlidingGame(Game):
     placer: str | Placer = RANDOM
     starts: Starts | None = field(default=None, compare=False, repr=False)
     start_fraction: float = field(default=START_FRACTION, compare=False, repr=False)
+    terminate_at_goal: bool = False
 
     reset_options: ClassVar[tuple[str, ...]] = ("board", "score")
     n_actions: ClassVar[int] = len(ACTIONS)  # 0 up, 1 right, 2 down, 3 left
@@ -113,10 +116,13 @@ class SlidingGame(Game):
         fraction = checks.checked_probability(self.start_fraction, "start_fraction")
         if self.starts is None and fraction != START_FRACTION:
             raise UsageError(f"start_fraction={fraction!r} needs starts, the boards to begin with.")
-        starts = None if self.starts is None else checked_starts(self.starts, rules, shape)
+        if not isinstance(ends := self.terminate_at_goal, bool):
+            raise UsageError(f"terminate_at_goal must be True or False, got {checks.brief(ends)}.")
         # Past the frozen dataclass.
         vars(self).update(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
-        vars(self).update(starts=starts, start_fraction=fraction)
+        vars(self).update(start_fraction=fraction)
+        if self.starts is not None:
+            vars(self).update(starts=checked_starts(self.starts, shape, self.legal_actions))
 
     def __str__(self) -> str:
         return f"{self.name} on {self.shape[0]}×{self.shape[1]}"
@@ -156,6 +162,12 @@ class SlidingGame(Game):
     def pairs(self) -> Pairs:
         """What two neighboring tiles do."""
         return compile_pairs(self.rules)
+
+    @cached_property
+    def last_tile(self) -> int:
+        """A game is over on a board with a tile of this index or more, which there may be none."""
+        rules = self.rules
+        return rules.index_of(rules.goal) if self.terminate_at_goal else rules.largest + 1
 
     @cached_property
     def distribution(self) -> SpawnDistribution:
@@ -220,8 +232,14 @@ class SlidingGame(Game):
             cells, scores = positions
             boards = held.hold(cells)
             largest = cells.max(axis=(1, 2)).astype(np.int64)
-        legal, over = held.legal(self.lookup, boards), np.zeros(len(streams), np.bool_)
+        legal, over = self._legal(boards, largest), np.zeros(len(streams), np.bool_)
         return State(streams, over, legal, scores, largest, boards)
+
+    def _legal(self, boards: NDArray[Any], largest: Ints) -> Ints:
+        legal: Ints = self.held.legal(self.lookup, boards)
+        if self.terminate_at_goal:
+            legal *= largest < self.last_tile
+        return legal
 
     def play(self, state: State, actions: Ints) -> tuple[State, NDArray[np.float64], Bools]:
         """Play actions; return the state afterwards, the rewards, which actions were illegal."""
@@ -230,11 +248,13 @@ class SlidingGame(Game):
         legal &= _ONE
         streams = state.streams + legal.view(np.uint64) * _STRIDE
         words = mix(streams)
-        tiles = self.distribution.tiles_of(words) * legal  # 0 where none appears
+        indices, thresholds = self.distribution.arrays
+        tiles = indices.take(pick(words, thresholds))
+        tiles *= legal  # 0 where none appears
         boards, rewards, largest = held.follow(
             lookup, self.placer, state.boards, actions, tiles, words
         )
-        bits = held.legal(lookup, boards)
+        bits = self._legal(boards, largest)
         after = State(streams, bits == _ZERO, bits, state.scores + rewards, largest, boards)
         return after, rewards.astype(np.float64), legal == _ZERO
 
@@ -264,11 +284,20 @@ class SlidingGame(Game):
 
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
         """Return the action masks `(n, 4)` of boards `(n, R, C)`."""
-        return batch.legal_actions(boards, self.rules)
+        masks = batch.legal_actions(boards, self.rules)
+        masks[self._has_last_tile(boards)] = 0
+        return masks
 
     def afterstates(self, boards: ArrayLike) -> tuple[batch.Boards, Ints, NDArray[np.int8]]:
         """Return what each action makes of boards; see `tile_envs.sliding.afterstates`."""
-        return batch.afterstates(boards, self.rules)
+        after, rewards, masks = batch.afterstates(boards, self.rules)
+        over = self._has_last_tile(boards)
+        after[over], rewards[over], masks[over] = np.asarray(boards)[over, None], 0, 0
+        return after, rewards, masks
+
+    def _has_last_tile(self, boards: ArrayLike) -> Bools:
+        over: Bools = np.asarray(boards).max(axis=(1, 2)) >= self.last_tile
+        return over
 
     def replies(self, afterstates: ArrayLike) -> Replies:
         """Return the boards that may follow afterstates: every new tile on every possible cell.

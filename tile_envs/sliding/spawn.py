@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,19 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import as_array
-from tile_envs.base.random_stream import Stream, Words, ahead, choose, mix
+from tile_envs.base.random_stream import LOW_HALF, Stream, Words, ahead, choose, mix, pick
 from tile_envs.errors import UsageError
-from tile_envs.sliding.boards import Boards, legal_actions
-from tile_envs.sliding.rules import Rules
+from tile_envs.sliding.boards import Boards
 from tile_envs.words import counted
 
 Starts = str | os.PathLike[str] | ArrayLike
 START_OPTIONS = "starts", "start_fraction"
 """The options that say where games begin, and nothing else about them."""
 START_FRACTION = 0.5
-
-LOW_HALF = 0xFFFFFFFF
-_LOW_HALF = np.array(LOW_HALF, np.uint64)
 
 
 @dataclass(frozen=True)
@@ -47,23 +44,10 @@ class SpawnDistribution:
         """Return the tile index that a random word makes appear."""
         return self.tiles[bisect_right(self.thresholds, word & LOW_HALF)]
 
-    def tiles_of(self, words: Words) -> NDArray[np.int64]:
-        """Return the tile index that each random word makes appear."""
-        if len(self.tiles) == 1:
-            return np.full(words.shape, self.tiles[0])
-        low, (first, *others) = words & _LOW_HALF, self._thresholds
-        which = (low >= first).view(np.int8)
-        for threshold in others:
-            which += low >= threshold
-        return self._tiles.take(which)
-
     @cached_property
-    def _tiles(self) -> NDArray[np.int64]:
-        return np.array(self.tiles)
-
-    @cached_property
-    def _thresholds(self) -> list[NDArray[np.uint64]]:
-        return [np.array(threshold, np.uint64) for threshold in self.thresholds]
+    def arrays(self) -> tuple[NDArray[np.int64], list[Words]]:
+        """The tiles `(m,)`, and the thresholds by which `pick` chooses one."""
+        return np.array(self.tiles), [np.array(t, np.uint64) for t in self.thresholds]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +89,7 @@ class Start:
         boards.reshape(n, n_cells)[np.arange(n), cells] = tiles
         if len(self.listed):
             words = mix(first)
-            which = (words & _LOW_HALF) < np.array(self.threshold, np.uint64)
+            which = pick(words, [np.array(self.threshold, np.uint64)]) == 0
             numbers = choose(words[which], np.array(len(self.listed), np.uint64))
             boards[which], after[which] = self.listed[numbers], first[which]
         return boards, after
@@ -114,7 +98,8 @@ class Start:
         """Draw start boards: the cells and tiles on them `(tiles, n)`, and positions afterwards."""
         places = ahead(positions, len(self.tiles))
         words = mix(places)
-        tiles = self.distribution.tiles_of(words)
+        indices, thresholds = self.distribution.arrays
+        tiles = indices.take(pick(words, thresholds))
         cells = choose(words, self._empty).view(np.int64)
         for i, fixed in enumerate(self.tiles):
             if fixed:
@@ -131,7 +116,9 @@ class Start:
         return np.arange(n_cells, n_cells - len(self.tiles), -1, dtype=np.uint64)[:, None]
 
 
-def checked_starts(starts: Starts, rules: Rules, shape: tuple[int, int]) -> Boards:
+def checked_starts(
+    starts: Starts, shape: tuple[int, int], legal_actions: Callable[[Boards], NDArray[np.int8]]
+) -> Boards:
     """Return the boards `(m, R, C)` that an array or a file holds; see `Tiles2048Env`."""
     boards = as_array(starts)
     if isinstance(starts, str | os.PathLike):
@@ -151,7 +138,7 @@ def checked_starts(starts: Starts, rules: Rules, shape: tuple[int, int]) -> Boar
             f"starts must be a list of boards, an array of shape (1, {shape[0]}, {shape[1]}) or "
             f"longer, got shape {boards.shape}."
         )
-    stuck = np.flatnonzero(~legal_actions(boards, rules).any(axis=1))
+    stuck = np.flatnonzero(~legal_actions(boards).any(axis=1))
     if len(stuck):
         raise UsageError(
             f"starts must be boards with legal actions: leave out {counted(len(stuck), 'board')} "

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.agents import Agent, ask
 from tile_envs.base import checks
 from tile_envs.base.random_stream import STRIDE, Words, mix
+from tile_envs.base.tables import read_only
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Floats, Game, Info, Observations, Positions, Replies, Symmetries
 from tile_envs.tictactoe import positions, render
@@ -307,9 +308,7 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
 
 @cache
 def _policy(opponent: str) -> Ints:
-    policy = NAMED[opponent]()
-    policy.flags.writeable = False  # one type for compiled code, whoever plays
-    return policy
+    return read_only(NAMED[opponent]())
 
 
 def _cells(cells: np.int64) -> list[int]:

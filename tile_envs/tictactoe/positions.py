@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import as_array
 from tile_envs.base.random_stream import Words, choose
+from tile_envs.base.tables import shared
 from tile_envs.errors import UsageError
 
 Ints = NDArray[np.int64]
@@ -113,23 +114,22 @@ def solve() -> Positions:
         value[layer] = (optimum * mover)[:, 0]
         best[layer] = (outcomes == optimum) @ (1 << np.arange(CELLS))
 
-    positions = Positions(
-        marks=marks.reshape(-1, SIDE, SIDE),
-        views=np.stack([marks * 0, marks, -marks]).reshape(3, -1, SIDE, SIDE),
-        winner=winner,
-        over=over,
-        to_move=to_move,
-        legal=playable @ (1 << np.arange(CELLS)),
-        masks=playable.astype(np.int8),
-        children=children,
-        reachable=reachable,
-        seen=reachable | reachable[encode(-marks.reshape(-1, SIDE, SIDE))],
-        value=value,
-        best=best,
+    return shared(
+        Positions(
+            marks=marks.reshape(-1, SIDE, SIDE),
+            views=np.stack([marks * 0, marks, -marks]).reshape(3, -1, SIDE, SIDE),
+            winner=winner,
+            over=over,
+            to_move=to_move,
+            legal=playable @ (1 << np.arange(CELLS)),
+            masks=playable.astype(np.int8),
+            children=children,
+            reachable=reachable,
+            seen=reachable | reachable[encode(-marks.reshape(-1, SIDE, SIDE))],
+            value=value,
+            best=best,
+        )
     )
-    for table in vars(positions).values():
-        table.flags.writeable = False  # shared by every environment of the process
-    return positions
 
 
 def pick(cells: Ints, words: Words) -> Ints:

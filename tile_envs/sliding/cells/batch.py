@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.random_stream import Words
+from tile_envs.base.tables import shared
 from tile_envs.game import Ints
 from tile_envs.sliding.placer import RANDOM, Placer, answers, one_of
 from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, Rules
@@ -61,10 +62,7 @@ def compile_pairs(rules: Rules) -> Pairs:
     row_legal, column_legal = (
         (to_a << low | to_b << high).astype(np.uint8) for low, high in ((LEFT, RIGHT), (UP, DOWN))
     )
-    pairs = Pairs(merged.ravel(), row_legal, column_legal, faces)
-    for table in vars(pairs).values():
-        table.flags.writeable = False  # shared by every environment of the process
-    return pairs
+    return shared(Pairs(merged.ravel(), row_legal, column_legal, faces))
 
 
 def push_to_low_end(pairs: Pairs, cells: Cells) -> NDArray[np.int64]:

@@ -25,11 +25,11 @@ TO_UP, TO_DOWN, TO_LEFT = Word(UP), Word(DOWN), Word(LEFT)
 
 SHOWN = "observations masks shown_scores max_tiles shown_illegal"
 PAIRS, STARTS = "merged row_legal column_legal faces", "start listed threshold"
-LOOKUP = f"n_rows n_columns {PAIRS} {STARTS} tiles thresholds"
+LOOKUP = f"n_rows n_columns last_tile {PAIRS} {STARTS} tiles thresholds"
 World: Any = world_of(__name__, SHOWN, State, LOOKUP)
 """Boards, and those that are shown, are `(n, R * C)`, masks `(n, 1) uint32`, a byte an action.
 Looked up are the shape and `Pairs`; how games start, `Start.tiles`, `Start.listed` `(m, R * C)` or
-None, and its threshold; and the new tiles, as in `GameTables`."""
+None, and its threshold; and the last and the new tiles, as in `GameTables`."""
 
 
 @compiled_loop
@@ -146,7 +146,8 @@ def settle(world: World, i: int, board: Board) -> None:
             if row + 1 < world.n_rows:
                 legal |= Word(world.column_legal[pairs | Word(board[cell + world.n_columns])])
             cell += 1
-    world.legal[i], world.largest[i] = legal, largest
+    world.legal[i] = legal if largest < world.last_tile else NONE
+    world.largest[i] = largest
 
 
 @compiled
@@ -163,7 +164,7 @@ def code(game: SlidingGame) -> Code:
     listed = start.listed.reshape(-1, n_cells) if len(start.listed) else None
     starts = np.array(start.tiles, np.uint64), listed, start.threshold
     looked_up = pairs.merged, pairs.row_legal, pairs.column_legal, pairs.faces
-    lookup = *game.shape, *looked_up, *starts, *spawn_tables(game)[:2]
+    lookup = *game.shape, Word(game.last_tile), *looked_up, *starts, *spawn_tables(game)[:2]
     return Code(play_all, begin_all, choose, "legal", _shown, _state, lookup)
 
 

@@ -75,8 +75,7 @@ def play(world: World, i: int, action: Word) -> float:
     world.streams[i] = position
     word = mixed(position)
     rows, columns = kernels.both_following(tables, tables.adversarial, action, after, word)
-    settle(world, i, rows, columns)
-    world.largest[i] = max(after.largest, kernels.drawn_tile(tables, word))
+    settle(world, i, rows, columns, max(after.largest, kernels.drawn_tile(tables, word)))
     world.scores[i] += np.int64(after.reward)
     return np.float64(after.reward)
 
@@ -105,21 +104,24 @@ def begin(world: World, listed: Words | None, i: int) -> None:
         cells = kernels.empty_cells(world.tables, a, b, c, d)
         a, b, c, d = kernels.placed(a, b, c, d, kernels.one_of(world.tables, cells, word), tile)
     world.streams[i] = position
-    world.largest[i] = largest
-    settle(world, i, (a, b, c, d), kernels.transposed(a, b, c, d))
+    settle(world, i, (a, b, c, d), kernels.transposed(a, b, c, d), largest)
 
 
 @compiled
-def settle(world: World, i: int, rows: kernels.Lines, columns: kernels.Lines) -> None:
+def settle(
+    world: World, i: int, rows: kernels.Lines, columns: kernels.Lines, largest: Word
+) -> None:
     """Take over a game's board, and find its legal actions."""
     (a, b, c, d), (e, f, g, h), lines = rows, columns, world.boards
     lines[i, 0, 0], lines[i, 1, 0], lines[i, 2, 0], lines[i, 3, 0] = a, b, c, d
     lines[i, 0, 1], lines[i, 1, 1], lines[i, 2, 1], lines[i, 3, 1] = e, f, g, h
     of_row, of_column = world.row_legal, world.column_legal
-    world.legal[i] = (
+    legal = (
         of_row[a] | of_row[b] | of_row[c] | of_row[d]
         | of_column[e] | of_column[f] | of_column[g] | of_column[h]
     )  # fmt: skip
+    world.legal[i] = legal if largest < world.tables.last_tile else 0
+    world.largest[i] = largest
 
 
 @compiled

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tile_envs.base import random_stream
 from tile_envs.base.checks import brief
 from tile_envs.base.compiled import HALF, ONE, Word, compiled
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
-from tile_envs.sliding import spawn
 from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed import tables
@@ -28,14 +28,15 @@ Lines = tuple[Word, Word, Word, Word]
 
 ACTIONS_END = Word(LEFT + 1)
 CELL, TWO_CELLS = Word(tables.CELL_BITS), Word(2 * tables.CELL_BITS)
-LINE, EMPTY = Word(tables.LINE_MASK), Word(tables.EMPTY_MASK)
+LINE, LINE_BITS = Word(tables.LINE_MASK), Word(tables.LINE_BITS)
 REWARD, TO_REWARD = Word(tables.REWARD_MASK), Word(tables.REWARD_SHIFT)
-TO_EMPTY, TO_LARGEST = Word(tables.EMPTY_SHIFT), Word(tables.LARGEST_SHIFT)
+EMPTY, TO_EMPTY = Word(tables.EMPTY_MASK), Word(tables.EMPTY_SHIFT)
+TO_LARGEST = Word(tables.LARGEST_SHIFT)
 LOW_BLOCK, EVEN_CELLS = Word(tables.LOW_BLOCK), Word(tables.EVEN_CELLS)
 PATTERN_ACTION = Word(tables.PATTERN_ACTION_WEIGHT)
 _, PATTERN_SECOND, PATTERN_THIRD, PATTERN_FOURTH = map(Word, tables.PATTERN_WEIGHTS)
 CELL_IN_LINE, ALL_CELLS = Word(tables.CELL_MASK), Word(tables.CELLS)
-LOW_HALF = Word(spawn.LOW_HALF)
+LOW_HALF = Word(random_stream.LOW_HALF)
 # Words, all of one type: numba would compile `gain` anew for each literal number.
 TO_UP, TO_RIGHT, TO_DOWN, TO_LEFT = map(Word, (UP, RIGHT, DOWN, LEFT))
 
@@ -56,12 +57,13 @@ class GameTables(NamedTuple):
     # True if the named adversary places the new tiles, None if they are placed uniformly: two
     # types, so that code is compiled for each.
     adversarial: bool | None
+    last_tile: Word  # a board with a tile of this index or more has no legal action
 
 
 class Pushed(NamedTuple):
     """What a push makes of a board."""
 
-    changed: bool  # whether it is another board
+    changed: bool  # whether the push is legal
     a: Word  # its lines, rows if they were rows
     b: Word
     c: Word
@@ -88,6 +90,7 @@ def game_tables(game: SlidingGame) -> GameTables:
         *game.shape,
         square=game.shape[0] == game.shape[1],
         adversarial=True if game.placer == ADVERSARY else None,
+        last_tile=Word(game.last_tile),
     )
 
 
@@ -144,6 +147,11 @@ def push(game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word) -> 
     changed = (p & LINE) != a or (q & LINE) != b or (r & LINE) != c or (s & LINE) != d
     reward = p + q + r + s >> TO_REWARD & REWARD
     largest = max(max(p, q), max(r, s)) >> TO_LARGEST
+    if largest >= game.last_tile:
+        for shift in range(Word(0), LINE_BITS, CELL):
+            beside = max(a >> shift & CELL_IN_LINE, b >> shift & CELL_IN_LINE)
+            below = max(c >> shift & CELL_IN_LINE, d >> shift & CELL_IN_LINE)
+            changed &= max(beside, below) < game.last_tile
     return Pushed(changed, p & LINE, q & LINE, r & LINE, s & LINE, reward, largest, pattern)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.base.tables import shared
 from tile_envs.errors import UsageError
 from tile_envs.sliding.cells.batch import TILE_BITS, compile_pairs, push_to_low_end
 from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, VERTICAL, Rules
@@ -129,20 +130,18 @@ def compile_tables(rules: Rules, shape: tuple[int, int]) -> Tables:
     up, right, down = column_part, row_legal.size, column_part + column_legal.size
     empty_count, empty_cell = _empty_cells(shape)
     rows = np.arange(row_legal.size, dtype=np.uint32)
-    tables = Tables(
-        shape=shape,
-        pushed=pushed,
-        offsets=np.array([up, right, down, 0]),
-        row_legal=row_legal & np.uint8(ROW_ACTIONS),
-        column_legal=column_legal & np.uint8(COLUMN_ACTIONS),
-        cells=_pack(_unpack(rows, n_columns), bits=8),
-        empty_count=empty_count,
-        empty_cell=empty_cell,
+    return shared(
+        Tables(
+            shape=shape,
+            pushed=pushed,
+            offsets=np.array([up, right, down, 0]),
+            row_legal=row_legal & np.uint8(ROW_ACTIONS),
+            column_legal=column_legal & np.uint8(COLUMN_ACTIONS),
+            cells=_pack(_unpack(rows, n_columns), bits=8),
+            empty_count=empty_count,
+            empty_cell=empty_cell,
+        )
     )
-    for table in vars(tables).values():
-        if isinstance(table, np.ndarray):
-            table.flags.writeable = False  # shared by every environment of the process
-    return tables
 
 
 def _push_lines(rules: Rules, length: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
