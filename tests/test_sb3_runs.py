@@ -110,7 +110,11 @@ def test_the_learning_rate_follows_the_budget(kind):
         learner.progress = progress  # as the loop says before each iteration
         for _ in range(20):
             learner.learn()
-        assert learner.model.policy.optimizer.param_groups[0]["lr"] == pytest.approx(rate, abs=0.02)
+        (group,) = learner.model.policy.optimizer.param_groups
+        assert group["lr"] == pytest.approx(rate, abs=0.02)
+    resumed = kind(Task("Tiles2048-v0", BOARD).game, 0, kind.Settings(**settings))
+    resumed.load_state_dict(learner.state_dict())
+    assert resumed.model.policy.optimizer.param_groups[0]["lr"] == group["lr"]
 
 
 def test_a_dqn_tells_its_exploration_and_the_values_of_what_it_learns_from():

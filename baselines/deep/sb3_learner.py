@@ -204,6 +204,7 @@ class SB3Learner(Learner):
         for name in self.counters:
             setattr(model, name, state[f"model {name}"].item())
         torch_setup.load_parts(self._parts(), state)
+        model._update_learning_rate(model.policy.optimizer)  # models are saved with it
 
     def _parts(self) -> torch_setup.Parts:
         policy = self.model.policy
