@@ -28,6 +28,8 @@ from tile_envs.game import Game, Ints
 
 Arrays = tuple[Any, ...]
 
+_BOOL = np.dtype(np.bool_)  # numpy looks up the dtype of a type each time
+
 World = Any
 """All that the loops of a game read and write; see `world_of`."""
 
@@ -128,9 +130,9 @@ def _shown(code: Code, outcome: Outcome) -> Arrays:
 
 
 def _empty_outcome(code: Code) -> Outcome:
-    observations, n, infos = code.forms
-    ends = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_)
-    return Outcome(np.empty(*observations), *ends, {n: np.empty(*f) for n, f in infos.items()})
+    (observations, n, infos), empty = code.forms, np.empty
+    ends = empty(n), empty(n, _BOOL), empty(n, _BOOL)
+    return Outcome(empty(*observations), *ends, {name: empty(*f) for name, f in infos.items()})
 
 
 @compiled

@@ -433,4 +433,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
 def _keyed(infos: Info, keyed: Bools) -> dict[str, Any]:
     """Return infos, each with a `_key` that says whose were asked for."""
-    return infos | {f"_{name}": keyed.copy() for name in infos}
+    with_keys = {**infos}
+    for name in infos:
+        with_keys["_" + name] = keyed.copy()
+    return with_keys

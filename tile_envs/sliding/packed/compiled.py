@@ -19,7 +19,8 @@ from tile_envs.sliding.packed.tables import PACKED_SIDE
 
 NONE = Word(0)
 BYTE, TWO_BYTES = Word(8), Word(16)
-NO_ROWS = np.empty((0, 0, 0), np.uint32)
+FOUR_BYTES = np.dtype(np.uint32)
+NO_ROWS = np.empty((0, 0, 0), FOUR_BYTES)
 # What spreads the cells of a line, 5 bits each, to a byte each: first in pairs, then one by one.
 LOW_PAIR, HIGH_PAIR, TO_PAIRS = Word(0x003FF), Word(0xFFC00), Word(6)
 EVEN_CELL, ODD_CELL, TO_BYTES = Word(0x001F001F), Word(0x03E003E0), Word(3)
@@ -157,5 +158,5 @@ def code(game: SlidingGame) -> Code:
 def _shown(outcome: Outcome) -> tuple[NDArray[Any], ...]:
     observations, (masks, *infos) = outcome.observations, outcome.infos.values()
     wide = observations.shape[2] == PACKED_SIDE
-    rows = observations.view(np.uint32) if wide else NO_ROWS
-    return rows, observations, masks.view(np.uint32), *infos
+    rows = observations.view(FOUR_BYTES) if wide else NO_ROWS
+    return rows, observations, masks.view(FOUR_BYTES), *infos
