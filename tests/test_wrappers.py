@@ -183,26 +183,26 @@ def test_replaced_actions_are_legal_counted_and_seeded(env_id):
 
 @every_id
 @pytest.mark.parametrize("mode", list(AutoresetMode)[:2])
-def test_many_games_have_illegal_actions_replaced(env_id, mode):
-    runs = []
-    for _ in range(2):
-        envs = wrappers.ReplaceIllegal(gym.make_vec(env_id, num_envs=6, autoreset_mode=mode))
-        rng, run, replaced = np.random.default_rng(1), [envs.reset(seed=2)[0]], 0
-        over = np.zeros(6, np.bool_)
-        for _ in range(200):
-            actions, masks = rng.integers(envs.single_action_space.n, size=6), envs.action_masks()
-            given, before = actions.copy(), envs.call("action_masks")
-            observations, _, terminations, truncations, infos = envs.step(actions)
-            assert np.array_equal(actions, given)
-            assert np.array_equal(before, masks)
-            assert not infos["illegal"][~over].any()
-            replaced += int((~masks[np.arange(6), actions] & ~over).sum())
-            over = terminations | truncations
-            over &= mode is AutoresetMode.NEXT_STEP
-            run.append(observations)
-        assert replaced > 50
-        runs.append(np.stack(run))
-    assert np.array_equal(*runs)
+def test_illegal_actions_of_many_games_are_replaced_as_those_of_single_ones(env_id, mode):
+    envs = wrappers.ReplaceIllegal(gym.make_vec(env_id, num_envs=6, autoreset_mode=mode))
+    made = [lambda: wrappers.ReplaceIllegal(gym.make(env_id))] * 6
+    single = gym.vector.SyncVectorEnv(made, autoreset_mode=mode)
+    rng, replaced, over = np.random.default_rng(1), 0, np.zeros(6, np.bool_)
+    assert np.array_equal(envs.reset(seed=2)[0], single.reset(seed=2)[0])
+    for _ in range(200):
+        actions, masks = rng.integers(envs.single_action_space.n, size=6), envs.action_masks()
+        given, before = actions.copy(), envs.call("action_masks")
+        observations, _, terminations, truncations, infos = envs.step(actions)
+        assert np.array_equal(actions, given)
+        assert np.array_equal(before, masks)
+        assert not infos["illegal"][~over].any()
+        theirs, *_, also = single.step(actions)
+        assert np.array_equal(observations, theirs)
+        assert np.array_equal(infos["illegal_actions"], also["illegal_actions"])
+        replaced += int((~masks[np.arange(6), actions] & ~over).sum())
+        over = terminations | truncations
+        over &= mode is AutoresetMode.NEXT_STEP
+    assert replaced > 50
 
 
 def test_illegal_actions_are_counted_from_each_reset_of_a_game():

@@ -217,11 +217,10 @@ class ShapeReward(_Wrapper):
 class _CountIllegal(_Wrapper):
     """Counts the illegal actions of each game in `info["illegal_actions"]`.
 
-    It subtracts a penalty for each, and replaces them by legal ones where it has a generator.
+    It subtracts a penalty for each, or replaces them by legal ones.
     """
 
-    _penalty = 0.0
-    _rng: np.random.Generator | None = None
+    _penalty, _replaces = 0.0, False
 
     def __init__(self, env: AnyEnv, **arguments: Any) -> None:
         super().__init__(env, **arguments)
@@ -238,8 +237,10 @@ class _CountIllegal(_Wrapper):
         masks = self.action_masks()
         action = checked_action(action, len(masks))
         is_illegal = not masks[action]
-        if is_illegal and self._rng is not None:
-            action = int(transforms.legal_choices(self._rng, masks[None])[0])
+        if is_illegal and self._replaces:
+            stream = np.array([self.env.get_wrapper_attr("get_state")()["stream"]], np.uint64)
+            count = np.array([self._count])
+            action = int(transforms.replacements(stream, count, masks[None])[0])
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._count += is_illegal
         info[transforms.COUNT] = self._count
@@ -250,7 +251,7 @@ class _CountIllegal(_Wrapper):
 class PenalizeIllegal(_CountIllegal):
     """Subtracts a penalty from the reward of each illegal action, for algorithms without masks.
 
-    `info["illegal_actions"]` counts the illegal actions of the present game.  An illegal action
+    `info["illegal_actions"]` counts the illegal actions since the last reset.  An illegal action
     leaves the board as it is; to go on in the game nevertheless, put `ReplaceIllegal` inside.
 
     Args:
@@ -271,24 +272,15 @@ class PenalizeIllegal(_CountIllegal):
 class ReplaceIllegal(_CountIllegal):
     """Plays a random legal action in place of each illegal one, for algorithms without masks.
 
-    `info["illegal_actions"]` counts the replaced actions of the present game; no illegal action
+    `info["illegal_actions"]` counts the replaced actions since the last reset; no illegal action
     reaches the game.  The algorithm learns as if the game had answered its own action, so masks are
     better where an algorithm takes them.  Around it, `PenalizeIllegal` keeps a policy from settling
-    on one action, which costs nothing here where it is illegal.  `reset(seed=…)` seeds the choice.
+    on one action, which costs nothing here where it is illegal.  The game's random stream decides
+    the choice, and stays where it is.
 
     Raises:
         ValueError: If it is no environment of this package, or `PenalizeIllegal` is inside.
     """
 
     role = "ReplaceIllegal"
-
-    def __init__(self, env: AnyEnv) -> None:
-        super().__init__(env)
-        self._rng = np.random.default_rng()
-
-    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        """Start a new game; a seed also seeds the choice of legal actions."""
-        result = super().reset(**kwargs)  # checks the seed
-        if kwargs.get("seed") is not None:
-            self._rng = np.random.default_rng(kwargs["seed"])
-        return result
+    _replaces = True

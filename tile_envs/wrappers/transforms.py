@@ -10,6 +10,7 @@ from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 
 from tile_envs.base.checks import checked_choice
+from tile_envs.base.random_stream import Words, choose, mix
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.rules import MOVE_LIMIT
@@ -160,6 +161,21 @@ def legal_choices(rng: np.random.Generator, masks: NDArray[np.bool_]) -> NDArray
     """Draw a legal action for each mask `(n, actions)`, uniformly."""
     preferences = rng.random(masks.shape)
     choices: NDArray[np.int64] = np.where(masks, preferences, -1.0).argmax(axis=1)
+    return choices
+
+
+def replacements(
+    streams: Words, counts: NDArray[np.int64], masks: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Choose a legal action `(n,)` for each illegal one, uniformly; 0 where none is legal.
+
+    The choice depends on the position of the game's random stream, which stays, and on the number
+    of illegal actions before: one game and many, and a state that is set again, have the same.
+    """
+    words = mix(mix(streams) + counts.astype(np.uint64))
+    k = choose(words, masks.sum(axis=1).astype(np.uint64))
+    ranks = masks.cumsum(axis=1)
+    choices: NDArray[np.int64] = (ranks > k[:, None].view(np.int64)).argmax(axis=1)
     return choices
 
 

@@ -163,8 +163,7 @@ class ShapeReward(_Wrapper):
 class _CountIllegal(_Wrapper):
     """Counts the illegal actions of each game, as its namesake in `tile_envs.wrappers` does."""
 
-    _penalty = 0.0
-    _rng: np.random.Generator | None = None
+    _penalty, _replaces = 0.0, False
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
@@ -184,11 +183,12 @@ class _CountIllegal(_Wrapper):
         actions = checked_actions(actions, *masks.shape)
         # The actions of games that this step resets are ignored.
         illegal = ~masks[self._indices, actions] & ~over
-        if self._rng is not None and illegal.any():
-            actions = actions.copy()
-            actions[illegal] = transforms.legal_choices(self._rng, masks[illegal])
-        observations, rewards, terminations, truncations, infos = self.env.step(actions)
         self._counts[over] = 0
+        if self._replaces and illegal.any():
+            streams, actions = self._games.get_state()["stream"], actions.copy()
+            replaced = streams[illegal], self._counts[illegal], masks[illegal]
+            actions[illegal] = transforms.replacements(*replaced)
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
         self._counts += illegal
         _report(infos, transforms.COUNT, self._counts)
         if "final_info" in infos:
@@ -217,22 +217,7 @@ class PenalizeIllegal(_CountIllegal):
 
 
 class ReplaceIllegal(_CountIllegal):
-    """Plays random legal actions in place of illegal ones; see `tile_envs.wrappers.ReplaceIllegal`.
-
-    A game whose seed is None continues the choices, as it continues its random stream.
-    """
+    """Plays legal actions in place of illegal ones; see `tile_envs.wrappers.ReplaceIllegal`."""
 
     role = "ReplaceIllegal"
-
-    def __init__(self, env: AnyVectorEnv) -> None:
-        super().__init__(env)
-        self._rng = np.random.default_rng()
-
-    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        """Start new games; seeds also seed the choice of legal actions."""
-        result = super().reset(**kwargs)  # checks the seeds
-        seed: Any = kwargs.get("seed")
-        seeds = [int(number) for number in np.ravel(seed) if number is not None]
-        if seeds:
-            self._rng = np.random.default_rng(seeds)
-        return result
+    _replaces = True
