@@ -64,8 +64,10 @@ def evaluate_exactly(
             a memoryless policy.
     """
     options = checked_mapping(env_kwargs, "env_kwargs")
-    if "starts" in options:
-        raise UsageError("exact results are those of ordinary starts: leave out starts.")
+    for name in {"starts", "max_episode_steps"} & options.keys():
+        raise UsageError(
+            f"exact results are of whole games with ordinary starts: leave out {name}."
+        )
     game = Task.of(env, options).game
     row: Row = {"agent": name or type(agent).__name__, "env": env, "env_kwargs": options}
     if isinstance(game, SlidingGame):
