@@ -69,8 +69,8 @@ def mixed(position: Word) -> Word:
     return word ^ word >> MIX_SHIFTS[2]
 
 
-_compilations = TimingListener()
-register("numba:compile", _compilations)
+_compilations: Any = TimingListener()  # type: ignore[no-untyped-call]
+register("numba:compile", _compilations)  # type: ignore[no-untyped-call]
 
 
 def seconds_compiled() -> float:
