@@ -63,6 +63,17 @@ def test_the_name_of_compiled_code_stands_for_all_files_of_a_users_package(tmp_p
     assert len(names) == 6
 
 
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_what_is_damaged_on_disk_is_compiled_anew(suffix, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    (tmp_path / "loop.py").write_text(PUSH, encoding="utf-8")
+    compiled_anew = run(tmp_path)
+    for path in (tmp_path / "cache").rglob(f"*.{suffix}"):
+        path.write_bytes(path.read_bytes()[:10])
+    assert run(tmp_path) == compiled_anew
+    assert run(tmp_path) == (True, compiled_anew[1])
+
+
 def test_after_an_edit_of_the_tables_no_old_code_runs(tmp_path):
     """Old code would read the rewards of the new tables at the wrong bit."""
     ignored = shutil.ignore_patterns("__pycache__")
