@@ -55,14 +55,17 @@ class CompiledSearch:
     """As `BoardAgent.version`."""
 
     def __init__(self, learner: NTuple, game: SlidingGame, table_bytes: int) -> None:
-        learner.check_plays(game)
         self._learner, self._game, self._tables = learner, game, game_tables(game)
-        self._leaf = leaf_net(learner.network, learner.net)
+        self._leaf, self._table_bytes = leaf_net(learner.network, learner.net), table_bytes
         self._room, self._changes = scratch(self._leaf.net, self._tables), learner.changes
         buckets = 1 << (table_bytes // BUCKET).bit_length() - 1
         entries = np.zeros((buckets, BUCKET // 8), np.uint64)
         self._table = TranspositionTable(entries, entries.view(np.float32))
         self._lock = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Everything else follows from these; a table changes no value.
+        return type(self), (self._learner, self._game, self._table_bytes)
 
     def __call__(
         self,
