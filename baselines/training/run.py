@@ -21,9 +21,9 @@ from baselines.training import run_folder as runs
 from baselines.training.config import BUDGET, RunConfig
 from baselines.training.learner import Learner
 from baselines.training.loop import Callback, learn
-from tile_envs.base.checks import checked_mapping
+from tile_envs.base.checks import plain
 from tile_envs.errors import UsageError
-from tile_envs.games import resolve_id
+from tile_envs.games import AnyEnv, named, resolve_id
 
 SEEDS = Doc(
     "Train so many seeds, from --seed on, side by side in folders of their own; each has its seed "
@@ -56,7 +56,7 @@ class Options:
 
 def train(
     agent: str | type[Learner],
-    env: str | None = None,
+    env: AnyEnv | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     *,
     games: int | None = None,
@@ -82,8 +82,8 @@ def train(
 
     Args:
         agent: The agent's name, or the class of a learner of your own.
-        env: The environment's id, if not given the one that the agent usually learns; my_module:Id
-            imports the module that registers it.
+        env: The environment or its id, if not given the one that the agent usually learns;
+            my_module:Id imports the module that registers it.
         env_kwargs: The environment's options, such as {"shape": [3, 3]}.
         games: The budget in games, on each side in tic-tac-toe.
         minutes: The budget in minutes of learning, without tests and saving.
@@ -119,13 +119,14 @@ def train(
     if resume and not out:
         raise UsageError("resume needs out, the folder of the run.")
     folder = None if out is None else Path(out)
-    options = starting_options(agent, env, preset, folder if resume else None)
-    given: dict[str, Any] = {"env": env, "games": games, "minutes": minutes, "seed": seed}
+    env_id, env_kwargs = named(env, env_kwargs)
+    options = starting_options(agent, env_id, preset, folder if resume else None)
+    given: dict[str, Any] = {"env": env_id, "games": games, "minutes": minutes, "seed": seed}
     given |= {"side": side, "out": folder, "resume": resume, "test_every": test_every}
     given |= {"test_games": test_games, "checkpoint_every": checkpoint_every}
     if env_kwargs is not None:
-        given["env_kwargs"] = checked_mapping(env_kwargs, "env_kwargs")
-    options = replace(options, **{key: v for key, v in given.items() if v is not None})
+        given["env_kwargs"] = env_kwargs
+    options = replace(options, **{key: plain(v) for key, v in given.items() if v is not None})
     values = asdict(options.settings) | settings
     options = replace(options, settings=read_settings(type(options.settings), values))
     return run(agent, options, progress, callback)
