@@ -44,7 +44,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numba
 import numpy as np
+from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
@@ -133,6 +135,9 @@ class NTuple(ValueAgent, Learner):
         self, game: SlidingGame, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
     ) -> None:
         super().__init__(game, seed, settings, sides)
+        config: Any = numba.config
+        if config.DISABLE_JIT:  # which works with what is not written in SIMD
+            raise DependencyNotInstalled("n-tuple networks are compiled: unset NUMBA_DISABLE_JIT.")
         self.game, settings = game, self._settings
         check_batch(settings.iteration_games, "iteration_games", 100)  # bytes of a game
         self.network = Network.of(game, settings.network, settings.values, settings.stages)

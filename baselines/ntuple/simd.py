@@ -16,16 +16,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-
-from tile_envs.errors import UsageError
-
-config: Any = numba.config
-if config.DISABLE_JIT:
-    raise UsageError("n-tuple networks and searches are machine code: unset NUMBA_DISABLE_JIT.")
 
 LANES = 8
 """The number of elements of a vector."""

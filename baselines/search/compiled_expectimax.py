@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
+from time import monotonic
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
@@ -92,11 +94,15 @@ class CompiledSearch:
 
 
 @compiled_loop
-def now() -> float:
+def _now() -> float:
     """Return the seconds since some moment; numba itself knows no clock."""
     time = np.empty(2, np.int64)  # seconds, and nanoseconds
     _read_clock(CLOCK, time.ctypes.data)
     return float(time[0] + 1e-9 * time[1])
+
+
+config: Any = numba.config
+now: Callable[[], float] = monotonic if config.DISABLE_JIT else _now
 
 
 class TranspositionTable(NamedTuple):
