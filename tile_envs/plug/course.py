@@ -1,0 +1,140 @@
+"""The games as courses have them: their numbers of actions, boards of faces, cumulated scores.
+
+| numbering | 0, 1, 2, 3 | who uses it |
+|---|---|---|
+| `"course"` | up, down, left, right | `Game2048Env` of many student repositories |
+| `"tdl2048"` | up, right, down, left, as here | TDL2048, the frameworks of the 2584 course |
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.utils import RecordConstructorArgs
+from numpy.typing import ArrayLike, NDArray
+
+import tile_envs  # noqa: F401 # registers the environments
+from tile_envs.base.checks import brief, checked_action, checked_choice
+from tile_envs.errors import UsageError
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP
+from tile_envs.text import read_board
+
+Faces = NDArray[np.int64]
+NUMBERINGS = {"course": (UP, DOWN, LEFT, RIGHT), "tdl2048": (UP, RIGHT, DOWN, LEFT)}
+"""By name, the actions of this package in the order of their numbers there."""
+
+
+def faces_of(game: SlidingGame, board: ArrayLike) -> Faces:
+    """Return the faces `(R, C)` of a board of tile indices, 0 for an empty cell."""
+    return np.array(game.rules.faces)[np.asarray(board)]
+
+
+def slide(
+    game: SlidingGame, board: ArrayLike, action: int, numbering: str = "course"
+) -> tuple[Faces, int]:
+    """Return what an action makes of a board of faces, before a tile appears, and its reward.
+
+    The reward of an illegal action is -1, as in TDL2048.
+
+    Raises:
+        ValueError: If it is no board of the game, or there is no such action or numbering.
+    """
+    order = NUMBERINGS[checked_choice(numbering, "numbering", list(NUMBERINGS))]
+    ours = order[checked_action(action, len(ACTIONS))]
+    after, rewards, masks = game.afterstates(read_board(game, board)[None])
+    return faces_of(game, after[0, ours]), int(rewards[0, ours]) if masks[0, ours] else -1
+
+
+class Renumbered(gym.Wrapper[Faces, int, Any, Any], RecordConstructorArgs):
+    """A sliding game with observations of faces, and actions and masks of another numbering."""
+
+    def __init__(self, env: gym.Env[Any, Any], numbering: str = "course") -> None:
+        RecordConstructorArgs.__init__(self, numbering=numbering)
+        super().__init__(env)
+        self.game: Any = getattr(env.unwrapped, "game", None)
+        if not isinstance(self.game, SlidingGame):
+            raise UsageError(f"Renumbered is for the sliding games, got {brief(env)}.")
+        order = NUMBERINGS[checked_choice(numbering, "numbering", list(NUMBERINGS))]
+        self._order, largest = list(order), self.game.rules.faces[-1]
+        self.observation_space = gym.spaces.Box(0, largest, self.game.shape, np.int64)
+
+    def reset(self, **kwargs: Any) -> tuple[Faces, dict[str, Any]]:
+        """Start a new game; a board among the options holds tile indices, as ever."""
+        return self._renumbered(*self.env.reset(**kwargs))
+
+    def step(self, action: int) -> tuple[Faces, Any, bool, bool, dict[str, Any]]:
+        """Play an action of the numbering."""
+        ours = self._order[checked_action(action, len(ACTIONS))]
+        observation, reward, terminated, truncated, info = self.env.step(ours)
+        faces, info = self._renumbered(observation, info)
+        return faces, reward, terminated, truncated, info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the legal actions, `(4,) bool`."""
+        masks: NDArray[np.bool_] = self.env.get_wrapper_attr("action_masks")()[self._order]
+        return masks
+
+    def _renumbered(self, board: Any, info: dict[str, Any]) -> tuple[Faces, dict[str, Any]]:
+        mask = info["action_mask"][self._order]
+        return faces_of(self.game, board), {**info, "action_mask": mask}
+
+
+class Game2048Env:
+    """A game with the old interface of student repositories, whose `step` returns four values.
+
+        env = Game2048Env(seed=0)
+        board = env.reset()
+        board, score, done, _ = env.step(2)  # left; the score so far, no reward
+
+    With a seed, the first game is that of `gym.make(env_id).reset(seed=seed)`.
+
+    Attributes:
+        board: The faces, `(R, C)`.
+        score: The score so far.
+        last_move_valid: Whether the last action was legal.
+    """
+
+    actions = ["up", "down", "left", "right"]
+
+    def __init__(
+        self, seed: int | None = None, env_id: str = "Tiles2048-v0", **options: Any
+    ) -> None:
+        self._env = Renumbered(gym.make(env_id, max_illegal=1 << 62, **options))
+        self._seed, self.action_space = seed, self._env.action_space
+        self.size = self._env.game.shape[0]
+        self.reset()
+        self._seed = seed  # the first `reset` of the user's starts the same game
+
+    def reset(self) -> Faces:
+        """Start a new game; return its board."""
+        self._keep(*self._env.reset(seed=self._seed))
+        self._seed = None
+        return self.board
+
+    def set(self, board: ArrayLike, score: int = 0) -> None:
+        """Go to a board of faces, with the score so far."""
+        options = {"board": read_board(self._env.game, board), "score": score}
+        self._keep(*self._env.reset(options=options))
+
+    def step(self, action: int) -> tuple[Faces, int, bool, dict[str, Any]]:
+        """Play 0 up, 1 down, 2 left or 3 right."""
+        self.last_move_valid = self.is_move_legal(action)
+        if self.last_move_valid:
+            board, _, _, _, info = self._env.step(action)
+            self._keep(board, info)
+        return self.board, self.score, self.is_game_over(), {}
+
+    def is_move_legal(self, action: int) -> bool:
+        """Tell whether an action changes the board."""
+        return bool(self._mask[checked_action(action, len(ACTIONS))])
+
+    def is_game_over(self) -> bool:
+        """Tell whether no action is legal."""
+        return not self._mask.any()
+
+    def _keep(self, board: Faces, info: dict[str, Any]) -> None:
+        self.board, self.score, self._mask = board, int(info["score"]), info["action_mask"]
+        self.last_move_valid = True
