@@ -1,6 +1,9 @@
 """Games of texts for language models, and the numberings of courses."""
 
 import random
+import re
+from copy import deepcopy
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -8,6 +11,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
+from tile_envs import plug
 from tile_envs.plug.course import Game2048Env, Renumbered, slide
 from tile_envs.plug.text import TextEnv, instructions
 from tile_envs.sliding import RULES_2048, SlidingGame
@@ -144,6 +148,10 @@ def test_student_programs_play_the_games_of_the_package():
         assert np.array_equal(board, np.where(tiles > 0, 2 ** tiles.astype(np.int64), 0))
         assert (score, env.last_move_valid) == (info["score"], not info["illegal"])
         assert done == env.is_game_over() == (not info["action_mask"].any())
+    ahead = deepcopy(env)
+    ahead.board, ahead.score = [[2, 2, 0, 0]] + [[0] * 4] * 3, 100
+    assert ahead.step(2)[1:3] == (104, False)
+    assert env.step(2)[1:3] == (score, True)
     assert not np.array_equal(env.reset(), env.reset())
 
 
@@ -170,3 +178,10 @@ def test_renumbered_environments_keep_masks_and_actions_together():
     assert env.spec is not None
     with pytest.raises(ValueError, match="for the sliding games"):
         Renumbered(gym.make("TicTacToe-v0"))
+
+
+def test_the_code_of_the_page_that_needs_no_library_runs():
+    page = Path(plug.__file__).with_name("README.md").read_text()
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        if not re.search("trl|openenv|verifiers|textarena", block):
+            exec(block, {})

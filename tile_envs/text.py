@@ -129,7 +129,8 @@ def read_board(game: Game, text: Any) -> NDArray[Any]:
             f"expected {n_rows} rows of {n_columns} faces, such as '{example}', or {cells} "
             f"hexadecimal digits, got {brief(text)}."
         )
-    return checked_boards([np.reshape(tiles, game.shape)], game.rules)[0]
+    (read,) = checked_boards([np.reshape(tiles, game.shape)], game.rules)
+    return np.asarray(read)
 
 
 def _rows(text: Any) -> list[list[str]]:

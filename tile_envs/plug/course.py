@@ -29,7 +29,7 @@ NUMBERINGS = {"course": (UP, DOWN, LEFT, RIGHT), "tdl2048": (UP, RIGHT, DOWN, LE
 
 def faces_of(game: SlidingGame, board: ArrayLike) -> Faces:
     """Return the faces `(R, C)` of a board of tile indices, 0 for an empty cell."""
-    return np.array(game.rules.faces)[np.asarray(board)]
+    return np.array(game.rules.faces).take(np.asarray(board))
 
 
 def slide(
@@ -89,11 +89,10 @@ class Game2048Env:
         board = env.reset()
         board, score, done, _ = env.step(2)  # left; the score so far, no reward
 
-    With a seed, the first game is that of `gym.make(env_id).reset(seed=seed)`.
+    With a seed, the first game is that of `gym.make(env_id).reset(seed=seed)`.  Programs that look
+    ahead may assign `board` and `score`, of a `copy.deepcopy` of the environment or of itself.
 
     Attributes:
-        board: The faces, `(R, C)`.
-        score: The score so far.
         last_move_valid: Whether the last action was legal.
     """
 
@@ -102,39 +101,51 @@ class Game2048Env:
     def __init__(
         self, seed: int | None = None, env_id: str = "Tiles2048-v0", **options: Any
     ) -> None:
-        self._env = Renumbered(gym.make(env_id, max_illegal=1 << 62, **options))
-        self._seed, self.action_space = seed, self._env.action_space
-        self.size = self._env.game.shape[0]
+        env: Any = Renumbered(gym.make(env_id, max_illegal=1 << 62, **options))
+        self._env, self._seed, self.size = env.unwrapped, seed, env.game.shape[0]
+        self.action_space = self._env.action_space
         self.reset()
-        self._seed = seed  # the first `reset` of the user's starts the same game
+        self._seed = seed  # a first `reset` starts the same game
 
     def reset(self) -> Faces:
         """Start a new game; return its board."""
-        self._keep(*self._env.reset(seed=self._seed))
-        self._seed = None
+        self._env.reset(seed=self._seed)
+        self._seed, self.last_move_valid = None, True
         return self.board
 
-    def set(self, board: ArrayLike, score: int = 0) -> None:
-        """Go to a board of faces, with the score so far."""
-        options = {"board": read_board(self._env.game, board), "score": score}
-        self._keep(*self._env.reset(options=options))
+    @property
+    def board(self) -> Faces:
+        """The faces, `(R, C)`, a fresh array."""
+        return faces_of(self._env.game, self._env.get_state()["board"])
+
+    @board.setter
+    def board(self, faces: ArrayLike) -> None:
+        self._go(read_board(self._env.game, faces), self.score)
+
+    @property
+    def score(self) -> int:
+        """The score so far."""
+        return int(self._env.get_state()["score"])
+
+    @score.setter
+    def score(self, score: int) -> None:
+        self._go(self._env.get_state()["board"], score)
 
     def step(self, action: int) -> tuple[Faces, int, bool, dict[str, Any]]:
-        """Play 0 up, 1 down, 2 left or 3 right."""
+        """Play 0 up, 1 down, 2 left or 3 right; an illegal action changes nothing."""
         self.last_move_valid = self.is_move_legal(action)
         if self.last_move_valid:
-            board, _, _, _, info = self._env.step(action)
-            self._keep(board, info)
+            self._env.step(NUMBERINGS["course"][action])
         return self.board, self.score, self.is_game_over(), {}
 
     def is_move_legal(self, action: int) -> bool:
         """Tell whether an action changes the board."""
-        return bool(self._mask[checked_action(action, len(ACTIONS))])
+        ours = NUMBERINGS["course"][checked_action(action, len(ACTIONS))]
+        return bool(self._env.action_masks()[ours])
 
     def is_game_over(self) -> bool:
         """Tell whether no action is legal."""
-        return not self._mask.any()
+        return not self._env.action_masks().any()
 
-    def _keep(self, board: Faces, info: dict[str, Any]) -> None:
-        self.board, self.score, self._mask = board, int(info["score"]), info["action_mask"]
-        self.last_move_valid = True
+    def _go(self, board: Any, score: int) -> None:
+        self._env.reset(options={"board": board, "score": score})

@@ -59,7 +59,7 @@ def instructions(game: Game) -> str:
     )
 
 
-class TextEnv(gym.Wrapper[str, str, Any, Any], RecordConstructorArgs):
+class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """A single environment of this package as texts, for language models.
 
     An observation shows the board, the score or the mark, and the legal actions (see
