@@ -98,6 +98,15 @@ def test_rewards_are_progress_goals_regrets_or_a_function():
     env, _ = text_env(board=board, reward="regret", values=Greedy(SlidingGame(RULES_2048)))
     assert [env.step("down")[1], env.step("left")[1]] == [-2048, 0]
 
+    class Ignorant(Greedy):
+        def action_values(self, boards):
+            return np.full((len(boards), 4), np.nan)
+
+    env, _ = text_env(board=board, reward="regret", values=Ignorant(None))
+    with pytest.raises(ValueError, match="the values know nothing of the board"):
+        env.step("left")
+    assert np.array_equal(env.unwrapped.get_state()["board"], board)
+
     def moved(before, action, after, info):
         return (before != after).sum() + action + info["score"]
 

@@ -15,6 +15,7 @@ import httpx
 import verifiers.v1 as vf
 from verifiers.v1.dialects.chat import message_to_wire
 
+import tile_envs.plug.verifiers
 from tile_envs.plug.verifiers import load_environment
 from tile_envs.text import parse
 
@@ -100,6 +101,16 @@ def test_an_episode_is_the_game_of_its_seed(client):
     assert not info["action_mask"].any()
     assert trace.reward == info["score"]
     assert (trace.metrics["score"], trace.metrics["max_tile"]) == (info["score"], info["max_tile"])
+
+
+def test_a_file_of_one_line_makes_a_taskset_for_the_commands(tmp_path, monkeypatch):
+    line = "from tile_envs.plug.verifiers import TilesRollout, TilesTaskset, __all__"
+    assert line in tile_envs.plug.verifiers.__doc__
+    (tmp_path / "tiles.py").write_text(line)
+    monkeypatch.syspath_prepend(tmp_path)
+    config = vf.resolve_env_config({"taskset": {"id": "tiles", "env": "TicTacToe-v0"}})
+    (task,) = vf.load_environment(config).taskset.take(1)
+    assert task.data.prompt.startswith("You play tic-tac-toe.")
 
 
 def test_wrong_options_are_refused_where_the_environment_is_made():

@@ -155,27 +155,28 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if said:
             played = told["action"] = int(self._rng.choice(np.flatnonzero(mask)))
         before = self._board()
+        lost = self._lost(before, played) if self._reward == "regret" and mask.any() else 0.0
         _, reward, terminated, truncated, info = self.env.step(played)
-        reward = self._rewarded(before, played, float(reward), info)
+        if callable(self._reward):
+            reward = self._reward(before, played, self._board(), info)
+        elif self._reward == "regret":
+            reward = -lost
+        elif self._reward != "score":
+            reward = self._progress(info) - self._progress(self._info)
         self._over, self._info = terminated or truncated, deepcopy(info)
-        return self._text(said), reward, terminated, truncated, info | told
+        return self._text(said), float(reward), terminated, truncated, info | told
 
     def _board(self) -> NDArray[Any]:
         """Return the board as the player sees it."""
         state = self._plain.get_state()
         return np.asarray(state["board"] * state.get("mark", 1))
 
-    def _rewarded(self, before: NDArray[Any], action: int, reward: float, info: Info) -> float:
-        if callable(self._reward):
-            return float(self._reward(before, action, self._board(), info))
-        if self._reward == "score":
-            return reward
-        if self._reward != "regret":
-            return self._progress(info) - self._progress(self._info)
-        values = np.asarray(self._values.action_values(before[None]))[0]
+    def _lost(self, board: NDArray[Any], action: int) -> float:
+        """Return what an action loses by the values."""
+        values = np.asarray(self._values.action_values(board[None]))[0]
         if not np.isfinite(values[action]):
-            raise UsageError(f"the values know nothing of the board {brief(before.tolist())}.")
-        return float(values[action] - values.max())
+            raise UsageError(f"the values know nothing of the board {brief(board.tolist())}.")
+        return float(values.max() - values[action])
 
     def _progress(self, info: Info) -> float:
         if self._reward == "log2" and isinstance(self.game, SlidingGame):
