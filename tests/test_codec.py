@@ -88,6 +88,8 @@ def test_boards_that_are_none_are_not_shown():
             show(TWO, board)
     with pytest.raises(ValueError, match="65536 has no hexadecimal digit"):
         show_hex(TWO, [[16, 0], [0, 0]])
+    with pytest.raises(ValueError, match="tic-tac-toe has no hexadecimal digits"):
+        show_hex(CROSSES, np.zeros((3, 3), int))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_forms_of_moves_are_read(text, action):
     ("text", "message"),
     [
         ("I go up", "read no move in 'I go up': expected one of up, right, down, left"),
-        ("[up] or [down]", r"read 2 moves, 'up', 'down', in '\[up\] or \[down\]'"),
+        ("[up] or [down]", r"read 2 moves, \['up', 'down'\], in '\[up\] or \[down\]'"),
         ("<move>jump</move>", "'jump' is no move: expected one of up"),
         ("<move>jump</move> [up]", "read 2 moves"),
         ("<move>up</answer>", "read no move"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base.checks import as_array, brief, broadcast_boards, checked_choice, listed
+from tile_envs.base.checks import as_array, brief, broadcast_boards, checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.boards import checked_boards
@@ -64,12 +64,14 @@ def show_line(game: Game, board: ArrayLike) -> str:
     return " / ".join(map(" ".join, _words(game, board)))
 
 
-def show_hex(game: SlidingGame, board: ArrayLike) -> str:
-    """Return the tile indices of a board as hexadecimal digits, row by row.
+def show_hex(game: Game, board: ArrayLike) -> str:
+    """Return the tile indices of a board of a sliding game as hexadecimal digits, row by row.
 
     Raises:
-        ValueError: If it is no board of the game, or it has a tile of an index above 15.
+        ValueError: If it is no such board, or it has a tile of an index above 15.
     """
+    if not isinstance(game, SlidingGame):
+        raise UsageError(f"{game} has no hexadecimal digits: use show_line.")
     (tiles,) = checked_boards(broadcast_boards(board, game.shape), game.rules)
     if tiles.max() > 15:
         raise UsageError(f"{game.rules.faces[tiles.max()]} has no hexadecimal digit: use faces.")
@@ -207,7 +209,7 @@ def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | Non
     if match:
         answers = answers[:1] if match == "first" else answers[-1:]
     if len(answers) != 1:
-        found = f"{len(answers)} moves, {listed(answers[:4])}," if answers else "no move"
+        found = f"{len(answers)} moves, {brief(answers)}," if answers else "no move"
         raise UsageError(f"read {found} in {brief(text)}: expected one of {legal}.")
     action = names.get(answers[0].lower())
     if action is None:

@@ -32,6 +32,10 @@ def faces_of(game: SlidingGame, board: ArrayLike) -> Faces:
     return np.array(game.rules.faces).take(np.asarray(board))
 
 
+def _order(numbering: str) -> tuple[int, ...]:
+    return NUMBERINGS[checked_choice(numbering, "numbering", list(NUMBERINGS))]
+
+
 def slide(
     game: SlidingGame, board: ArrayLike, action: int, numbering: str = "course"
 ) -> tuple[Faces, int]:
@@ -42,8 +46,7 @@ def slide(
     Raises:
         ValueError: If it is no board of the game, or there is no such action or numbering.
     """
-    order = NUMBERINGS[checked_choice(numbering, "numbering", list(NUMBERINGS))]
-    ours = order[checked_action(action, len(ACTIONS))]
+    ours = _order(numbering)[checked_action(action, len(ACTIONS))]
     after, rewards, masks = game.afterstates(read_board(game, board)[None])
     return faces_of(game, after[0, ours]), int(rewards[0, ours]) if masks[0, ours] else -1
 
@@ -57,8 +60,7 @@ class Renumbered(gym.Wrapper[Faces, int, Any, Any], RecordConstructorArgs):
         self.game: Any = getattr(env.unwrapped, "game", None)
         if not isinstance(self.game, SlidingGame):
             raise UsageError(f"Renumbered is for the sliding games, got {brief(env)}.")
-        order = NUMBERINGS[checked_choice(numbering, "numbering", list(NUMBERINGS))]
-        self._order, largest = list(order), self.game.rules.faces[-1]
+        self._order, largest = list(_order(numbering)), self.game.rules.faces[-1]
         self.observation_space = gym.spaces.Box(0, largest, self.game.shape, np.int64)
 
     def reset(self, **kwargs: Any) -> tuple[Faces, dict[str, Any]]:
