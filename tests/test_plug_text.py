@@ -16,6 +16,7 @@ from tile_envs.plug.course import Game2048Env, Renumbered, slide
 from tile_envs.plug.text import TextEnv, instructions
 from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.text import describe_actions, read_board
+from tile_envs.wrappers import ReplaceIllegal
 
 GAMES = ("Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0")
 
@@ -78,6 +79,10 @@ def test_wrong_answers_are_told_or_end_the_game_or_are_replaced():
     played = [[game.step("?")[4]["action"] for _ in range(20)] for game in games]
     assert played[0] == played[1]
     assert len(set(played[0])) > 1
+    (env, _), twin = text_env(board=board, wrong="random"), ReplaceIllegal(gym.make(GAMES[0]))
+    twin.reset(seed=0, options={"board": board})
+    observation, _ = twin.step(0)[0], env.step("up")
+    assert np.array_equal(env.unwrapped.get_state()["board"], observation)
 
 
 def test_rewards_are_progress_goals_regrets_or_a_function():

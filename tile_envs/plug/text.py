@@ -26,6 +26,7 @@ from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import MATCHES, describe_actions, parse, show
 from tile_envs.tictactoe.render import LETTERS
+from tile_envs.wrappers.transforms import replacements
 
 Info = dict[str, Any]
 Reward = Callable[[NDArray[Any], int, NDArray[Any], Info], float]
@@ -76,7 +77,7 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     Args:
         env: An environment of `gym.make`, wrapped already or not.
         wrong: What a wrong answer does: `"tell"` what was wrong and go on, `"end"` the episode, or
-            play a `"random"` legal action (`reset(seed=…)` seeds the choice).
+            play a `"random"` legal action, which the game's stream decides, as in `ReplaceIllegal`.
         reward: `"score"`, that of the environment; `"log2"`, by how much the logarithm of the
             largest tile has grown, as a fraction of that of the goal; `"goal"`, 1 when the goal is
             reached or the game is won; `"regret"`, minus what the action loses by `values`; or a
@@ -119,17 +120,14 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._wrong = checked_choice(wrong, "wrong", WRONG)
         self._match = checked_choice(match, "match", MATCHES)
         self._max_wrong = checked_count(max_wrong, "max_wrong")
-        self._rng = np.random.default_rng()
-        self._over, self._info, self._wrong_run = True, Info(), 0
+        self._over, self._info, self._wrong_run, self._wrongs = True, Info(), 0, 0
         self.observation_space = gym.spaces.Text(LONGEST, charset=string.printable)
         self.action_space = gym.spaces.Text(LONGEST, min_length=0, charset=string.printable)
 
     def reset(self, **kwargs: Any) -> tuple[str, Info]:
         """Start a new game; see the manual of the environment."""
         _, info = self.env.reset(**kwargs)
-        if kwargs.get("seed") is not None:
-            self._rng = np.random.default_rng(kwargs["seed"])
-        self._over, self._info, self._wrong_run = False, deepcopy(info), 0
+        self._over, self._info, self._wrong_run, self._wrongs = False, deepcopy(info), 0, 0
         return self._text(""), info | {"action": -1, "wrong": False}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
@@ -153,7 +151,10 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             self._over = ended or truncated
             return self._text(said), 0.0, ended, truncated, deepcopy(self._info) | told
         if said:
-            played = told["action"] = int(self._rng.choice(np.flatnonzero(mask)))
+            stream = np.array([self._plain.get_state()["stream"]], np.uint64)
+            chosen = replacements(stream, np.array([self._wrongs]), mask[None])
+            played, self._wrongs = int(chosen[0]), self._wrongs + 1
+            told["action"] = played
         before = self._board()
         lost = self._lost(before, played) if self._reward == "regret" and mask.any() else 0.0
         _, reward, terminated, truncated, info = self.env.step(played)
