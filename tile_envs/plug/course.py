@@ -27,11 +27,6 @@ NUMBERINGS = {"course": (UP, DOWN, LEFT, RIGHT), "tdl2048": (UP, RIGHT, DOWN, LE
 """By name, the actions of this package in the order of their numbers there."""
 
 
-def faces_of(game: SlidingGame, board: ArrayLike) -> Faces:
-    """Return the faces `(R, C)` of a board of tile indices, 0 for an empty cell."""
-    return np.array(game.rules.faces).take(np.asarray(board))
-
-
 def _order(numbering: str) -> tuple[int, ...]:
     return NUMBERINGS[checked_choice(numbering, "numbering", list(NUMBERINGS))]
 
@@ -48,7 +43,7 @@ def slide(
     """
     ours = _order(numbering)[checked_action(action, len(ACTIONS))]
     after, rewards, masks = game.afterstates(read_board(game, board)[None])
-    return faces_of(game, after[0, ours]), int(rewards[0, ours]) if masks[0, ours] else -1
+    return game.faces(after[0, ours]), int(rewards[0, ours]) if masks[0, ours] else -1
 
 
 class Renumbered(gym.Wrapper[Faces, int, Any, Any], RecordConstructorArgs):
@@ -81,7 +76,7 @@ class Renumbered(gym.Wrapper[Faces, int, Any, Any], RecordConstructorArgs):
 
     def _renumbered(self, board: Any, info: dict[str, Any]) -> tuple[Faces, dict[str, Any]]:
         mask = info["action_mask"][self._order]
-        return faces_of(self.game, board), {**info, "action_mask": mask}
+        return self.game.faces(board), {**info, "action_mask": mask}
 
 
 class Game2048Env:
@@ -118,7 +113,7 @@ class Game2048Env:
     @property
     def board(self) -> Faces:
         """The faces, `(R, C)`, a fresh array."""
-        return faces_of(self._env.game, self._env.get_state()["board"])
+        return self._env.game.faces(self._env.get_state()["board"])
 
     @board.setter
     def board(self, faces: ArrayLike) -> None:
