@@ -62,6 +62,10 @@ class BoardAgent(ABC):
             return self.choose_actions(observation, deterministic), state
         return self.choose_actions(np.asarray(observation)[None], deterministic)[0], state
 
+    def __repr__(self) -> str:
+        game, games = getattr(self, "game", getattr(self, "_game", "")), getattr(self, "games", 0)
+        return f"{type(self).__name__}({game}{f', {games:,} games' * bool(games)})"
+
 
 class StochasticAgent(BoardAgent):
     """Draws actions from the probabilities that a subclass gives them.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from baselines.agents import instance
-from baselines.evaluation.rows import Row
+from baselines.evaluation.rows import Printed, Row
 from baselines.evaluation.sampled import judge
 from baselines.registry import (
     AGENTS,
@@ -29,9 +29,9 @@ from baselines.task import BOTH, Task
 from baselines.training.config import CONFIG, RunConfig
 from baselines.training.run_folder import MODEL_SUFFIX
 from tile_envs.agents import Agent
-from tile_envs.base.checks import checked_integer, checked_mapping
+from tile_envs.base.checks import brief, checked_integer, checked_mapping
 from tile_envs.errors import UsageError
-from tile_envs.games import make, resolve_id
+from tile_envs.games import AnyEnv, make, named, options_of, resolve_id
 
 
 class Player(NamedTuple):
@@ -143,7 +143,7 @@ def _strong(task: Task) -> Player:
         raise UsageError(f"{folder} comes with tile-envs: {error} Install it again.") from error
 
 
-def load(path: str | Path, env: str | None = None) -> Agent:
+def load(path: str | Path, env: AnyEnv | None = None) -> Agent:
     """Load a trained agent.
 
         agent = load("runs/2048")
@@ -153,15 +153,15 @@ def load(path: str | Path, env: str | None = None) -> Agent:
         path: The folder of a run, a model in it, such as `runs/d/best.zip`, the file of another
             model of Stable-Baselines3, which runs code that it holds, or a name such as `strong`,
             the networks that come with the package.
-        env: The environment's id; None is the one of the run, or the agent's usual one.
+        env: The environment or its id; None is the one of the run, or the agent's usual one.
 
     Raises:
         ValueError: If there is none, its files are damaged or do not belong together, or it does
             not play this environment.
     """
-    name = str(path)
-    named = env is not None or name in NAMES or names_file(name)
-    return player(name, env).agent if named else load_player(path).agent
+    env_id, options = named(env, None)
+    by_name = env is not None or str(path) in NAMES or names_file(str(path))
+    return player(str(path), env_id, options).agent if by_name else load_player(path).agent
 
 
 def load_player(path: str | Path) -> Player:
@@ -226,8 +226,8 @@ def given_options(options: SearchOptions) -> list[str]:
 
 
 def evaluate(
-    agent: Agent | str | Path,
-    env: str | None = None,
+    agent: Agent | type[Agent] | str | Path,
+    env: AnyEnv | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     episodes: int = 1000,
     seed: int = 0,
@@ -246,8 +246,9 @@ def evaluate(
 
     Args:
         agent: Anything with `predict`: an agent of this package, a model of Stable-Baselines3, or a
-            class of your own; or the name of an agent, the folder of a run, or the file of a model.
-        env: The environment's id; an agent by name or folder has a usual one.
+            class of your own, or an object of it; or the name of an agent, the folder of a run, or
+            the file of a model.
+        env: The environment or its id; an agent by name or folder has a usual one.
         env_kwargs: The environment's options.
         episodes: The number of games.
         seed: The seed of the list of games; two seeds share no game.
@@ -269,16 +270,21 @@ def evaluate(
         Stopped: If it is interrupted after the first game of the list has ended.
     """
     options = checked_mapping(agent_kwargs, "agent_kwargs")
-    asked = checked_mapping(env_kwargs, "env_kwargs")
+    env_id, asked = named(env, env_kwargs)
     if isinstance(agent, str | Path):
-        played = player(str(agent), env, asked, seed, options)
-    elif env is None:
+        played = player(str(agent), env_id, asked, seed, options)
+    elif env_id is None:
         raise UsageError("env must be given with an agent, such as 'Tiles2048-v0', got None.")
-    elif options:
+    elif not hasattr(agent, "predict"):
+        raise UsageError(f"an agent has a method predict(observation), got {brief(agent)}.")
+    elif options and not isinstance(agent, type):
         raise UsageError("agent_kwargs are for an agent that is named.")
     else:
         # Without a side, the options may be those of a vector environment alone, such as engine.
-        task = (Task if side is None else Task.of)(resolve_id(env), asked)
+        options_of(env_id := resolve_id(env_id))
+        task = (Task if side is None else Task.of)(env_id, asked or {})
+        if isinstance(agent, type):
+            agent = make_agent(agent, task.game, seed, **options)
         played = Player(agent, type(agent).__name__, task, trained=False)
     played = with_search(played, search, read_settings(SearchOptions, search_options))
     options = dict(played.task.env_kwargs)
@@ -286,4 +292,4 @@ def evaluate(
         as_side = played.sides_to_evaluate(side, exact=False)[0]
         options |= {} if as_side is None else {"side": as_side}
     evaluated = played.agent, played.task.env, options, episodes, seed
-    return judge(*evaluated, name=name or played.name, progress=progress)[0]
+    return Printed(judge(*evaluated, name=name or played.name, progress=progress)[0])

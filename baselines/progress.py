@@ -99,8 +99,8 @@ class Progress:
         if self._total:
             words.insert(0, f"{min(self._done / self._total, 1):.0%}")
             share = (self._done - self._begin) / (self._total - self._begin or 1)
-            if 0.001 < share < 1:  # else it is anyone's guess
-                seconds = (time.monotonic() - self._began) * (1 - share) / share
+            seconds = (time.monotonic() - self._began) * (1 - share) / (share or 1)
+            if share > 0.001 and seconds >= 1:  # else it is anyone's guess, or over at once
                 words.insert(1, f"about {duration(seconds)} left")
         return f"{self._name}: {', '.join(filter(None, words))}"
 

@@ -64,7 +64,7 @@ def agent_class(name: str) -> type[Any]:
     if name in AGENTS:
         with extra("baselines"):
             importlib.import_module(module)
-    elif qualified:
+    elif qualified.replace(".", "_").isidentifier():  # else a path of Windows, perhaps
         import_named(module)
     else:
         raise UsageError(
@@ -97,9 +97,10 @@ def usual_env(name: str) -> str:
     return AGENTS[name].env if name in AGENTS else "Tiles2048-v0"
 
 
-def make_agent(name: str, game: Game, seed: int = 0, **options: Any) -> Agent:
+def make_agent(name: str | type[Any], game: Game, seed: int = 0, **options: Any) -> Agent:
     """Return an agent that needs no training, for a game, with options of its own."""
-    if name in LEARNERS:
+    kind = name if isinstance(name, type) else agent_class(name)
+    if issubclass(kind, Learner):
         raise UsageError(f"{name} must be trained first: give the folder of a trained run.")
-    agent: Agent = instance(agent_class(name), {"game": game, "seed": seed}, **options)
+    agent: Agent = instance(kind, {"game": game, "seed": seed}, **options)
     return agent

@@ -18,7 +18,7 @@ import psutil
 from annotated_types import Ge, Interval, Len
 from pydantic import AllowInfNan, TypeAdapter, ValidationError
 
-from tile_envs.base.checks import brief
+from tile_envs.base.checks import brief, plain
 from tile_envs.errors import UsageError
 
 MOST = (1 << 63) - 1
@@ -55,7 +55,7 @@ def read_settings(kind: type[S], values: Mapping[str, Any]) -> S:
             raise UsageError(f"there is no setting {name!r}, only {', '.join(names) or 'none'}.")
     try:
         # As JSON, since pydantic's strict mode takes lists for tuples only there.
-        text = json.dumps(dict(values), default=repr)
+        text = json.dumps(plain(dict(values)), default=repr)
         return TypeAdapter(kind).validate_json(text, strict=True)
     except ValidationError as error:
         raise UsageError(_in_words(error)) from error

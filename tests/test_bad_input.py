@@ -1,11 +1,14 @@
 """Bad input gets one clear error that names the value, and leaves the environment as it was."""
 
+import json
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 
 import gymnasium as gym
 import numpy as np
 import pytest
+import torch
 from commands import refused
 from gymnasium.error import ResetNeeded
 from test_envs import IDS
@@ -14,12 +17,15 @@ import tile_envs  # noqa: F401
 from baselines import evaluate, evaluate_exactly, train
 from baselines.arrays import write_arrays
 from baselines.search.minimax import MinimaxAgent
+from baselines.search.options import SearchOptions
+from baselines.settings import read_settings
 from baselines.task import Task
 from baselines.training.run_folder import lock_folder
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.tictactoe import TicTacToe
+from tile_envs.wrappers import PenalizeIllegal, ShapeReward
 
 NAN = float("nan")
 A = np.zeros(99)
@@ -221,6 +227,21 @@ def test_options_of_a_task_are_a_dictionary(env_kwargs):
             call("Tiles2048-v0", env_kwargs)
     with pytest.raises(UsageError, match="unknown environment ''"):
         train("qtable", "", games=1)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.array, torch.tensor])
+def test_numbers_of_numpy_and_torch_are_numbers(kind):
+    half, whole = kind(0.5), np.int64 if kind == np.float32 else kind
+    options = {"shape": (2, whole(2)), "spawn": {2: half, 4: half}}
+    assert gym.make("Tiles2048-v0", **options).unwrapped.game.spawn == ((2, 0.5), (4, 0.5))
+    shaped = ShapeReward(gym.make("Tiles2048-v0"), {"empty": half}, half)
+    assert "0.5" in PenalizeIllegal(shaped, half).spec.to_json()
+    given = {"milliseconds": half, "deeper": {3: whole(4)}}
+    assert read_settings(SearchOptions, given) == SearchOptions(0.5, deeper={3: 4})
+    budget = {"games": whole(9), "minutes": half, "seed": whole(1), "learning_rate": half}
+    config = train("qtable", "Tiles2048-v0", options, **budget).config
+    assert (config.games, config.minutes, config.settings["learning_rate"]) == (9, 0.5, 0.5)
+    assert json.loads(json.dumps(asdict(config)))["env_kwargs"]["shape"] == [2, 2]
 
 
 def test_a_full_disk_names_the_file(tmp_path):

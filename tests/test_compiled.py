@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from commands import python
+from commands import in_a_process, python
 
 from tile_envs.base.compiled import digest, package_of
 
@@ -51,6 +51,14 @@ def test_where_no_code_can_be_kept_it_is_compiled_with_one_warning(places, tmp_p
     assert done.stderr.count("compiled code cannot be kept") == 1
 
 
+def test_without_a_compiler_networks_are_refused_in_a_line():
+    words, uncompiled = ("-m", "baselines", "evaluate"), os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = in_a_process(*words, "strong", env=uncompiled)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "unset NUMBA_DISABLE_JIT" in done.stderr
+    assert "mean" in python(*words, "random", "--episodes", 2, env=uncompiled).stdout
+
+
 def test_the_name_of_compiled_code_stands_for_all_files_of_a_users_package(tmp_path):
     names = set()
     for text in ("N = 1", "N = 2"):
@@ -61,6 +69,17 @@ def test_the_name_of_compiled_code_stands_for_all_files_of_a_users_package(tmp_p
             digest.cache_clear()
             names.add(digest(package_of(tmp_path / "mine" / "inner" / "loops.py")))
     assert len(names) == 6
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_what_is_damaged_on_disk_is_compiled_anew(suffix, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    (tmp_path / "loop.py").write_text(PUSH, encoding="utf-8")
+    compiled_anew = run(tmp_path)
+    for path in (tmp_path / "cache").rglob(f"*.{suffix}"):
+        path.write_bytes(path.read_bytes()[:10])
+    assert run(tmp_path) == compiled_anew
+    assert run(tmp_path) == (True, compiled_anew[1])
 
 
 def test_after_an_edit_of_the_tables_no_old_code_runs(tmp_path):

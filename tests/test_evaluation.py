@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+from functools import partial
 
 import gymnasium as gym
 import numpy as np
@@ -13,13 +14,20 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 
-from baselines import evaluate
+from baselines import evaluate, evaluate_exactly, load, solve, train
 from baselines.agents import GreedyAgent, RandomAgent
 from baselines.evaluation.rows import block, read_rows
 from baselines.evaluation.sampled import Stopped, play
+from baselines.search.expectimax import Expectimax
+from baselines.search.placing import ValuePlacer
 from baselines.seeds import game_seeds, training_generator, training_seeds, training_stream
+from baselines.tabular.qtable import QTable
 from baselines.task import Task
 from tile_envs.base.random_stream import consecutive
+from tile_envs.errors import UsageError
+from tile_envs.plug.sb3 import make_sb3
+from tile_envs.sliding import Rules, register_game
+from tile_envs.wrappers import OneHotPlanes
 
 IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 every_id = pytest.mark.parametrize("env_id", IDS)
@@ -37,7 +45,7 @@ def game_of(env_id):
 class Scripted:
     """Plays the first legal action; its `predict` takes observations, and no more."""
 
-    def __init__(self, game):
+    def __init__(self, game, seed=0):
         self.game = game
 
     def predict(self, observation):
@@ -134,6 +142,78 @@ def test_stable_baselines_evaluates_our_agents_and_we_its_models():
     assert len(record.returns) == 20
 
 
+def test_a_tile_that_shrank_again_was_reached():
+    merges = [(1, 1, 2), (2, 2, 3), (3, 1, 1), (1, 3, 1)]
+    register_game("Shrinking-v0", Rules("Shrinking", (0, 2, 4, 8), merges, {2: 1.0}, 8))
+    env, largest = gym.make("Shrinking-v0", shape=(2, 2)), []
+    game = env.unwrapped.game
+    for seed in game_seeds(0, 200).tolist():
+        _, info = env.reset(seed=seed)
+        largest.append(info["max_tile"])
+        while info["action_mask"].any():
+            *_, info = env.step(int(info["action_mask"].argmax()))
+            largest[-1] = max(largest[-1], info["max_tile"])
+    record = play(Scripted(game), "Shrinking-v0", {"shape": (2, 2)}, episodes=200)
+    assert record.tiles.tolist() == largest != game.faces(record.boards).max(axis=(1, 2)).tolist()
+
+
+def test_an_agent_of_another_game_is_refused():
+    agent, other = Scripted(game_of("Tiles2048-v0")), game_of("Tiles2584-v0")
+    agent.action_values = None
+    for call in (
+        partial(evaluate, agent, "Tiles2584-v0"),
+        partial(evaluate, RandomAgent(agent.game), "TicTacToe-v0"),
+        partial(evaluate_exactly, agent, "Tiles2048-v0", {"shape": (2, 2)}),
+        partial(Expectimax, agent, other),
+        partial(ValuePlacer, agent, other),
+    ):
+        with pytest.raises(UsageError, match=r"plays 2048 on 4×4, not .*: take an agent of"):
+            call()
+    evaluate(agent, "Tiles2048-v0", {"spawn": {4: 1.0}, "placer": "adversary"}, episodes=1)
+
+
+def test_an_environment_stands_for_its_id_and_options():
+    env, envs = (make("Tiles2584-v0", shape=(2, 2)) for make in (gym.make, gym.make_vec))
+    agent, options, game = Scripted(env.unwrapped.game), {"shape": (2, 2)}, env.unwrapped.game
+    calls = (agent, "Tiles2584-v0", options), (agent, env), (Scripted, envs)
+    rows = [evaluate(*call, episodes=20) | {"moves_per_second": 1} for call in calls]
+    assert rows[0] == rows[1] == rows[2]
+    row = evaluate_exactly(agent, env)
+    assert (str(row), row["env_kwargs"]) == (block(row), options)
+    assert repr(load("random", env)) == "RandomAgent(2584 on 2×2)"
+    assert repr(train("qtable", envs, games=500)) == "QTable(2584 on 2×2, 500 games)"
+    with_options = make_sb3("Tiles2584-v0", env_kwargs=options)
+    assert solve(env).game == make_sb3(envs).games.game == with_options.games.game == game
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (partial(gym.make, "CartPole-v1"), "unknown environment 'CartPole-v1': expected"),
+        (lambda: OneHotPlanes(gym.make("Tiles2048-v0")), "without wrappers, got <OneHotPlanes"),
+        (
+            lambda: OneHotPlanes(gym.make_vec("Tiles2048-v0")),
+            "without wrappers, got <OneHotPlanes, ",
+        ),
+        (lambda: 3, "env must be an id, such as 'Tiles2048-v0', or an environment .*, got 3"),
+    ],
+)
+def test_what_stands_for_no_id_is_named(make, message):
+    agent, env = Scripted(game_of("Tiles2048-v0")), make()
+    calls = [partial(f, agent) for f in (evaluate, evaluate_exactly)]
+    for call in (*calls, partial(load, "random"), partial(train, "qtable"), make_sb3):
+        with pytest.raises(UsageError, match=message):
+            call(env)
+    with pytest.raises(UsageError, match="unknown environment 'CartPole-v1'"):
+        evaluate(agent, "CartPole-v1")
+    with pytest.raises(UsageError, match="are solved, such as"):
+        solve("Tiles2584-v0")
+    with pytest.raises(UsageError, match="QTable'> must be trained first"):
+        evaluate(QTable, "Tiles2048-v0")
+    with pytest.raises(UsageError, match="an agent has a method predict"):
+        evaluate(int, "Tiles2048-v0")
+
+
 def test_a_row_sums_its_record_up():
     agent = RandomAgent(game_of("Tiles2048-v0"))
     row = evaluate(agent, "Tiles2048-v0", episodes=400, seed=3, name="random")
@@ -191,6 +271,8 @@ def test_the_command_writes_rows(tmp_path, suffix):
     [
         (("nobody",), "there is no agent 'nobody': expected random, greedy, minimax"),
         (("qtable",), "qtable must be trained first: give the folder of a trained run"),
+        (("baselines.tabular.qtable:QTable",), "QTable must be trained first"),
+        (("C:\\runs\\n",), r"there is no agent 'C:\\runs\\n': expected random, greedy"),
         (("random", "--env", "Powers-v0"), "a module of yours registers, with --import"),
         (("random", "--episodes", str(10**12)), "a batch of 1,000,000,000,000 games takes 59,604"),
         (("random", "--out", "/proc/rows.csv"), "nothing can be written to /proc"),

@@ -1,13 +1,16 @@
 """Expectimax against its definition, and against exact values at full depth."""
 
+import os
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
 import oracle
 import powers3
 import pytest
 import tyro
+from commands import python
 from placers import LastCell, worst_by_force
 
 from baselines.agents import ValueAgent
@@ -18,7 +21,7 @@ from baselines.search.expectimax import Expectimax, downgrade
 from baselines.search.options import SearchOptions
 from baselines.solver.solve import solve
 from tile_envs.games import vector_env
-from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
+from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame
 from tile_envs.sliding.placer import NAMED
 from tile_envs.tictactoe import TicTacToe
 
@@ -331,6 +334,50 @@ def test_boards_with_large_tiles_are_searched_with_smaller_ones():
     assert np.array_equal(agent.action_values(boards), plain.action_values(expected))
 
 
+def to_64(merges):
+    faces = (0, *(2**tile for tile in range(1, 7)))
+    return SlidingGame(Rules("64", faces, merges, {2: 0.9, 4: 0.1}, 64), (3, 3))
+
+
+@pytest.mark.parametrize("kind", [partial(learner, network="012"), EmptyCells])
+def test_a_move_that_only_smaller_tiles_allow_is_illegal(kind):
+    game = to_64([(tile, tile, tile + 1) for tile in range(1, 6)])
+    agent = Expectimax(kind(game), game, 2, downgrade=64)
+    boards = np.array([[[6, 6, 1], [1, 2, 3], [2, 3, 1]], [[6, 6, 1], [1, 2, 3], [3, 3, 1]]])
+    assert (game.legal_actions(downgrade(boards, 6))[:, 1] == 1).all()  # two of 32 merge
+    assert np.array_equal(agent.action_values(boards) > -np.inf, game.legal_actions(boards) > 0)
+    assert game.legal_actions(boards).any(axis=1).tolist() == [False, True]
+    with pytest.raises(ValueError, match="for tiles that double, and those of 64 do not"):
+        Expectimax(kind(game), to_64([(1, 1, 2), (2, 2, 3)]), 2, downgrade=64)
+
+
+FORKED = """
+import os, pickle, signal
+from copy import deepcopy
+import numpy as np
+from test_expectimax import AnyAgent, TILES_2048, learner
+from baselines.search.expectimax import Expectimax
+from tile_envs.games import vector_env
+
+boards, _ = vector_env(TILES_2048, 8).reset(seed=0)
+for kind in (lambda made: made, AnyAgent):
+    agent = Expectimax(kind(learner()), TILES_2048, 2, threads=2)
+    values = agent.action_values(boards)
+    for copied in (pickle.loads(pickle.dumps(agent)), deepcopy(agent)):
+        assert np.array_equal(copied.action_values(boards), values)
+    child = os.fork()
+    if not child:
+        signal.alarm(30)
+        os._exit(0 if np.array_equal(agent.action_values(boards), values) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_search_with_threads_is_forked_pickled_and_copied():
+    python("-c", FORKED, cwd=Path(__file__).parent)
+
+
 @pytest.mark.parametrize("change", ["learns", "is loaded", "begins its stages"])
 @pytest.mark.parametrize("kind", [lambda made: made, AnyAgent])
 def test_a_search_follows_the_values_of_its_network(kind, change):
@@ -382,7 +429,7 @@ def test_options_are_read_from_a_command_line():
         (TILES_2584, {"downgrade": 2584}, "for tiles that double, and those of 2584 do not"),
         (SlidingGame(RULES_2048, placer=LAST), {"samples": 3}, "and the placer is .*: give"),
         (TicTacToe(), {}, "supports only the sliding games, not tic-tac-toe"),
-        (SlidingGame(RULES_2048, (2, 3)), {}, "is for 2048 on 4×4, .* not for 2048 on 2×3"),
+        (SlidingGame(RULES_2048, (2, 3)), {}, "NTuple plays 2048 on 4×4, not 2048 on 2×3"),
     ],
     ids=str,
 )

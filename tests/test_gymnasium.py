@@ -106,6 +106,29 @@ def test_statistics_of_many_games_are_their_scores(mode):
     assert ended > 10
 
 
+@every_mode
+def test_the_end_of_a_game_is_where_the_page_says(mode):
+    """Beside the same game, played alone."""
+    env = gym.make("Tiles2048-v0", shape=(2, 2))
+    envs = gym.make_vec("Tiles2048-v0", 1, autoreset_mode=mode, shape=(2, 2))
+    envs = envs if mode is SAME_STEP and VERSION < (1, 4) else vector.RecordEpisodeStatistics(envs)
+    for seed in range(5):
+        _, info = env.reset(seed=seed)
+        envs.reset(seed=seed)
+        over, length = False, 0
+        while not over:
+            action = int(info["action_mask"].argmax())
+            board, _, over, _, info = env.step(action)
+            last, *_, infos = envs.step([action])
+            length += 1
+        final = infos["final_info"] if mode is SAME_STEP else infos
+        last = infos["final_obs"] if mode is SAME_STEP else last
+        assert np.array_equal(last[0], board)
+        assert np.array_equal(final["action_mask"][0], info["action_mask"])
+        assert final["score"][0] == info["score"] > 0
+        assert infos.get("episode", {"l": [length]})["l"][0] == length
+
+
 @pytest.mark.filterwarnings(
     "ignore:.*Overwriting existing videos",
     "ignore:.*subprocess .* is still running:ResourceWarning",

@@ -95,7 +95,7 @@ def test_it_is_worse_for_the_player_than_chance():
     [
         (lambda: ValuePlacer(GreedyAgent(GAMES[0][0]), GAMES[0][0]), "has no action_values"),
         (lambda: ValuePlacer(trained(*GAMES[0], 0), TicTacToe()), "in the sliding games"),
-        (lambda: ValuePlacer(trained(*GAMES[0], 0), GAMES[1][0]), "the network is for"),
+        (lambda: ValuePlacer(trained(*GAMES[0], 0), GAMES[1][0]), "NTuple plays"),
     ],
 )
 def test_what_cannot_be_minimized_is_refused(make, message):

@@ -150,6 +150,16 @@ def test_an_illegal_action_of_an_agent_is_refused():
         AgentBot(First()).step(state)
 
 
+def test_where_no_player_moves_no_agent_does():
+    state = pyspiel.load_game("2048").new_initial_state()
+    with pytest.raises(ValueError, match="it is a chance node, or the game is over"):
+        AgentBot(RandomAgent(SLIDING)).step(state)
+    while state.is_chance_node():
+        draw(state, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="plays tic-tac-toe, not 2048 on 4×4"):
+        AgentBot(RandomAgent(TICTACTOE)).step(state)
+
+
 def test_states_of_other_games_are_refused():
     state = pyspiel.load_game("connect_four").new_initial_state()
     message = "the game of an OpenSpiel state must be one of 'tic_tac_toe', '2048', got 'connect_"

@@ -147,7 +147,7 @@ def test_a_file_may_name_its_player(tmp_path):
 def test_a_file_of_a_version_without_the_package_is_read(tmp_path):
     entries = GOOD | {"version": "0.1.0"}
     del entries["package"]
-    (tmp_path / "game.json").write_text(json.dumps(entries))
+    (tmp_path / "game.json").write_text(json.dumps(entries), encoding="utf-8-sig")
     replay = read(tmp_path / "game.json")
     assert (replay.version, replay.package) == ("0.1.0", "")
 

@@ -324,7 +324,7 @@ def test_the_command_prints_the_solution(tmp_path):
 def test_queries_are_answered_line_by_line_with_the_published_values(tmp_path):
     queries, published = zip(*(line.split(" = ") for line in PUBLISHED), strict=True)
     path = tmp_path / "queries.txt"
-    path.write_text("\n".join(queries) + "\n")
+    path.write_text("\n".join(queries) + "\n", encoding="utf-8-sig")
     done = command(*SOLVE, "--query", path)
     assert "queries hold tile indices, not faces" in done.stderr  # 33 is no index
     answered = done.stdout.splitlines()
@@ -349,7 +349,7 @@ def test_a_line_that_is_no_query_is_named(tmp_path, line):
     [
         (("solve", "--env", "TicTacToe-v0"), "the sliding games are solved"),
         (("solve", "--shape", "1", "3"), "solving is for boards of 2 to 4 rows"),
-        (("evaluate", "random", "--exact", "--env-kwargs", '{"shape": [3, 5]}'), "without --exact"),
+        (("evaluate", "random", "--exact", "--env-kwargs", '{"shape": [3, 5]}'), "sampled eval"),
         (("solve", "--shape", "2", "2", "--env-kwargs", '{"shape": [2, 3]}'), "the shape once"),
         (("solve", "--shape", "2", "2", "--query", "missing.txt"), "missing.txt"),
         (("solve", "--shape", "2", "2", "--out", __file__), "is a file"),

@@ -12,6 +12,7 @@ from test_vector import MODES, equal, visible
 
 from tile_envs import wrappers
 from tile_envs.errors import UsageError
+from tile_envs.sliding import Rules, SlidingEnv
 from tile_envs.wrappers.potentials import POTENTIALS
 
 PLANES = {"Tiles2048-v0": 18, "Tiles2584-v0": 32, "TicTacToe-v0": 3}
@@ -118,6 +119,13 @@ def test_potentials_are_what_they_count(env_id, board, empty, monotonicity, merg
     for name, value in (("empty", empty), ("monotonicity", monotonicity), ("merges", merges)):
         turned = boards.transpose(0, 2, 1)[:, ::-1]
         assert POTENTIALS[name](boards, rules) == POTENTIALS[name](turned, rules) == value, name
+
+
+def test_a_game_without_merges_has_potentials():
+    rules = Rules("Still", faces=(0, 1, 2), merges=[], spawn={1: 1.0}, goal=2)
+    env = wrappers.ShapeReward(SlidingEnv(rules=rules), {"merges": 1.0}, 1.0)
+    _, info = env.reset(seed=0)
+    assert env.step(int(info["action_mask"].argmax()))[1] == 0
 
 
 def test_what_shaping_adds_telescopes():
@@ -254,6 +262,19 @@ def test_masks_have_the_name_and_the_dtype_that_are_asked_for(dtype):
     assert binary.reset()[0] in binary.observation_space
     with pytest.raises(ValueError, match="'Box', 'MultiBinary', got 'Discrete'"):
         wrappers.MaskInObservation(env, mask_space="Discrete")
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_masks_beside_observations_of_gymnasiums_own_environments_are_those_of_the_games(mode):
+    kinds = {"vectorization_mode": "sync", "vector_kwargs": {"autoreset_mode": mode}}
+    envs = wrappers.MaskInObservation(gym.make_vec("Tiles2048-v0", 3, shape=(2, 2), **kinds))
+    seen, _ = envs.reset(seed=0)
+    for _ in range(100):
+        actions = seen["action_mask"].argmax(axis=1)
+        seen, _, terminations, _, _ = envs.step(actions)
+        if mode is AutoresetMode.DISABLED and terminations.any():
+            seen, _ = envs.reset(options={"reset_mask": terminations})
+        assert np.array_equal(seen["action_mask"], np.array(envs.env.call("action_masks")))
 
 
 @every_id

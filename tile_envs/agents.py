@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_actions
+from tile_envs.errors import UsageError
+from tile_envs.game import Game
 
 
 @runtime_checkable
@@ -60,6 +62,20 @@ def ask(
 def _parameters(function: Callable[..., Any]) -> frozenset[Any]:
     parameters = signature(function).parameters
     return frozenset({*parameters, *(parameter.kind for parameter in parameters.values())})
+
+
+def check_plays(agent: object, game: Game) -> None:
+    """Raise a `ValueError` if an agent knows its game, and it is not this one.
+
+    What appears, where games begin, and who the opponent is do not matter.
+    """
+    own = getattr(agent, "game", getattr(agent, "_game", None))
+    if not isinstance(own, Game):
+        return
+    one, other = ((each.name, each.shape, getattr(each, "rules", None)) for each in (own, game))
+    if one != other:
+        name = type(agent).__name__
+        raise UsageError(f"{name} plays {own}, not {game}: take an agent of this game.")
 
 
 def choose_actions(

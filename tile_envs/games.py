@@ -8,14 +8,14 @@ import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import gymnasium as gym
 from gymnasium.envs.registration import find_highest_version, load_env_creator, parse_env_id
 
 import tile_envs.sliding
 import tile_envs.tictactoe  # noqa: F401 # their games are found as subclasses
-from tile_envs.base.checks import brief, checked_count, listed
+from tile_envs.base.checks import brief, checked_count, checked_mapping, listed
 from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
@@ -23,6 +23,8 @@ from tile_envs.game import Game
 
 OF_MANY = ["max_episode_steps", "engine", "threads"]
 """Options that environments of many games take besides those of one."""
+AnyEnv: TypeAlias = str | gym.Env[Any, Any] | gym.vector.VectorEnv[Any, Any, Any]
+"""An id, or an environment that stands for its own."""
 IMPORTED: list[str] = []
 """The modules that `import_named` has imported in this process."""
 
@@ -72,19 +74,43 @@ def _add_version(name: str) -> str:
     return f"{name}-v{latest}"
 
 
-def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
-    """Make a registered game, if it takes the options; moves of wrappers could not be undone.
+def named(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, Any]:
+    """Return the id of an environment, and its options with those that are given, None if none are.
 
-    It keeps the time limit that a wrapper would have, and needs no engine.
+    An id, or None, stays as it is.
     """
+    given = None if options is None else checked_mapping(options, "env_kwargs")
+    if isinstance(env, str | None):
+        return env, given
+    spec = getattr(env, "spec", None)
+    if not spec or spec.additional_wrappers or isinstance(env, gym.vector.VectorWrapper):
+        raise UsageError(
+            "env must be an id, such as 'Tiles2048-v0', or an environment from gym.make without "
+            f"wrappers, got {brief(env)}."
+        )
+    kwargs = {"max_episode_steps": spec.max_episode_steps} | spec.kwargs
+    taken = (*options_of(spec.id), "max_episode_steps")
+    made = {name: v for name, v in kwargs.items() if name in taken and v is not None}
+    return spec.id, made | (given or {})
+
+
+def options_of(env_id: str) -> list[str]:
+    """Return the names of the options of a registered game, without its rules."""
     if env_id not in ids():
         raise UsageError(
             f"unknown environment {brief(env_id)}: expected {listed(ids())}, "
             "or one that a module of yours registers, with --import MODULE."
         )
     kind: Any = load_env_creator(str(gym.spec(env_id).entry_point))
-    allowed = [f.name for f in fields(kind.game_type) if f.name != "rules"]
-    allowed += ["max_illegal", *OF_MANY]
+    return [f.name for f in fields(kind.game_type) if f.name != "rules"] + ["max_illegal"]
+
+
+def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
+    """Make a registered game, if it takes the options; moves of wrappers could not be undone.
+
+    It keeps the time limit that a wrapper would have, and needs no engine.
+    """
+    allowed = [*options_of(env_id), *OF_MANY]
     for name in options:
         if name == "rules":
             raise UsageError("rules are no option here: register them by register_game(id, rules).")

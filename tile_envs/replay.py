@@ -242,7 +242,7 @@ def read(path: str | os.PathLike[str]) -> Replay:
         ValueError: If it is not a replay, or cannot be played; one line, with the file's name.
     """
     try:
-        replay = _checked(printable(json.loads(Path(path).read_text(encoding="utf-8"))))
+        replay = _checked(printable(json.loads(Path(path).read_text(encoding="utf-8-sig"))))
         play_through(replay)
     except OSError as error:
         reason = f"{error.strerror}."

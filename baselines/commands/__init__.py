@@ -31,6 +31,7 @@ COMMANDS = (
     "record",
     "plot",
     "compare",
+    "best",
     "export",
 )
 """Functions, each in the module of its name."""

@@ -46,7 +46,7 @@ def solve(
     lines = None
     if query is not None:
         content = sys.stdin.buffer.read() if str(query) == "-" else query.read_bytes()
-        lines = content.decode(errors="replace").splitlines()
+        lines = content.decode("utf-8-sig", errors="replace").splitlines()
     solution, seconds = _solve_or_load(game, out)
     if lines is not None:
         for answer in answers(solution, lines):

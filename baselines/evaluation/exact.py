@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from baselines.evaluation.exact_tictactoe import against_random, policy_of
 from baselines.evaluation.policy import Policy, probabilities_of
-from baselines.evaluation.rows import Row
+from baselines.evaluation.rows import Printed, Row
 from baselines.progress import Progress
 from baselines.solver.boards import Boards, Mass, check_size, merged, start_boards, tile_ages
 from baselines.solver.solve import solution_of
 from baselines.task import Task
-from tile_envs.agents import Agent
-from tile_envs.base.checks import checked_mapping
+from tile_envs.agents import Agent, check_plays
 from tile_envs.errors import UsageError
+from tile_envs.games import AnyEnv, named
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.words import counted
 
@@ -38,7 +38,11 @@ BATCH = 1 << 15
 
 
 def evaluate_exactly(
-    agent: Agent, env: str, env_kwargs: Mapping[str, Any] | None = None, *, name: str | None = None
+    agent: Agent,
+    env: AnyEnv,
+    env_kwargs: Mapping[str, Any] | None = None,
+    *,
+    name: str | None = None,
 ) -> Row:
     """Evaluate an agent whose play depends on the board alone, and return one row of results.
 
@@ -48,7 +52,7 @@ def evaluate_exactly(
     Args:
         agent: One with `action_probabilities(observations) -> (n, actions)`, or else with a
             `predict` that is a function of the board.
-        env: The id of an environment of this package.
+        env: An environment of this package, or its id.
         env_kwargs: The environment's options: in the sliding games those of a board that can be
             solved; in tic-tac-toe the side, X or O.
         name: The agent's name in the row; the name of its class if not given.
@@ -63,18 +67,18 @@ def evaluate_exactly(
         ValueError: If the game is too large, or the agent plays illegal actions, or is not
             a memoryless policy.
     """
-    options = checked_mapping(env_kwargs, "env_kwargs")
-    for name in {"starts", "max_episode_steps"} & options.keys():
-        raise UsageError(
-            f"exact results are of whole games with ordinary starts: leave out {name}."
-        )
-    game = Task.of(env, options).game
-    row: Row = {"agent": name or type(agent).__name__, "env": env, "env_kwargs": options}
+    env_id, given = named(env, env_kwargs)
+    options = given or {}
+    for odd in {"starts", "max_episode_steps"} & options.keys():
+        raise UsageError(f"exact results are of whole games with ordinary starts: leave out {odd}.")
+    game = Task.of(env_id, options).game
+    check_plays(agent, game)
+    row: Row = {"agent": name or type(agent).__name__, "env": env_id, "env_kwargs": options}
     if isinstance(game, SlidingGame):
-        return row | {"side": None} | _sliding_columns(agent, game)
+        return Printed(row | {"side": None} | _sliding_columns(agent, game))
     side = options.get("side", "X")
     results = against_random(policy_of(agent, side), side)
-    return row | {"side": side, **results._asdict(), "worst": results.worst}
+    return Printed(row | {"side": side, **results._asdict(), "worst": results.worst})
 
 
 def _sliding_columns(agent: Agent, game: SlidingGame) -> Row:

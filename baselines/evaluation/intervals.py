@@ -37,7 +37,10 @@ def interval_of_mean(results: NDArray[np.float64], *, are_outcomes: bool) -> dic
 
 
 def interval_of_fraction(count: int, n: int) -> tuple[float, float]:
-    """Return Wilson's score interval of a fraction, of which `count` of `n` games were seen."""
+    """Return Wilson's score interval of a fraction, of which `count` of `n` games were seen.
+
+    It covers 95 % on the average over fractions, but 84 % where about 0.17 games are expected.
+    """
     z = NormalDist().inv_cdf(UPPER)
     middle = (count + z**2 / 2) / (n + z**2)
     half = z / (n + z**2) * sqrt(count * (n - count) / n + z**2 / 4)

@@ -16,6 +16,13 @@ from tile_envs.words import number, printable
 Row = dict[str, Any]
 
 
+class Printed(Row):
+    """A row that is printed as the block of results that the field compares."""
+
+    def __str__(self) -> str:
+        return block(self)
+
+
 def block(row: Row, with_speed: bool = True) -> str:
     """Return a row as text: the block of results that the field compares.
 

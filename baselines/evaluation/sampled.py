@@ -24,7 +24,7 @@ from baselines.evaluation.rows import Row
 from baselines.progress import Progress, clock
 from baselines.seeds import Use, game_seeds
 from baselines.settings import check_batch
-from tile_envs.agents import Agent, choose_actions
+from tile_envs.agents import Agent, check_plays, choose_actions
 from tile_envs.base.checks import checked_count, checked_mapping, checked_seed
 from tile_envs.words import counted
 
@@ -44,7 +44,7 @@ class Record:
         returns: `(episodes,) float64`, the score of each game; in tic-tac-toe 1 for a win of the
             side that is evaluated (X, if the agent plays both), 0 for a draw, -1 for a loss.  A
             truncated game counts as a loss.
-        tiles: `(episodes,) int64`, the face of the largest tile; 0 in tic-tac-toe.
+        tiles: `(episodes,) int64`, the largest face that the game has shown; 0 in tic-tac-toe.
         boards: `(episodes, R, C)`, the last observation.
         faces: All faces of a sliding game; none in tic-tac-toe.
         moves: The number of moves of the agent.
@@ -133,13 +133,14 @@ def play(
     if games_at_once := getattr(agent, "games_at_once", 0):  # a search, for which code is compiled
         n, options = min(n, games_at_once), {"engine": "auto", **options}
     envs: Any = gym.make_vec(env, num_envs=n, **options)
+    check_plays(agent, envs.game)
     searching: Any = agent
     # Environments for which no game is left play on as game number `episodes`, which is dropped.
     seeds = np.append(game_seeds(seed, first + episodes, use)[first:], np.uint64(0))
     returns, tiles = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
     game, handed_out = np.arange(n), n
     observations, infos = envs.reset(seed=seeds[game])
-    side = infos.get("to_play")
+    side, largest = infos.get("to_play"), infos.get("max_tile")
     boards = np.zeros((episodes + 1, *observations.shape[1:]), observations.dtype)
     state, starts = None, np.ones(n, np.bool_)
     moves, illegal, began = 0, 0, clock()
@@ -170,12 +171,14 @@ def play(
                 step = *before, actions, rewards, terminations, truncations, observations, infos
                 keep(game[playing], *(_of_games(each, playing) for each in step))
             illegal += int(infos["illegal"][playing].sum())
+            if side is None:
+                largest = np.maximum(largest, infos["max_tile"])  # in some games tiles shrink
             starts = terminations | truncations
             ended = np.flatnonzero(starts)
             if ended.size:
                 if side is None:
                     returns[game[ended]] = infos["score"][ended]
-                    tiles[game[ended]] = infos["max_tile"][ended]
+                    tiles[game[ended]] = largest[ended]
                 else:
                     results = np.where(terminations, infos["winner"] * side, -1)
                     returns[game[ended]] = results[ended]
@@ -184,7 +187,9 @@ def play(
                 game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
                 handed_out += len(ended)
                 observations, infos = envs.reset(seed=seeds[game], options={"reset_mask": starts})
-                if side is not None:
+                if side is None:
+                    largest[ended] = infos["max_tile"][ended]
+                else:
                     side[ended] = infos["to_play"][ended]
             if progress is not None and (begun or not games_at_once):
                 n_ended = int(has_ended[:episodes].sum())

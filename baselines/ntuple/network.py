@@ -82,7 +82,7 @@ class Network:
             game: The game.
             tuples: A name in `SETS`, tuples such as "0123 4567", or "" for the default set.
             values: The number of values of a cell; None is 16 in games of at most 17 tiles (the
-                two largest tiles of 2048 share a value), else 32, or what a small board can hold.
+                three largest tiles of 2048 share a value), else 32, or what a small board holds.
             stages: The sums of tiles that begin a stage.
         """
         check_packs(game.shape, "an n-tuple network", "dqn and ppo play every board")

@@ -43,7 +43,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numba
 import numpy as np
+from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
@@ -135,16 +137,29 @@ class NTuple(ValueAgent, Learner):
         self, game: SlidingGame, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
     ) -> None:
         super().__init__(game, seed, settings, sides)
+        config: Any = numba.config
+        if config.DISABLE_JIT:  # which works with what is not written in SIMD
+            raise DependencyNotInstalled("n-tuple networks are compiled: unset NUMBA_DISABLE_JIT.")
         self.game, settings = game, self._settings
         check_batch(settings.iteration_games, "iteration_games", 100)  # bytes of a game
         self.network = Network.of(game, settings.network, settings.values, settings.stages)
         self._tables = game_tables(game)
         initial = settings.initial or 0.0
         weights = new_weights(self.network, settings.width, initial)
-        self._weights = weights[:: settings.width]  # without E and A
         self._initial = np.float32(initial / self.network.per_board)
         self._staged = net_of(self.network, game.rules, weights)
         self.changes = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_tables": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Anew: writeable copies would be other types for compiled code.
+        vars(self).update(state, _tables=game_tables(state["game"]))
+
+    @property
+    def _weights(self) -> NDArray[np.float32]:  # without E and A
+        return self._staged.weights[:: self._settings.width]
 
     @property
     def games(self) -> int:
@@ -158,11 +173,6 @@ class NTuple(ValueAgent, Learner):
             return self._staged
         stages = self._staged.stages
         return self._staged._replace(stages=stages._replace(begins=stages.begins[:0]))
-
-    def check_plays(self, game: SlidingGame) -> None:
-        """Raise a `ValueError` if the network is not for a game, whatever tiles appear in it."""
-        if (self.game.rules, self.game.shape) != (game.rules, game.shape):
-            raise UsageError(f"the network is for {self.network}, not for {game}.")
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""

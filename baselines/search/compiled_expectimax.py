@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
+from time import monotonic
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
@@ -55,14 +57,17 @@ class CompiledSearch:
     """As `BoardAgent.version`."""
 
     def __init__(self, learner: NTuple, game: SlidingGame, table_bytes: int) -> None:
-        learner.check_plays(game)
         self._learner, self._game, self._tables = learner, game, game_tables(game)
-        self._leaf = leaf_net(learner.network, learner.net)
+        self._leaf, self._table_bytes = leaf_net(learner.network, learner.net), table_bytes
         self._room, self._changes = scratch(self._leaf.net, self._tables), learner.changes
         buckets = 1 << (table_bytes // BUCKET).bit_length() - 1
         entries = np.zeros((buckets, BUCKET // 8), np.uint64)
         self._table = TranspositionTable(entries, entries.view(np.float32))
         self._lock = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Everything else follows from these; a table changes no value.
+        return type(self), (self._learner, self._game, self._table_bytes)
 
     def __call__(
         self,
@@ -89,11 +94,15 @@ class CompiledSearch:
 
 
 @compiled_loop
-def now() -> float:
+def _now() -> float:
     """Return the seconds since some moment; numba itself knows no clock."""
     time = np.empty(2, np.int64)  # seconds, and nanoseconds
     _read_clock(CLOCK, time.ctypes.data)
     return float(time[0] + 1e-9 * time[1])
+
+
+config: Any = numba.config
+now: Callable[[], float] = monotonic if config.DISABLE_JIT else _now
 
 
 class TranspositionTable(NamedTuple):

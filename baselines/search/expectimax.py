@@ -15,10 +15,10 @@ is chance.  V is that of any agent with action values, which include the reward.
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numba
@@ -31,6 +31,7 @@ from baselines.search.batched_expectimax import PIECES, BatchedSearch
 from baselines.search.compiled_expectimax import ALL, CompiledSearch, now
 from baselines.search.options import DEEPEST, MOST_CELLS, SearchOptions
 from baselines.settings import check_memory, read_settings
+from tile_envs.agents import check_plays
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -72,8 +73,8 @@ class Expectimax(ValueAgent):
 
     Raises:
         ValueError: If there is no such option, a number is outside its range, the game is not a
-            sliding game, tiles cannot be drawn because a placer chooses their cells, tiles to
-            downgrade do not double, or the tables do not fit into memory.
+            sliding game or not the agent's, tiles cannot be drawn because a placer chooses their
+            cells, tiles to downgrade do not double, or the tables do not fit into memory.
     """
 
     def __init__(self, agent: ValueAgent, game: Game, depth: int = 2, **options: Any) -> None:
@@ -86,8 +87,10 @@ class Expectimax(ValueAgent):
         self._downgraded_from = None if face is None else _doubling(game, face)
         self._is_compiled = isinstance(agent, NTuple) and not given.samples
         self._is_compiled &= isinstance(game.placer, str)
+        check_plays(agent, game)
         self._searches = self._make_searches(agent, given)
-        self._pool = ThreadPoolExecutor(len(self._searches))
+        self._pool: Any = None
+        self._process = 0  # the one whose threads these are
         self._has_checked_pace = self._is_compiled or self._milliseconds is None
         timed = "" if self._milliseconds is None else "the time that it has"
         self.depends_on = "new tiles that it draws" if given.samples else timed
@@ -121,13 +124,16 @@ class Expectimax(ValueAgent):
         boards = checked_boards(observations, self._game.rules)
         if not self._has_checked_pace and len(boards):
             self._check_pace(boards[:1])
+        searched = boards
         if self._downgraded_from is not None:
-            boards = downgrade(boards, self._downgraded_from)
+            searched = downgrade(boards, self._downgraded_from)
         depths = self._depths[(boards == 0).sum(axis=(1, 2))]
         if self._is_compiled and len(boards) < len(self._searches):
-            values = self._search(self._divided, boards, depths)
+            values = self._search(self._divided, searched, depths)
         else:
-            values = self._shared(self._search, boards, depths)
+            values = self._shared(self._search, searched, depths)
+        if searched is not boards:  # two of the largest tile do not merge, but smaller ones do
+            values[self._game.legal_actions(boards) == 0] = -np.inf
         self.expected = values.max(axis=1)
         return values
 
@@ -194,11 +200,16 @@ class Expectimax(ValueAgent):
             return only
         turns = [slice(turn, None, n) for turn in range(n)]
         parts = [[column[turn] for turn in turns] for column in columns]
+        if self._process != os.getpid():  # threads are not forked
+            self._pool, self._process = ThreadPoolExecutor(n), os.getpid()
         found = list(self._pool.map(search, self._searches, *parts))
         values = np.empty((len(columns[0]), *found[0].shape[1:]))
         for turn, of_part in zip(turns, found, strict=True):
             values[turn] = of_part
         return values
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_pool": None, "_process": 0}
 
 
 def _deepened(
@@ -235,7 +246,7 @@ def _deepened(
 
 
 def downgrade(boards: Observations, threshold: int) -> Observations:
-    """Return boards with smaller tiles, on which the same moves are legal.
+    """Return boards with smaller tiles, on which the same moves are legal, and perhaps others.
 
     Where the largest tile has at least the index `threshold`, each tile above the largest one that
     is missing below it is replaced by the tile before it.
@@ -251,8 +262,9 @@ def downgrade(boards: Observations, threshold: int) -> Observations:
 
 def _doubling(game: SlidingGame, face: object) -> int:
     """Return the index of a tile to downgrade from."""
-    faces = game.rules.faces[1:]
-    if any(2 * smaller != larger for smaller, larger in pairwise(faces)):
+    rules, tiles = game.rules, range(1, game.rules.largest)
+    doubles = all(rules.faces[tile + 1] == 2 * rules.faces[tile] for tile in tiles)
+    if not doubles or {*rules.merges} != {(tile, tile, tile + 1) for tile in tiles}:
         raise UsageError(f"downgrade is for tiles that double, and those of {game.name} do not.")
     return game.rules.index_of(face)
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from baselines.agents import Actions, Observations, ValueAgent
 from baselines.tabular.boards import BoardCodes
 from tile_envs.base import random_stream
-from tile_envs.base.checks import checked_count, checked_seed
+from tile_envs.base.checks import as_number, checked_count, checked_seed
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
@@ -68,10 +68,11 @@ class MCTSAgent(ValueAgent):
     ) -> None:
         if not isinstance(game, TicTacToe):
             raise UsageError(f"MCTS plays TicTacToe-v0 only, not {game}.")
-        if not 0 <= exploration < math.inf:
+        weight = as_number(exploration)
+        if weight is None or not 0 <= weight < math.inf:
             raise UsageError(f"exploration must be a number of at least 0, got {exploration!r}.")
         self._playouts = checked_count(playouts, "playouts")
-        self._exploration = float(exploration)
+        self._exploration = weight
         self._start = np.uint64(random_stream.start(checked_seed(seed)))
         self._kept = kept
         self._tree: tuple[Ints, Ints] | None = None

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.ntuple.ntuple import NTuple
 from baselines.search.batched_expectimax import BatchedSearch
+from tile_envs.agents import check_plays
 from tile_envs.base.checks import checked_count
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -57,8 +57,7 @@ class ValuePlacer(BatchedSearch):
                 f"a placer minimizes the values of an agent, and {type(agent).__name__} has no "
                 "action_values."
             )
-        if isinstance(agent, NTuple):
-            agent.check_plays(game)
+        check_plays(agent, game)
         super().__init__(agent, game)
         self._at_once, self._depth = BATCH, checked_count(depth, "depth")
         self._name = f"{name or type(agent).__name__} {depth}-ply"

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.settings import check_memory
+from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
@@ -120,9 +121,11 @@ def score_of_largest(game: SlidingGame) -> float:
     return float(scores[game.n_values - 1])
 
 
-def check_size(game: SlidingGame) -> str:
+def check_size(game: Game) -> str:
     """Check that the boards of a game can be listed, and say how many they are at most."""
-    check_packs(game.shape, "solving", "evaluate agents on others without --exact")
+    if not isinstance(game, SlidingGame):
+        raise UsageError(f"the sliding games are solved, such as gym.make(id), not {brief(game)}.")
+    check_packs(game.shape, "exact solving", "sampled evaluation plays every board")
     boards = most_boards(game)
     number = f"{boards:,}" if boards < 10**12 else f"{boards:.1e}"
     what = f"solving {game} (at most {number} boards up to symmetry)"

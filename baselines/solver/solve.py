@@ -12,6 +12,7 @@ raises it.  Then their values are found from the last age to the first.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +27,14 @@ from tile_envs.sliding.packed.kernels import GameTables, game_tables, rows_of
 from tile_envs.words import counted
 
 
-def solve(game: SlidingGame) -> Solution:
-    """Solve a sliding game on a board of at most 12 cells.
+def solve(game: SlidingGame | Any) -> Solution:
+    """Solve a sliding game, or that of an environment, on a board of at most 12 cells.
 
     Raises:
         ValueError: If its boards do not fit into memory or cannot be listed, or its placer is an
             object.
     """
+    game = getattr(getattr(game, "unwrapped", None), "game", game)
     check_size(game)
     compile_steps(game)
     tables = game_tables(game)

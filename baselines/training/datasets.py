@@ -132,8 +132,8 @@ def write_minari(
         namespace = parse_dataset_id(name)[0]
     except (ValueError, TypeError):  # the latter without a version
         raise UsageError(
-            "a dataset of Minari is named as 2048/greedy-v0: letters, digits, - and _, with a "
-            f"version at the end, got {name!r}."
+            "a dataset of Minari is named as 2048/greedy-v0: letters, digits, - and _, two or more "
+            f"before a slash, with a version at the end, got {name!r}."
         ) from None
     folder = get_dataset_path(name)
     if folder.exists():

@@ -22,10 +22,10 @@ from baselines.training import run_folder as runs
 from baselines.training.config import BUDGET, RunConfig, content_of
 from baselines.training.learner import Learner
 from baselines.training.loop import Callback, learn
-from tile_envs.base.checks import checked_mapping
+from tile_envs.base.checks import plain
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.games import resolve_id
+from tile_envs.games import AnyEnv, named, resolve_id
 from tile_envs.sliding import SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
@@ -64,7 +64,7 @@ class Options:
 
 def train(
     agent: str | type[Learner],
-    env: str | None = None,
+    env: AnyEnv | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     *,
     games: int | None = None,
@@ -92,8 +92,8 @@ def train(
 
     Args:
         agent: The agent's name, or the class of a learner of your own.
-        env: The environment's id, if not given the one that the agent usually learns; my_module:Id
-            imports the module that registers it.
+        env: The environment or its id, if not given the one that the agent usually learns;
+            my_module:Id imports the module that registers it.
         env_kwargs: The environment's options, such as {"shape": [3, 3]}.
         games: The budget in games, on each side in tic-tac-toe. A budget that is given replaces all
             of the preset's; of several, the run ends with the first that is used up.
@@ -133,13 +133,13 @@ def train(
     if resume and not out:
         raise UsageError("resume needs out, the folder of the run.")
     folder = None if out is None else Path(out)
-    asked = None if env_kwargs is None else checked_mapping(env_kwargs, "env_kwargs")
-    options = starting_options(agent, env, preset, folder if resume else None, asked)
-    options = with_budget(options, games=games, moves=moves, minutes=minutes)
-    given: dict[str, Any] = {"env": env, "env_kwargs": asked, "seed": seed, "side": side}
+    env_id, env_kwargs = named(env, env_kwargs)
+    options = starting_options(agent, env_id, preset, folder if resume else None, env_kwargs)
+    options = with_budget(options, games=plain(games), moves=plain(moves), minutes=plain(minutes))
+    given: dict[str, Any] = {"env": env_id, "env_kwargs": env_kwargs, "seed": seed, "side": side}
     given |= {"out": folder, "resume": resume, "take_over": take_over, "test_every": test_every}
     given |= {"test_games": test_games, "checkpoint_every": checkpoint_every}
-    options = replace(options, **{key: v for key, v in given.items() if v is not None})
+    options = replace(options, **{key: plain(v) for key, v in given.items() if v is not None})
     values = asdict(options.settings) | settings
     options = replace(options, settings=read_settings(type(options.settings), values))
     return run(agent, options, progress, callback)

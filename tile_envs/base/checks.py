@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,6 +29,22 @@ def as_integer(value: object) -> int | None:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         return None
+
+
+def as_number(value: object) -> float | None:
+    """Return `value` as a Python float, or None if it is not a number of any kind."""
+    value = plain(value)
+    is_number = hasattr(value, "__float__") and not getattr(value, "ndim", 0)
+    return float(value) if is_number and not isinstance(value, bool) else None  # type: ignore[arg-type]
+
+
+def plain(value: Any) -> Any:
+    """Return numbers of numpy and torch, also those in lists and dictionaries, as Python's."""
+    if type(value) is dict:
+        return {plain(key): plain(each) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(plain, value))
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
 def as_array(value: object) -> NDArray[Any]:
@@ -58,9 +73,10 @@ def checked_count(value: object, name: str) -> int:
 
 def checked_probability(value: object, name: str) -> float:
     """Return a number between 0 and 1 as a float."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
+    number = as_number(value)
+    if number is None or not 0 <= number <= 1:
         raise UsageError(f"{name} must be a probability between 0 and 1, got {value!r}.")
-    return float(value)
+    return number
 
 
 def checked_seed(seed: object) -> int:
@@ -162,7 +178,8 @@ def checked_mapping(options: object, what: str) -> dict[str, Any]:
     """Return options as a dictionary, an empty one for None."""
     if not isinstance(options, Mapping | None):
         raise UsageError(f"{what} must be a dictionary, got {brief(options)}.")
-    return dict(options or {})
+    given: dict[str, Any] = plain(dict(options or {}))
+    return given
 
 
 def checked_options(options: object, allowed: Sequence[str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import hashlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import Timer
@@ -21,6 +21,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.caching import FunctionCache
 from numba.core.event import Listener, TimingListener, install_listener, register
 
 from tile_envs.base import random_stream
@@ -55,10 +56,30 @@ def compiled_loop(function: Function) -> Function:
     folders = (usual,) if usual else (str(source.parent / "__pycache__"), "~/.cache/tile-envs")
     config.CACHE_DIR = kept = _first_writable(folders, digest(package_of(source)))
     try:
-        loop: Any = numba.njit(cache=bool(kept), nogil=True, error_model="numpy")(function)
+        loop: Any = numba.njit(nogil=True, error_model="numpy")(function)
+        if kept:
+            loop._cache = _Kept(function)  # type: ignore[no-untyped-call]
     finally:
         config.CACHE_DIR = usual
     return cast(Function, loop)
+
+
+class _Kept(FunctionCache):
+    """The code of a loop on disk; what is damaged there counts as missing."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception:  # pickle raises a dozen kinds
+            with suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        except OSError:  # such as of a full disk
+            _warn()
 
 
 @compiled

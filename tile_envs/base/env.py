@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import fields
+from difflib import get_close_matches
 from typing import Any, ClassVar, Generic, NoReturn, SupportsIndex, TypeVar
 
 import gymnasium as gym
@@ -63,7 +65,13 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
     @classmethod
     def game_of(cls, **options: Any) -> Any:
         """Return the game that options describe."""
-        return cls.game_type.from_options(**options)
+        kind: Any = cls.game_type
+        names = [field.name for field in fields(kind)]
+        for name in (name for name in options if name not in names):
+            meant = "".join(f", perhaps {near!r}" for near in get_close_matches(name, names, 1))
+            wanted = checks.listed(names)
+            raise TypeError(f"{cls.__name__} has no option {name!r}{meant}: expected {wanted}.")
+        return kind.from_options(**options)
 
     # What a game adds.
 

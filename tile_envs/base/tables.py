@@ -32,4 +32,5 @@ def for_loops(table: Any) -> Any:
     """
     if not isinstance(table, np.ndarray) or table.flags.writeable:
         return table
-    return table.base.view(table.dtype).reshape(table.shape)
+    owner: Any = table.base
+    return owner.view(table.dtype).reshape(table.shape)

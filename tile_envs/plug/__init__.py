@@ -1,5 +1,6 @@
-"""Adapters for reinforcement learning libraries, one a module.
+"""Adapters for other libraries, one a module, for language models and for courses.
 
-`README.md` has a table of the libraries, each with a program in `benchmarks/libraries/` that runs
-as it is; `tile_envs/README.md` says what to mind with them.
+The project's `README.md` has a table of the reinforcement learning libraries, each with a program
+in `benchmarks/libraries/` that runs as it is; `tile_envs/README.md` says what to mind with them.
+The page of this folder is about language models and courses.
 """

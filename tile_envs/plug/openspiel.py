@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.agents import Agent, choose_actions
+from tile_envs.agents import Agent, check_plays, choose_actions
 from tile_envs.base.checks import brief, checked_choice
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Game
@@ -59,7 +59,7 @@ def observation(state: pyspiel.State) -> NDArray[Any]:
     """
     game, tensor = game_of(state), np.array(state.observation_tensor(0), np.int64)
     if isinstance(game, SlidingGame):
-        return np.searchsorted(game.rules.faces, tensor.reshape(game.shape)).astype(np.uint8)
+        return game.indices(tensor.reshape(game.shape))
     _, noughts, crosses = tensor.reshape(3, SIDE, SIDE)
     marks = (crosses - noughts).astype(np.int8)
     return -marks if marks.sum() else marks  # O moves where X has one mark more
@@ -80,9 +80,12 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
         """Return the agent's action in a state.
 
         Raises:
-            ValueError: If it is illegal, or the state is one of another game.
+            ValueError: If it is illegal, no player moves, or the state is one of another game.
         """
+        if not state.is_player_node():
+            raise UsageError("no player moves here: it is a chance node, or the game is over.")
         board, game = observation(state)[None], game_of(state)
+        check_plays(self.agent, game)
         masks = game.legal_actions(board)
         (action,), _ = choose_actions(self.agent, board, masks)
         if not masks[0, action]:

@@ -34,7 +34,7 @@ from tile_envs.base.episodes import AUTO, Final, Outcome
 from tile_envs.base.vector_env import SINGLE, GameVectorEnv
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Bools
-from tile_envs.games import ids
+from tile_envs.games import AnyEnv, ids, named
 from tile_envs.wrappers.transforms import COUNT, UNSHAPED
 
 with extra("sb3"):
@@ -51,35 +51,38 @@ AnyVectorEnv = VectorEnv[Any, Any, Any]
 
 
 def make_sb3(
-    env_id: str,
+    env_id: AnyEnv,
     n_envs: int = 1,
     *,
     seed: int | None = None,
     wrappers: Iterable[Callable[[Any], AnyVectorEnv]] = (),
     reward_scale: float = 1.0,
+    env_kwargs: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> SB3VecEnv:
     """Make many games as one vector environment of Stable-Baselines3.
 
     Args:
-        env_id: The id of an environment of this package.
+        env_id: An environment of this package, or its id.
         n_envs: The number of games.
         seed: The seed of the first `reset`; game i is seeded by `seed + i`.
         wrappers: Wrappers of `tile_envs.wrappers`, the first one around the environment;
             with arguments as `functools.partial(PenalizeIllegal, penalty=1.0)`.
         reward_scale: Factor of the rewards: value functions learn badly from thousands of points.
+        env_kwargs: The environment's options in a dictionary.
         **options: The environment's options, and `threads`; `engine` is "auto" here, numba where it
             is installed.
 
     Raises:
         ValueError: If an argument is not as described.
     """
-    if (name := env_id.rpartition(":")[2]) in gym.registry and name not in ids():
+    asked, given = named(env_id, env_kwargs)
+    if (name := asked.rpartition(":")[2]) in gym.registry and name not in ids():
         raise UsageError(f"{name} is no environment of tile_envs: expected {', '.join(ids())}.")
     if callable(wrappers):
         raise UsageError(f"wrappers must be a list of wrappers, got {wrappers!r}.")
-    options = {"engine": AUTO} | options
-    envs: Any = gym.make_vec(env_id, n_envs, autoreset_mode="SameStep", **options)
+    options = {"engine": AUTO} | (given or {}) | options
+    envs: Any = gym.make_vec(asked, n_envs, autoreset_mode="SameStep", **options)
     for wrap in wrappers:
         envs = wrap(envs)
     vec_env = SB3VecEnv(envs, reward_scale)

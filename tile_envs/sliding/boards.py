@@ -66,12 +66,18 @@ def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
             f"boards must have shape (n, R, C), R and C 1 to {MAX_SIDE}, with {MIN_CELLS} cells or "
             f"more, got {array.shape}."
         )
+    return checked_tiles(array, rules)
+
+
+def checked_tiles(tiles: ArrayLike, rules: Rules) -> Boards:
+    """Return tile indices of any shape and integers, if the game has such tiles, as `uint8`."""
+    array = as_array(tiles)
     if array.dtype.kind not in "iu":
         raise UsageError(f"boards must be integers (tile indices), got dtype {array.dtype}.")
     if array.size and not 0 <= array.min() <= array.max() <= rules.largest:
         raise UsageError(
             f"boards of {rules.name} hold tile indices 0 to {rules.largest}, not faces, "
-            f"got {array.min()} to {array.max()}."
+            f"got {array.min()} to {array.max()}: game.indices(faces) returns them."
         )
     return array.astype(np.uint8)
 

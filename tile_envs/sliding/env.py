@@ -185,9 +185,11 @@ class Tiles2048Env(SlidingEnv):
     ## Observation Space
 
     `Box(0, 17, shape, uint8)`, the tile index of each cell.  0 is empty, index t shows the face
-    2**t.  The largest tile is 131072, index 17; two of them do not merge.  Boards of more than 16
-    cells have more tiles.  No move may pay 2**33, so how many depends on the number of merges in a
-    move: the largest tile is 2**29 on 5×5, where there may be 10, and 2**27 on 8×8, with 32.
+    2**t: `game.faces(boards)` returns the faces as `int64` (`2 ** boards`, in `uint8`, is 0 from
+    256 on), and `game.indices(faces)` the tile indices.  The largest tile is 131072, index 17; two
+    of them do not merge.  Boards of more than 16 cells have more tiles.  No move may pay 2**33, so
+    how many depends on the number of merges in a move: the largest tile is 2**29 on 5×5, where
+    there may be 10, and 2**27 on 8×8, with 32.
 
     ## Starting State
 
@@ -286,6 +288,7 @@ class Tiles2584Env(SlidingEnv):
 
     `Box(0, 31, shape, uint8)`, the tile index of each cell.  0 is empty, then 1, 2, 3, 5, 8, 13 …
     Index 17 shows 2584, the largest, 31, shows 2178309; no merge leads beyond it.
+    `game.faces(boards)` returns the faces, and `game.indices(faces)` the tile indices.
 
     ## Arguments
 

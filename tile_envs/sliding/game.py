@@ -335,6 +335,16 @@ class SlidingGame(Game):
         boards = batch.checked_boards(boards, self.rules)
         return boards, np.broadcast_to(scores, len(boards)).astype(np.int64)
 
+    def faces(self, boards: ArrayLike) -> Ints:
+        """Return the faces, `int64`, of tile indices of any shape, or raise a `ValueError`."""
+        return self.pairs.faces.take(batch.checked_tiles(boards, self.rules))
+
+    def indices(self, faces: ArrayLike) -> batch.Boards:
+        """Return the tile indices of faces of any shape, or raise a `ValueError`."""
+        shown, which = np.unique(array := checks.as_array(faces), return_inverse=True)
+        tiles = [0 if face == 0 else self.rules.index_of(face) for face in shown.tolist()]
+        return np.array(tiles, np.uint8)[which].reshape(array.shape)
+
     def is_success(self, infos: Info) -> Bools:
         """Tell which games have reached the goal of the rules."""
         rules = self.rules

@@ -20,7 +20,7 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv
 from numpy.typing import DTypeLike, NDArray
 
-from tile_envs.base.checks import checked_action
+from tile_envs.base.checks import checked_action, plain
 from tile_envs.wrappers import transforms, vector
 from tile_envs.wrappers.potentials import Potential, Shaping
 
@@ -195,7 +195,7 @@ class ShapeReward(_Wrapper):
     role = "ShapeReward"
 
     def __init__(self, env: AnyEnv, potential: Potential, gamma: float) -> None:
-        super().__init__(env, potential=potential, gamma=gamma)
+        super().__init__(env, potential=plain(potential), gamma=plain(gamma))
         game = transforms.checked_in_place(env, self)
         self._shaping = Shaping(env.observation_space, game, potential, gamma)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import as_array, brief, listed
+from tile_envs.base.checks import as_array, as_number, brief, listed
 from tile_envs.errors import UsageError
 from tile_envs.sliding import Rules, SlidingGame
 from tile_envs.wrappers.transforms import checked_boards_space
@@ -41,7 +41,7 @@ def monotonicity(boards: Boards, rules: Rules) -> Any:
 def merges(boards: Boards, rules: Rules) -> Any:
     """Count the pairs of neighbors that merge by the rules."""
     merging = np.zeros((len(rules.faces),) * 2, np.bool_)
-    a, b, _ = np.reshape(rules.merges, (-1, 3)).T
+    a, b, _ = np.array(rules.merges, np.int64).reshape(-1, 3).T
     merging[a, b] = merging[b, a] = True
     below = merging[boards[:, 1:], boards[:, :-1]]
     beside = merging[boards[:, :, 1:], boards[:, :, :-1]]
@@ -56,16 +56,18 @@ class Shaping:
 
     def __init__(self, space: Any, game: SlidingGame, potential: Potential, gamma: float) -> None:
         checked_boards_space(space, "potentials")
-        if not (isinstance(gamma, int | float) and 0 <= gamma <= 1):
+        discount = as_number(gamma)
+        if discount is None or not 0 <= discount <= 1:
             raise UsageError(f"gamma must be a number from 0 to 1, got {gamma!r}.")
-        weights = dict(potential) if isinstance(potential, Mapping) else {}
-        numbers = all(isinstance(w, int | float) and math.isfinite(w) for w in weights.values())
-        if not (callable(potential) or (weights and numbers and weights.keys() <= {*POTENTIALS})):
+        given = potential if isinstance(potential, Mapping) else {}
+        weights: Any = {name: as_number(weight) for name, weight in given.items()}
+        finite = all(w is not None and math.isfinite(w) for w in weights.values())
+        if not (callable(potential) or (weights and finite and weights.keys() <= {*POTENTIALS})):
             raise UsageError(
                 f"potential must be finite weights of {listed(POTENTIALS)}, or a function of "
                 f"boards, got {brief(potential)}."
             )
-        self._gamma, self._weights, self._rules = gamma, weights, game.rules
+        self._gamma, self._weights, self._rules = discount, weights, game.rules
         self._potential = potential if callable(potential) else self._weighted
 
     def added(self, start: Floats, boards: Boards, terminations: Any) -> Floats:

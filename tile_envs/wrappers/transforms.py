@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 
-from tile_envs.base.checks import checked_choice
+from tile_envs.base.checks import as_number, checked_choice
 from tile_envs.base.random_stream import Words, choose, mix
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -114,9 +114,10 @@ class AfterstatesBeside(MaskBeside):
 
 def checked_penalty(penalty: float) -> float:
     """Return what an illegal action costs; a `ValueError` says what it may be."""
-    if not (isinstance(penalty, int | float) and 0 <= penalty < math.inf):
+    number = as_number(penalty)
+    if number is None or not 0 <= number < math.inf:
         raise UsageError(f"penalty must be a finite number of at least 0, got {penalty!r}.")
-    return float(penalty)
+    return number
 
 
 def checked_boards_space(space: spaces.Space[Any], what: str) -> spaces.Box:

@@ -103,6 +103,15 @@ class MaskInObservation(_TransformObservation):
     def __init__(self, env: AnyVectorEnv, *args: Any, **kwargs: Any) -> None:
         super().__init__(env, env.single_action_space, *args, **kwargs)
 
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """Start new games."""
+        observations, infos = self.env.reset(**kwargs)
+        told = infos
+        if not isinstance(self._games, GameVectorEnv):
+            # Gymnasium's own environments tell the masks of those games alone that were reset.
+            told = infos | {"action_mask": np.array(self.env.unwrapped.call("action_masks"))}
+        return self._transform(observations, told), infos
+
 
 class AfterstatesInObservation(_TransformObservation):
     """What the actions make of the boards; see `tile_envs.wrappers.AfterstatesInObservation`."""

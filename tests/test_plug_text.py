@@ -1,0 +1,201 @@
+"""Games of texts for language models, and the numberings of courses."""
+
+import random
+import re
+from copy import deepcopy
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+
+from tile_envs import plug
+from tile_envs.plug.course import Game2048Env, Renumbered, slide
+from tile_envs.plug.text import TextEnv, instructions
+from tile_envs.sliding import RULES_2048, SlidingGame
+from tile_envs.text import describe_actions, read_board
+from tile_envs.wrappers import ReplaceIllegal
+
+GAMES = ("Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0")
+
+
+def text_env(env_id="Tiles2048-v0", board=None, options=None, **arguments):
+    env = TextEnv(gym.make(env_id, **(options or {})), **arguments)
+    text, _ = env.reset(seed=0, options=None if board is None else {"board": board})
+    return env, text
+
+
+@pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")
+@pytest.mark.parametrize(
+    ("wrapper", "env_id"), [*((TextEnv, env_id) for env_id in GAMES), (Renumbered, GAMES[0])]
+)
+def test_gymnasium_finds_the_environments_complete(wrapper, env_id):
+    check_env(wrapper(gym.make(env_id)), skip_render_check=True)
+
+
+@pytest.mark.parametrize("env_id", GAMES)
+def test_a_game_is_its_seed_and_its_actions_whatever_else_was_said(env_id):
+    rng, plain = random.Random(0), gym.make(env_id)
+    env, text = text_env(env_id)
+    observation, info = plain.reset(seed=0)
+    over = False
+    while not over:
+        if rng.random() < 0.3:
+            said, reward, *ends, told = env.step("I do not know, perhaps ünicode")
+            assert said.startswith("read no move")
+            assert (said.partition("\n")[2], reward, ends) == (text, 0.0, [False, False])
+            assert (told["action"], told["wrong"]) == (-1, True)
+        action = rng.choice(np.flatnonzero(info["action_mask"]).tolist())
+        text, *ends, told = env.step(
+            f"[{describe_actions(np.eye(len(info['action_mask']), dtype=int)[action])}]"
+        )
+        observation, *expected, info = plain.step(action)
+        assert ends == expected
+        assert (told["action"], told["wrong"]) == (action, False)
+        assert env.observation_space.contains(text)
+        board = "\n".join(text.split("\n")[: len(observation)])
+        assert np.array_equal(read_board(env.game, board), plain.unwrapped.get_state()["board"])
+        over = ends[1] or ends[2]
+    assert text.endswith("the game is over")
+    with pytest.raises(ResetNeeded, match="call reset"):
+        env.step("up")
+
+
+def test_wrong_answers_are_told_or_end_the_game_or_are_replaced():
+    board = [[1, 0, 0, 0]] + [[0] * 4] * 3
+    env, text = text_env(board=board, max_wrong=2)
+    assert text.endswith("legal: right, down")
+    said, *step, _ = env.step("up")
+    assert said.startswith("'up' is illegal here: expected one of right, down.\n")
+    assert step == [0.0, False, False]
+    assert env.step("up")[2:4] == (False, True)
+
+    env, _ = text_env(board=board, wrong="end")
+    assert env.step("up")[2:4] == (True, False)
+
+    games = [text_env(board=board, wrong="random")[0] for _ in range(2)]
+    played = [[game.step("?")[4]["action"] for _ in range(20)] for game in games]
+    assert played[0] == played[1]
+    assert len(set(played[0])) > 1
+    (env, _), twin = text_env(board=board, wrong="random"), ReplaceIllegal(gym.make(GAMES[0]))
+    twin.reset(seed=0, options={"board": board})
+    observation, _ = twin.step(0)[0], env.step("up")
+    assert np.array_equal(env.unwrapped.get_state()["board"], observation)
+
+
+def test_rewards_are_progress_goals_regrets_or_a_function():
+    board = [[10, 10, 0, 0]] + [[0] * 4] * 3
+    assert text_env(board=board)[0].step("left")[1] == 2048
+    assert text_env(board=board, reward="log2")[0].step("left")[1] == pytest.approx(1 / 11)
+    assert text_env(board=board, reward="goal")[0].step("left")[1] == 1
+    assert text_env(board=board, reward="goal")[0].step("down")[1] == 0
+
+    class Greedy:
+        def __init__(self, game):
+            self.game = game
+
+        def action_values(self, boards):
+            _, rewards, masks = self.game.afterstates(boards)
+            return np.where(masks > 0, rewards, -np.inf)
+
+    env, _ = text_env(board=board, reward="regret", values=Greedy(SlidingGame(RULES_2048)))
+    assert [env.step("down")[1], env.step("left")[1]] == [-2048, 0]
+
+    class Ignorant(Greedy):
+        def action_values(self, boards):
+            return np.full((len(boards), 4), np.nan)
+
+    env, _ = text_env(board=board, reward="regret", values=Ignorant(None))
+    with pytest.raises(ValueError, match="the values know nothing of the board"):
+        env.step("left")
+    assert np.array_equal(env.unwrapped.get_state()["board"], board)
+
+    def moved(before, action, after, info):
+        return (before != after).sum() + action + info["score"]
+
+    env, _ = text_env(board=board, reward=moved)
+    assert env.step("left")[1] >= 2 + 3 + 2048
+
+    env, _ = text_env("TicTacToe-v0", [[1, 1, 0], [-1, -1, 0], [0, 0, 0]], reward="goal")
+    assert env.step("2")[1:3] == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "arguments", "message"),
+    [
+        ("CartPole-v1", {}, "environments of this package"),
+        ("TicTacToe-v0", {"reward": "log2"}, "is for the sliding games"),
+        (
+            "Tiles2048-v0",
+            {"reward": "regret"},
+            "need each other, got reward='regret' and values=None",
+        ),
+        ("Tiles2048-v0", {"reward": "points"}, "reward must be one of 'score'"),
+        ("Tiles2048-v0", {"wrong": "ignore"}, "wrong must be one of 'tell', 'end', 'random'"),
+        ("Tiles2048-v0", {"max_wrong": 0}, "max_wrong must be a positive integer"),
+    ],
+)
+def test_wrong_arguments_are_refused(env_id, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        TextEnv(gym.make(env_id), **arguments)
+
+
+def test_instructions_are_those_of_the_game():
+    text = instructions(gym.make("Tiles2584-v0", shape=(2, 3)).unwrapped.game)
+    assert "2584 on a board of 2 rows and 3 columns" in text
+    assert "1 and 1 make 2, 1 and 2 make 3, 2 and 3 make 5" in text
+    assert "number of a free cell" in instructions(gym.make("TicTacToe-v0").unwrapped.game)
+
+
+def test_student_programs_play_the_games_of_the_package():
+    rng, ours = random.Random(0), (0, 2, 3, 1)
+    env, plain = Game2048Env(seed=5), gym.make("Tiles2048-v0", max_illegal=10**9)
+    board, done = env.reset(), False
+    tiles, info = plain.reset(seed=5)
+    while not done:
+        action = rng.randrange(4)
+        assert env.is_move_legal(action) == info["action_mask"][ours[action]]
+        board, score, done, _ = env.step(action)
+        tiles, *_, info = plain.step(ours[action])
+        assert np.array_equal(board, np.where(tiles > 0, 2 ** tiles.astype(np.int64), 0))
+        assert (score, env.last_move_valid) == (info["score"], not info["illegal"])
+        assert done == env.is_game_over() == (not info["action_mask"].any())
+    ahead = deepcopy(env)
+    ahead.board, ahead.score = [[2, 2, 0, 0]] + [[0] * 4] * 3, 100
+    assert ahead.step(2)[1:3] == (104, False)
+    assert env.step(2)[1:3] == (score, True)
+    assert not np.array_equal(env.reset(), env.reset())
+
+
+def test_boards_of_faces_slide_by_the_numbers_of_courses():
+    game = SlidingGame(RULES_2048, shape=(2, 2))
+    board = [[2, 2], [0, 4]]
+    left, right = ([[4, 0], [4, 0]], 4), ([[0, 4], [0, 4]], 4)
+    for numbering, action, (after, reward) in [
+        ("course", 2, left), ("course", 3, right), ("tdl2048", 3, left), ("tdl2048", 1, right),
+    ]:  # fmt: skip
+        slid, paid = slide(game, board, action, numbering)
+        assert (slid.tolist(), paid) == (after, reward)
+    assert slide(game, [[2, 0], [0, 0]], 0)[1] == -1
+    with pytest.raises(ValueError, match="numbering must be one of 'course', 'tdl2048'"):
+        slide(game, board, 0, "vim")
+
+
+def test_renumbered_environments_keep_masks_and_actions_together():
+    env = Renumbered(gym.make("Tiles2048-v0"))
+    faces, info = env.reset(options={"board": [[1, 0, 0, 0]] + [[0] * 4] * 3})
+    assert faces.max() == 2
+    assert info["action_mask"].tolist() == [0, 1, 0, 1] == env.action_masks().astype(int).tolist()
+    assert env.step(1)[4]["illegal"] is False
+    assert env.spec is not None
+    with pytest.raises(ValueError, match="for the sliding games"):
+        Renumbered(gym.make("TicTacToe-v0"))
+
+
+def test_the_code_of_the_page_that_needs_no_library_runs():
+    page = Path(plug.__file__).with_name("README.md").read_text()
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        if not re.search("trl|openenv|verifiers|textarena", block):
+            exec(block, {})

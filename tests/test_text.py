@@ -1,0 +1,71 @@
+"""Boards as text, and the command that says which move is best on one."""
+
+import json
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from commands import refused, typed
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baselines import solve
+from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
+from tile_envs.sliding.rules import ACTIONS
+from tile_envs.text import read_board
+
+GAME = SlidingGame(RULES_2048)
+BOARD = np.array([[1, 2, 3, 4], [0, 11, 10, 1], [0, 0, 0, 2], [0, 0, 0, 0]])
+ROWS = [["2", "4", "8", "16"], [".", "2048", "1024", "2"], ["0", "0", "0", "4"], ["0"] * 4]
+
+
+def test_boards_are_read_in_every_notation():
+    grid = "\n".join(" ".join(word.rjust(5) for word in row) for row in ROWS)
+    lines = " / ".join(" ".join(row) for row in ROWS)
+    bars = "".join(f"| {' | '.join(row)} |\r\n" for row in ROWS)
+    digits = "12340ba100020000"
+    for text in (grid, lines, bars, lines.replace(" ", ","), digits, digits.upper()):
+        board = read_board(GAME, text)
+        assert board.dtype == np.uint8
+        assert np.array_equal(board, BOARD), text
+    column = SlidingGame(RULES_2584, (3, 1))
+    assert read_board(column, "2/2584/0").tolist() == [[2], [17], [0]]
+
+
+@given(st.text() | st.from_regex(r"\A([0-9./,|\n ]|[0-9a-f]{16})*\Z"))
+def test_no_text_raises_anything_but_a_value_error(text):
+    for game in (GAME, SlidingGame(RULES_2584, (1, 3))):
+        with suppress(ValueError):
+            assert read_board(game, text).shape == game.shape
+
+
+def test_texts_that_show_no_board_are_named():
+    with pytest.raises(ValueError, match=r"expected 4 rows of 4 faces, such as .*, got '2 4"):
+        read_board(GAME, "2 4 / 8 16")
+
+
+@pytest.mark.parametrize("game", [GAME, SlidingGame(RULES_2584)], ids=str)
+def test_faces_and_tile_indices_lead_to_each_other(game):
+    boards = np.arange(game.rules.largest + 1, dtype=np.uint8)[:, None]
+    faces = game.faces(boards)
+    assert faces.dtype == np.int64
+    assert faces.ravel().tolist() == [*game.rules.faces]
+    assert np.array_equal(game.indices(faces), boards)
+    for bad in (7, 2.0, -2):
+        with pytest.raises(ValueError, match=f"{bad} is not a tile of {game.name}"):
+            game.indices([[2, bad]])
+    for bad in (-1, game.rules.largest + 1, 1.0):
+        with pytest.raises(ValueError, match="tile indices"):
+            game.faces([bad])
+
+
+def test_the_best_move_is_that_of_the_highest_value():
+    asked = ("best", "--env-kwargs", '{"shape": [2, 2]}', "--search", "None", "--board")
+    told = json.loads(typed(*asked, "2 4 / 2 .", "--agent", "optimal", "--json"))
+    game = SlidingGame(RULES_2048, (2, 2))
+    (values,) = solve(game).action_values([[[1, 2], [1, 0]]]).tolist()
+    assert [told["values"][name] for name in ACTIONS] == [*values[:3], None]
+    assert told["best"] == ACTIONS[np.argmax(values)]
+    assert f"[{told['best']} " in typed(*asked, "2 4 / 2 .", "--agent", "optimal")
+    assert '"best": null' in typed(*asked, "2 4 / 4 2", "--agent", "optimal", "--json")
+    assert "has no action_values" in refused(*asked, "2 4 / 2 .", "--agent", "greedy")

@@ -1,0 +1,148 @@
+"""The games as courses have them: their numbers of actions, boards of faces, cumulated scores.
+
+| numbering | 0, 1, 2, 3 | who uses it |
+|---|---|---|
+| `"course"` | up, down, left, right | `Game2048Env` of many student repositories |
+| `"tdl2048"` | up, right, down, left, as here | TDL2048, the frameworks of the 2584 course |
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.utils import RecordConstructorArgs
+from numpy.typing import ArrayLike, NDArray
+
+import tile_envs  # noqa: F401 # registers the environments
+from tile_envs.base.checks import brief, checked_action, checked_choice
+from tile_envs.errors import UsageError
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP
+from tile_envs.text import read_board
+
+Faces = NDArray[np.int64]
+NUMBERINGS = {"course": (UP, DOWN, LEFT, RIGHT), "tdl2048": (UP, RIGHT, DOWN, LEFT)}
+"""By name, the actions of this package in the order of their numbers there."""
+
+
+def _order(numbering: str) -> tuple[int, ...]:
+    return NUMBERINGS[checked_choice(numbering, "numbering", list(NUMBERINGS))]
+
+
+def slide(
+    game: SlidingGame, board: ArrayLike, action: int, numbering: str = "course"
+) -> tuple[Faces, int]:
+    """Return what an action makes of a board of faces, before a tile appears, and its reward.
+
+    The reward of an illegal action is -1, as in TDL2048.
+
+    Raises:
+        ValueError: If it is no board of the game, or there is no such action or numbering.
+    """
+    ours = _order(numbering)[checked_action(action, len(ACTIONS))]
+    after, rewards, masks = game.afterstates(read_board(game, board)[None])
+    return game.faces(after[0, ours]), int(rewards[0, ours]) if masks[0, ours] else -1
+
+
+class Renumbered(gym.Wrapper[Faces, int, Any, Any], RecordConstructorArgs):
+    """A sliding game with observations of faces, and actions and masks of another numbering."""
+
+    def __init__(self, env: gym.Env[Any, Any], numbering: str = "course") -> None:
+        RecordConstructorArgs.__init__(self, numbering=numbering)
+        super().__init__(env)
+        self.game: Any = getattr(env.unwrapped, "game", None)
+        if not isinstance(self.game, SlidingGame):
+            raise UsageError(f"Renumbered is for the sliding games, got {brief(env)}.")
+        self._order, largest = list(_order(numbering)), self.game.rules.faces[-1]
+        self.observation_space = gym.spaces.Box(0, largest, self.game.shape, np.int64)
+
+    def reset(self, **kwargs: Any) -> tuple[Faces, dict[str, Any]]:
+        """Start a new game; a board among the options holds tile indices, as ever."""
+        return self._renumbered(*self.env.reset(**kwargs))
+
+    def step(self, action: int) -> tuple[Faces, Any, bool, bool, dict[str, Any]]:
+        """Play an action of the numbering."""
+        ours = self._order[checked_action(action, len(ACTIONS))]
+        observation, reward, terminated, truncated, info = self.env.step(ours)
+        faces, info = self._renumbered(observation, info)
+        return faces, reward, terminated, truncated, info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the legal actions, `(4,) bool`."""
+        masks: NDArray[np.bool_] = self.env.get_wrapper_attr("action_masks")()[self._order]
+        return masks
+
+    def _renumbered(self, board: Any, info: dict[str, Any]) -> tuple[Faces, dict[str, Any]]:
+        mask = info["action_mask"][self._order]
+        return self.game.faces(board), {**info, "action_mask": mask}
+
+
+class Game2048Env:
+    """A game with the old interface of student repositories, whose `step` returns four values.
+
+        env = Game2048Env(seed=0)
+        board = env.reset()
+        board, score, done, _ = env.step(2)  # left; the score so far, no reward
+
+    With a seed, the first game is that of `gym.make(env_id).reset(seed=seed)`.  Programs that look
+    ahead may assign `board` and `score`, of a `copy.deepcopy` of the environment or of itself.
+
+    Attributes:
+        last_move_valid: Whether the last action was legal.
+    """
+
+    actions = ["up", "down", "left", "right"]
+
+    def __init__(
+        self, seed: int | None = None, env_id: str = "Tiles2048-v0", **options: Any
+    ) -> None:
+        env: Any = Renumbered(gym.make(env_id, max_illegal=1 << 62, **options))
+        self._env, self._seed, self.size = env.unwrapped, seed, env.game.shape[0]
+        self.action_space = self._env.action_space
+        self.reset()
+        self._seed = seed  # a first `reset` starts the same game
+
+    def reset(self) -> Faces:
+        """Start a new game; return its board."""
+        self._env.reset(seed=self._seed)
+        self._seed, self.last_move_valid = None, True
+        return self.board
+
+    @property
+    def board(self) -> Faces:
+        """The faces, `(R, C)`, a fresh array."""
+        return self._env.game.faces(self._env.get_state()["board"])
+
+    @board.setter
+    def board(self, faces: ArrayLike) -> None:
+        self._go(read_board(self._env.game, faces), self.score)
+
+    @property
+    def score(self) -> int:
+        """The score so far."""
+        return int(self._env.get_state()["score"])
+
+    @score.setter
+    def score(self, score: int) -> None:
+        self._go(self._env.get_state()["board"], score)
+
+    def step(self, action: int) -> tuple[Faces, int, bool, dict[str, Any]]:
+        """Play 0 up, 1 down, 2 left or 3 right; an illegal action changes nothing."""
+        self.last_move_valid = self.is_move_legal(action)
+        if self.last_move_valid:
+            self._env.step(NUMBERINGS["course"][action])
+        return self.board, self.score, self.is_game_over(), {}
+
+    def is_move_legal(self, action: int) -> bool:
+        """Tell whether an action changes the board."""
+        ours = NUMBERINGS["course"][checked_action(action, len(ACTIONS))]
+        return bool(self._env.action_masks()[ours])
+
+    def is_game_over(self) -> bool:
+        """Tell whether no action is legal."""
+        return not self._env.action_masks().any()
+
+    def _go(self, board: Any, score: int) -> None:
+        self._env.reset(options={"board": board, "score": score})

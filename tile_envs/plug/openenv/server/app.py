@@ -1,0 +1,72 @@
+"""The server: each session has a game of its own, which a seed fixes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+
+import tile_envs  # noqa: F401 # registers the environments
+from tile_envs.errors import extra
+from tile_envs.plug.openenv.models import TilesAction, TilesObservation
+from tile_envs.plug.text import TextEnv
+from tile_envs.text import describe_actions
+
+with extra("openenv"):
+    from openenv.core.env_server.http_server import create_app
+    from openenv.core.env_server.interfaces import Environment
+    from openenv.core.env_server.types import State
+
+SESSIONS = 256
+"""The most clients at once."""
+
+
+class TilesEnvironment(Environment):  # type: ignore[misc]
+    """The game of one session, by an environment's id and options; `reward` as in `TextEnv`."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self, env_id: str = "Tiles2048-v0", reward: str = "score", **options: Any) -> None:
+        super().__init__()
+        self._env = TextEnv(gym.make(env_id, **options), reward=reward)
+        self._state = State()
+
+    def reset(
+        self, seed: int | None = None, episode_id: str | None = None, **kwargs: Any
+    ) -> TilesObservation:
+        """Start the game of a seed, or any new one."""
+        self._state = State(episode_id=episode_id)
+        return self._observation(*self._env.reset(seed=seed))
+
+    def step(
+        self, action: TilesAction, timeout_s: float | None = None, **kwargs: Any
+    ) -> TilesObservation:
+        """Play the move that an answer names."""
+        text, reward, terminated, truncated, info = self._env.step(action.move)
+        self._state.step_count += 1
+        return self._observation(text, info, reward=reward, done=terminated or truncated)
+
+    @property
+    def state(self) -> State:
+        """The episode's id, and its number of answers."""
+        return self._state
+
+    def _observation(self, text: str, info: dict[str, Any], **ends: Any) -> TilesObservation:
+        plain: Any = self._env.unwrapped
+        board, mask = plain.get_state()["board"].tolist(), info["action_mask"]
+        if rules := getattr(self._env.game, "rules", None):
+            board = [[rules.faces[tile] for tile in row] for row in board]
+        legal = describe_actions(mask).split(", ") if mask.any() else []
+        told = {"wrong": info["wrong"]}
+        return TilesObservation(text=text, board=board, legal_moves=legal, metadata=told, **ends)
+
+
+def make_app(env_id: str = "Tiles2048-v0", reward: str = "score", **options: Any) -> Any:
+    """Return the server's application; see `TilesEnvironment`."""
+    make = partial(TilesEnvironment, env_id, reward, **options)
+    make()  # a wrong option is refused here, not in a session
+    return create_app(make, TilesAction, TilesObservation, "tiles", max_concurrent_envs=SESSIONS)
+
+
+app = make_app()

@@ -1,0 +1,231 @@
+"""Boards and actions as text, in the notations that people, programs and language models use.
+
+Boards are those that `reset(options={"board": …})` takes: tile indices, or marks, 1 X and -1 O.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tile_envs.base.checks import as_array, brief, broadcast_boards, checked_choice
+from tile_envs.errors import UsageError
+from tile_envs.game import Game
+from tile_envs.sliding.boards import checked_boards
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP
+from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, checked_marks
+from tile_envs.tictactoe.render import LETTERS
+
+FORM = re.compile(
+    r"<(move|action|answer)>([^<>]*)</\1>|\\boxed\{(?:\\text\{)?([^{}]*)\}|\[([^\[\]]*)\]",
+    re.IGNORECASE,
+)
+"""Ways to mark an answer in a text: tags, a box of LaTeX, brackets."""
+MATCHES = (None, "first", "last")
+KEYS = {"w": UP, "d": RIGHT, "s": DOWN, "a": LEFT}
+MARKS = {letter: mark for mark, letter in LETTERS.items()}
+
+ROW, BAR, WORD = re.compile(r"[/;\n]|\]\s*,\s*(?=\[)"), re.compile(r"[|│]"), re.compile(r"[^\s,]+")
+OUTER = re.compile(r"\A[|│]|[|│]\Z")
+FRAME = re.compile(r"[\s+=─┌┬┐├┼┤└┴┘-]*")
+"""A line between rows, or around them."""
+FACE, EMPTY = re.compile(r"[0-9]{1,19}|\."), ("0", ".")
+
+
+def show(game: Game, board: ArrayLike) -> str:
+    """Return a board as a grid: faces with a point for an empty cell, or marks with free numbers.
+
+    Examples:
+        >>> from tile_envs.sliding import RULES_2048
+        >>> from tile_envs.tictactoe import TicTacToe
+        >>> print(show(SlidingGame(RULES_2048, shape=(2, 2)), [[1, 2], [0, 11]]))
+           2    4
+           . 2048
+        >>> print(show(TicTacToe(), [[1, 0, 0], [0, -1, 0], [0, 0, 0]]))
+        X 1 2
+        3 O 5
+        6 7 8
+
+    Raises:
+        ValueError: If it is no board of the game.
+    """
+    rows = _words(game, board)
+    width = max(len(word) for row in rows for word in row)
+    return "\n".join(" ".join(word.rjust(width) for word in row) for row in rows)
+
+
+def show_line(game: Game, board: ArrayLike) -> str:
+    """Return a board as one line, such as `2 4 / . 2048`; see `show`."""
+    return " / ".join(map(" ".join, _words(game, board)))
+
+
+def show_hex(game: Game, board: ArrayLike) -> str:
+    """Return the tile indices of a board of a sliding game as hexadecimal digits, row by row.
+
+    Raises:
+        ValueError: If it is no such board, or it has a tile of an index above 15.
+    """
+    if not isinstance(game, SlidingGame):
+        raise UsageError(f"{game} has no hexadecimal digits: use show_line.")
+    (tiles,) = checked_boards(broadcast_boards(board, game.shape), game.rules)
+    if tiles.max() > 15:
+        raise UsageError(f"{game.rules.faces[tiles.max()]} has no hexadecimal digit: use faces.")
+    return "".join(f"{tile:x}" for tile in tiles.ravel().tolist())
+
+
+def _words(game: Game, board: ArrayLike) -> list[list[str]]:
+    """Return what each cell shows, after a check of the board."""
+    boards = broadcast_boards(board, game.shape)
+    if isinstance(game, SlidingGame):
+        faces = game.rules.faces
+        rows = checked_boards(boards, game.rules)[0].tolist()
+        return [[str(faces[tile]) if tile else "." for tile in row] for row in rows]
+    cells = zip(checked_marks(boards).ravel().tolist(), CELL_NAMES, strict=True)
+    names = [LETTERS.get(mark, name) for mark, name in cells]
+    return [names[first : first + 3] for first in range(0, CELLS, 3)]
+
+
+def read_board(game: Game, text: Any) -> NDArray[Any]:
+    """Return the board `(R, C)` that a text shows: tile indices, or marks.
+
+    It shows faces, with 0 or a point for an empty cell, or X and O with a number or a point for a
+    free cell, row by row: rows end with the line, a slash or a bracket, cells with blanks, commas
+    or bars; frames are passed over.  Or it is one word with a hexadecimal digit for each cell, its
+    tile index, row by row.  Nested lists hold faces.
+
+    Examples:
+        >>> from tile_envs.sliding import RULES_2048
+        >>> game = SlidingGame(RULES_2048, shape=(2, 2))
+        >>> [read_board(game, text).tolist() for text in ("2 4 / . 2048", "120b", "[[2,4],[0,8]]")]
+        [[[1, 2], [0, 11]], [[1, 2], [0, 11]], [[1, 2], [0, 3]]]
+
+    Raises:
+        ValueError: If it is no board of the game.
+    """
+    rows = _rows(text)
+    words = [word for row in rows for word in row]
+    (n_rows, n_columns), cells = game.shape, math.prod(game.shape)
+    is_grid = [len(row) for row in rows] == [n_columns] * n_rows
+    if not isinstance(game, SlidingGame):
+        marks = [_mark(word, name) for word, name in zip(words, CELL_NAMES, strict=False)]
+        if not is_grid or None in marks:
+            raise UsageError(
+                "expected 3 rows of 3 cells, X, O, or the number of a free cell, such as "
+                f"'X 1 2 / 3 O 5 / 6 7 8', got {brief(text)}."
+            )
+        board = np.array(marks, np.int8).reshape(game.shape)
+        game.checked_positions({"board": board})
+        return board
+    if is_grid and all(map(FACE.fullmatch, words)):
+        tiles = [0 if word in EMPTY else game.rules.index_of(word) for word in words]
+    elif len(words) == 1 and re.fullmatch(f"[0-9a-fA-F]{{{cells}}}", words[0]):
+        tiles = [int(digit, 16) for digit in words[0]]
+    else:
+        example = " / ".join([" ".join(["2"] + ["0"] * (n_columns - 1))] * n_rows)
+        raise UsageError(
+            f"expected {n_rows} rows of {n_columns} faces, such as '{example}', or {cells} "
+            f"hexadecimal digits, got {brief(text)}."
+        )
+    (read,) = checked_boards([np.reshape(tiles, game.shape)], game.rules)
+    return np.asarray(read)
+
+
+def _rows(text: Any) -> list[list[str]]:
+    """Return the words of a text row by row, or those of nested lists."""
+    if not isinstance(text, str):
+        array = as_array(text)
+        return [[str(cell) for cell in row] for row in array.tolist()] if array.ndim == 2 else []
+    rows = []
+    for line in ROW.split(text):
+        if FRAME.fullmatch(line):
+            continue
+        line = line.strip(" \t\r,[]()")
+        inner = OUTER.sub("", line)
+        if BAR.search(inner) or (inner != line and not inner.strip()):
+            rows.append([cell.strip() or "." for cell in BAR.split(inner)])
+        else:
+            rows.append(WORD.findall(inner))
+    return [row for row in rows if row]
+
+
+def _mark(word: str, name: str) -> int | None:
+    """Return the mark that a word shows in the cell of a name, or None."""
+    return 0 if word in (name, ".") else MARKS.get(word.upper())
+
+
+def describe_actions(mask: ArrayLike) -> str:
+    """Return the actions of a mask as the words that `parse` reads: directions, or cells.
+
+    Examples:
+        >>> describe_actions([1, 0, 0, 1]), describe_actions([0] * 9)
+        ('up, left', 'none')
+
+    Raises:
+        ValueError: If it is no mask of 4 or 9 actions.
+    """
+    array = as_array(mask)
+    if array.shape not in ((len(ACTIONS),), (CELLS,)) or array.dtype.kind not in "biu":
+        raise UsageError(f"expected a mask of 4 or 9 actions, got {brief(mask)}.")
+    names = ACTIONS if len(array) == len(ACTIONS) else CELL_NAMES
+    return ", ".join(names[action] for action in np.flatnonzero(array)) or "none"
+
+
+def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | None = None) -> int:
+    r"""Return the action that a text names.
+
+    The text is a word (`up`), a key (`w`, `a`, `s`, `d`) or a cell's number, or it contains exactly
+    one that is tagged, boxed or in brackets: `<move>up</move>` (or `action`, `answer`),
+    `\boxed{up}`, `[Up]`.  Other brackets are passed over; other tags and boxes are wrong answers.
+
+    Examples:
+        >>> from tile_envs.sliding import RULES_2048
+        >>> game = SlidingGame(RULES_2048)
+        >>> parse(game, "Up"), parse(game, "I choose [Right]."), parse(game, r"\boxed{down}")
+        (0, 1, 2)
+        >>> parse(game, "Right loses a tile, so I go left.", match="last")
+        3
+
+    Args:
+        game: The game.
+        text: What somebody has answered.
+        mask: The legal actions; others are refused then.
+        match: "first" or "last": which of several answers counts, and that words in free text count
+            (not keys) where nothing is tagged, boxed or in brackets.
+
+    Raises:
+        ValueError: If it names no action, or several, or an illegal one; the message says what was
+            read, and what is legal.
+    """
+    checked_choice(match, "match", MATCHES)
+    words = {name: n for n, name in enumerate(ACTIONS if game.n_actions == 4 else CELL_NAMES)}
+    names = words | (KEYS if game.n_actions == 4 else {})
+    legal = describe_actions(np.ones(game.n_actions, np.int8) if mask is None else mask)
+    answers = _answers(text, names, words if match else {}) if isinstance(text, str) else []
+    if match:
+        answers = answers[:1] if match == "first" else answers[-1:]
+    if len(answers) != 1:
+        found = f"{len(answers)} moves, {brief(answers)}," if answers else "no move"
+        raise UsageError(f"read {found} in {brief(text)}: expected one of {legal}.")
+    action = names.get(answers[0].lower())
+    if action is None:
+        raise UsageError(f"{brief(answers[0])} is no move: expected one of {legal}.")
+    if mask is not None and not as_array(mask)[action]:
+        raise UsageError(f"{answers[0]!r} is illegal here: expected one of {legal}.")
+    return action
+
+
+def _answers(text: str, names: dict[str, int], words: dict[str, int]) -> list[str]:
+    """Return the answers in a text: the names that it is or marks, else the words that it has."""
+    if text.strip().lower() in names:
+        return [text.strip()]
+    answers = []
+    for form in FORM.finditer(text):
+        content = str(form[form.lastindex or 0]).strip("[] \t\r\n")
+        if form[0][0] != "[" or content.lower() in names:
+            answers.append(content)
+    return answers or [word for word in re.findall(r"\w+", text) if word.lower() in words]
