@@ -89,10 +89,13 @@ def main(folder: Path) -> None:
     readme.write_text(readme.read_text().replace("](benchmarks/libraries)", link))
 
     (folder / "api").mkdir()
+    listed = "# API\n\n"
     for root in ("tile_envs", "baselines"):
-        for init in (ROOT / root).rglob("__init__.py"):
+        for init in sorted((ROOT / root).rglob("__init__.py")):
             name = ".".join(init.parent.relative_to(ROOT).parts)
             (folder / "api" / f"{name}.md").write_text(package(name, init.parent))
+            listed += f"- [{name}]({name}.md)\n"
+    (folder / "api" / "README.md").write_text(listed)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,8 @@ def handle_errors(advice: str = "") -> Iterator[None]:
     """
     shown = TRACEBACK in sys.argv
     sys.argv[:] = [word for word in sys.argv if word != TRACEBACK]
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # where it has no character for λ or a frame
     before = signal.signal(signal.SIGTERM, _terminated)
     try:
         yield

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from baselines.agents import instance
 from baselines.evaluation.rows import Printed, Row
 from baselines.evaluation.sampled import judge
 from baselines.registry import (
@@ -30,7 +31,7 @@ from baselines.training.run_folder import MODEL_SUFFIX
 from tile_envs.agents import Agent
 from tile_envs.base.checks import brief, checked_integer, checked_mapping
 from tile_envs.errors import UsageError
-from tile_envs.games import AnyEnv, named, options_of, resolve_id
+from tile_envs.games import AnyEnv, make, named, options_of, resolve_id
 
 
 class Player(NamedTuple):
@@ -79,7 +80,14 @@ class Player(NamedTuple):
 
 def names_run(name: str) -> bool:
     """Tell whether an agent is named by the folder of its run, or a model in that."""
-    return name not in NAMES and (Path(name).is_dir() or Path(name).suffix == MODEL_SUFFIX)
+    path = Path(name)
+    is_model = path.suffix == MODEL_SUFFIX and (path.parent / CONFIG).exists()
+    return name not in NAMES and (path.is_dir() or is_model)
+
+
+def names_file(name: str) -> bool:
+    """Tell whether an agent is named by the file of another model of Stable-Baselines3."""
+    return Path(name).suffix == MODEL_SUFFIX and not names_run(name)
 
 
 def player(
@@ -89,14 +97,15 @@ def player(
     seed: int = 0,
     agent_kwargs: Mapping[str, Any] | None = None,
 ) -> Player:
-    """Return an agent with what it plays, by its name or its run's folder.
+    """Return an agent with what it plays, by its name, its run's folder or its file.
 
     Args:
-        name: A name of the registry, `module:Class`, the folder of a run, or a model in that.
+        name: A name of the registry, `module:Class`, the folder of a run, a model in that, or the
+            file of another model of Stable-Baselines3.
         env_id: The environment's id; None is the one of the run, or the agent's usual one.
         env_kwargs: The environment's options, added to those of a run.
         seed: The seed of a named agent's own random numbers.
-        agent_kwargs: A named agent's own options.
+        agent_kwargs: A named agent's own options, or those of `SB3Model`.
     """
     if agent_kwargs and (name == STRONG or names_run(name)):
         raise UsageError(f"{name} is a trained agent and takes no options, got {agent_kwargs!r}.")
@@ -104,6 +113,12 @@ def player(
         task = Task.of(usual_env(name) if env_id is None else env_id, env_kwargs)
         if name == STRONG:
             return _strong(task)
+        if names_file(name):
+            from baselines.deep.sb3_file import SB3Model  # late: it imports torch
+
+            file = {"path": Path(name), "env": make(task.env, task.env_kwargs)}
+            model = instance(SB3Model, file, **(agent_kwargs or {}))
+            return Player(model, model.name, task, trained=False)
         agent = make_agent(name, task.game, seed, **(agent_kwargs or {}))
         return Player(agent, name.rpartition(":")[2], task, trained=False)
     asked = Task.of(env_id).env if env_id is not None else None  # imports the id's module
@@ -135,8 +150,9 @@ def load(path: str | Path, env: AnyEnv | None = None) -> Agent:
         actions, _ = agent.predict(boards)
 
     Args:
-        path: The folder of a run, a model in it, such as `runs/d/best.zip`, or a name such as
-            `strong`, the networks that come with the package.
+        path: The folder of a run, a model in it, such as `runs/d/best.zip`, the file of another
+            model of Stable-Baselines3, which runs code that it holds, or a name such as `strong`,
+            the networks that come with the package.
         env: The environment or its id; None is the one of the run, or the agent's usual one.
 
     Raises:
@@ -144,7 +160,7 @@ def load(path: str | Path, env: AnyEnv | None = None) -> Agent:
             not play this environment.
     """
     env_id, options = named(env, None)
-    by_name = env is not None or str(path) in NAMES
+    by_name = env is not None or str(path) in NAMES or names_file(str(path))
     return player(str(path), env_id, options).agent if by_name else load_player(path).agent
 
 
@@ -230,7 +246,8 @@ def evaluate(
 
     Args:
         agent: Anything with `predict`: an agent of this package, a model of Stable-Baselines3, or a
-            class of your own, or an object of it; or the name of an agent or the folder of a run.
+            class of your own, or an object of it; or the name of an agent, the folder of a run, or
+            the file of a model.
         env: The environment or its id; an agent by name or folder has a usual one.
         env_kwargs: The environment's options.
         episodes: The number of games.
@@ -238,7 +255,8 @@ def evaluate(
         side: The side in tic-tac-toe: X, O, random or both; if not given, the first one that a run
             has learned, or X.
         search: The depth of a search with the agent's values, in moves.
-        agent_kwargs: Options of a named agent.
+        agent_kwargs: Options of a named agent, or the `wrappers` that a model, by its file, has
+            learned with.
         name: The agent's name in the row.
         progress: Whether to show progress on standard error.
         **search_options: Options of the search, the fields of `SearchOptions`: deeper={3: 4}.

@@ -14,6 +14,12 @@ LINE_SECONDS = 10.0
 """The least time between two lines where standard error is no terminal; the first comes sooner."""
 
 
+def clock() -> float:
+    """Return seconds that stand still while numba compiles, of which only differences count."""
+    compiling: Any = sys.modules.get("tile_envs.base.compiled")
+    return time.perf_counter() - (compiling.seconds_compiled() if compiling else 0.0)
+
+
 class Progress:
     """Shows how far some work is, as long as a `with` block lasts.
 

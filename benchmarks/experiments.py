@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from baselines.training.run import presets_of
+from baselines.task import Task
+from baselines.training.run import presets_for
 from benchmarks.kinds import (
     OWN_VALUES,
     SIDES,
@@ -211,7 +212,7 @@ DEEP = (
         _deep(f"{agent}, cnn{label}", env, minutes, ALONE, 1, preset="cnn")
         for agent in ("dqn", "ppo")
         for env in (GAME_2048, GAME_2584)
-        if "cnn" in presets_of(agent).get(env, {})
+        if "cnn" in presets_for(agent, env, Task(env).game)
         for minutes, label in ((12, ""), (60, ", an hour"))
     ),
 )

@@ -164,7 +164,7 @@ class Training:
             settings = options.settings
             if self.replays:
                 settings = dataclasses.replace(settings, replays=str(self.replays.play(runs)))
-            games = options.games if minutes is None else 10**9  # the minutes end it
+            games = options.games if minutes is None else None
             how: dict[str, Any] = {"games": games, "minutes": minutes, "resume": bool(config)}
             how |= {"settings": settings, "seed": seed, "out": folder}
             run(self.agent, dataclasses.replace(options, **how))

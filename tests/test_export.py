@@ -104,10 +104,11 @@ def check_history(run, copy, tmp_path):
     typed("export", copy, "--out", twice, "--episodes", 1)
     assert json.loads((twice / "config.json").read_text()) == copied | {"exported": exported}
     cards = [(at / "README.md").read_text() for at in (copy, twice)]
+    assert all(f"--games {exported['games_played']}" in card for card in cards)
     commands = [re.search(r"python -m baselines (train .*)", card)[1] for card in cards]
     assert commands[0] == commands[1]
     typed(*shlex.split(commands[0]), "--out", again)
-    changing = {"seconds": 0.0}
+    changing = {"seconds": 0.0, "games": 0, "minutes": None, "preset": ""}
     assert json.loads((again / "config.json").read_text()) | changing == ran | changing
     before, after = runs.read_checkpoint(run), runs.read_checkpoint(again)
     assert all(before[name].tobytes() == after[name].tobytes() for name in before)

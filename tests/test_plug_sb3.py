@@ -1,5 +1,6 @@
 """`SB3VecEnv`: equal to Stable-Baselines3's own vector environment of single games."""
 
+import json
 from functools import partial
 
 import gymnasium as gym
@@ -11,12 +12,13 @@ from gymnasium.utils.env_checker import data_equivalence
 from sb3_contrib import QRDQN, MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy as masked_evaluate_policy
 from stable_baselines3 import A2C, DQN, PPO
-from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.callbacks import BaseCallback, ConvertCallback
+from stable_baselines3.common.logger import configure
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
 from tile_envs import wrappers
-from tile_envs.plug.sb3 import BoardFeatures, SB3VecEnv, make_sb3
+from tile_envs.plug.sb3 import BoardFeatures, LogScores, SB3VecEnv, make_sb3
 from tile_envs.wrappers import vector
 
 torch.set_num_threads(1)  # more only wait for each other with networks as small as these
@@ -227,6 +229,39 @@ def test_sb3_wraps_it_and_finds_masks_through_its_wrappers(wrap):
     assert model.num_timesteps >= 200  # a callback that is false ends learning
     mean, _ = masked_evaluate_policy(model, envs, 7, warn=False)
     assert mean > 0
+
+
+def test_scores_are_logged_whatever_the_rewards_are(tmp_path):
+    envs = make_sb3(
+        "Tiles2048-v0",
+        8,
+        seed=0,
+        shape=(2, 2),
+        reward_scale=1 / 1024,
+        wrappers=[wrappers.Log2Reward],
+    )
+    plain = make_sb3("Tiles2048-v0", 8, seed=0, shape=(2, 2), wrappers=[wrappers.Log2Reward])
+    envs.reset(), plain.reset()
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        actions = drawn(envs, rng)
+        (_, scaled, *_, infos), (_, rewards, *_, others) = envs.step(actions), plain.step(actions)
+        assert scaled.dtype == np.float32
+        assert np.array_equal(scaled, rewards / 1024)
+        for info, other in zip(infos, others, strict=True):
+            assert info.get("episode", {}).get("r") == other.get("episode", {}).get("r")
+    model = MaskablePPO("MlpPolicy", envs, n_steps=64, seed=0)
+    model.set_logger(configure(str(tmp_path), ["json"]))
+    seen = []
+
+    def keep(known, _):
+        seen.extend(info["score"] for info in known["infos"] if "score" in info)
+        return True
+
+    model.learn(512, callback=[ConvertCallback(keep), LogScores()])
+    model.logger.close()
+    logged = json.loads((tmp_path / "progress.json").read_text().splitlines()[-1])
+    assert logged["rollout/score"] == pytest.approx(np.mean(seen[-100:]))
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (2, 3), (2, 2), (1, 3), (8, 1), (8, 8)])

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 
+from baselines import train
 from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.evaluation.sampled import play
 from baselines.registry import make_agent
+from baselines.search.expectimax import Expectimax
 from baselines.task import Task
 from baselines.training.recording import read_transitions, record
 from tile_envs.games import make
@@ -56,6 +58,24 @@ def test_an_agent_needs_no_more_than_predict(tmp_path):
     played = read_transitions(tmp_path, TASK.game)
     assert np.array_equal(played["actions"], First().predict(played["observations"]))
     assert played["terminations"].sum() == 2
+
+
+def test_arrays_hold_what_the_replays_of_the_same_games_go_through(tmp_path, monkeypatch):
+    monkeypatch.setattr("baselines.training.recording.N_ENVS", 3)  # games at once
+    task = Task("Tiles2048-v0", {"shape": (2, 3)})
+    learned = train("qtable", task.env, task.env_kwargs, games=5, n_envs=5)
+    agent = Expectimax(learned, task.game, 2)
+    record(agent, task, 5, 7, tmp_path / "games")
+    record(agent, task, 5, 7, tmp_path / "games.npz", format="npz")
+    replayed, arrays = (
+        read_transitions(tmp_path / "games", task.game),
+        np.load(tmp_path / "games.npz"),
+    )
+    for name, values in replayed.items():
+        np.testing.assert_array_equal(arrays[name], values, name, strict=True)
+    assert arrays["seeds"].tolist() == [
+        read(tmp_path / "games" / f"7-{n}.json").seed for n in range(5)
+    ]
 
 
 def test_recorded_games_are_boards_to_begin_with(tmp_path):

@@ -5,16 +5,23 @@ import os
 import re
 import subprocess
 import sys
+import time
 from dataclasses import replace
+from socket import gethostname
 
+import numba
 import numpy as np
 import pytest
-from commands import command, python, refused, typed
+from commands import command, in_a_process, python, refused, typed
 from interrupting import interrupted
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from baselines import load, train
 from baselines.arrays import write_arrays
+from baselines.commands.train import _typed
+from baselines.progress import clock
+from baselines.tabular.qtable import QTable, QTableSettings
+from baselines.task import Task
 from baselines.training import config
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig
@@ -197,13 +204,102 @@ def test_one_process_at_a_time_learns_in_a_folder(trained, tmp_path):
     holding = [sys.executable, "-c", HOLDING, str(folder)]
     other = subprocess.Popen(holding, stdout=subprocess.PIPE, text=True)
     assert other.stdout.readline() == "held\n"
-    assert f"error: {folder} is in use by process {other.pid}: wait for it" in refused(*asked)
+    assert f"error: {folder} is in use by process {other.pid} on {gethostname()}" in refused(*asked)
     assert arrays_of(folder) == arrays_of(trained)
     other.kill()
     other.communicate()
     assert (folder / "lock").exists()
     typed(*asked)  # takes over the lock of a process that is gone
     assert not (folder / "lock").exists()
+
+
+def test_a_lock_of_another_host_is_taken_over_where_asked_and_an_empty_one_always(
+    trained, tmp_path
+):
+    folder = copied(trained, tmp_path / "run")
+    asked = ("train", "qtable", "--out", folder, "--resume", "--games")
+    (folder / "lock").write_text("1\nelsewhere\n")
+    message = refused(*asked, 31_000)
+    assert "in use by process 1 on elsewhere: wait for it; if it is gone, delete" in message
+    assert message.endswith("lock, or add --take-over.\n")
+    typed(*asked, 31_000, "--take-over")
+    (folder / "lock").touch()
+    os.utime(folder / "lock", (0, 0))
+    typed(*asked, 32_000)
+    assert RunConfig.read(folder).games == 32_000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits")
+def test_a_full_disk_is_named_with_the_folder(trained, tmp_path):
+    folder = copied(trained, tmp_path / "run")
+    limits = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (0, 0)); import runpy; "
+    code = limits + "runpy.run_module('baselines', run_name='__main__')"
+    words = ("train", "qtable", "--resume", "--games", 31_000, "--out", folder)
+    done = in_a_process("-B", "-c", code, *words)
+    assert done.returncode == 2, done.stderr
+    assert str(folder) in done.stderr.splitlines()[-1]
+
+
+def test_a_budget_that_is_given_replaces_those_of_the_preset(tmp_path):
+    for words, budget in (
+        ((), (10_000_000, None, 10)),
+        (("--games", 5), (5, None, None)),
+        (("--minutes", 0.5, "--moves", 9), (None, 9, 0.5)),
+    ):
+        options = _typed("ntuple", [*map(str, words)])
+        assert (options.games, options.moves, options.minutes) == budget
+    agent = train("qtable", moves=3000, n_envs=10, out=tmp_path / "q")
+    assert 3000 <= agent.moves < 3200
+    config = json.loads((tmp_path / "q" / "config.json").read_text())
+    assert (config["games"], config["moves"], config["minutes"]) == (None, 3000, None)
+
+
+def test_the_return_is_the_mean_of_the_last_100_training_games():
+    seen = {"X": [], "O": []}
+
+    class Kept(QTable):
+        def update(self, episodes):
+            side = "XO"[bool(episodes.observations[0].any())]
+            seen[side] += episodes.returns.tolist()
+
+    for n_envs, sides, last in ((30, ("X",), 100), (1, ("X",), 7), (60, (), 50)):
+        seen["X"].clear(), seen["O"].clear()
+        learner = Kept(Task("TicTacToe-v0").game, 0, QTableSettings(n_envs=n_envs), sides)
+        metrics = [learner.learn() for _ in range(7)][-1]
+        expected = seen["X"][-last:] + ([] if sides else seen["O"][-last:])
+        assert metrics["return"] == pytest.approx(np.mean(expected))
+
+
+def test_the_clock_of_a_budget_stands_still_while_numba_compiles():
+    before, began = clock(), time.perf_counter()
+    numba.njit(lambda x: np.sort(x) + x)(np.zeros(3))
+    assert clock() - before < 0.7 * (time.perf_counter() - began)
+
+
+def test_output_needs_no_character_that_its_encoding_lacks():
+    env = os.environ | {"PYTHONIOENCODING": "ascii"}
+    assert (
+        "of the ?-return" in python("-m", "baselines", "train", "ntuple", "--help", env=env).stdout
+    )
+
+
+def test_files_to_learn_from_are_found_by_their_path_or_their_content(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("late.npy", [[[2, 2], [1, 0]]])
+    words = ("train", "qtable", "--env", "Tiles2048-v0", "--out", tmp_path / "q", "--games")
+    typed(*words, 20, "--n-envs", 10, "--env-kwargs", starting("late.npy"))
+    monkeypatch.chdir("/")
+    typed(*words, 30, "--resume")
+    (tmp_path / "late.npy").rename(tmp_path / "moved.npy")
+    np.save(tmp_path / "other.npy", [[[3, 3], [1, 0]]])
+    asked = (*words, 40, "--resume", "--env-kwargs")
+    assert "env_kwargs was" in refused(*asked, starting(tmp_path / "other.npy"))
+    typed(*asked, starting(tmp_path / "moved.npy"))
+    assert RunConfig.read(tmp_path / "q").env_kwargs["starts"] == str(tmp_path / "moved.npy")
+
+
+def starting(path):
+    return json.dumps({"shape": [2, 2], "starts": str(path)})
 
 
 def test_a_run_goes_on_up_to_a_larger_budget_and_no_further(trained, tmp_path):

@@ -12,11 +12,10 @@ import powers3
 import pytest
 from commands import command, in_a_process
 
-from baselines import evaluate, load
+from baselines import evaluate, evaluate_exactly, load, train
 from baselines.players import player, with_search
 from baselines.registry import make_agent
 from baselines.search.options import SearchOptions
-from baselines.tabular.qtable import QTableSettings
 from baselines.training.run import starting_options
 from tile_envs.sliding import RULES_2048, Rules, SlidingEnv, SlidingVectorEnv, register_game
 from tile_envs.sliding.game import SlidingGame
@@ -129,10 +128,28 @@ def test_a_person_plays_it(monkeypatch):
     assert "unknown option 'rule' of Powers3-v0: expected 'shape', 'spawn'" in unknown.stderr
 
 
-def test_no_preset_means_the_defaults():
-    assert starting_options("qtable", ENV).settings == QTableSettings()
-    with pytest.raises(ValueError, match=r"no preset 'x' for qtable on Powers3-v0: there is none"):
+def test_it_has_the_presets_of_its_kind():
+    for agent in ("ntuple", "dqn", "ppo"):
+        options, usual = (starting_options(agent, env) for env in (ENV, "Tiles2048-v0"))
+        assert (
+            options.settings == usual.settings == starting_options(agent, ENV, "default").settings
+        )
+        assert options.preset == "preset default of sliding games"
+    small = starting_options("qtable", ENV, env_kwargs=SMALL)
+    assert (small.preset, small.settings.initial) == ("preset small of sliding games", None)
+    with pytest.raises(
+        ValueError, match=r"no preset 'x' for qtable on Powers3-v0: there is 'defau"
+    ):
         starting_options("qtable", ENV, "x")
+
+
+@pytest.mark.parametrize(("agent", "games"), [("ntuple", 200_000), ("qtable", 200_000)])
+def test_small_boards_of_it_are_learned_from_optimistic_values(agent, games):
+    learner = train(agent, ENV, {"shape": [2, 3]}, games=games)
+    assert learner.config.settings["initial"] == sum(
+        2 ** (7 - tile) * 3**tile for tile in range(2, 8)
+    )
+    assert evaluate_exactly(learner, ENV, {"shape": [2, 3]})["share"] > 0.95
 
 
 GOOD = {

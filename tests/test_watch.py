@@ -19,11 +19,12 @@ from baselines.viewing.film import write_film
 from baselines.viewing.moves import Thinker, exact_values
 from baselines.viewing.page import write_page
 from tile_envs.games import make
-from tile_envs.replay import Playthrough
+from tile_envs.replay import Playthrough, play_through, read
 from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
 SMALL = {"shape": [2, 3]}
+LIMITED = {"shape": [3, 3], "max_episode_steps": 7, "engine": "numpy"}
 
 
 def game(agent="greedy", env="Tiles2048-v0", seed=0, **options):
@@ -299,3 +300,19 @@ def test_a_page_of_tic_tac_toe_and_of_several_games(opened, tmp_path):
     page.evaluate("show(length())")
     assert "wins" in page.text_content("#score") or "draw" in page.text_content("#score")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_time_limit_and_an_engine_are_options_of_every_command(tmp_path):
+    options = ("--env-kwargs", json.dumps(LIMITED))
+    typed("evaluate", "greedy", *options, "--episodes", 5, "--out", tmp_path / "rows.json")
+    (row,) = json.loads((tmp_path / "rows.json").read_text())
+    assert row["env_kwargs"] == LIMITED
+    assert row["max"] <= 7 * 16
+    typed("record", "greedy", *options, "--episodes", 2, "--out", tmp_path / "games")
+    replays = [read(path) for path in (tmp_path / "games").iterdir()]
+    assert [len(replay.actions) for replay in replays] == [7, 7]
+    assert all(play_through(replay).truncated for replay in replays)
+    watched = game(**LIMITED).play_on()
+    assert len(watched.actions) == 7
+    assert "leave out max_episode_steps" in refused("evaluate", "greedy", *options, "--exact")
+    assert evaluate("greedy", "Tiles2048-v0", LIMITED, 5)["max"] == row["max"]

@@ -23,14 +23,24 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     beside = path.with_name(f"{path.name}.{os.getpid()}{PART}")  # two processes do not collide
     try:
-        yield beside
-        if beside.exists():
-            beside.replace(path)
-    except BaseException as error:
+        with naming(path):
+            yield beside
+            if beside.exists():
+                beside.replace(path)
+    except BaseException:
         beside.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:  # as when the disk is full
-            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
         raise
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name a file in errors of a `with` block that name none, as when the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -15,12 +15,14 @@ from gymnasium.envs.registration import find_highest_version, load_env_creator, 
 
 import tile_envs.sliding
 import tile_envs.tictactoe  # noqa: F401 # their games are found as subclasses
-from tile_envs.base.checks import brief, checked_mapping, listed
+from tile_envs.base.checks import brief, checked_count, checked_mapping, listed
 from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 
+OF_MANY = ["max_episode_steps", "engine", "threads"]
+"""Options that environments of many games take besides those of one."""
 AnyEnv: TypeAlias = str | gym.Env[Any, Any] | gym.vector.VectorEnv[Any, Any, Any]
 """An id, or an environment that stands for its own."""
 IMPORTED: list[str] = []
@@ -104,15 +106,21 @@ def options_of(env_id: str) -> list[str]:
 
 
 def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
-    """Make a registered game, if it takes the options; moves of wrappers could not be undone."""
-    allowed = options_of(env_id)
+    """Make a registered game, if it takes the options; moves of wrappers could not be undone.
+
+    It keeps the time limit that a wrapper would have, and needs no engine.
+    """
+    allowed = [*options_of(env_id), *OF_MANY]
     for name in options:
         if name == "rules":
             raise UsageError("rules are no option here: register them by register_game(id, rules).")
         if name not in allowed:
             raise UsageError(f"unknown option {name!r} of {env_id}: expected {listed(allowed)}.")
-    env = gym.make(env_id, disable_env_checker=True, **options).unwrapped
+    own = {name: value for name, value in options.items() if name not in OF_MANY}
+    env = gym.make(env_id, disable_env_checker=True, **own).unwrapped
     assert isinstance(env, GameEnv)
+    if (limit := options.get("max_episode_steps")) is not None:
+        env.max_episode_steps = checked_count(limit, "max_episode_steps")
     return env
 
 

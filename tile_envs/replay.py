@@ -67,7 +67,7 @@ class Position(NamedTuple):
         info: The last info.
         total: The sum of the rewards so far.
         terminated: Whether the last action ended the game.
-        truncated: Whether it was one illegal action too many.
+        truncated: Whether it was one illegal action too many, or the last that the limit allows.
     """
 
     state: Mapping[str, Any]
@@ -117,6 +117,7 @@ class Playthrough:
             ResetNeeded: After the end.
         """
         observation, reward, terminated, truncated, info = self.env.step(action)
+        truncated |= len(self.actions) + 1 == self.env.max_episode_steps
         total = self.position.total + float(reward)
         state = self.env.get_state()
         self.positions.append(Position(state, observation, info, total, terminated, truncated))
@@ -169,6 +170,8 @@ def replay_of(game: Playthrough, player: str = "") -> Replay:
         # The rules of a registered game are no option: its id stands for them.
         kwargs = spec.kwargs.items()
         options = {n: value for n, value in kwargs if n not in ("render_mode", "rules")}
+        if game.env.max_episode_steps is not None:
+            options["max_episode_steps"] = game.env.max_episode_steps
         replay = Replay(spec.id, game.seed, tuple(game.actions), options, game.reset, player=player)
         replay = _without_starts(replay, game)
         if describe(make(replay.env, replay.options).game) == describe(game.env.game):

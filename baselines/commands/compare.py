@@ -9,7 +9,7 @@ from baselines.commands import options
 from baselines.evaluation.comparison import Judged, comparison, over_seeds
 from baselines.evaluation.rows import checked_path, write_rows
 from baselines.evaluation.sampled import Stopped, judge
-from baselines.players import Player, names_run, player, with_search
+from baselines.players import Player, names_file, names_run, player, with_search
 from baselines.settings import Count
 from baselines.training.run_folder import with_runs
 from tile_envs.errors import UsageError
@@ -23,6 +23,7 @@ def compare(
     env: options.Env = None,
     env_kwargs: options.EnvKwargs = None,
     side: options.Side | None = None,
+    wrappers: options.Wrappers = (),
     search: options.Search = None,
     search_options: options.How = options.USUAL,
     unfinished: options.Unfinished = False,
@@ -53,13 +54,13 @@ def compare(
         trained[name] = run._replace(name=f"{name} ({run.name})")
     tasks = {(run.task.env, str(run.task.game)): run.task for run in trained.values()}
     players = []
+    asked = [(task.env, task.env_kwargs) for task in tasks.values()] or [(env, env_kwargs)]
     for name in names:
         if name in trained:
             players.append(trained[name])
-        elif tasks:
-            players += [player(name, task.env, task.env_kwargs, seed) for task in tasks.values()]
         else:
-            players.append(player(name, env, env_kwargs, seed))
+            own = {"wrappers": wrappers} if names_file(name) else {}
+            players += [player(name, *played, seed, own) for played in asked]
     # All sides are checked before the first game.
     planned = [(one, as_side) for one in players for as_side in _sides(one, players, side)]
     judged = []

@@ -25,6 +25,7 @@ def evaluate(
     agent_kwargs: dict[str, Any] | None = None,
     side: options.Side | None = None,
     exact: bool = False,
+    wrappers: options.Wrappers = (),
     search: options.Search = None,
     search_options: options.How = options.USUAL,
     placer_agent: str | None = None,
@@ -63,7 +64,8 @@ def evaluate(
     judged = []
     try:
         for name in agents:
-            played = player(name, env, env_kwargs, seed, agent_kwargs)
+            own = {**(agent_kwargs or {}), **options.given(wrappers=wrappers or None)}
+            played = player(name, env, env_kwargs, seed, own)
             played = options.check_finished(played, name, unfinished)
             placer = None
             if placer_agent is not None:

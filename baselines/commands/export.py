@@ -69,7 +69,7 @@ def export(
         runs.write_checkpoint(beside, learner.export_state())
         learner.save_model(beside / MODEL)
         config.write(beside)
-        command = shlex.join(_command(folder, config))
+        command = shlex.join(_command(folder, config, learner.games))
         card = _card(load_player(beside), config, command, episodes)
         if (beside / MODEL).exists():
             card += f"\n`{MODEL}` is the model, for `MaskedDQN.load` or `MaskablePPO.load`.\n"
@@ -81,20 +81,20 @@ def export(
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
 
 
-def _command(folder: Path, config: RunConfig) -> list[str]:
-    """Return the command that makes a run again: its budget, and what is not by default so."""
+def _command(folder: Path, config: RunConfig, games: int) -> list[str]:
+    """Return the command that makes a run again: its games, and what is not by default so."""
     name, env = config.agent, config.env
-    usual = starting_options(name, env)
     begun, default = (
-        vars(options) | vars(options.settings)
-        for options in (starting_options(name, resumed=folder), usual)
+        vars(options) | vars(options.settings) | dict.fromkeys(BUDGET)
+        for resumed in (folder, None)
+        for options in (starting_options(name, env, None, resumed, config.env_kwargs),)
     )
+    begun["games"], default["env_kwargs"] = games, {}
     words = ["python", "-m", "baselines", "train", name, "--env", env]
     for module in config.modules:
         words += ["--import", module]
     for key, value in begun.items():
-        is_said = key in ("seed", *BUDGET) and value is not None
-        if key not in ("env", "settings") and (is_said or value != default[key]):
+        if key not in ("env", "settings") and (key == "seed" or value != default[key]):
             words += _option(key, value)
     return words
 
@@ -118,6 +118,9 @@ def _card(copied: Player, config: RunConfig, command: str, episodes: int) -> str
     learned, seconds = games_played(agent), config.seconds
     minutes = seconds / 60
     learned += f" in {number(minutes)} minutes" if minutes > 1 else f" in {seconds:.2g} seconds"
+    budget = config.minutes and f", of {number(config.minutes)}, which were its budget"
+    rates = "final_learning_rate" in config.settings  # which follow the clock
+    almost = ", but for the clock that its schedules followed" if budget and rates else ""
     used = ", ".join(f"{package} {version}" for package, version in config.versions.items())
     options = dict(task.env_kwargs)
     if task.sides:
@@ -154,7 +157,7 @@ model-index:
 # {name} for {task.env}
 
 It plays `gym.make("{task.env}"{arguments})`. It is {model} of a run that has learned from
-{learned}. This command makes that run again:
+{learned}{budget or ""}. This command makes that run again{almost}:
 
 ```bash
 {command}

@@ -23,8 +23,9 @@ Agent = Annotated[
     Doc(
         "The agent's name (random, greedy; strong, a trained network of 2048 and of 2584; on small "
         "boards of the sliding games optimal; in tic-tac-toe minimax, minimax_first, mcts), the "
-        "folder of a trained one, a model in it, such as runs/d/best.zip, or a class of your own, "
-        "my_module:MyAgent."
+        "folder of a trained one, a model in it, such as runs/d/best.zip, the file of another "
+        "model of Stable-Baselines3 or sb3-contrib, which runs code that it holds, or a class of "
+        "your own, my_module:MyAgent."
     ),
 ]
 Agents = Annotated[
@@ -44,6 +45,10 @@ EnvKwargs = Annotated[
 ]
 SEED = Doc("The seed of the list of games, and of the agent's own random numbers.")
 GamesSeed = Annotated[Seed, SEED]
+Wrappers = Annotated[
+    tuple[str, ...],
+    Doc("Wrappers that a model of Stable-Baselines3 by its file has learned with, in their order."),
+]
 Search = Annotated[
     int | None,
     Doc(

@@ -12,11 +12,11 @@ import numpy as np
 from baselines.commands.options import USUAL, Env, EnvKwargs, GamesSeed, How, Search, given
 from baselines.players import Player, given_options, player, with_search
 from baselines.registry import LEARNERS, learner_class
-from baselines.task import BOTH
+from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
 from baselines.training.config import CONFIG
 from baselines.training.episodes import Episodes, EpisodicLearner
-from baselines.training.run import configuration, presets_of, starting_options
+from baselines.training.run import configuration, presets_for, starting_options
 from baselines.viewing.moves import Thinker, in_words
 from tile_envs.errors import UsageError
 from tile_envs.games import make
@@ -121,7 +121,7 @@ def episode_of(game: Playthrough, mark: int) -> Episodes:
 
 def _untrained(name: str, seed: int) -> Path:
     """Return the folder of an agent that a person teaches, made when there is none yet."""
-    if PUBLISHED not in presets_of(name).get(ENV, ()):
+    if PUBLISHED not in presets_for(name, ENV, Task(ENV).game):
         raise UsageError(
             f"{name} does not learn from a person: expected qtable, value_table or neural, or the "
             "folder of a trained run."

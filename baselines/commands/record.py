@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from baselines.commands.options import USUAL, Agent, Env, EnvKwargs, GamesSeed, How, Search
+from baselines.commands import options
 from baselines.players import player, with_search
 from baselines.settings import Count
 from baselines.training.recording import Format
@@ -14,15 +14,16 @@ from baselines.training.recording import record as record_games
 
 
 def record(
-    agent: Agent,
+    agent: options.Agent,
     /,
     out: Path,
-    env: Env = None,
+    env: options.Env = None,
     episodes: Count = 20,
-    seed: GamesSeed = 0,
-    env_kwargs: EnvKwargs = None,
-    search: Search = None,
-    search_options: How = USUAL,
+    seed: options.GamesSeed = 0,
+    env_kwargs: options.EnvKwargs = None,
+    wrappers: options.Wrappers = (),
+    search: options.Search = None,
+    search_options: options.How = options.USUAL,
     format: Format = "replay",
 ) -> None:
     """Let an agent play, and write its games to files that can be watched and learned from.
@@ -37,6 +38,7 @@ def record(
         format: replay writes a file for each game, to watch and to train from. npz writes arrays of
             all transitions, with masks, to one file. minari makes a dataset for offline learning.
     """
-    played = with_search(player(agent, env, env_kwargs, seed), search, search_options)
+    played = player(agent, env, env_kwargs, seed, options.given(wrappers=wrappers or None))
+    played = with_search(played, search, search_options)
     command = shlex.join(["python", "-m", "baselines", *sys.argv[1:]])
     record_games(played.agent, played.task, episodes, seed, out, played.name, format, command)

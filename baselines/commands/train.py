@@ -18,7 +18,7 @@ from baselines.registry import learner_class, usual_env
 from baselines.settings import check_settings
 from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
-from baselines.training.config import CONFIG
+from baselines.training.config import BUDGET, CONFIG
 from baselines.training.learner import Learner, NoSettings
 from baselines.training.loop import games_played
 from baselines.training.run import (
@@ -28,6 +28,7 @@ from baselines.training.run import (
     run,
     starting_options,
     usual_folder,
+    with_budget,
 )
 from baselines.training.run_folder import check_free, lock_folder, resume
 from baselines.training.side_by_side import side_by_side
@@ -77,7 +78,7 @@ def train_agent(name: str, words: Sequence[str]) -> None:
         # What is unusable is told before anything begins.
         config = configuration(name, _typed(name, [*words, *ends])).as_json()
         if is_resumed:
-            with lock_folder(folder):
+            with lock_folder(folder, typed.take_over):
                 resume(folder, learner, config)
         else:
             check_free(folder)
@@ -97,7 +98,7 @@ def _typed(name: str, words: Sequence[str]) -> Options:
         common, _ = tyro.cli(
             Options,
             args=words,
-            default=Options(NoSettings(), env=""),
+            default=Options(NoSettings(), env="", games=None),
             prog=prog,
             return_unknown_args=True,
             add_help=False,
@@ -106,7 +107,8 @@ def _typed(name: str, words: Sequence[str]) -> Options:
     resumed = None
     if common.resume and common.seeds is None:
         resumed = common.out or usual_folder(name, env_id, common.seed)
-    usual = starting_options(name, common.env or None, common.preset, resumed)
+    usual = starting_options(name, common.env or None, common.preset, resumed, common.env_kwargs)
+    usual = with_budget(usual, **{budget: getattr(common, budget) for budget in BUDGET})
     with parsing():
         typed = tyro.cli(
             Options,
@@ -117,14 +119,14 @@ def _typed(name: str, words: Sequence[str]) -> Options:
             config=(tyro.conf.OmitArgPrefixes,),
         )
     check_settings(typed)
-    return typed
+    return dataclasses.replace(typed, preset=usual.preset)
 
 
 def _description(name: str, learner: type[Learner]) -> str:
     """Return what `--help` says of a learner: what it is, and which presets there are."""
     first = (inspect.getdoc(learner) or name).split("\n")[0]
-    presets = [f"{env_id}: {', '.join(names)}" for env_id, names in presets_of(name).items()]
-    listed = f" Presets (sets of tuned settings), by environment: {'; '.join(presets)}."
+    presets = [f"{kind}: {', '.join(names)}" for kind, names in presets_of(name).items()]
+    listed = f" Presets (sets of tuned settings), by kind of game or id: {'; '.join(presets)}."
     return first + listed * bool(presets)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from baselines.commands.options import SEED, USUAL, Agent, Env, EnvKwargs, How, Search, Side, given
+from baselines.commands import options
 from baselines.players import given_options, player, with_search
 from baselines.registry import NAMES
 from baselines.search.options import SearchOptions
@@ -21,14 +21,15 @@ from tile_envs.play.player import leaving_by_ctrl_c, open_screen, watch_game
 
 
 def watch(
-    agent: Agent,
+    agent: options.Agent,
     /,
-    env: Env = None,
-    env_kwargs: EnvKwargs = None,
-    search: Search = None,
-    search_options: How = USUAL,
-    seed: Annotated[Seed | None, SEED] = None,
-    side: Side | None = None,
+    env: options.Env = None,
+    env_kwargs: options.EnvKwargs = None,
+    wrappers: options.Wrappers = (),
+    search: options.Search = None,
+    search_options: options.How = options.USUAL,
+    seed: Annotated[Seed | None, options.SEED] = None,
+    side: options.Side | None = None,
     speed: Positive = 4.0,
     frames: Count = FRAMES,
     window: bool = False,
@@ -54,12 +55,12 @@ def watch(
         mp4: Write a film of the game to this file, .mp4 (extra render).
         html: Write the game to this file, .html: a page with all its moves to step through.
     """
-    files = given(gif=gif, mp4=mp4, html=html)
+    files = options.given(gif=gif, mp4=mp4, html=html)
     for suffix, path in files.items():
         checked_file(path, [f".{suffix}"], f"--{suffix} is")
     if files and window:
         raise UsageError("give either --window or a file to write, not both.")
-    games = games_of(agent, env, env_kwargs, search, seed, side, search_options)
+    games = games_of(agent, env, env_kwargs, search, seed, side, search_options, wrappers)
     for suffix, path in files.items():
         if suffix == "html":
             write_page(games, path)
@@ -77,13 +78,14 @@ def games_of(
     search: int | None,
     seed: int | None,
     side: str | None = None,
-    search_options: SearchOptions = USUAL,
+    search_options: SearchOptions = options.USUAL,
+    wrappers: Sequence[str] = (),
 ) -> Sequence[Watched]:
     """Return what is to be watched: a game that an agent plays, or recorded ones."""
     path = Path(name)
     is_run = (path / CONFIG).exists()
     if name not in NAMES and not is_run and (path.is_dir() or path.suffix == ".json"):
-        said = given(env=env, search=search, seed=seed, side=side)
+        said = options.given(env=env, search=search, seed=seed, side=side)
         if said or env_kwargs or given_options(search_options):
             raise UsageError(
                 f"{path} holds recorded games, which know what they are: give no --env, "
@@ -91,9 +93,10 @@ def games_of(
             )
         return recorded_games(path)
     seed = seed or 0
-    watched = with_search(player(name, env, env_kwargs, seed), search, search_options)
+    watched = player(name, env, env_kwargs, seed, options.given(wrappers=wrappers or None))
+    watched = with_search(watched, search, search_options)
     played = watched.sides_to_evaluate(side, exact=False)[0]
-    return [agent_game(watched, seed, given(side=played))]
+    return [agent_game(watched, seed, options.given(side=played))]
 
 
 def show(games: Sequence[Watched], speed: float, window: bool) -> None:

@@ -18,11 +18,9 @@ and a choice of networks: `patterns`, looked-up pairs of neighboring cells, or `
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from torch import nn
 
 from baselines.agents import Actions, BoardAgent, Observations
@@ -55,23 +53,6 @@ class PPOSettings(SB3Settings):
 FEATURES = {"patterns": BoardFeatures, "cnn": BoardConvolutions}
 
 
-class ScaledRewards(VecEnvWrapper):
-    """Games with scaled rewards: the value function learns badly from returns of thousands."""
-
-    def __init__(self, envs: VecEnv, scale: float) -> None:
-        super().__init__(envs)
-        self._scale = np.float32(scale)
-
-    def reset(self) -> Any:
-        """Start new games."""
-        return self.venv.reset()
-
-    def step_wait(self) -> Any:
-        """Play a step."""
-        observations, rewards, ends, infos = self.venv.step_wait()
-        return observations, rewards * self._scale, ends, infos
-
-
 class PPOLearner(BoardAgent, SB3Learner):
     """MaskablePPO of sb3-contrib; `MaskablePPO.load` reads the models that it saves."""
 
@@ -82,9 +63,10 @@ class PPOLearner(BoardAgent, SB3Learner):
 
     def _new_model(self) -> MaskablePPO:
         settings = self._settings
+        self.envs.reward_scale = settings.reward_scale
         return MaskablePPO(
             "MlpPolicy",
-            ScaledRewards(self.envs, settings.reward_scale),
+            self.envs,
             policy_kwargs={
                 "features_extractor_class": FEATURES[settings.network],
                 "features_extractor_kwargs": {"width": settings.width},

@@ -119,6 +119,11 @@ class SB3Learner(Learner):
         """The number of games that have ended, of two sides the mean: a game's side is drawn."""
         return self.envs.episodes // max(1, len(self._sides))
 
+    @property
+    def moves(self) -> int:
+        """The number of moves played."""
+        return int(self.model.num_timesteps)
+
     def learn(self) -> Metrics:
         """Play and learn for one iteration.
 

@@ -69,8 +69,8 @@ def evaluate_exactly(
     """
     env_id, given = named(env, env_kwargs)
     options = given or {}
-    if "starts" in options:
-        raise UsageError("exact results are those of ordinary starts: leave out starts.")
+    for odd in {"starts", "max_episode_steps"} & options.keys():
+        raise UsageError(f"exact results are of whole games with ordinary starts: leave out {odd}.")
     game = Task.of(env_id, options).game
     check_plays(agent, game)
     row: Row = {"agent": name or type(agent).__name__, "env": env_id, "env_kwargs": options}

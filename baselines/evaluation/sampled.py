@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import signal
 import sys
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,7 @@ import tile_envs  # noqa: F401 # registers the games
 from baselines.errors import Interrupted
 from baselines.evaluation.intervals import interval_of_fraction, interval_of_mean
 from baselines.evaluation.rows import Row
-from baselines.progress import Progress
+from baselines.progress import Progress, clock
 from baselines.seeds import Use, game_seeds
 from baselines.settings import check_batch
 from tile_envs.agents import Agent, check_plays, choose_actions
@@ -50,7 +49,7 @@ class Record:
         faces: All faces of a sliding game; none in tic-tac-toe.
         moves: The number of moves of the agent.
         illegal: How many of these were illegal, and changed nothing.
-        seconds: The wall-clock time of all games.
+        seconds: The wall-clock time of all games, without compiling.
     """
 
     returns: NDArray[np.float64]
@@ -118,10 +117,15 @@ def play(
     seed: int = 0,
     progress: Progress | None = None,
     use: Use = "evaluation",
+    first: int = 0,
+    keep: Callable[..., None] | None = None,
 ) -> Record:
     """Let an agent play a fixed list of games, as `judge` does, for a use.
 
-    Two uses share no game.  Progress is shown by `progress`, if it is given.
+    Two uses share no game.  Progress is shown by `progress`, if it is given.  The list may begin
+    at the game of number `first`.  `keep` is called after each step with the numbers of the games
+    that are on, `(n,)`; their observations, infos, actions and rewards; which of them this step has
+    terminated and truncated; and their next observations and infos.
     """
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     check_batch(episodes, "episodes", 64)  # bytes of a game's results, and of their intervals
@@ -132,18 +136,18 @@ def play(
     check_plays(agent, envs.game)
     searching: Any = agent
     # Environments for which no game is left play on as game number `episodes`, which is dropped.
-    seeds = np.append(game_seeds(seed, episodes, use), np.uint64(0))
+    seeds = np.append(game_seeds(seed, first + episodes, use)[first:], np.uint64(0))
     returns, tiles = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
     game, handed_out = np.arange(n), n
     observations, infos = envs.reset(seed=seeds[game])
     side, largest = infos.get("to_play"), infos.get("max_tile")
     boards = np.zeros((episodes + 1, *observations.shape[1:]), observations.dtype)
     state, starts = None, np.ones(n, np.bool_)
-    moves, illegal, began = 0, 0, time.perf_counter()
+    moves, illegal, began = 0, 0, clock()
     has_ended = np.zeros(episodes + 1, np.bool_)
 
     def record(n: int) -> Record:
-        seconds = time.perf_counter() - began
+        seconds = clock() - began
         faces = envs.game.rules.faces if side is None else ()
         return Record(returns[:n], tiles[:n], boards[:n], faces, moves, illegal, seconds)
 
@@ -161,7 +165,11 @@ def play(
             if progress is not None and games_at_once:
                 score = infos["score"][asked]
                 begun = float((score / np.maximum(score + searching.expected, 1)).sum())
-            observations, _, terminations, truncations, infos = envs.step(actions)
+            before = observations, infos
+            observations, rewards, terminations, truncations, infos = envs.step(actions)
+            if keep is not None:
+                step = *before, actions, rewards, terminations, truncations, observations, infos
+                keep(game[playing], *(_of_games(each, playing) for each in step))
             illegal += int(infos["illegal"][playing].sum())
             if side is None:
                 largest = np.maximum(largest, infos["max_tile"])  # in some games tiles shrink
@@ -200,6 +208,13 @@ def play(
         stopped.record = record(first)
         raise stopped from None
     return record(episodes)
+
+
+def _of_games(values: Any, games: NDArray[np.int64]) -> Any:
+    """Return the part of a step's values `(num_envs, ...)`, or infos, that is of these games."""
+    if isinstance(values, dict):
+        return {name: v[games] for name, v in values.items() if not name.startswith("_")}
+    return values[games]
 
 
 def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], seed: int) -> Row:

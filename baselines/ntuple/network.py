@@ -82,7 +82,7 @@ class Network:
             game: The game.
             tuples: A name in `SETS`, tuples such as "0123 4567", or "" for the default set.
             values: The number of values of a cell; None is 16 in games of at most 17 tiles (the
-                three largest tiles of 2048 share a value), else 32.
+                three largest tiles of 2048 share a value), else 32, or what a small board holds.
             stages: The sums of tiles that begin a stage.
         """
         check_packs(game.shape, "an n-tuple network", "dqn and ppo play every board")
@@ -96,7 +96,7 @@ class Network:
         if not cells:
             raise UsageError(f"a network has at least one tuple, got {tuples!r}.")
         if values is None:
-            values = 16 if has_few_tiles else 32
+            values = min(16 if has_few_tiles else 32, game.n_values)
         if not 2 <= values <= CELL_MASK + 1:
             raise UsageError(f"values must be from 2 to {CELL_MASK + 1}, got {values}.")
         begins = tuple(sorted(set(stages)))

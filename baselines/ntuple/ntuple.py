@@ -39,7 +39,6 @@ Deviations from the articles:
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -53,6 +52,7 @@ from baselines.agents import Observations, ValueAgent
 from baselines.ntuple.learning import Played, Rule, play
 from baselines.ntuple.network import Network, new_weights
 from baselines.ntuple.values import Net, action_values, net_of
+from baselines.progress import clock
 from baselines.seeds import game_seeds, training_generator, training_seeds
 from baselines.settings import Count, Finite, Fraction, NonNegative, Positive, Threads, check_batch
 from baselines.training.learner import Learner, Metrics, State
@@ -77,7 +77,8 @@ class NTupleSettings:
         stages: Sums of a board's tiles from which on its values have weights of their own.
         stage_games: Games in which all stages share the weights of the first; then each stage
             begins with a copy of them.
-        initial: Initial value of every board; optimistic values encourage exploration.
+        initial: Initial value of every board; optimistic values encourage exploration. None is the
+            score of making the largest tile that a board can hold.
         method: Temporal differences, or tc, temporal coherence.
         direction: Whether to learn during a game, or from its end to its start.
         trace_decay: λ of the λ-return; needs direction backward.
@@ -93,7 +94,7 @@ class NTupleSettings:
     values: Count | None = None
     stages: tuple[Count, ...] = ()
     stage_games: NonNegative = 0
-    initial: Finite = 0.0
+    initial: Finite | None = 0.0
     method: Literal["td", "tc"] = "td"
     direction: Literal["forward", "backward"] = "forward"
     trace_decay: Fraction = 0.0
@@ -129,6 +130,7 @@ class NTuple(ValueAgent, Learner):
     plays = SlidingGame
     version = 2
     test_games = 300
+    moves = 0
     _settings: NTupleSettings
 
     def __init__(
@@ -142,10 +144,11 @@ class NTuple(ValueAgent, Learner):
         check_batch(settings.iteration_games, "iteration_games", 100)  # bytes of a game
         self.network = Network.of(game, settings.network, settings.values, settings.stages)
         self._tables = game_tables(game)
-        weights = new_weights(self.network, settings.width, settings.initial)
-        self._initial = np.float32(settings.initial / self.network.per_board)
+        initial = settings.initial or 0.0
+        weights = new_weights(self.network, settings.width, initial)
+        self._initial = np.float32(initial / self.network.per_board)
         self._staged = net_of(self.network, game.rules, weights)
-        self.moves = self.changes = 0
+        self.changes = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_tables": None}
@@ -180,18 +183,18 @@ class NTuple(ValueAgent, Learner):
         """Play and learn from the games of one iteration.
 
         Returns:
-            The mean score; the fractions of games that reached the largest tiles; the mean size of
-            errors |δ|; with TC the mean rate |E| / A of the entries that were updated; all moves so
-            far, and those per second.
+            The mean score of the last training games; the fractions of this iteration's games that
+            reached the largest tiles; the mean size of errors |δ|; with TC the mean rate |E| / A of
+            the entries that were updated; all moves so far, and those per second.
         """
         self.changes += 1
         rng = training_generator(self._seed, self.iterations)
         seeds = training_seeds(rng, self._settings.iteration_games)
-        began = time.perf_counter()
+        began = clock()
         rows, positions = self._starts(self.game, seeds)
         rule, direction = self._rule(), self._settings.direction
         scores, tiles, moves, sums = self._play(rows, positions, rule, direction)
-        speed = moves / (time.perf_counter() - began)
+        speed = moves / (clock() - began)
         self.moves += moves
         self.iterations += 1
         if self.games - len(seeds) < self._settings.stage_games <= self.games:
@@ -203,7 +206,8 @@ class NTuple(ValueAgent, Learner):
                 f"learning has diverged after {self.games:,} games: train again with a "
                 f"learning_rate below {self._settings.learning_rate}."
             )
-        metrics = self._metrics(scores, tiles) | {"error": error}
+        metrics = self._metrics(scores, tiles) | {"return": self.mean_return(scores)}
+        metrics |= {"error": error}
         if rule.coherent:
             metrics["rate"] = rate / self.network.per_board
         return metrics | {"moves": float(self.moves), "moves_per_second": speed}
@@ -253,6 +257,7 @@ class NTuple(ValueAgent, Learner):
         """Return the weights, E and A, what they mean, and the numbers of iterations and moves."""
         network = np.frombuffer(str(self.network).encode(), np.uint8)
         counts = {"iterations": np.array(self.iterations), "moves": np.array(self.moves)}
+        counts |= {"recent returns": self.recent}
         width = self._settings.width
         numbers = {name: self.net.weights[i::width] for i, name in enumerate(NUMBERS[:width])}
         return {"network": network, **counts, **numbers}
@@ -267,6 +272,7 @@ class NTuple(ValueAgent, Learner):
             if name in NUMBERS:
                 numbers[:] = state[name]
         self.iterations, self.moves = int(state["iterations"]), int(state["moves"])
+        self.recent = state["recent returns"].copy()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Check a state, exported or not, and take it over."""

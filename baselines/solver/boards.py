@@ -113,6 +113,14 @@ def is_solved_quickly(game: Game) -> TypeGuard[SlidingGame]:
     return True
 
 
+def score_of_largest(game: SlidingGame) -> float:
+    """Return the score of making the largest tile that a board can hold, with all of its parts."""
+    scores = dict.fromkeys(range(game.rules.largest + 1), 0)
+    for a, b, c in sorted(game.rules.merges, key=lambda merge: merge[2]):
+        scores[c] = max(scores[c], game.rules.faces[c] + scores[a] + scores[b])
+    return float(scores[game.n_values - 1])
+
+
 def check_size(game: Game) -> str:
     """Check that the boards of a game can be listed, and say how many they are at most."""
     if not isinstance(game, SlidingGame):

@@ -55,7 +55,8 @@ class QTableSettings:
         epsilon_every: Games per step of epsilon.
         gamma: The discount factor γ.
         loss_weight: The cost of a loss, relative to the gain of a win.
-        initial: Initial value of every action; optimistic values encourage exploration.
+        initial: Initial value of every action; optimistic values encourage exploration. None is the
+            score of making the largest tile that a board can hold.
         merge_symmetric: Whether boards that are images of each other share their entries.
     """
 
@@ -70,7 +71,7 @@ class QTableSettings:
     epsilon_every: Count = 700
     gamma: Fraction = 0.9
     loss_weight: Weight = 1.0
-    initial: Finite = 0.0
+    initial: Finite | None = 0.0
     merge_symmetric: bool = True
 
 
@@ -100,7 +101,7 @@ class QTable(EpsilonGreedyLearner):
                 f"values a cell takes {needed / 2**30:,.4g} GiB, and {LARGEST_TABLE >> 30} GiB are "
                 "allowed: use a smaller shape, such as (2, 3)."
             )
-        self.q = np.full((self._codes.size, game.n_actions), settings.initial, np.float64)
+        self.q = np.full((self._codes.size, game.n_actions), settings.initial or 0.0, np.float64)
         self.visits = np.zeros(self.q.shape, np.int64)
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
@@ -137,9 +138,8 @@ class QTable(EpsilonGreedyLearner):
         boards, positions = game.start.boards(starts(training_seeds(rng, self._n_envs)))
         explorers = rng.integers(1 << 64, size=self._n_envs, dtype=np.uint64)
         rows = rows_of(game, boards)
-        scores = learn_games(game_tables(game), table, rule, rows, positions, explorers)
-        self._count(self._n_envs)
-        return {"return": float(scores.mean())}
+        scores, moves = learn_games(game_tables(game), table, rule, rows, positions, explorers)
+        return self._count(self._n_envs, moves, scores)
 
     def test(self, games: int) -> Metrics | None:
         """Return the exact expected score on small boards; None elsewhere."""

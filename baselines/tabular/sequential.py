@@ -94,13 +94,13 @@ def draw(legal: Word, word: Word) -> Word:
 @compiled_loop
 def learn_games(
     game: GameTables, table: Table, rule: Rule, boards: Words, positions: Words, explorers: Words
-) -> NDArray[np.float64]:
-    """Play games ε-greedily, learn from each at its end, and return the scores `(n,)`.
+) -> tuple[NDArray[np.float64], int]:
+    """Play games ε-greedily, learn from each at its end; return scores `(n,)` and all moves.
 
     Boards are rows `(n, 4)`; positions `(n,)` are those of the games' random streams, and explorers
     `(n,)` those of the streams that exploration is drawn from.
     """
-    scores = np.zeros(len(boards))
+    scores, moves = np.zeros(len(boards)), 0
     path = np.zeros((1 << 10, 5), np.uint64)  # number, image, legal actions, entry, reward
     below = Word(rule.epsilon * 2.0**32)
     for n in range(len(boards)):
@@ -130,6 +130,7 @@ def learn_games(
             scores[n] += after.reward
             position += NEXT
             a, b, c, d = following(game, action, after, mixed(position))
+        moves += length
         for step in range(length):
             i = length - 1 - step if rule.backwards else step
             target = float(path[i, 4])
@@ -140,4 +141,4 @@ def learn_games(
             table.visits[entry] += 1
             alpha = rule.learning_rate / table.visits[entry] ** rule.learning_rate_decay
             table.q[entry] += alpha * (target - table.q[entry])
-    return scores
+    return scores, moves

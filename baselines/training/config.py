@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from baselines.settings import NonNegative, Positive, Seed, Weight, read_settings
+from baselines.settings import Count, NonNegative, Positive, Seed, Weight, read_settings
 from baselines.task import Task
 from tile_envs import __version__
 from tile_envs.errors import UsageError
@@ -25,8 +25,8 @@ FORMAT = 7
 """Raised whenever a run's files mean something else than before."""
 LEARNED = ("agent", "env", "env_kwargs", "sides", "seed", "agent_version")
 """Entries that say what is learned; with the settings, they must not change on resume."""
-BUDGET = ("games", "minutes")
-"""Entries that say when a run is finished: games on each side, or minutes of learning."""
+BUDGET = ("games", "moves", "minutes")
+"""Entries that say when a run is finished: games on each side, moves, or minutes of learning."""
 MAY_CHANGE = {"device"}
 """Settings that say where a run is trained, not what; it may be resumed with others."""
 PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-contrib")
@@ -44,8 +44,11 @@ class RunConfig:
         sides: The sides that are learned, in a game with sides.
         settings: All settings of the learner, by name.
         seed: The seed of games and exploration.
-        games: The budget in games, on each side.
-        minutes: The budget in minutes of learning; None is no limit.
+        games: The budget in games, on each side; None is no limit, as in the next two.
+        moves: The budget in moves.
+        minutes: The budget in minutes of learning.
+        preset: The preset that its settings are from, in words.
+        contents: By the options that name files to learn from, hashes of what these hold.
         modules: The modules with games and agents of the user's that it needs.
         versions: The versions of the libraries that it began with.
         seconds: The seconds that it has learned, at the last checkpoint.
@@ -61,8 +64,11 @@ class RunConfig:
     sides: tuple[str, ...]
     settings: dict[str, Any]
     seed: Seed
-    games: NonNegative = 0
+    games: NonNegative | None = None
+    moves: Count | None = None
     minutes: Positive | None = None
+    preset: str = ""
+    contents: dict[str, str] = field(default_factory=dict)
     modules: tuple[str, ...] = field(default_factory=lambda: tuple(IMPORTED))
     versions: dict[str, str] = field(default_factory=lambda: _versions())
     seconds: Weight = 0.0
@@ -89,6 +95,11 @@ class RunConfig:
     def differences(self, other: RunConfig) -> list[str]:
         """Return in words how another run differs, but for its budget and device."""
         before, now = (c.settings | {n: getattr(c, n) for n in LEARNED} for c in (self, other))
+        for name, content in self.contents.items():
+            if other.contents.get(name) == content:  # wherever the file may be
+                for entries in (before, now):
+                    entries.pop(name, None)
+                    entries["env_kwargs"] = entries["env_kwargs"] | {name: content}
         return [
             f"{name} was {value!r} and is now {now.get(name)!r}"
             for name, value in before.items()
@@ -105,7 +116,7 @@ class RunConfig:
 
     def write(self, folder: Path) -> None:
         """Write the configuration to a run's folder, in place of the one that is there."""
-        entries = {n: v for n, v in asdict(self).items() if v is not None or n == "minutes"}
+        entries = {n: v for n, v in asdict(self).items() if v is not None or n in BUDGET}
         text = json.dumps(entries | {"format": FORMAT}, indent=2) + "\n"
         write_file(folder / CONFIG, text.encode())
 
@@ -138,6 +149,15 @@ def key_of(*parts: Any) -> str:
     """Return 16 hexadecimal digits of what decides a result: equal for parts of equal JSON."""
     text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def content_of(path: Path) -> str:
+    """Return a hash of what a file holds, or the files of a folder; "" if there is none."""
+    paths = sorted(path.glob("*.json")) if path.is_dir() else [path] if path.exists() else []
+    digest = hashlib.sha256()
+    for each in paths:
+        digest.update(hashlib.sha256(each.read_bytes()).digest())
+    return digest.hexdigest()[:16] if paths else ""
 
 
 def _versions() -> dict[str, str]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError, extra
 from tile_envs.files import PART
 from tile_envs.replay import Playthrough
+
+TAKEN = ("actions", "rewards", "terminations", "truncations")
+"""What a game's step consists of and brings."""
 
 
 class Trajectory(NamedTuple):
@@ -49,6 +53,34 @@ def trajectory(game: Playthrough) -> Trajectory:
         np.array([position.truncated for position in game.positions[1:]], np.bool_),
         {name: np.array([info[name] for info in infos]) for name in infos[0]},
     )
+
+
+class Recorder:
+    """Keeps what games go through that are played side by side, for `sampled.play`."""
+
+    def __init__(self) -> None:
+        self._parts: list[dict[str, NDArray[Any]]] = []
+
+    def keep(self, games: NDArray[np.int64], *step: Any) -> None:
+        """Keep a step of games, and where it has ended a game also what came last."""
+        observations, infos, *taken, last, last_infos = step
+        part = dict(zip(TAKEN, taken, strict=True)) | {"games": games}
+        self._parts.append(part | infos | {"observations": observations})
+        over = part["terminations"] | part["truncations"]
+        if over.any():
+            ended = part | last_infos | {"observations": last}
+            self._parts.append({name: values[over] for name, values in ended.items()})
+
+    def trajectories(self, seeds: Words) -> Iterator[Trajectory]:
+        """Yield the games, in the order of their numbers, with their seeds `(g,)`."""
+        columns = {n: np.concatenate([part[n] for part in self._parts]) for n in self._parts[0]}
+        games = columns.pop("games")
+        ends = np.cumsum(np.bincount(games))
+        order = np.split(np.argsort(games, kind="stable"), ends[:-1])
+        for seed, rows in zip(seeds.tolist(), order, strict=True):
+            game = {name: values[rows] for name, values in columns.items()}
+            steps = {name: game.pop(name)[:-1] for name in TAKEN}
+            yield Trajectory(seed, game.pop("observations"), **steps, infos=game)
 
 
 def transitions(games: Iterable[Trajectory]) -> dict[str, NDArray[Any]]:

@@ -159,13 +159,14 @@ class EpisodicLearner(ValueAgent, Learner):
 
     Attributes:
         games: The number of games learned from, on each side.
+        moves: The number of moves learned from.
         self_play: Whether every other observation is the other player's.
 
     Raises:
         ValueError: If `n_envs` is not positive, or there is no such opponent.
     """
 
-    games = 0
+    games = moves = 0
     saved: ClassVar[tuple[str, ...]] = ("weights",)
     """The attributes, all arrays, that a checkpoint holds besides the number of iterations."""
 
@@ -187,27 +188,29 @@ class EpisodicLearner(ValueAgent, Learner):
         """Play games side by side, on each side, and learn from them.
 
         Returns:
-            The mean return of the games, which exploration lowers.
+            The mean return of the last training games, which exploration lowers; all moves so far.
         """
-        returns = []
+        returns, moves = [], 0
         for number, envs in enumerate(self._envs):
             rng = training_generator(self._seed, self.iterations, number)
             seeds = training_seeds(rng, self._n_envs)
             episodes = collect(envs, seeds, partial(self.explore, rng=rng))
             self.update(episodes)
-            returns.append(episodes.returns.mean())
-        self._count(self._n_envs)
-        return {"return": float(np.mean(returns))}
+            returns.append(episodes.returns)
+            moves += int(episodes.playing.sum())
+        return self._count(self._n_envs, moves, np.transpose(returns).ravel())
 
     def learn_from(self, episodes: Episodes) -> None:
         """Learn from games that were played elsewhere; they count as an iteration."""
         self.update(episodes)
-        self._count(episodes.playing.shape[1])
+        self._count(episodes.playing.shape[1], int(episodes.playing.sum()), episodes.returns)
 
-    def _count(self, games: int) -> None:
-        """Count an iteration of so many games."""
+    def _count(self, games: int, moves: int, returns: NDArray[Any]) -> Metrics:
+        """Count an iteration, of so many games on each side, and return its metrics."""
         self.iterations += 1
         self.games += games
+        self.moves += moves
+        return {"return": self.mean_return(returns), "moves": float(self.moves)}
 
     def explore(
         self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
@@ -228,16 +231,18 @@ class EpisodicLearner(ValueAgent, Learner):
         return {name: getattr(self, name) for name in self.saved}
 
     def state_dict(self) -> State:
-        """Return copies of the arrays that are `saved`, and the numbers of iterations and games."""
+        """Return copies of the arrays that are `saved`, and what is counted."""
         arrays = {name: array.copy() for name, array in self._arrays().items()}
-        counts = {"iterations": np.array(self.iterations), "games": np.array(self.games)}
-        return arrays | counts
+        counts = {name: np.array(getattr(self, name)) for name in ("iterations", "games", "moves")}
+        return arrays | counts | {"recent returns": self.recent}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over the arrays that are `saved`, and the numbers of iterations and games."""
+        """Take over the arrays that are `saved`, and what is counted."""
         for name, array in self._arrays().items():
             array[...] = state[name]
-        self.iterations, self.games = int(state["iterations"]), int(state["games"])
+        for name in ("iterations", "games", "moves"):
+            setattr(self, name, int(state[name]))
+        self.recent = state["recent returns"].copy()
 
 
 class EpsilonGreedyLearner(EpisodicLearner):

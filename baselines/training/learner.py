@@ -30,6 +30,11 @@ from tile_envs.game import Game
 State = dict[str, NDArray[Any]]
 Metrics = dict[str, float]
 
+RECENT = 100
+"""The training games whose mean is the metric `return`."""
+COUNTED = {"moves", "recent returns"}
+"""What the checkpoints of earlier versions lack."""
+
 
 @dataclass(frozen=True)
 class NoSettings:
@@ -49,6 +54,7 @@ class Learner(ABC):
 
     Attributes:
         iterations: The number of iterations it has learned.
+        recent: The returns of the last `RECENT` training games, NaN at first.
         progress: The fraction of its run's budget, of games or minutes, that has been used.
         run_config: The configuration of its run; None if it was made without one.
 
@@ -83,6 +89,7 @@ class Learner(ABC):
         self._game: Game = game
         self._seed, self._sides = seed, sides or game.sides
         self.iterations = 0
+        self.recent = np.full(RECENT, np.nan)
         self.progress = 0.0
         self.run_config: RunConfig | None = None
 
@@ -97,6 +104,11 @@ class Learner(ABC):
     @abstractmethod
     def games(self) -> int:
         """The number of games played, on each side."""
+
+    @property
+    def moves(self) -> int | None:
+        """The number of moves learned from; None if it does not count them."""
+        return None
 
     @abstractmethod
     def predict(
@@ -115,6 +127,11 @@ class Learner(ABC):
         Returns:
             Metrics for the progress bar and the log.
         """
+
+    def mean_return(self, returns: NDArray[Any]) -> float:
+        """Return the mean of the `RECENT` last training games, given those of an iteration."""
+        self.recent = np.append(self.recent, returns)[-RECENT:]
+        return float(np.nanmean(self.recent))
 
     @abstractmethod
     def state_dict(self) -> State:
@@ -226,6 +243,7 @@ class Learner(ABC):
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Check a state, and take it over."""
         own = self.state_dict()
+        state = {name: own[name] for name in COUNTED & own.keys()} | dict(state)
         if state.keys() != own.keys():
             held, expected = brief(sorted(state)), brief(sorted(own))
             raise UsageError(f"the checkpoint holds {held}, expected {expected}.")

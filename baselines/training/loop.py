@@ -21,9 +21,9 @@ from baselines.errors import Interrupted
 from baselines.evaluation.exact_tictactoe import side_metrics
 from baselines.evaluation.rows import Row, write_rows
 from baselines.evaluation.sampled import play
-from baselines.progress import Progress, duration, metrics_text
+from baselines.progress import Progress, clock, duration, metrics_text
 from baselines.training import run_folder as runs
-from baselines.training.config import RunConfig
+from baselines.training.config import BUDGET
 from baselines.training.learner import Learner, Metrics
 from tile_envs.errors import UsageError
 from tile_envs.files import replacing
@@ -43,7 +43,10 @@ Callback = Callable[[Learner, Metrics], Any]
 
 
 class Clock:
-    """The seconds that a run has spent in each phase; the budget is those of training."""
+    """The seconds that a run has spent in each phase; the budget is those of training.
+
+    Wherever something is compiled, that is a phase of its own.
+    """
 
     def __init__(self, progress: Progress, seconds: float) -> None:
         self.seconds = defaultdict(float, training=seconds)
@@ -53,12 +56,14 @@ class Clock:
     def timed(self, phase: str) -> Iterator[None]:
         """Count the seconds of the body of `with` as those of a phase, which is shown."""
         self._progress.phase = phase
-        began = time.monotonic()
+        began, worked = time.perf_counter(), clock()
         try:
             yield
         finally:
             self._progress.phase = ""
-            self.seconds[phase] += time.monotonic() - began
+            seconds = clock() - worked
+            self.seconds[phase] += seconds
+            self.seconds["compiling"] += time.perf_counter() - began - seconds
 
 
 def learn(
@@ -90,13 +95,17 @@ def learn(
     shown = time.monotonic()
     saved = shown - max(0.0, between - FIRST_CHECKPOINT_SECONDS)
     tested: Metrics = {}
-    done = _used(config, learner.games, config.seconds)
+    if config.moves is not None and learner.moves is None:
+        raise UsageError(f"{config.agent} does not count its moves: give games or minutes.")
+    done = _used(learner, config.seconds)
     name = folder.name if folder else f"{config.agent} on {config.env}"
     progress = Progress(name, 1, done, visible)
     clock, log = Clock(progress, config.seconds), _Log(folder, learner.games)
     kept = f", --resume continues: {folder}" if folder else "."
     goes_on: Any = True
     with closing(log), progress, _interrupts(progress) as interrupted:
+        if progress.shown:
+            print(f"settings: {config.preset or 'given'}", file=sys.stderr)
         progress.update(done, "starting (compiling on first use)")
         while done < 1 and not interrupted and goes_on is not False:
             games, before = learner.games, done
@@ -104,7 +113,7 @@ def learn(
             with clock.timed("training"):
                 metrics = learner.learn() or {}
             now, seconds = time.monotonic(), clock.seconds["training"]
-            done = _used(config, learner.games, seconds)
+            done = _used(learner, seconds)
             reported = int(before * REPORTS) != int(done * REPORTS)
             if reported or now - shown > SHOW_SECONDS:
                 words = counted(learner.games, "game"), metrics_text(metrics)
@@ -145,7 +154,8 @@ def learn(
     if interrupted:
         raise Interrupted(interrupted[0], f"stopped after {games_played(learner)}{kept}")
     if progress.shown:
-        spent = ", ".join(f"{name} {duration(s)}" for name, s in clock.seconds.items())
+        phases = {n: s for n, s in clock.seconds.items() if s >= 1 or n != "compiling"}
+        spent = ", ".join(f"{name} {duration(s)}" for name, s in phases.items())
         print(spent, file=sys.stderr)
         if tested:
             print(f"last test: {metrics_text(tested)}", file=sys.stderr)
@@ -156,10 +166,12 @@ def games_played(learner: Learner) -> str:
     return f"{learner.games:,} games{' a side' if learner.config.task.sides else ''}"
 
 
-def _used(config: RunConfig, games: int, seconds: float) -> float:
+def _used(learner: Learner, seconds: float) -> float:
     """Return the fraction of a run's budget that is used up; 1 and more is all of it."""
-    used: float = games / config.games
-    return used if config.minutes is None else max(used, seconds / (60 * config.minutes))
+    used = learner.games, learner.moves or 0, seconds / 60
+    budgets = (getattr(learner.config, name) for name in BUDGET)
+    shares = (n / budget for n, budget in zip(used, budgets, strict=True) if budget is not None)
+    return max(shares, default=0.0)
 
 
 def _note_test(

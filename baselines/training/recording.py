@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.arrays import write_arrays
+from baselines.evaluation.sampled import N_ENVS, play
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.settings import check_batch
 from baselines.task import Task
-from baselines.training.datasets import Trajectory, trajectory, transitions, write_minari
+from baselines.training.datasets import Recorder, Trajectory, trajectory, transitions, write_minari
 from baselines.training.run_folder import check_free, lock_folder
-from tile_envs.agents import Agent, choose_actions
+from tile_envs.agents import Agent
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file
 from tile_envs.game import Game
@@ -29,7 +30,7 @@ from tile_envs.replay import Playthrough, begin, read, replay_of, write
 from tile_envs.words import counted
 
 VERSION = 2
-"""Raised when the same command records other games."""
+"""Raised when the same command records other games of an agent that draws nothing."""
 Format = Literal["replay", "npz", "minari"]
 
 
@@ -90,36 +91,34 @@ def record(
     """
     check_batch(games, "episodes", 40)  # bytes of a game's seed, also as an integer of Python
     env: Any = make(task.env, task.env_kwargs)
+    played = _played(agent, task, games, seed)
     if format == "replay":
         check_free(out)
         _check_others(out, task)
         with lock_folder(out):
-            for number, game in enumerate(_played(agent, env, games, seed)):
-                write(replay_of(game, name), out / f"{seed}-{number}.json")
+            for number, game in enumerate(played):
+                playthrough = Playthrough(env, game.seed)
+                playthrough.actions = game.actions.tolist()
+                write(replay_of(playthrough, name), out / f"{seed}-{number}.json")
         after = f"python -m baselines watch {out} shows them"
     else:
-        trajectories = map(trajectory, _played(agent, env, games, seed))
         if format == "npz":
             checked_file(out, (".npz",), "arrays are")
             about = {"env_spec": env.spec.to_json(), "algorithm_name": name, "command": command}
-            write_arrays(out, transitions(trajectories) | {n: np.array(about[n]) for n in about})
+            write_arrays(out, transitions(played) | {n: np.array(about[n]) for n in about})
             after = "numpy.load reads them"
         else:
-            write_minari(out.as_posix(), trajectories, env, name, command)
+            write_minari(out.as_posix(), played, env, name, command)
             after = f"minari.load_dataset({out.as_posix()!r}) reads them"
     print(f"wrote {counted(games, 'game')} to {out}; {after}")
 
 
-def _played(agent: Agent, env: Any, games: int, seed: int) -> Iterator[Playthrough]:
-    """Yield the games of an agent, one after the other, under a progress bar."""
-    with Progress("recording", games) as progress:
-        for number, word in enumerate(game_seeds(seed, games, "recording").tolist()):
-            playthrough = Playthrough(env, word)
-            state: Any = None
-            while not playthrough.position.over:
-                position, first = playthrough.position, np.array([not playthrough.actions])
-                seen, masks = position.observation[None], position.info["action_mask"][None]
-                (action,), state = choose_actions(agent, seen, masks, state, first)
-                playthrough.play(int(action))
-            yield playthrough
-            progress.update(number + 1, counted(number + 1, "game"))
+def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Trajectory]:
+    """Yield the games of an agent, which plays many at once, under a progress bar."""
+    seeds = game_seeds(seed, games, "recording")
+    for first in range(0, games, N_ENVS):
+        own, recorder = seeds[first : first + N_ENVS], Recorder()
+        with Progress("recording", len(own)) as progress:
+            how: Any = {"use": "recording", "first": first, "keep": recorder.keep}
+            play(agent, task.env, task.env_kwargs, len(own), seed, progress, **how)
+        yield from recorder.trajectories(own)

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ from baselines.evaluation.rows import Row, read_rows
 from baselines.training.config import BUDGET, CONFIG, RunConfig
 from baselines.training.sparse import MASK, pack, unpack
 from tile_envs.errors import UsageError
-from tile_envs.files import sweep
+from tile_envs.files import naming, sweep
 from tile_envs.words import number, printable
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 LOCK, CHECKPOINT, PROGRESS = "lock", "checkpoint.npz", "progress.csv"
 LAST, BEST = "last.zip", "best.zip"
+EMPTY_SECONDS = 10.0
+"""A lock that names no process after this time is one that was killed while it was written."""
 MODEL_SUFFIX = ".zip"
 """The suffix of the models of Stable-Baselines3."""
 
@@ -75,13 +78,16 @@ def resume(folder: Path, kind: type[Learner], config: RunConfig) -> Learner:
     read_progress(folder)  # a damaged one is refused before anything is learned
     has_learned = (folder / CHECKPOINT).exists()
     learner = kind.load(folder, config, playing=False) if has_learned else kind.new(config)
-    for name, used in (("games", learner.games), ("minutes", begun.seconds / 60)):
+    used_up = learner.games, learner.moves or 0, begun.seconds / 60
+    for name, used in zip(BUDGET, used_up, strict=True):
         if (budget[name] or math.inf) < min(used, getattr(begun, name) or math.inf):
             raise UsageError(
                 f"{folder} has learned for {number(used)} {name}: give more than --{name} "
                 f"{budget[name]}."
             )
-    learner.run_config = replace(begun, **budget)
+    # Its files may have been moved, and so may its device.
+    given = {"env_kwargs": config.env_kwargs, "settings": config.settings}
+    learner.run_config = replace(begun, **given, **budget)
     if learner.run_config != begun:
         learner.run_config = replace(learner.run_config, finished=False)
     return learner
@@ -140,16 +146,18 @@ def _check_progress(row: Row, line: int) -> None:
 
 
 @contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path, take_over: bool = False) -> Iterator[None]:
     """Hold a folder, which is made if it is missing, until the `with` block ends.
 
-    A lock that a dead process has left is taken over.  If the block fails, a new folder in which
-    there is nothing is removed.
+    A lock that a dead process of this host has left is taken over, any other if that is asked.  If
+    the block fails, a new folder in which there is nothing is removed.
     """
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with lock(folder / LOCK, str(folder)):
+        if take_over:
+            (folder / LOCK).unlink(missing_ok=True)
+        with naming(folder), lock(folder / LOCK, str(folder), ", or add --take-over"):
             sweep(folder)
             yield
     except BaseException:
@@ -159,15 +167,20 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def lock(path: Path, what: str) -> Iterator[None]:
+def lock(path: Path, what: str, remedy: str = "") -> Iterator[None]:
     """Hold a lock, a file that names the process, on `what` until the `with` block ends."""
     holder = SoftFileLock(path, is_singleton=False)
+    with suppress(FileNotFoundError):
+        there = path.stat()
+        if not there.st_size and time.time() - there.st_mtime > EMPTY_SECONDS:
+            path.unlink()
     try:
         holder.acquire(blocking=False)
     except Timeout as error:
-        process = f"process {holder.pid}" if holder.pid else "another process"
+        process, host, *_ = (*path.read_text(encoding="utf-8").split(), "?", "?")
         raise UsageError(
-            f"{what} is in use by {process}: wait for it, or delete {path} if it is gone."
+            f"{what} is in use by process {process} on {host}: wait for it; if it is gone, delete "
+            f"{path}{remedy}."
         ) from error
     try:
         yield

@@ -22,7 +22,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba.core.caching import FunctionCache
-from numba.core.event import Listener, install_listener
+from numba.core.event import Listener, TimingListener, install_listener, register
 
 from tile_envs.base import random_stream
 from tile_envs.files import check_writable
@@ -88,6 +88,15 @@ def mixed(position: Word) -> Word:
     word = (position ^ position >> MIX_SHIFTS[0]) * MIX_FACTORS[0]
     word = (word ^ word >> MIX_SHIFTS[1]) * MIX_FACTORS[1]
     return word ^ word >> MIX_SHIFTS[2]
+
+
+_compilations: Any = TimingListener()  # type: ignore[no-untyped-call]
+register("numba:compile", _compilations)  # type: ignore[no-untyped-call]
+
+
+def seconds_compiled() -> float:
+    """Return how long numba has compiled in this process, all in all."""
+    return float(_compilations.duration) if _compilations.done else 0.0
 
 
 @contextmanager

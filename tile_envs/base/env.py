@@ -36,12 +36,14 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
     Attributes:
         game: The game that is played, for agents and search: its rules without its random stream.
         max_illegal: Consecutive illegal actions that truncate an episode.
+        max_episode_steps: The time limit of those who play without Gymnasium's wrapper.
 
     Besides `render_mode`, the arguments are `max_illegal` and the options of the game.
     """
 
     metadata = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 8}
     game_type: ClassVar[type[Game]]
+    max_episode_steps: int | None = None
 
     def __init__(
         self, max_illegal: int = 100, render_mode: str | None = None, **options: Any

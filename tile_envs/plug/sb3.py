@@ -19,6 +19,7 @@ Algorithms without masks need `ReplaceIllegal`, and PPO and A2C also `PenalizeIl
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -37,12 +38,13 @@ from tile_envs.games import AnyEnv, ids, named
 from tile_envs.wrappers.transforms import COUNT, UNSHAPED
 
 with extra("sb3"):
+    from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import VecEnv
 
     from tile_envs.plug.features import BoardFeatures
 
-__all__ = ["BoardFeatures", "SB3VecEnv", "make_sb3"]
+__all__ = ["BoardFeatures", "LogScores", "SB3VecEnv", "make_sb3"]
 
 Indices = None | int | Iterable[int]
 AnyVectorEnv = VectorEnv[Any, Any, Any]
@@ -54,6 +56,7 @@ def make_sb3(
     *,
     seed: int | None = None,
     wrappers: Iterable[Callable[[Any], AnyVectorEnv]] = (),
+    reward_scale: float = 1.0,
     env_kwargs: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> SB3VecEnv:
@@ -65,6 +68,7 @@ def make_sb3(
         seed: The seed of the first `reset`; game i is seeded by `seed + i`.
         wrappers: Wrappers of `tile_envs.wrappers`, the first one around the environment;
             with arguments as `functools.partial(PenalizeIllegal, penalty=1.0)`.
+        reward_scale: Factor of the rewards: value functions learn badly from thousands of points.
         env_kwargs: The environment's options in a dictionary.
         **options: The environment's options, and `threads`; `engine` is "auto" here, numba where it
             is installed.
@@ -81,7 +85,7 @@ def make_sb3(
     envs: Any = gym.make_vec(asked, n_envs, autoreset_mode="SameStep", **options)
     for wrap in wrappers:
         envs = wrap(envs)
-    vec_env = SB3VecEnv(envs)
+    vec_env = SB3VecEnv(envs, reward_scale)
     vec_env.seed(seed)
     return vec_env
 
@@ -101,8 +105,10 @@ class SB3VecEnv(VecEnv):
     Args:
         envs: A vector environment from `gym.make_vec` with `autoreset_mode="SameStep"`, with or
             without wrappers of `tile_envs.wrappers`.
+        reward_scale: Factor of the rewards; `episode` has them without it.
 
     Attributes:
+        reward_scale: The same.
         envs: The vector environment.
         games: The native vector environment inside the wrappers.
         episodes: The number of games that have ended.
@@ -112,7 +118,7 @@ class SB3VecEnv(VecEnv):
         ValueError: If it is another environment, or another autoreset mode.
     """
 
-    def __init__(self, envs: AnyVectorEnv) -> None:
+    def __init__(self, envs: AnyVectorEnv, reward_scale: float = 1.0) -> None:
         games = envs.unwrapped
         if not isinstance(games, GameVectorEnv):
             raise UsageError(
@@ -124,7 +130,7 @@ class SB3VecEnv(VecEnv):
                 f"Stable-Baselines3 expects ended games to be reset in the same step, got "
                 f'{games.autoreset_mode}: pass autoreset_mode="SameStep" to gym.make_vec.'
             )
-        self.envs, self.games = envs, games
+        self.envs, self.games, self.reward_scale = envs, games, reward_scale
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
         self._advance = envs.advance if envs is games else partial(_advance_wrapped, envs)
         self._actions = np.zeros(self.num_envs, np.int64)
@@ -176,7 +182,8 @@ class SB3VecEnv(VecEnv):
         if outcome.final is not None:
             self._finish(outcome.final, outcome.terminations, infos)
         self.seconds += time.perf_counter() - began
-        return outcome.observations, outcome.rewards.astype(np.float32), ends, infos
+        rewards = outcome.rewards.astype(np.float32) * np.float32(self.reward_scale)
+        return outcome.observations, rewards, ends, infos
 
     def _finish(self, final: Final, terminations: Bools, infos: list[dict[str, Any]]) -> None:
         games, since = final.games, round(time.time() - self._built, 6)
@@ -257,6 +264,26 @@ class SB3VecEnv(VecEnv):
         """Return a picture of each game, as `render` puts them together."""
         pictures: Any = self.envs.render()
         return pictures or [None] * self.num_envs
+
+
+class LogScores(BaseCallback):
+    """Logs the mean score of the last 100 games as `rollout/score`, whatever the rewards are.
+
+        model.learn(100_000, callback=LogScores())
+
+    In tic-tac-toe it is that of their results.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._scores: deque[float] = deque(maxlen=100)
+
+    def _on_step(self) -> bool:
+        ended = [info for info in self.locals["infos"] if "episode" in info]
+        self._scores.extend(info.get("score", info["episode"]["r"]) for info in ended)
+        if ended:
+            self.logger.record("rollout/score", float(np.mean(self._scores)))
+        return True
 
 
 def _advance_wrapped(envs: AnyVectorEnv, actions: NDArray[Any]) -> Outcome:

@@ -1,0 +1,104 @@
+"""Models of Stable-Baselines3 and sb3-contrib as agents, by the files that these libraries write.
+
+What is in a file decides which algorithm it is of.  To load one runs code that it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.save_util import load_from_zip_file
+
+from baselines.agents import Observations
+from baselines.deep.masked_dqn import MaskedDQN
+from baselines.deep.torch_setup import torch_threads
+from tile_envs import wrappers as known
+from tile_envs.agents import ask
+from tile_envs.base.checks import checked_choice
+from tile_envs.base.env import GameEnv
+from tile_envs.errors import UsageError
+from tile_envs.wrappers.transforms import legal_choices
+
+REPLACE = "ReplaceIllegal"
+WRAPPERS = (
+    REPLACE,
+    "OneHotPlanes",
+    "FlatObservation",
+    "MaskInObservation",
+    "AfterstatesInObservation",
+)
+"""The wrappers that change what a model sees or plays; others are for learning."""
+KINDS: tuple[Any, ...] = (MaskedDQN, DQN, QRDQN, MaskablePPO, RecurrentPPO, ARS, PPO, TRPO, A2C)
+OWN = {PPO: "clip_range", TRPO: "cg_max_steps"}
+"""What tells the files of these algorithms from A2C's, whose policies they share."""
+UNUSED = {"buffer_size": 1}
+"""What of a file is for learning, and may not fit into memory."""
+
+
+class SB3Model:
+    """A model from a file; it gets the masks if its algorithm takes them.
+
+    Args:
+        path: The file.
+        env: An environment of the game that it plays.
+        wrappers: The names of the wrappers that it has learned with, the innermost first.
+
+    Attributes:
+        name: The name of its algorithm.
+
+    Raises:
+        ValueError: If the file holds no such model, or one for other observations or actions.
+    """
+
+    def __init__(self, path: Path, env: GameEnv[Any, Any], wrappers: Sequence[str] = ()) -> None:
+        self._game, wrapped = env.game, env
+        self._transforms = []
+        for name in wrappers:
+            wrapped = getattr(known, checked_choice(name, "wrappers", WRAPPERS))(wrapped)
+            if transform := getattr(wrapped, "_transform", None):
+                self._transforms.append(transform)
+        self._rng = np.random.default_rng(0) if REPLACE in wrappers else None
+        try:
+            path.stat()  # SB3 would look for another name
+            entries: Any = load_from_zip_file(path, "cpu")[0]
+            policy = entries["policy_class"]
+            suitable = (kind for kind in KINDS if OWN.get(kind, "policy_class") in entries)
+            kind = next(k for k in suitable if issubclass(policy, (*k.policy_aliases.values(),)))
+            self._model, self.name = kind.load(path, custom_objects=UNUSED), kind.__name__
+        except Exception as error:  # zipfile, torch and pickle raise a dozen kinds
+            reason = " ".join(str(error).split()) or "its algorithm is not known"
+            raise UsageError(
+                f"{path} is no model of Stable-Baselines3 or sb3-contrib for these games: {reason}."
+            ) from error
+        for name in ("observation_space", "action_space"):
+            own, given = getattr(self._model, name), getattr(wrapped, name)
+            if own != given:
+                raise UsageError(
+                    f"{path} has the {name} {own}, and the environment {given}: give another env "
+                    f"or its options, or wrappers, some of {', '.join(WRAPPERS)}."
+                )
+
+    def predict(
+        self,
+        observation: Observations,
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[Any, Any]:
+        """Return the actions of boards `(n, R, C)`, and the next state of a recurrent model."""
+        masks = self._game.legal_actions(observation) > 0
+        seen: Any = observation
+        for transform in self._transforms:
+            seen = transform(seen, {"action_mask": masks})
+        with torch_threads(1):
+            actions, state = ask(self._model, seen, masks, state, episode_start, deterministic)
+        if self._rng is not None:
+            is_legal = masks[np.arange(len(actions)), actions]
+            actions = np.where(is_legal, actions, legal_choices(self._rng, masks))
+        return actions, state

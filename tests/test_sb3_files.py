@@ -1,0 +1,94 @@
+"""Models of Stable-Baselines3 and sb3-contrib by their files, written in another process."""
+
+import numpy as np
+import pytest
+from commands import python, refused, typed
+
+from baselines import evaluate, load
+
+WRITING = """
+import sys
+from functools import partial
+from sb3_contrib import QRDQN, MaskablePPO
+from stable_baselines3 import DQN, PPO
+from tile_envs.plug.sb3 import make_sb3
+from tile_envs.wrappers.vector import FlatObservation, OneHotPlanes, ReplaceIllegal
+def envs(*wrappers):
+    return make_sb3("tile_envs:Tiles2048-v0", 4, shape=(2, 2), wrappers=wrappers)
+off = {"learning_starts": 8, "buffer_size": 100, "batch_size": 8}
+on = {"n_steps": 8, "batch_size": 16, "n_epochs": 1}
+for kind, wrappers, how in (
+    (PPO, [ReplaceIllegal, OneHotPlanes, FlatObservation], on),
+    (MaskablePPO, [], on),
+    (DQN, [ReplaceIllegal], off),
+    (QRDQN, [ReplaceIllegal], off),
+):
+    model = kind("MlpPolicy", envs(*wrappers), seed=0, **how).learn(64)
+    model.save(f"{sys.argv[1]}/{kind.__name__}")
+"""
+WRAPPERS = {
+    "PPO": ("ReplaceIllegal", "OneHotPlanes", "FlatObservation"),
+    "MaskablePPO": (),
+    "DQN": ("ReplaceIllegal",),
+    "QRDQN": ("ReplaceIllegal",),
+}
+GAME = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}')
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    python("-c", WRITING, folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_a_file_plays_legal_actions_by_its_algorithm(folder, name, tmp_path):
+    wrappers = WRAPPERS[name]
+    named = ("--wrappers", *wrappers) if wrappers else ()
+    done = typed("evaluate", folder / f"{name}.zip", *GAME, "--episodes", 20, *named)
+    assert done.startswith(f"{name} on Tiles2048-v0, shape=[2, 2]")
+    typed(
+        "record",
+        folder / f"{name}.zip",
+        *GAME,
+        "--out",
+        tmp_path / "a.npz",
+        *named,
+        "--format",
+        "npz",
+    )
+    played = np.load(tmp_path / "a.npz")
+    assert played["action_masks"][np.arange(len(played["actions"])), played["actions"]].all()
+    typed("watch", folder / f"{name}.zip", *GAME, *named, "--html", tmp_path / "game.html")
+    row = evaluate(
+        folder / f"{name}.zip",
+        "Tiles2048-v0",
+        {"shape": (2, 2)},
+        20,
+        agent_kwargs={"wrappers": wrappers},
+    )
+    assert f"{row['mean']:,.1f}" in done
+
+
+def test_files_are_compared_with_other_agents(folder):
+    files = [folder / f"{name}.zip" for name in ("DQN", "QRDQN")]
+    said = typed(
+        "compare", *files, "greedy", *GAME, "--episodes", 20, "--wrappers", "ReplaceIllegal"
+    )
+    assert all(name in said for name in ("DQN", "QRDQN", "greedy"))
+
+
+def test_what_does_not_fit_is_said_in_one_line(folder, tmp_path):
+    (tmp_path / "a.zip").write_bytes(b"PK")
+    assert "a.zip is no model of Stable-Baselines3" in refused(
+        "evaluate", tmp_path / "a.zip", *GAME
+    )
+    message = refused("evaluate", folder / "DQN.zip")
+    assert (
+        "has the observation_space Box(0, 17, (2, 2), uint8), and the environment Box(" in message
+    )
+    message = refused("evaluate", folder / "DQN.zip", *GAME, "--wrappers", "Log2Reward")
+    assert "wrappers must be" in message
+    with pytest.raises(ValueError, match="observation_space"):
+        load(folder / "DQN.zip")
