@@ -150,7 +150,7 @@ def reached(
             after, rewards, masks = game.afterstates(boards)
             going_on = masks.any(axis=1)
             largest = boards[~going_on].max(axis=(1, 2), initial=0)
-            ended = np.bincount(largest, mass[~going_on], game.n_values)
+            ended = np.bincount(largest, mass[~going_on], game.n_values).astype(np.float64)
             boards, mass, masks = boards[going_on], mass[going_on], masks[going_on]
             policy = _policy(agent, boards, masks) if len(boards) else masks.astype(np.float64)
             yield boards, mass, rewards[going_on], policy, ended
