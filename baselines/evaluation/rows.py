@@ -53,6 +53,8 @@ def block(row: Row, with_speed: bool = True) -> str:
         lines.append(f"  illegal {row['illegal']:,} answers, {row['repeated']:,} of them repeated")
     if row.get("failed"):
         lines.append(f"  failed  {counted(row['failed'], 'game')}: {printable(row['failure'])}")
+    if usage := row.get("usage"):
+        lines.append(f"  usage   {', '.join(f'{n:,} {name}' for name, n in usage.items())}")
     intervals = row["fraction_intervals"] or {}
     if "win" in row:
         for name in ("win", "draw", "loss"):

@@ -100,7 +100,7 @@ def judge(
         raise UsageError(f"a strategy is a text or a function, got {brief(strategy)}.")
     if os.name != "posix":
         raise UsageError("strategies are judged on Linux and macOS: elsewhere nothing limits them.")
-    if not 0 < seconds < float("inf"):
+    if not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
         raise UsageError(f"seconds must be a positive number, got {seconds!r}.")
     task, episodes = Task.of(*named(env, env_kwargs)), checked_count(episodes, "episodes")
     check_batch(episodes, "episodes", 64)
