@@ -4,7 +4,7 @@ What is given and cannot be used is answered by a `ValueError` of one line, in a
 
 Examples:
     >>> from baselines import EpisodicLearner, Learner, evaluate, evaluate_exactly, load
-    >>> from baselines import solve, train
+    >>> from baselines import judge, questions, regret, solve, train
 """
 
 from importlib import import_module
@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from baselines.evaluation.exact import evaluate_exactly as evaluate_exactly
+    from baselines.evaluation.regret import regret as regret
+    from baselines.evaluation.strategies import judge as judge
     from baselines.players import evaluate as evaluate
     from baselines.players import load as load
+    from baselines.solver.questions import questions as questions
     from baselines.solver.solve import solve as solve
     from baselines.training.episodes import EpisodicLearner as EpisodicLearner
     from baselines.training.learner import Learner as Learner
@@ -24,7 +27,10 @@ _HOMES = {
     "Learner": "baselines.training.learner",
     "evaluate": "baselines.players",
     "evaluate_exactly": "baselines.evaluation.exact",
+    "judge": "baselines.evaluation.strategies",
     "load": "baselines.players",
+    "questions": "baselines.solver.questions",
+    "regret": "baselines.evaluation.regret",
     "solve": "baselines.solver.solve",
     "train": "baselines.training.run",
 }

@@ -6,6 +6,7 @@
 | test | the games of tests during training, the same in every run |
 | recording | the games of recordings |
 | evaluation | the games of evaluations |
+| questions | the boards of questions for the best move |
 | weights | the initial weights of networks, by torch |
 | updates | what torch and Stable-Baselines3 draw in an iteration: exploration and minibatches |
 
@@ -21,16 +22,17 @@ import numpy as np
 
 from tile_envs.base.random_stream import WORD_MASK, Words, ahead, mix, start
 
-Use = Literal["evaluation", "test", "recording", "weights", "updates"]
+Use = Literal["evaluation", "test", "recording", "questions", "weights", "updates"]
 
 KEYS: dict[Use, int] = {
     "evaluation": 0,
     "test": 0x6A09E667F3BCC908,
     "recording": 0xBB67AE8584CAA73B,
+    "questions": 0xA54FF53A5F1D36F1,
     "weights": 0,  # only torch draws weights, and it draws nothing else from this sequence
     "updates": 0x3C6EF372FE94F82B,
 }
-"""What tells the streams of a seed apart: digits of the square roots of 2, 3 and 5."""
+"""What tells the streams of a seed apart: digits of the square roots of 2, 3, 5 and 7."""
 
 
 def game_seeds(seed: int, games: int, use: Use = "evaluation") -> Words:

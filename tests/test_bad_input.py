@@ -56,6 +56,10 @@ BAD_SLIDING_OPTIONS = [
 BAD_TICTACTOE_OPTIONS = [
     ({"side": "x"}, r"side must be one of 'X', 'O', 'random', 'both', got 'x'"),
     ({"opponent": "maximin"}, r"opponent must be 'random', 'minimax', 'minimax_first' or an agent"),
+    ({"opponent": {"god": 1.0}}, r"probability must be one of 'random', .* got 'god'"),
+    ({"opponent": {"random": 0.5}}, r"opponents must add up to 1, .*which makes 0\.5"),
+    ({"opponent": {"random": 2}}, r"opponent\['random'\] must be a probability .* got 2"),
+    ({"opponent": []}, r"opponents must add up to 1, .* got \[\]"),
 ]
 
 BAD_OPTIONS = [

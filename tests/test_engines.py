@@ -67,6 +67,7 @@ def assert_equal_steps(ours, theirs, steps, seed=0):
             assert equal(*resets)
 
 
+MIXTURES = {"minimax": 0.7, "random": 0.3}, {"minimax_first": 0.5, "random": 0.1, "minimax": 0.4}
 SHAPES = st.tuples(st.integers(2, 4), st.integers(2, 4))
 LARGE_SHAPES = st.sampled_from([(1, 4), (5, 1), (2, 5), (5, 5), (6, 4), (8, 8)])
 SLIDING = st.fixed_dictionaries(
@@ -82,7 +83,7 @@ SLIDING = st.fixed_dictionaries(
 ).filter(lambda options: options["placer"] == "random" or packs(options["shape"]))
 TICTACTOE = st.fixed_dictionaries(
     {
-        "opponent": st.sampled_from(["random", "minimax", "minimax_first"]),
+        "opponent": st.sampled_from(["random", "minimax", "minimax_first", *MIXTURES]),
         "side": st.sampled_from(["X", "O", "random", "both"]),
         "max_illegal": st.sampled_from([1, 2, 100]),
         "max_episode_steps": st.sampled_from([None, 1, 3]),
@@ -207,7 +208,11 @@ def test_boards_of_cells_are_played_as_packed_ones(options, seed, num_envs):
 
 @pytest.mark.parametrize(
     ("env_id", "options"),
-    [(IDS[0], {}), (IDS[0], {"shape": (5, 5)}), ("TicTacToe-v0", {"opponent": "minimax_first"})],
+    [
+        (IDS[0], {}),
+        (IDS[0], {"shape": (5, 5)}),
+        *(("TicTacToe-v0", {"opponent": each}) for each in ("minimax_first", *MIXTURES)),
+    ],
 )
 def test_copies_are_played_by_the_same_code_and_so_are_all_opponents(env_id, options):
     compiled = signatures(gym.make_vec(env_id, 2, engine="numba"))

@@ -29,6 +29,7 @@ VARIANTS = [
     ("Powers3-v0", {"shape": (8, 8)}),
     ("TicTacToe-v0", {"opponent": "minimax", "side": "O"}),
     ("TicTacToe-v0", {"opponent": "minimax_first", "side": "random"}),
+    ("TicTacToe-v0", {"opponent": {"minimax": 0.8, "random": 0.2}, "side": "O"}),
     ("TicTacToe-v0", {"side": "both"}),
 ]
 every_id = pytest.mark.parametrize("env_id", IDS)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from baselines import evaluate
+from baselines import evaluate, evaluate_exactly
 from baselines.agents import GreedyAgent, RandomAgent
 from baselines.evaluation.exact_tictactoe import Outcome, against_random, outcome, policy_of
 from baselines.search.minimax import MinimaxAgent, MinimaxFirstAgent
@@ -46,6 +46,21 @@ def test_sampled_games_agree(make, side):
     row = evaluate(make(GAME, seed=1), "TicTacToe-v0", {"side": side}, episodes=4000, seed=2)
     for share, expected in zip((row["win"], row["draw"], row["loss"]), exact, strict=True):
         assert abs(share - expected) <= 4 * (expected * (1 - expected) / 4000) ** 0.5 + 1e-9
+
+
+@pytest.mark.parametrize("side", ["X", "O"])
+def test_exact_results_are_against_the_opponent_of_the_environment(side):
+    agent, options = RandomAgent(GAME, seed=1), {"side": side}
+    mixed = options | {"opponent": {"minimax": 0.5, "random": 0.3, "minimax_first": 0.2}}
+    exact = evaluate_exactly(agent, "TicTacToe-v0", mixed)
+    row = evaluate(agent, "TicTacToe-v0", mixed, episodes=4000, seed=2)
+    for name in ("win", "draw", "loss"):
+        assert abs(row[name] - exact[name]) < 4 * (exact[name] * (1 - exact[name]) / 4000) ** 0.5
+    first = MinimaxFirstAgent(GAME)
+    perfect = evaluate_exactly(first, "TicTacToe-v0", options | {"opponent": "minimax"})
+    assert (perfect["draw"], perfect["worst"]) == (pytest.approx(1), 0)
+    same = evaluate_exactly(first, "TicTacToe-v0", options | {"opponent": MinimaxAgent(GAME)})
+    assert (same["win"], same["draw"], same["loss"]) == pytest.approx((0, 1, 0))
 
 
 @pytest.mark.parametrize("row", [np.eye(CELLS)[4], np.full(CELLS, 0.5), np.zeros(CELLS)])

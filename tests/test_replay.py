@@ -42,6 +42,7 @@ VARIANTS = [
     ("Tiles2048-v0", {"shape": [5, 5]}),
     ("Tiles2584-v0", {"shape": [8, 1]}),
     ("TicTacToe-v0", {"opponent": "minimax", "side": "random"}),
+    ("TicTacToe-v0", {"opponent": {"minimax": 0.8, "random": 0.2}}),
     ("TicTacToe-v0", {"side": "both"}),
 ]
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -254,6 +255,54 @@ def test_rules_whose_merges_do_not_add_up_are_refused():
         solve(SlidingGame(rules, (2, 2)))
 
 
+# Probabilities of goals.
+
+
+@pytest.mark.parametrize("game", TINY, ids=str)
+def test_the_best_probability_of_a_goal_is_that_of_a_plain_recursion(game):
+    goal = game.rules.faces[4]
+    ended = dataclasses.replace(
+        game, rules=dataclasses.replace(game.rules, goal=goal), terminate_at_goal=True
+    )
+    known = {}
+
+    def probability(board):
+        key = board.tobytes()
+        if key not in known:
+            after, _, masks = ended.afterstates(board[None])
+            best = float(board.max() >= 4)
+            for action in np.flatnonzero(masks[0]):
+                replies = ended.replies(after[0, action][None])
+                following = map(probability, replies.boards)
+                values = zip(replies.probabilities, following, strict=True)
+                best = max(best, sum(p * value for p, value in values))
+            known[key] = best
+        return known[key]
+
+    boards, mass = start_boards(game)
+    solution = solve(game, goal=goal)
+    assert solution.start_value == pytest.approx(mass @ [probability(board) for board in boards])
+    for key, value in list(known.items())[::7]:
+        board = np.frombuffer(key, np.uint8).reshape(1, *game.shape)
+        assert solution.state_values(board) == pytest.approx(value)
+        if np.isfinite(values := solution.action_values(board)).any():
+            assert values.max() == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("goal", "percent"), [(16, 96.25), (32, 8.29), (4, 100), (2048, 0)])
+def test_the_command_prints_the_published_probability(goal, percent):
+    printed = typed("solve", "--shape", 2, 2, "--goal", goal)
+    share = float(re.search(r"probability  (\d\.\d{6}) to reach", printed)[1])
+    assert 100 * share == pytest.approx(percent, abs=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("goal", "percent"), [(256, 99.571), (512, 73.68)])
+def test_the_published_probabilities_on_3x3(goal, percent):
+    solution = solve(SlidingGame(RULES_2048, (3, 3)), goal)
+    assert 100 * solution.start_value == pytest.approx(percent, abs=0.005)
+
+
 # The exact evaluation of agents.
 
 
@@ -353,6 +402,9 @@ def test_a_line_that_is_no_query_is_named(tmp_path, line):
         (("solve", "--shape", "2", "2", "--env-kwargs", '{"shape": [2, 3]}'), "the shape once"),
         (("solve", "--shape", "2", "2", "--query", "missing.txt"), "missing.txt"),
         (("solve", "--shape", "2", "2", "--out", __file__), "is a file"),
+        (("solve", "--shape", "2", "2", "--goal", "7"), "7 is not a tile of 2048"),
+        (("solve", "--shape", "2", "2", "--goal", "8", "--out", "o"), "for a goal is not kept"),
+        (("solve", "--questions", "1", "--query", "-"), "either --query or --questions"),
         (
             (
                 *("evaluate", "optimal", "--env-kwargs", '{"shape": [2, 2]}'),

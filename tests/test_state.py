@@ -124,6 +124,7 @@ OTHER_OPTIONS = {
     "Tiles2584-v0": [{"spawn": {1: 0.75, 3: 0.25}}],
     "TicTacToe-v0": [
         {"opponent": "minimax"},
+        {"opponent": {"minimax": 0.5, "random": 0.5}},
         {"opponent": RandomAgent(TicTacToe())},
         {"side": "O"},
         {"side": "random"},

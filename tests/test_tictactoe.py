@@ -9,11 +9,13 @@ from gymnasium.error import ResetNeeded
 from scipy.stats import chisquare
 
 import tile_envs  # noqa: F401
-from tile_envs.tictactoe import afterstates, transitions
+from tile_envs.games import game_from_json
+from tile_envs.tictactoe import TicTacToe, afterstates, transitions
 from tile_envs.tictactoe.game import NAMED
 from tile_envs.tictactoe.positions import DIGITS, POWERS, WINNING_LINES, O, X, encode, solve
 
 POSITIONS = solve()
+MIXTURE = {"minimax": 0.8, "random": 0.2}
 
 
 def moves(code):
@@ -111,6 +113,27 @@ def test_the_environment_plays_the_pairings(side, winner, opponent, engine):
     possible = expected > 0
     assert np.array_equal(np.array(counts)[~possible], expected[~possible])
     assert chisquare(np.array(counts)[possible], expected[possible]).pvalue > 1e-4
+
+
+def test_named_opponents_reply_with_their_probabilities(engine):
+    """Perfect play answers the center by a corner; each of the four is as likely."""
+    n = 20_000
+    envs = gym.make_vec("TicTacToe-v0", num_envs=n, opponent=MIXTURE, engine=engine)
+    envs.reset(seed=0)
+    observations, *_ = envs.step(np.full(n, 4))
+    cells = (observations.reshape(n, 9) == -1).sum(axis=0)
+    shares = np.array([0.225, 0.025, 0.225, 0.025, 0, 0.025, 0.225, 0.025, 0.225])
+    assert cells[4] == 0
+    assert chisquare(np.delete(cells, 4), n * np.delete(shares, 4)).pvalue > 1e-4
+    replies = TicTacToe(MIXTURE).replies([[[0, 0, 0], [0, 1, 0], [0, 0, 0]]])
+    assert replies.probabilities == pytest.approx(np.delete(shares, 4))
+
+
+def test_one_opponent_with_probability_1_is_the_named_one():
+    game = TicTacToe({"minimax": 1, "random": 0.0})
+    assert game == TicTacToe("minimax")
+    assert game.opponent == "minimax"
+    assert game_from_json(TicTacToe(MIXTURE).to_json()) == TicTacToe(MIXTURE) != game
 
 
 def test_a_random_side_is_a_fair_coin(engine):
@@ -220,7 +243,7 @@ def test_an_opponent_that_fails_in_a_reset_leaves_no_half_begun_game(make):
 
 
 @pytest.mark.parametrize("side", ["X", "O", "random", "both"])
-@pytest.mark.parametrize("opponent", ["random", "minimax", "minimax_first"])
+@pytest.mark.parametrize("opponent", ["random", "minimax", "minimax_first", MIXTURE])
 def test_transitions_are_what_the_environment_plays(opponent, side):
     table = transitions(opponent, side)
     env = gym.make("TicTacToe-v0", opponent=opponent, side=side).unwrapped

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from baselines.commands import options
+from baselines.evaluation import strategies
 from baselines.evaluation.comparison import Judged, over_seeds, seeds_text
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block, checked_path, write_rows
 from baselines.evaluation.sampled import Stopped, judge
+from baselines.evaluation.strategies import ENV, SECONDS, SUFFIX
 from baselines.players import Player, names_run, player, with_search
 from baselines.search.placing import ValuePlacer
-from baselines.settings import Count
+from baselines.settings import Count, Positive
 from tile_envs.errors import UsageError
 
 
@@ -24,6 +27,7 @@ def evaluate(
     env_kwargs: options.EnvKwargs = None,
     agent_kwargs: dict[str, Any] | None = None,
     side: options.Side | None = None,
+    seconds: Positive = SECONDS,
     exact: bool = False,
     wrappers: options.Wrappers = (),
     search: options.Search = None,
@@ -42,10 +46,12 @@ def evaluate(
         agent_kwargs: A named agent's options, such as '{"playouts": 4000}' for mcts.
         side: The side played in tic-tac-toe; both is self-play. If not given, X for a named agent,
             and all sides that a trained one has learned; all sides if exact.
+        seconds: The wall-clock time of a game for a written strategy: a file, such as strategy.py,
+            that defines `strategy(board)`. It runs in a confined process of its own.
         exact: Compute the results exactly, over all reachable boards, instead of playing games. On
             small boards of the sliding games, the expected score and its fraction of the optimum;
-            in tic-tac-toe, fractions of results against random play, and the worst outcome against
-            every opponent.
+            in tic-tac-toe, fractions of results against the environment's opponent, and the worst
+            outcome against every one.
         placer_agent: The folder or name of an agent that has values of actions (a trained one, or
             optimal). A placer that minimizes these values then chooses the cell of each new tile,
             instead of the environment's placer.
@@ -64,6 +70,23 @@ def evaluate(
     judged = []
     try:
         for name in agents:
+            if name.endswith(SUFFIX):
+                if (
+                    exact
+                    or agent_kwargs
+                    or wrappers
+                    or placer_agent is not None
+                    or search is not None
+                ):
+                    raise UsageError(f"{name} is a strategy: it has no options but --seconds.")
+                task = {**(env_kwargs or {}), **options.given(side=side)}
+                source, named = Path(name).read_text(encoding="utf-8", errors="replace"), env or ENV
+                row = strategies.judge(
+                    source, named, episodes, seed, seconds, env_kwargs=task, name=Path(name).name
+                )
+                judged.append(Judged(row, ""))
+                print(block(row))
+                continue
             own = {**(agent_kwargs or {}), **options.given(wrappers=wrappers or None)}
             played = player(name, env, env_kwargs, seed, own)
             played = options.check_finished(played, name, unfinished)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from typing_extensions import Doc
 
 from baselines.commands.options import Env, EnvKwargs, given
+from baselines.settings import Count, Seed
 from baselines.solver.boards import check_size
+from baselines.solver.questions import questions_of
 from baselines.solver.solution import FILE, Solution
 from baselines.solver.solve import compile_steps
 from baselines.solver.solve import solve as solve_game
@@ -26,19 +31,28 @@ def solve(
     env: Env = None,
     shape: tuple[int, int] | None = None,
     env_kwargs: EnvKwargs = None,
+    goal: int | None = None,
     query: Path | None = None,
+    questions: Count | None = None,
+    seed: Annotated[Seed, Doc("The seed of the questions' boards.")] = 0,
     out: Path | None = None,
 ) -> None:
     """Compute the value of every reachable board of a small sliding game under optimal play.
 
     Args:
         shape: Rows and columns of the board.
+        goal: The face of a tile, such as 256: values are then the best probabilities to reach it,
+            or a larger one, instead of expected scores.
         query: A file with a query on each line, or - for standard input: b (a state, before the
             move) or a (an afterstate), and tile indices row by row, such as "b 1 1 0 0 0 0". Prints
             each query with its value, -1 if it is unreachable as that kind, and nothing else.
+        questions: Print so many questions for the best move, with graded answers, each as a line
+            of JSON, and nothing else.
         out: The folder of the solution; if it holds one, that is loaded. `evaluate optimal` takes
             it with --agent-kwargs '{"solution": "DIR"}'.
     """
+    if query is not None and questions is not None:
+        raise UsageError("give either --query or --questions, not both.")
     if shape is not None and "shape" in (env_kwargs or {}):
         raise UsageError("give the shape once: by --shape, or in --env-kwargs.")
     options = {**(env_kwargs or {}), **given(shape=shape)}
@@ -47,26 +61,35 @@ def solve(
     if query is not None:
         content = sys.stdin.buffer.read() if str(query) == "-" else query.read_bytes()
         lines = content.decode("utf-8-sig", errors="replace").splitlines()
-    solution, seconds = _solve_or_load(game, out)
+    solution, seconds = _solve_or_load(game, goal, out)
+    if questions is not None:
+        for question in questions_of(solution, questions, seed):
+            print(json.dumps(question))
+        return
     if lines is not None:
         for answer in answers(solution, lines):
             print(answer)
         return
     states, afterstates = solution.counts()
+    value = f"start value  {solution.start_value:,.9f}"
+    if goal is not None:
+        value = f"probability  {solution.start_value:.6f} to reach {goal:,}"
     print(f"""{solution.game}, exactly
   states       {states:,} ({len(solution.states):,} up to symmetry)
   afterstates  {afterstates:,} ({len(solution.afterstates):,} up to symmetry)
-  start value  {solution.start_value:,.9f}
+  {value}
   seconds      {seconds:.2f}""")
 
 
-def _solve_or_load(game: Game, folder: Path | None) -> tuple[Solution, float]:
+def _solve_or_load(game: Game, goal: int | None, folder: Path | None) -> tuple[Solution, float]:
     """Load a solution from a folder, or solve the game and say first how large the solution is.
 
     The seconds that are returned with it are without compilation.
     """
     if not isinstance(game, SlidingGame):
         raise UsageError(f"the sliding games are solved, not {game}: see the agent minimax.")
+    if goal is not None and game.rules.index_of(goal) and folder is not None:
+        raise UsageError("a solution for a goal is not kept: leave out --out.")
     if folder is not None and folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file, and a solution is a folder: give another --out.")
     if folder is not None and (folder / FILE).exists():
@@ -75,7 +98,7 @@ def _solve_or_load(game: Game, folder: Path | None) -> tuple[Solution, float]:
     print(check_size(game), file=sys.stderr)
     compile_steps(game)
     began = time.perf_counter()
-    solution = solve_game(game)
+    solution = solve_game(game, goal)
     seconds = time.perf_counter() - began
     if folder is not None:
         solution.save(folder)

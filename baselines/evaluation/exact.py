@@ -10,13 +10,13 @@ rewards on the way, each times its probability.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.evaluation.exact_tictactoe import against_random, policy_of
+from baselines.evaluation.exact_tictactoe import against_opponent, against_random, policy_of
 from baselines.evaluation.policy import Policy, probabilities_of
 from baselines.evaluation.rows import Printed, Row
 from baselines.progress import Progress
@@ -27,6 +27,7 @@ from tile_envs.agents import Agent, check_plays
 from tile_envs.errors import UsageError
 from tile_envs.games import AnyEnv, named
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.words import counted
 
 VERSION = 1
@@ -60,8 +61,8 @@ def evaluate_exactly(
     Returns:
         The row: `agent, env, env_kwargs, side`, and in the sliding games the expected score `mean`,
         its `share` of the optimum, the expected number of `moves`, and `reach`, the probability
-        that each face is reached.  In tic-tac-toe the fractions `win, draw, loss` against random
-        play, and `worst`, the worst result (-1, 0 or 1) against every opponent.
+        that each face is reached.  In tic-tac-toe the fractions `win, draw, loss` against the
+        opponent of the environment, and `worst`, the worst result (-1, 0 or 1) against every one.
 
     Raises:
         ValueError: If the game is too large, or the agent plays illegal actions, or is not
@@ -77,16 +78,18 @@ def evaluate_exactly(
     if isinstance(game, SlidingGame):
         return Printed(row | {"side": None} | _sliding_columns(agent, game))
     side = options.get("side", "X")
-    results = against_random(policy_of(agent, side), side)
-    return Printed(row | {"side": side, **results._asdict(), "worst": results.worst})
+    assert isinstance(game, TicTacToe)
+    policy = policy_of(agent, side)
+    results, worst = against_opponent(policy, side, game), against_random(policy, side).worst
+    return Printed(row | {"side": side, **results._asdict(), "worst": worst})
 
 
 def _sliding_columns(agent: Agent, game: SlidingGame) -> Row:
     optimum = solution_of(game).start_value
     result = expected(agent, game)
-    reached = np.cumsum(result.ended[::-1])[::-1]
-    faces = enumerate(game.rules.faces[: len(reached)])
-    fractions = {face: round(float(reached[tile]), DIGITS) for tile, face in faces if tile}
+    shares = np.cumsum(result.ended[::-1])[::-1]
+    faces = enumerate(game.rules.faces[: len(shares)])
+    fractions = {face: round(float(shares[tile]), DIGITS) for tile, face in faces if tile}
     return {
         "mean": round(result.score, DIGITS),
         "share": round(result.score / optimum, DIGITS) if optimum else 1.0,
@@ -107,9 +110,25 @@ class Expected(NamedTuple):
 
 
 def expected(agent: Agent, game: SlidingGame) -> Expected:
-    """Return the exact expected score of an agent in a small game; see `evaluate_exactly`.
+    """Return the exact expected score of an agent in a small game; see `evaluate_exactly`."""
+    score, moves, ended = 0.0, 0.0, np.zeros(game.n_values)
+    for _, mass, rewards, policy, ended_now in reached(agent, game):
+        weights = policy * mass[:, None]
+        score += float((weights * rewards).sum())
+        moves += float(weights.sum())
+        ended += ended_now
+    return Expected(score, moves, ended)
 
-    The agent is asked for each board that its games can reach.
+
+def reached(
+    agent: Agent, game: SlidingGame
+) -> Iterator[tuple[Boards, Mass, NDArray[np.int64], Policy, Mass]]:
+    """Yield all boards that an agent's games can reach, age by age; it is asked for each.
+
+    Yields:
+        The boards on which the agent has to move, `(n, R, C)`; the probability that a game comes to
+        each, `(n,)`; rewards and the agent's probabilities of actions, `(n, actions)`; and the
+        probability that a game ends now with each tile as its largest, `(n_values,)`.
     """
     check_size(game)
     ages = tile_ages(game.rules)
@@ -120,7 +139,6 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
         for each in np.unique(age):
             waiting[each].append((boards[age == each], mass[age == each]))
 
-    score, moves, ended = 0.0, 0.0, np.zeros(game.n_values)
     add(*start_boards(game))
     done = 0
     with Progress(f"{type(agent).__name__} on {game}") as progress:
@@ -132,17 +150,17 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
             after, rewards, masks = game.afterstates(boards)
             going_on = masks.any(axis=1)
             largest = boards[~going_on].max(axis=(1, 2), initial=0)
-            ended += np.bincount(largest, mass[~going_on], len(ended))
-            if not going_on.any():
+            ended = np.bincount(largest, mass[~going_on], game.n_values).astype(np.float64)
+            boards, mass, masks = boards[going_on], mass[going_on], masks[going_on]
+            policy = _policy(agent, boards, masks) if len(boards) else masks.astype(np.float64)
+            yield boards, mass, rewards[going_on], policy, ended
+            if not len(boards):
                 continue
-            weights = _policy(agent, boards[going_on], masks[going_on]) * mass[going_on, None]
-            score += float((weights * rewards[going_on]).sum())
-            moves += float(weights.sum())
+            weights = policy * mass[:, None]
             played = weights > 0
             afterstates, mass = merged(after[going_on][played], weights[played])
             parents, states, probabilities = game.replies(afterstates)
             add(states, mass[parents] * probabilities)
-    return Expected(score, moves, ended)
 
 
 def _policy(agent: Agent, boards: Boards, masks: NDArray[np.int8]) -> Policy:

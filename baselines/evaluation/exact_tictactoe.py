@@ -7,7 +7,7 @@ move.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from baselines.agents import equal_probabilities
 from baselines.evaluation.policy import Policy, probabilities_of
 from tile_envs.agents import Agent
 from tile_envs.errors import UsageError
+from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, O, X, solve
 
 MARKS = {"X": X, "O": O}
@@ -62,10 +63,22 @@ def outcome(x: Policy, o: Policy) -> Outcome:
 
 def against_random(policy: Policy, side: str) -> Outcome:
     """Return how a side's policy fares against uniformly random play."""
-    random = equal_probabilities(solve().masks)
+    return against(equal_probabilities(solve().masks), policy, side)
+
+
+def against_opponent(policy: Policy, side: str, game: TicTacToe) -> Outcome:
+    """Return how a side's policy fares against the opponent of a game."""
+    if game.mixture:
+        return against(game.policies.probabilities, policy, side)
+    opponent: Any = game.opponent
+    return against(policy_of(opponent, "O" if side == "X" else "X"), policy, side)
+
+
+def against(other: Policy, policy: Policy, side: str) -> Outcome:
+    """Return how a side's policy fares against one of the other side."""
     if side == "X":
-        return outcome(policy, random)
-    return Outcome(*reversed(outcome(random, policy)))
+        return outcome(policy, other)
+    return Outcome(*reversed(outcome(other, policy)))
 
 
 def side_metrics(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
-from tile_envs.words import number, printable
+from tile_envs.words import counted, number, printable
 
 Row = dict[str, Any]
 
@@ -49,6 +49,12 @@ def block(row: Row, with_speed: bool = True) -> str:
         lines.append(f"  median  {number(row['median'])}   min {low}   max {high}")
     if with_speed:
         lines.append(f"  moves   {row['moves_per_second']:,} a second")
+    if "failed" in row:  # of a written strategy
+        lines.append(f"  illegal {row['illegal']:,} answers, {row['repeated']:,} of them repeated")
+    if row.get("failed"):
+        lines.append(f"  failed  {counted(row['failed'], 'game')}: {printable(row['failure'])}")
+    if usage := row.get("usage"):
+        lines.append(f"  usage   {', '.join(f'{n:,} {name}' for name, n in usage.items())}")
     intervals = row["fraction_intervals"] or {}
     if "win" in row:
         for name in ("win", "draw", "loss"):

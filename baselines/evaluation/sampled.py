@@ -106,7 +106,8 @@ def judge(
             "nothing, and too many of them end a game",
             file=sys.stderr,
         )
-    return summary(record, name, env, options, seed), record
+    used = {"usage": dict(agent.usage)} if hasattr(agent, "usage") else {}
+    return summary(record, name, env, options, seed) | used, record
 
 
 def play(

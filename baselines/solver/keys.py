@@ -225,10 +225,12 @@ def add_expected(
 
 
 @compiled_loop
-def best_values(game: GameTables, states: Words, afterstates: Words, values: Values) -> Values:
-    """Return the values `(n,)` of states, `max over a (r + V(s'))`, 0 where no action is legal.
+def best_values(
+    game: GameTables, states: Words, afterstates: Words, values: Values, weight: float
+) -> Values:
+    """Return the values `(n,)` of states, `max over a (w r + V(s'))`, 0 where no action is legal.
 
-    Their afterstates are among those given, `(m,)` rising keys and values.
+    Their afterstates are among those given, `(m,)` rising keys and values; w is the weight, 0 or 1.
     """
     best = np.zeros(len(states))
     for i in range(len(states)):
@@ -236,6 +238,6 @@ def best_values(game: GameTables, states: Words, afterstates: Words, values: Val
         for direction in range(ACTIONS_END):
             after, key = pushed_board(game, Word(direction), a, b, c, d)
             if after.changed:
-                value = float(after.reward) + values[find(afterstates, 0, len(afterstates), key)]
-                best[i] = max(best[i], value)
+                value = values[find(afterstates, 0, len(afterstates), key)]
+                best[i] = max(best[i], weight * float(after.reward) + value)
     return best

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +12,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baselines.arrays import read_arrays, write_arrays
-from baselines.solver.boards import BYTES_PER_BOARD, Values, most_boards, start_boards, tile_ages
+from baselines.solver.boards import (
+    BYTES_PER_BOARD,
+    Boards,
+    Values,
+    most_boards,
+    start_boards,
+    tile_ages,
+)
 from baselines.solver.keys import count_boards, keys_of, values_of
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import game_tables, rows_of
+from tile_envs.sliding.packed.tables import CELL_BITS, CELL_MASK
 
 FILE = "solution.npz"
 PARTS = ("states", "afterstates")
@@ -40,6 +49,12 @@ class Layers:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def boards(self, shape: tuple[int, int]) -> Boards:
+        """Return the boards `(n, R, C)`, one of each that are symmetric."""
+        shifts = (np.uint64(cell * CELL_BITS) for cell in range(math.prod(shape)))
+        tiles = [(self.keys >> shift & np.uint64(CELL_MASK)).astype(np.uint8) for shift in shifts]
+        return np.stack(tiles, axis=1).reshape(-1, *shape)
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -48,12 +63,14 @@ class Solution:
         solution = solve(SlidingGame(RULES_2584, shape=(2, 3)))
         solution.state_values(boards)  # (n,), NaN for boards that cannot be reached
 
-    It holds the states and the afterstates that can be reached, symmetric ones merged.
+    It holds the states and the afterstates that can be reached, symmetric ones merged.  With a goal
+    its game ends there, and all its values are the best probabilities to reach that tile.
     """
 
     game: SlidingGame
     states: Layers
     afterstates: Layers
+    goal: int | None = None
 
     def state_values(self, boards: ArrayLike) -> Values:
         """Return V(s) `(n,)`, the rewards to expect from states `(n, R, C)` on, played optimally.
@@ -77,13 +94,15 @@ class Solution:
         unreachable = np.isnan(self.state_values(boards))
         after, rewards, masks = self.game.afterstates(boards)
         values = self.afterstate_values(after.reshape(-1, *self.game.shape)).reshape(rewards.shape)
-        values = np.where(masks > 0, rewards + values, -np.inf)
+        if self.goal is None:
+            values = rewards + values
+        values = np.where(masks > 0, values, -np.inf)
         values[unreachable] = np.nan
         return values
 
     @cached_property
     def start_value(self) -> float:
-        """The expected score of a game under optimal play."""
+        """The expected score of a game under optimal play, or the probability of the goal."""
         boards, mass = start_boards(self.game)
         return float(mass @ self.state_values(boards))
 
@@ -97,8 +116,11 @@ class Solution:
 
         Raises:
             OSError: If it cannot be written; the one before is still there then.
+            ValueError: If it has a goal.
         """
         folder.mkdir(parents=True, exist_ok=True)
+        if self.goal is not None:
+            raise UsageError(f"a solution for a goal is not kept, got goal={self.goal}.")
         arrays = {"game": np.frombuffer(self.game.to_json().encode(), np.uint8)}
         for name in PARTS:
             arrays |= {f"{name}_{key}": value for key, value in vars(getattr(self, name)).items()}
@@ -119,10 +141,10 @@ class Solution:
         if arrays.keys() != {"game", *names["states"], *names["afterstates"]}:
             raise UsageError(f"{path} holds {sorted(arrays)}: it is no solution of a game.")
         _check_game(arrays["game"], game, path)
-        parts = [Layers(*(arrays[name] for name in names[part])) for part in PARTS]
-        for part in parts:
+        states, afterstates = (Layers(*(arrays[name] for name in names[part])) for part in PARTS)
+        for part in (states, afterstates):
             _check_layers(part, path)
-        return cls(game, *parts)
+        return cls(game, states, afterstates)
 
     def _looked_up(self, layers: Layers, boards: ArrayLike) -> Values:
         checked = checked_boards(boards, self.game.rules)

@@ -7,14 +7,19 @@
 
 All boards are listed from the start on, age by age (see `boards`): a move keeps the age, a new tile
 raises it.  Then their values are found from the last age to the first.
+
+For a goal, the same without rewards: the game ends with the goal, and V is 1 there.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from baselines.progress import Progress
 from baselines.solver.boards import Values, check_size, start_boards, tile_ages
@@ -23,27 +28,35 @@ from baselines.solver.solution import Layers, Solution
 from tile_envs.base.compiled import Word
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed.kernels import GameTables, game_tables, rows_of
+from tile_envs.sliding.packed.kernels import CELL_IN_LINE, GameTables, game_tables, rows_of
+from tile_envs.sliding.packed.tables import CELL_BITS
 from tile_envs.words import counted
 
 
-def solve(game: SlidingGame | Any) -> Solution:
+def solve(game: SlidingGame | Any, goal: int | None = None) -> Solution:
     """Solve a sliding game, or that of an environment, on a board of at most 12 cells.
 
+    Args:
+        game: The game, or an environment of it.
+        goal: The face of a tile: values are then the best probabilities to reach it, or a larger
+            one, instead of expected scores.
+
     Raises:
-        ValueError: If its boards do not fit into memory or cannot be listed, or its placer is an
-            object.
+        ValueError: If its boards do not fit into memory or cannot be listed, its placer is an
+            object, or there is no such tile.
     """
     game = getattr(getattr(game, "unwrapped", None), "game", game)
     check_size(game)
+    if goal is not None:
+        game = replace(game, rules=replace(game.rules, goal=goal), terminate_at_goal=True)
     compile_steps(game)
     tables = game_tables(game)
     boards = _boards(game, tables)
-    layers = [
+    states, afterstates = (
         Layers(np.concatenate(keys), np.concatenate(values), np.cumsum([0, *map(len, keys)]))
-        for keys, values in zip(boards, _values(game, tables, *boards), strict=True)
-    ]
-    return Solution(game, *layers)
+        for keys, values in zip(boards, _values(game, tables, goal, *boards), strict=True)
+    )
+    return Solution(game, states, afterstates, goal)
 
 
 solution_of = lru_cache(maxsize=2)(solve)
@@ -56,7 +69,7 @@ def compile_steps(game: SlidingGame) -> None:
     keys_of(tables, np.zeros((0, 4), np.uint64))
     afterstates_of(tables, states_after(tables, nothing, Word(1)))
     add_expected(tables, nothing, Word(1), 1.0, nothing, np.zeros(0), np.zeros(0))
-    best_values(tables, nothing, nothing, np.zeros(0))
+    best_values(tables, nothing, nothing, np.zeros(0), 1.0)
 
 
 def _new_tiles(game: SlidingGame) -> list[tuple[Word, float, int]]:
@@ -100,7 +113,11 @@ def _distinct(keys: Words) -> Words:
 
 
 def _values(
-    game: SlidingGame, tables: GameTables, states: list[Words], afterstates: list[Words]
+    game: SlidingGame,
+    tables: GameTables,
+    goal: int | None,
+    states: list[Words],
+    afterstates: list[Words],
 ) -> tuple[list[Values], list[Values]]:
     state_values = [np.zeros(0)] * len(states)
     afterstate_values = [np.zeros(0)] * len(states)
@@ -114,7 +131,17 @@ def _values(
                     following = states[age + raised], state_values[age + raised]
                     add_expected(tables, afterstates[age], tile, probability, *following, values)
             afterstate_values[age] = values
-            state_values[age] = best_values(tables, states[age], afterstates[age], values)
+            weight = 1.0 if goal is None else 0.0
+            state_values[age] = best_values(tables, states[age], afterstates[age], values, weight)
+            if goal is not None:
+                state_values[age][_hold_goal(game, states[age])] = 1.0
             done += len(states[age])
             progress.update(done)
     return state_values, afterstate_values
+
+
+def _hold_goal(game: SlidingGame, keys: Words) -> NDArray[np.bool_]:
+    holding = np.zeros(len(keys), np.bool_)
+    for cell in range(math.prod(game.shape)):
+        holding |= (keys >> np.uint64(cell * CELL_BITS) & CELL_IN_LINE) >= game.last_tile
+    return holding

@@ -10,23 +10,27 @@ from numpy.typing import NDArray
 from tile_envs.base.compiled import HALF, NEXT, Word, compiled, compiled_loop, mixed
 from tile_envs.base.compiled_episodes import Code, all_inside, begun, clear, finish, world_of
 from tile_envs.base.episodes import Outcome
-from tile_envs.base.random_stream import Words
+from tile_envs.base.random_stream import LOW_HALF, Words
 from tile_envs.game import Ints
 from tile_envs.tictactoe import positions
 from tile_envs.tictactoe.game import State, TicTacToe
 from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, PLAYED, POWERS, SET_SIZE, O, X
 
 SIDE_X, SIDE_O, SIDE_RANDOM, SIDE_BOTH = range(len(PLAYED))
-TOP_BIT = Word(63)
+TOP_BIT, LOW_WORD = Word(63), Word(LOW_HALF)
+NEVER = Word(1 << 32)
+"""Where the low half of a word never comes."""
+N_CODES = 3**CELLS
 LEGAL = positions.solve().legal
 X_DIGIT, O_DIGIT = DIGITS[X], DIGITS[O]
 
 SHOWN = "observations shown_masks shown_marks winners shown_illegal"
-LOOKUP = "views masks winner ends legal policy side"
+LOOKUP = "views masks winner ends legal policy second third side"
 World: Any = world_of(__name__, SHOWN, State, LOOKUP)
 """What is shown is as in infos, the observations as `(n, 9)`.  Looked up are the tables of all
-positions, of which `ends` tells whether the game is over; by code, the cells of which the opponent
-plays one; and the side that the agent plays, an index of `PLAYED`."""
+positions, of which `ends` tells whether the game is over; the cells of `game.Policies`, and where
+the low half of a word passes to the `second` and `third` opponent; and the side that the agent
+plays, an index of `PLAYED`."""
 
 
 @compiled_loop
@@ -97,7 +101,10 @@ def replied(world: World, i: int, code: int, mark: int, asked: bool) -> int:
     """Return the position after the reply of the opponent, who plays `mark`, if it is asked."""
     # There is no branch for games in which it is not: numba would count references there.
     world.streams[i] += NEXT * Word(asked)
-    cell = one_of(world.policy[code], mixed(world.streams[i]))
+    word = mixed(world.streams[i])
+    low = word & LOW_WORD
+    which = (low >= world.second) + (low >= world.third)
+    cell = one_of(world.policy[code + N_CODES * which], word)
     return with_mark(code, mark, cell, asked)
 
 
@@ -133,7 +140,9 @@ def code(game: TicTacToe) -> Code:
     tables = positions.solve()
     views = tables.views.reshape(*tables.views.shape[:2], CELLS)
     looked_up = views, tables.masks, tables.winner, tables.over, tables.legal
-    lookup = *looked_up, game.policy, list(PLAYED).index(game.side)
+    policy, side = game.policies, list(PLAYED).index(game.side)
+    second, third, *_ = *map(Word, policy.thresholds), NEVER, NEVER
+    lookup = *looked_up, policy.cells, second, third, side
     return Code(play_all, begin_all, choose, "codes", _shown, tuple, lookup)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any, TypedDict
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_action
 from tile_envs.base.env import GameEnv
+from tile_envs.base.random_stream import LOW_HALF
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.game import Positions
 from tile_envs.tictactoe.game import TicTacToe
@@ -87,9 +89,10 @@ class TicTacToeEnv(GameEnv[TicTacToe, TicTacToeInfo]):
     ```
 
     - `opponent`: `"random"`; `"minimax"`, which plays perfectly and chooses uniformly among the
-      best cells; `"minimax_first"`, which plays the first of them; or any agent with
-      Stable-Baselines3's `predict`, batched (it gets `action_masks` if it takes them).  Not used
-      when `side="both"`.
+      best cells; `"minimax_first"`, which plays the first of them; some of these with
+      probabilities, `{"minimax": 0.8, "random": 0.2}`, of which one is drawn for each reply; or any
+      agent with Stable-Baselines3's `predict`, batched (it gets `action_masks` if it takes them).
+      Not used when `side="both"`.
     - `side`: what the agent plays, `"X"`, `"O"`, `"random"` (drawn at each reset) or `"both"`.
     - `max_illegal`: the number of consecutive illegal actions that truncates an episode.
 
@@ -127,8 +130,9 @@ class TicTacToeEnv(GameEnv[TicTacToe, TicTacToeInfo]):
         self._children = self._positions.children.reshape(-1).data
         self._kth_cell = KTH_CELL.data
         self._set_size = SET_SIZE.data
-        policy = self.game.policy
-        self._policy = None if policy is None else policy.data
+        policy = self.game.policies if self.game.mixture else None
+        self._policy = None if policy is None else policy.cells.data
+        self._thresholds = [*map(int, policy.thresholds)] if policy else []
 
     def step(  # type: ignore[override] # the info is a typed dictionary
         self, action: int
@@ -164,8 +168,11 @@ class TicTacToeEnv(GameEnv[TicTacToe, TicTacToeInfo]):
         if self._policy is None:
             cell = int(self.game.ask_opponent(np.array([code]), np.array([mark]))[0])
         else:
-            cells = self._policy[code]
-            k = (self._stream.word() >> 32) * self._set_size[cells] >> 32
+            word, place = self._stream.word(), code
+            if self._thresholds:
+                place += bisect_right(self._thresholds, word & LOW_HALF) * 3**CELLS
+            cells = self._policy[place]
+            k = (word >> 32) * self._set_size[cells] >> 32
             cell = self._kth_cell[cells * CELLS + k]
         return self._children[code * CELLS + cell]
 

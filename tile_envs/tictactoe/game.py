@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
@@ -13,7 +14,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent, ask
-from tile_envs.base import checks
+from tile_envs.base import checks, random_stream
 from tile_envs.base.random_stream import STRIDE, Words, mix
 from tile_envs.base.tables import read_only
 from tile_envs.errors import UsageError
@@ -32,6 +33,9 @@ NAMED: dict[str, Callable[[], Ints]] = {
     "minimax_first": lambda: solve().best & -solve().best,  # the lowest bit alone
 }
 """The named opponents: for each position a set of cells, of which one is played, uniformly."""
+
+Mixture = tuple[tuple[str, float], ...]
+"""Named opponents with their probabilities, in the order of `NAMED`."""
 
 Outcome = tuple[float, int, float, bool]
 
@@ -57,14 +61,15 @@ class TicTacToe(Game):
     """Tic-tac-toe against an opponent, or for both sides; see `tile_envs.game.Game`.
 
     Attributes:
-        opponent: "random", "minimax", "minimax_first", or an agent with `predict`.
+        opponent: "random", "minimax", "minimax_first", some of them with probabilities, or an agent
+            with `predict`.  Of several, one is drawn for each reply.
         side: What the agent plays: "X", "O", "random" or "both".
 
     Raises:
         ValueError: If a value is not as described.
     """
 
-    opponent: str | Agent = "random"
+    opponent: str | Mixture | Agent = "random"
     side: str = "X"
 
     name: ClassVar[str] = "tic-tac-toe"
@@ -75,7 +80,10 @@ class TicTacToe(Game):
     sides: ClassVar[tuple[str, ...]] = ("X", "O")
 
     def __post_init__(self) -> None:
-        checks.check_named(self.opponent, "opponent", NAMED, Agent, "an agent with predict()")
+        if isinstance(self.opponent, Mapping | list | tuple):  # pairs are lists in JSON
+            vars(self).update(opponent=_checked_mixture(self.opponent))  # past the frozen dataclass
+        wanted = "an agent with predict(), or names with probabilities, {'minimax': 0.8, …}"
+        checks.check_named(self.opponent, "opponent", NAMED, Agent | tuple, wanted)
         checks.checked_choice(self.side, "side", list(PLAYED))
 
     def __str__(self) -> str:
@@ -89,12 +97,24 @@ class TicTacToe(Game):
     @property
     def loops(self) -> str | None:
         """The module of the compiled loops; None if the opponent is an agent."""
-        return "tile_envs.tictactoe.compiled" if isinstance(self.opponent, str) else None
+        return "tile_envs.tictactoe.compiled" if self.mixture else None
+
+    @property
+    def mixture(self) -> Mixture:
+        """The named opponents with their probabilities; none if the opponent is an agent."""
+        if isinstance(self.opponent, str):
+            return ((self.opponent, 1.0),)
+        return self.opponent if isinstance(self.opponent, tuple) else ()
+
+    @property
+    def policies(self) -> Policies:
+        """What the named opponents play."""
+        return policies(self.mixture)
 
     @property
     def policy(self) -> Ints | None:
-        """By position, the cells of which a named opponent plays one; None for an agent."""
-        return _policy(self.opponent) if isinstance(self.opponent, str) else None
+        """By position, the cells of which the named opponent plays one; None if it is none."""
+        return self.policies.cells if isinstance(self.opponent, str) else None
 
     def begin_from(self, streams: Words, positions: Positions | None = None) -> State:
         """Begin games where their random streams are, at given positions or drawn ones."""
@@ -132,14 +152,18 @@ class TicTacToe(Game):
         self, codes: Ints, streams: Words, marks: Ints, asked: Bools
     ) -> tuple[Ints, Words]:
         """Return codes and streams after the opponent's reply, with `marks`, where it is asked."""
-        if (policy := self.policy) is None:
+        if not self.mixture:
             if asked.any():
                 cells = self.ask_opponent(codes[asked], marks[asked])
                 codes = codes.copy()
                 codes[asked] += POWERS.take(cells) * _DIGITS.take(marks[asked])
             return codes, streams
         streams = streams + asked * _STRIDE
-        cells = pick(policy.take(codes), mix(streams))
+        words, policy, places = mix(streams), self.policies, codes
+        if policy.thresholds:
+            which = random_stream.pick(words, policy.thresholds).astype(np.int64)
+            places = codes + which * 3**CELLS
+        cells = pick(policy.cells.take(places), words)
         return codes + POWERS.take(cells) * _DIGITS.take(marks) * asked, streams
 
     def observe(self, state: State) -> tuple[Observations, Info]:
@@ -165,7 +189,7 @@ class TicTacToe(Game):
 
     def ask_opponent(self, codes: Ints, marks: Ints) -> Ints:
         """Return the cells `(n,)` that an agent plays with marks `(n,)` in positions `(n,)`."""
-        assert not isinstance(self.opponent, str)
+        assert not isinstance(self.opponent, str | tuple)
         tables = solve()
         masks = tables.masks[codes].view(np.bool_)
         replies, _ = ask(self.opponent, tables.views[marks, codes], masks)
@@ -201,16 +225,16 @@ class TicTacToe(Game):
         going_on = np.flatnonzero(~tables.over[codes])
         if self.side == "both":
             return Replies(going_on, -boards[going_on], np.ones(len(going_on)))
-        if (policy := self.policy) is None:
+        if not self.mixture:
             raise UsageError(
                 f"the replies of {checks.brief(self.opponent)} are not known: only named "
                 f"opponents say what they play, {', '.join(NAMED)}."
             )
-        cells = policy[codes[going_on], None] >> np.arange(CELLS) & 1
-        rows, chosen = np.nonzero(cells)
+        shares = self.policies.probabilities[codes[going_on]]
+        rows, chosen = np.nonzero(shares)
         parents = going_on[rows]
         replied = tables.views[movers[parents], tables.children[codes[parents], chosen]]
-        return Replies(parents, replied, (1 / cells.sum(axis=1))[rows])
+        return Replies(parents, replied, shares[rows, chosen])
 
     def checked_positions(
         self, values: Mapping[str, Any], num_envs: int | None = None
@@ -254,7 +278,59 @@ class TicTacToe(Game):
         return json.dumps(asdict(self))
 
 
-def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int, list[Outcome]]]:
+class Policies(NamedTuple):
+    """What some named opponents play, one of them drawn for each reply.
+
+    The high half of the reply's random word draws the cell, as for a single opponent, and the low
+    half the opponent.
+
+    Attributes:
+        cells: `(k * 19683,) int64`, by opponent and position, the set of cells of which one is
+            played.
+        thresholds: `k - 1` numbers, where the low half of a word passes to the next opponent.
+        probabilities: `(19683, 9)`, of each cell in each position.
+    """
+
+    cells: Ints
+    thresholds: tuple[Words, ...]
+    probabilities: Floats
+
+
+@cache
+def policies(mixture: Mixture) -> Policies:
+    """Return what named opponents play; see `Policies`."""
+    sets = [NAMED[name]() for name, _ in mixture]
+    weights = np.array([probability for _, probability in mixture])
+    shares = np.zeros((3**CELLS, CELLS))
+    for cells, weight in zip(sets, weights, strict=True):
+        members = cells[:, None] >> np.arange(CELLS) & 1
+        shares += weight * (members / np.maximum(members.sum(axis=1, keepdims=True), 1))
+    bounds = np.rint(weights.cumsum()[:-1] * 2**32).astype(np.uint64)
+    thresholds = tuple(np.array(bound) for bound in bounds)
+    return Policies(read_only(np.concatenate(sets)), thresholds, read_only(shares))
+
+
+def _checked_mixture(given: Any) -> str | Mixture:
+    """Return named opponents with their probabilities; a single one is its name."""
+    try:
+        mixture = dict(given)
+    except (TypeError, ValueError):
+        mixture = {}
+    for name, probability in mixture.items():
+        checks.checked_choice(name, "an opponent with a probability", list(NAMED))
+        checks.checked_probability(probability, f"opponent[{name!r}]")
+    if not math.isclose(total := sum(mixture.values()), 1, abs_tol=1e-6):
+        raise UsageError(
+            f"the probabilities of opponents must add up to 1, such as {{'minimax': 0.8, 'random': "
+            f"0.2}}, got {checks.brief(given)}, which makes {total}."
+        )
+    pairs = tuple((name, float(mixture[name])) for name in NAMED if mixture.get(name))
+    return pairs if pairs[1:] else pairs[0][0]
+
+
+def transitions(
+    opponent: str | Mapping[str, float] = "random", side: str = "X"
+) -> dict[int, dict[int, list[Outcome]]]:
     """Return all that can happen, as `env.P` of Gymnasium's toy environments.
 
     Value iteration, by the positions with the most marks first, finds what perfect play is worth:
@@ -273,7 +349,8 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
         '0.9948'
 
     Args:
-        opponent: A named opponent: "random", "minimax" or "minimax_first".
+        opponent: A named opponent: "random", "minimax" or "minimax_first"; or some of them with
+            probabilities.
         side: What the agent plays: "X", "O", or "both"; "random" has the positions of both sides.
 
     Returns:
@@ -285,8 +362,9 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
     Raises:
         ValueError: If an argument is not as described.
     """
-    policy = NAMED[checks.checked_choice(opponent, "opponent", list(NAMED))]()
-    checks.checked_choice(side, "side", list(PLAYED))
+    if not isinstance(opponent, Mapping):
+        checks.checked_choice(opponent, "opponent", list(NAMED))
+    shares = TicTacToe(opponent, side).policies.probabilities  # type: ignore[arg-type]
     tables = solve()
     over, winner, children = (t.tolist() for t in (tables.over, tables.winner, tables.children))
     states = np.flatnonzero(tables.reachable & np.isin(tables.to_move, PLAYED[side])).tolist()
@@ -295,20 +373,15 @@ def transitions(opponent: str = "random", side: str = "X") -> dict[int, dict[int
         mark = int(tables.to_move[state])
         for action in _cells(tables.legal[state]):
             after = children[state][action]
-            following = [after]
+            following = {after: 1.0}
             if side != "both" and not over[after]:
-                following = [children[after][cell] for cell in _cells(policy[after])]
-            probability = 1 / len(following)
+                replied = shares[after].tolist()
+                following = {children[after][cell]: p for cell, p in enumerate(replied) if p}
             table[state][action] = [
-                (probability, code, float(winner[code] * mark), over[code]) for code in following
+                (p, code, float(winner[code] * mark), over[code]) for code, p in following.items()
             ]
             table |= {code: {} for code in following if over[code]}
     return table
-
-
-@cache
-def _policy(opponent: str) -> Ints:
-    return read_only(NAMED[opponent]())
 
 
 def _cells(cells: np.int64) -> list[int]:

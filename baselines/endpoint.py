@@ -1,0 +1,170 @@
+r"""A language model as agent: it is asked for each move through an OpenAI-compatible endpoint.
+
+python -m baselines evaluate baselines.endpoint:LanguageModel --episodes 10 --agent-kwargs \
+        '{"url": "http://127.0.0.1:8000/v1", "model": "my-model"}'
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import urllib.request
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from baselines.agents import Actions, BoardAgent, Observations
+from tile_envs.base.checks import (
+    brief,
+    checked_count,
+    checked_integer,
+    checked_mapping,
+    checked_seed,
+)
+from tile_envs.errors import UsageError
+from tile_envs.game import Game
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.text import describe_actions, parse, show
+
+SLIDING = (
+    "You play {game}: a move slides all tiles in one direction, and those that merge add up to "
+    "points. Play for the highest score. A point is an empty cell."
+)
+TICTACTOE = "You play {game} as X against O. Free cells show their numbers."
+ASKED = "\n\n{board}\n\nLegal moves: {legal}. Answer with one of them in brackets: [{first}]."
+TRANSIENT = (408, 429, 500, 502, 503, 504)
+"""The status of requests that are worth another try."""
+TOKENS = ("prompt_tokens", "completion_tokens")
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirection, which would take the key to another address."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class LanguageModel(BoardAgent):
+    """Asks a language model for each move; a random one replaces an answer that names no legal one.
+
+    Rows of results have its `usage`: requests, tokens of prompts and of completions, and moves that
+    were replaced.
+
+    Args:
+        game: The game.
+        seed: The seed of the moves that are played in place of the model's.
+        url: The endpoint, to which `/chat/completions` is added.
+        model: The model's name.
+        key: The environment variable that holds the key, if the endpoint needs one.
+        body: More entries of each request, such as `{"temperature": 0}`.
+        at_once: The most requests at a time.
+        timeout: Seconds to wait for an answer.
+        retries: How often a request that failed is sent again, after waiting 0.5, 1, 2 … seconds.
+        log: The file that prompts and answers are added to, a line of JSON for each request.
+
+    Raises:
+        ValueError: If an option is unusable; and, while it plays, if the endpoint cannot be reached
+            or refuses requests.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        seed: int = 0,
+        url: str = "http://127.0.0.1:8000/v1",
+        model: str = "",
+        key: str = "OPENAI_API_KEY",
+        body: Mapping[str, Any] | None = None,
+        at_once: int = 16,
+        timeout: float = 60.0,
+        retries: int = 3,
+        log: str = "runs/prompts.jsonl",
+    ) -> None:
+        parts = urlsplit(url if isinstance(url, str) else "")
+        if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
+            raise UsageError(f"url must be http://… or https://… without a password, got {url!r}.")
+        if not isinstance(timeout, int | float) or not timeout > 0:
+            raise UsageError(f"timeout must be a positive number of seconds, got {timeout!r}.")
+        self.game, self._url = game, url.rstrip("/") + "/chat/completions"
+        self._body = {"model": model, **checked_mapping(body, "body")}
+        self._key, self._timeout = os.environ.get(key, ""), timeout
+        self._at_once = checked_count(at_once, "at_once")
+        self._retries = checked_integer(retries, "retries")
+        self._rng = np.random.default_rng(checked_seed(seed))
+        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._log = Path(log)
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        self.usage = dict.fromkeys(("requests", *TOKENS, "replaced"), 0)
+
+    def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
+        """Ask for an action for each board, `(n,)`, many at a time."""
+        masks, actions = self.game.legal_actions(boards), np.zeros(len(boards), np.int64)
+        pool = ThreadPoolExecutor(self._at_once)
+        try:
+            with self._log.open("a", encoding="utf-8") as log:
+                for i, entry in enumerate(pool.map(self._asked, boards, masks)):
+                    log.write(self._without_key(json.dumps(entry)) + "\n")
+                    for name in self.usage.keys() & entry.keys():
+                        self.usage[name] += entry[name]
+                    actions[i] = self._action(entry["answer"], masks[i])
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        return actions
+
+    def _action(self, answer: str, mask: Any) -> int:
+        try:
+            return parse(self.game, answer, mask, match="last")
+        except ValueError:
+            self.usage["replaced"] += 1
+            return int(self._rng.choice(np.flatnonzero(mask))) if mask.any() else 0
+
+    def _asked(self, board: Any, mask: Any) -> dict[str, Any]:
+        """Return what the model was asked on a board, and its answer."""
+        rules = SLIDING if isinstance(self.game, SlidingGame) else TICTACTOE
+        legal = describe_actions(mask)
+        words = {"board": show(self.game, board), "legal": legal, "first": legal.partition(",")[0]}
+        prompt = rules.format(game=self.game) + ASKED.format(**words)
+        began = time.perf_counter()
+        sent = {**self._body, "messages": [{"role": "user", "content": prompt}]}
+        completion = self._completion(sent)
+        try:
+            answer = str(completion["choices"][0]["message"]["content"] or "")
+            used = completion.get("usage") or {}
+            tokens = {name: int(used.get(name) or 0) for name in TOKENS}
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+            raise self._error(f"sends no chat completion: {brief(completion)}") from None
+        seconds = round(time.perf_counter() - began, 3)
+        return {**sent, "answer": answer, "seconds": seconds, "requests": 1, **tokens}
+
+    def _completion(self, sent: Mapping[str, Any]) -> Any:
+        """Send a request, several times if need be, and return what comes back."""
+        headers = {"Content-Type": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        request = urllib.request.Request(self._url, json.dumps(sent).encode(), headers)
+        for attempt in range(self._retries + 1):
+            if attempt:
+                time.sleep(0.5 * 2 ** (attempt - 1))
+            try:
+                with self._opener.open(request, timeout=self._timeout) as response:
+                    return json.load(response)
+            except HTTPError as error:
+                reason = f"answers {error.code}: {error.read(1000).decode(errors='replace')}"
+                if error.code not in TRANSIENT:
+                    break
+            except (OSError, HTTPException, ValueError) as error:  # none in time, or no JSON
+                reason = f"gives no answer: {error}"
+        raise self._error(reason)
+
+    def _error(self, reason: str) -> UsageError:
+        return UsageError(self._without_key(f"the endpoint {self._url} {reason}"))
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._key, "***") if self._key else text

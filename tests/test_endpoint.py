@@ -1,0 +1,130 @@
+"""A language model as agent, against a small server."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from commands import command, refused, typed
+
+from baselines import evaluate
+from baselines.endpoint import LanguageModel
+from baselines.task import Task
+
+AGENT, KEY = "baselines.endpoint:LanguageModel", "sk-very-secret-1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers with what `answers` makes of a prompt: a text, or a status and a body."""
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.server.lock:
+            self.server.seen.append((body, self.headers.get("Authorization"), self.path))
+            status, answer = 200, self.server.answers(body["messages"][0]["content"])
+        if isinstance(answer, tuple):
+            status, answer = answer
+        else:
+            message = {"message": {"role": "assistant", "content": answer}}
+            usage = {"prompt_tokens": 7, "completion_tokens": 2}
+            answer = json.dumps({"choices": [message], "usage": usage})
+        self.send_response(status)
+        self.send_header("Location", "http://127.0.0.1:1/elsewhere")
+        self.end_headers()
+        self.wfile.write(answer.encode())
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setattr("baselines.endpoint.time.sleep", lambda seconds: None)
+    served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    served.lock, served.seen = threading.Lock(), []
+    served.answers = lambda prompt: f"I play [{prompt.rpartition('[')[2][:-2]}]."
+    served.url = f"http://127.0.0.1:{served.server_port}/v1"
+    thread = threading.Thread(target=served.serve_forever)
+    thread.start()
+    yield served
+    served.shutdown(), served.server_close(), thread.join()
+
+
+LOWEST = SimpleNamespace(predict=lambda observation, action_masks: action_masks.argmax(axis=1))
+
+
+@pytest.mark.parametrize("env", ["Tiles2048-v0", "TicTacToe-v0"])
+def test_a_model_plays_batched_and_its_prompts_answers_and_tokens_are_kept(server, tmp_path, env):
+    options = json.dumps({"url": server.url, "model": "tiny", "body": {"temperature": 0}})
+    shape = {"shape": [2, 2]} if env == "Tiles2048-v0" else {}
+    words = ("--env", env, "--env-kwargs", json.dumps(shape), "--episodes", 3, "--out", "rows.json")
+    printed = typed("evaluate", AGENT, *words, "--agent-kwargs", options)
+    (row,) = json.loads((tmp_path / "rows.json").read_text())
+    assert row["mean"] == evaluate(LOWEST, env, shape, episodes=3)["mean"]
+    n = len(server.seen)
+    assert row["usage"] == {
+        **{"requests": n, "prompt_tokens": 7 * n, "completion_tokens": 2 * n, "replaced": 0}
+    }
+    assert f"{n:,} requests" in printed
+    body, authorization, path = server.seen[0]
+    assert (body["model"], body["temperature"], path) == ("tiny", 0, "/v1/chat/completions")
+    assert authorization == f"Bearer {KEY}"
+    lines = (tmp_path / "runs" / "prompts.jsonl").read_text().splitlines()
+    kept = [json.loads(line) for line in lines]
+    assert sorted(map(str, (entry["messages"] for entry in kept))) == sorted(
+        str(body["messages"]) for body, *_ in server.seen
+    )
+    assert all(entry["answer"].startswith("I play [") for entry in kept)
+
+
+def test_an_answer_that_names_no_legal_move_is_replaced_and_counted(server):
+    server.answers = lambda prompt: "I cannot play."
+    row = evaluate(AGENT, "TicTacToe-v0", episodes=2, agent_kwargs={"url": server.url})
+    assert row["usage"]["replaced"] == row["usage"]["requests"] > 2
+
+
+def test_requests_that_fail_for_now_are_sent_again(server):
+    failures = iter([(503, "busy"), (429, "slow down"), (200, "no JSON")])
+    usual = server.answers
+    server.answers = lambda prompt: next(failures, None) or usual(prompt)
+    agent = LanguageModel(Task.of("TicTacToe-v0").game, url=server.url)
+    assert agent.predict(np.zeros((1, 3, 3), np.int8))[0] == [0]
+    assert agent.usage["requests"] == 1
+    assert len(server.seen) == 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ((401, f"wrong key {KEY}"), "answers 401: wrong key ***"),
+        ((307, "elsewhere"), "answers 307"),
+        ((200, "{}"), "sends no chat completion: {}"),
+        ((500, f"{KEY} fails"), "answers 500: *** fails"),
+    ],
+)
+def test_an_endpoint_that_refuses_is_one_line_and_no_key_is_shown_or_kept(
+    server, tmp_path, answer, message
+):
+    server.answers = lambda prompt: answer
+    done = command("evaluate", AGENT, "--agent-kwargs", json.dumps({"url": server.url}))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert message in done.stderr
+    server.answers = lambda prompt: f"[up], says {KEY}"
+    evaluate(AGENT, "Tiles2048-v0", {"shape": (2, 2)}, 1, agent_kwargs={"url": server.url})
+    kept = (tmp_path / "runs" / "prompts.jsonl").read_text()
+    assert "says ***" in kept
+    assert KEY not in kept + done.stderr
+
+
+def test_an_endpoint_that_is_down_or_slow_is_one_line(server):
+    server.server_close()
+    options = json.dumps({"url": server.url, "retries": 1, "timeout": 0.5})
+    assert "gives no answer: " in refused("evaluate", AGENT, "--agent-kwargs", options)
+    assert "timeout must be a pos" in refused("evaluate", AGENT, "--agent-kwargs", '{"timeout": 0}')
+    for url in ("ftp://host", "127.0.0.1:8000", "http://me:secret@host/v1"):
+        refusal = refused("evaluate", AGENT, "--agent-kwargs", json.dumps({"url": url}))
+        assert "url must be http" in refusal

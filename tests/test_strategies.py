@@ -1,0 +1,150 @@
+"""The judge of written strategies, hostile ones included."""
+
+import re
+import sys
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from commands import refused, typed
+
+from baselines import evaluate, judge
+
+MIB = 1 << 20
+FIRST = """
+import numpy as np
+
+def strategy(board):
+    for action, turns in enumerate((1, 2, 3, 0)):  # a board turned so, and pushed to the left
+        for row in np.rot90(board, turns):
+            tiles = row[row > 0]
+            if (row[: len(tiles)] != tiles).any() or (tiles[1:] == tiles[:-1]).any():
+                return {answer}
+"""
+"""The first legal action."""
+
+
+LOWEST = SimpleNamespace(predict=lambda observation, action_masks: action_masks.argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["action", "np.int64(action)", "'wdsa'[action]", "['up', 'Right', 'DOWN', '[left]'][action]"],
+)
+def test_a_strategy_plays_the_games_of_evaluate(answer):
+    row = judge(FIRST.replace("{answer}", answer), episodes=5, seed=7)
+    same = evaluate(LOWEST, "Tiles2048-v0", episodes=5, seed=7)
+    given = ("illegal", "repeated", "failed", "failure")
+    assert [row.pop(name) for name in given] == [0, 0, 0, None]
+    for each in (row, same):
+        del each["agent"], each["moves_per_second"]
+    assert row == same
+
+
+def test_a_function_is_judged_by_its_source_and_tic_tac_toe_has_cells():
+    def free(board):
+        return min(3 * r + c for r in range(3) for c in range(3) if not board[r][c])
+
+    row = judge(free, "TicTacToe-v0", 50, 1, env_kwargs={"side": "O"})
+    exact = evaluate(LOWEST, "TicTacToe-v0", {"side": "O"}, 50, 1)
+    assert row["agent"] == "free"
+    assert [row[n] for n in ("win", "draw", "loss")] == [exact[n] for n in ("win", "draw", "loss")]
+
+
+HOSTILE = {
+    "loops": ("while True: pass", "used up its seconds"),
+    "exits": ("import os; os._exit(3)", "its process has ended"),
+    "raises SystemExit": ("raise SystemExit(0)", "SystemExit: 0"),
+    "takes memory": ("x = []\n    while True: x.append(bytearray(1 << 20))", "MemoryError"),
+    "prints": ("print('x' * 100_000); return 'left'", None),
+    "writes files": ("f = open(PATH, 'w'); f.write('x' * 99_999)", "Permission|File too large"),
+    "forks": ("import os\n    for _ in range(5): os.fork()", "Resource temporarily unavailable"),
+    "recurses": ("return strategy(board)", "RecursionError"),
+    "raises": ("return 1 / 0", "ZeroDivisionError: division by zero"),
+    "returns NaN": ("return float('nan')", None),
+    "changes the board": ("board[0][0] = 2048; board.clear(); return 'left'", None),
+    "kills": ("import os; assert not os.getppid(); os.kill(-1, 9)", "LookupError|AssertionError"),
+    "sends lists": ("import os, sys; os.write(int(sys.argv[2]), b'[5]\\n')", "no answers"),
+    "does not define one": ("pass\ndel strategy", "NameError: it defines no function strategy"),
+    "is no Python": ("(", "SyntaxError"),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems limit less")
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_strategy_gives_a_row_and_leaves_nothing_running(name, tmp_path):
+    body, failure = HOSTILE[name]
+    tmp_path.chmod(0o777)
+    body = body.replace("PATH", repr(str(tmp_path / "file")))
+    before = {process.pid for process in psutil.process_iter()}
+    seconds = 1.0 if name == "loops" else 30.0
+    row = judge(f"def strategy(board):\n    {body}", episodes=4, seconds=seconds, memory=128 * MIB)
+    if failure is None:
+        assert (row["failed"], row["failure"], row["episodes"]) == (0, None, 4)
+        assert row["illegal"] >= row["repeated"] + 4 >= 4 * 9
+    else:
+        assert (row["failed"], row["episodes"]) == (3, 3)
+        assert re.search(failure, row["failure"]), row["failure"]
+        assert row["agent"] == "strategy, stopped with 1 game left"
+    assert not (tmp_path / "file").exists() or not (tmp_path / "file").stat().st_size
+    started = [p for p in psutil.process_iter(["cmdline"]) if p.pid not in before]
+    assert not [p for p in started if "strategy_process" in " ".join(p.info["cmdline"] or ())]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems limit less")
+def test_a_strategy_takes_no_more_memory_than_stated():
+    """It answers with the MiB that it could take."""
+    take = """
+def strategy(board):
+    taken = []
+    try:
+        while len(taken) < 400:
+            taken.append(bytearray(1 << 20))
+    except MemoryError:
+        pass
+    raise ValueError(len(taken))
+"""
+    failure = judge(take, episodes=1, memory=200 * MIB)["failure"]
+    assert 100 < int(failure.split()[1]) <= 200
+
+
+def test_secrets_of_the_environment_are_not_seen(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    row = judge("import os\ndef strategy(board): raise ValueError(sorted(os.environ))", episodes=1)
+    assert "ValueError" in row["failure"]
+    assert "OPENAI" not in row["failure"]
+
+
+def test_time_is_that_of_a_game_and_other_games_go_on():
+    slow = "import time\nn = 0\ndef strategy(board):\n    global n; n += 1\n"
+    slow += "    time.sleep(60 * (n > 12)); return 'wasd'[n % 4]"
+    row = judge(slow, episodes=2, seconds=2)
+    assert row["failed"] == 2
+    assert row["failure"] == "it has used up its seconds (game 1)"
+    assert row["mean"] > 0
+
+
+def test_the_command_judges_a_file_and_says_what_failed(tmp_path):
+    path, rows = tmp_path / "corner.py", tmp_path / "rows.json"
+    path.write_text("def strategy(board):\n    return 'a' if board[0][0] else 1 / 0\n")
+    printed = typed("evaluate", path, "--episodes", 5, "--seconds", 3, "--out", rows)
+    assert "corner.py" in printed
+    assert "ZeroDivisionError: division by zero" in printed
+    assert '"repeated"' in rows.read_text()
+    assert "is a strategy" in refused("evaluate", path, "--exact")
+    assert "No such file" in refused("evaluate", tmp_path / "none.py")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((5,), "a strategy is a text or a function, got 5"),
+        ((len,), "the source of len is not known"),
+        (("", "Tiles2048-v0", 0), "episodes must be a positive integer, got 0"),
+        (("", "Tiles2048-v0", 1, 0, float("nan")), "seconds must be a positive number, got nan"),
+        (("", "Chess-v0"), "unknown environment 'Chess-v0'"),
+    ],
+)
+def test_unusable_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        judge(*arguments)
