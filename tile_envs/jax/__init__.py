@@ -1,0 +1,71 @@
+"""The games once more as pure functions, for accelerators: equal to those in numpy, bit for bit.
+
+    from tile_envs.jax import make
+
+    env = make("Tiles2048-v0", shape=(5, 5))  # options as of gym.make
+    state = env.begin(7)  # the game that reset(seed=7) begins
+    state, step = env.step(state, 0)  # step.observation, reward, terminated, truncated, info
+
+These are functions of one game; `jax.jit`, `jax.vmap` and `jax.lax.scan` make many of them, and
+`halves` turns seeds of 64 bits into what `jax.vmap(env.begin)` takes.  The extra `jax` installs JAX
+alone; `gymnax_env`, `pgx_env` and `func_env` are the same games for other libraries, which are
+imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tile_envs import games
+from tile_envs.base.checks import brief
+from tile_envs.errors import UsageError
+from tile_envs.jax.base import JaxEnv, Replies, Step
+from tile_envs.jax.sliding import Sliding
+from tile_envs.jax.tictactoe import TicTacToe
+from tile_envs.jax.words import Word, halves
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.placer import RANDOM
+
+if TYPE_CHECKING:
+    from tile_envs.jax.functional import func_env as func_env
+    from tile_envs.jax.gymnax import gymnax_env as gymnax_env
+    from tile_envs.jax.pgx import pgx_env as pgx_env
+
+_SHELLS = {"gymnax_env": "gymnax", "pgx_env": "pgx", "func_env": "functional"}
+__all__ = ["JaxEnv", "Replies", "Sliding", "Step", "TicTacToe", "Word", "halves", "make", *_SHELLS]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _SHELLS:
+        raise AttributeError(f"module 'tile_envs.jax' has no attribute {name!r}")
+    return getattr(import_module(f"tile_envs.jax.{_SHELLS[name]}"), name)
+
+
+def make(env_id: str, **options: Any) -> JaxEnv[Any]:
+    """Return the functions of a game, by its id and the options that `gym.make` takes.
+
+    Raises:
+        ValueError: If there is no such game, or it does not take the options; or if it is not
+            played in JAX: tiles that are not placed at random, `starts`, and opponents without a
+            name.
+    """
+    env = games.make(games.resolve_id(env_id), options)
+    game = env.game
+    if not isinstance(game, SlidingGame):
+        if game.policy is None:
+            raise UsageError(
+                f"opponents in JAX have a name, got {brief(game.opponent)}: use side='both', and "
+                "let it move as the other player; or gym.make_vec."
+            )
+        return TicTacToe(game, env.max_illegal)
+    if game.placer != RANDOM:
+        raise UsageError(
+            f"tiles are placed at random in JAX, got placer={brief(game.placer)}: use gym.make_vec,"
+            " or choose tiles by env.spawn(env.afterstate(state, action), index)."
+        )
+    if game.starts is not None:
+        raise UsageError(
+            "starts is no option in JAX: begin with boards of yours by env.begin(seed, board)."
+        )
+    return Sliding(game, env.max_illegal)
