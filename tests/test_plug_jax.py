@@ -265,7 +265,7 @@ def test_a_step_holds_words_of_32_bits_at_most_and_calls_nothing_back():
     ("env_id", "options", "said"),
     [
         ("Tiles2048-v0", {"placer": "adversary"}, "tiles are placed at random in JAX"),
-        ("Tiles2048-v0", {"starts": [[[1, 1], [0, 0]]], "shape": (2, 2)}, "starts is no option"),
+        ("Tiles2048-v0", {"starts": [[[1, 1], [0, 0]]], "shape": (2, 2)}, "games start as usual"),
         ("Tiles2048-v0", {"max_illegal": 2**31}, "max_illegal must be below"),
         (
             "TicTacToe-v0",
@@ -287,3 +287,124 @@ def test_jax_is_imported_when_it_is_asked_for():
     code = "import sys; sys.modules['jax'] = None; import tile_envs.jax"
     last = in_a_process("-c", code).stderr.splitlines()[-1]
     assert last.endswith("jax is not installed: in a clone, pip install -e '.[jax]'")
+
+
+def test_observations_become_tensors_of_torch_without_a_copy():
+    torch = pytest.importorskip("torch")
+    env = make("Tiles2048-v0")
+    boards = jax.vmap(env.observation)(jax.vmap(env.begin)(jnp.arange(4)))
+    tensor = torch.from_dlpack(boards)
+    assert tensor.dtype == torch.uint8
+    assert tensor.data_ptr() == boards.unsafe_buffer_pointer()
+
+
+@pytest.mark.filterwarnings("ignore")  # gymnax warns of what it deprecates
+def test_gymnax_plays_the_game_of_a_key_and_begins_another_in_the_step_that_ends_it():
+    gymnax = pytest.importorskip("gymnax")
+    from gymnax.wrappers.compat import LegacyStepAPIWrapper
+    from gymnax.wrappers.purerl import LogWrapper
+
+    from tile_envs.jax import gymnax_env
+
+    env, params = gymnax_env("Tiles2048-v0", shape=(2, 2))
+    assert isinstance(env, gymnax.environments.environment.Environment)
+    assert env.observation_space(params).shape == (2, 2)
+    assert gymnax.make("TicTacToe-v0", side="both")[0].num_actions == 9
+    game = make("Tiles2048-v0", shape=(2, 2)).game
+    log, old = LogWrapper(env), LegacyStepAPIWrapper(env)
+    observation, state = log.reset(jax.random.key(7), params)
+    theirs, ended = game.begin([7]), False
+    while not ended:
+        action = int(game.masks(theirs)[0].argmax())
+        assert env.action_mask(state.env_state)[action]
+        key = jax.random.key(100 + int(state.env_state.time))
+        *_, done, _ = old.step(key, state.env_state, action, params)
+        observation, state, reward, ended, truncated, info = log.step(key, state, action, params)
+        theirs, step = game.step(theirs, [action])
+        assert np.array_equal(info["final_observation"], step.observations[0])
+        assert (reward, ended, truncated, done) == (step.rewards[0], *step.terminations, 0, ended)
+    assert info["returned_episode_returns"] == theirs.scores[0]
+    seed = env.env.seed_of(jax.random.split(key)[1])
+    assert np.array_equal(observation, env.env.observation(env.env.begin(seed)))
+    few = params.replace(max_steps_in_episode=1)
+    _, state = env.reset(jax.random.key(7), few)
+    assert env.step(key, state, 0, few)[4]
+
+
+def test_states_are_as_those_of_pgx():
+    auto_reset = pytest.importorskip("pgx.experimental").auto_reset
+    from tile_envs.jax import pgx_env
+
+    env = pgx_env("TicTacToe-v0", side="both")
+    step, state = jax.jit(env.step), env.init(jax.random.key(0))
+    for turn, cell in enumerate((0, 3, 1, 4, 2)):  # X wins in the first row
+        assert state.current_player == turn % 2
+        assert not state.rewards.any()
+        own = np.asarray(env.observe(state, 1 - turn % 2))
+        assert np.array_equal(own, -np.asarray(state.observation))
+        state = step(state, cell)
+    assert state.terminated
+    assert state.legal_action_mask.all()
+    assert state.rewards.tolist() == [1, -1]
+    assert not step(state, 5).rewards.any()
+    env = pgx_env("Tiles2048-v0", shape=(2, 2))
+    step = jax.jit(jax.vmap(auto_reset(env.step, env.init)))
+    states, ends = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 8)), 0
+    for turn in range(30):
+        actions = states.legal_action_mask.argmax(axis=1)
+        states = step(states, actions, jax.random.split(jax.random.key(turn), 8))
+        ends += states.terminated.sum()
+        assert not states.game.over.any()
+    assert ends > 8
+
+
+def test_gymnasium_plays_a_functional_environment():
+    functional_jax_env = pytest.importorskip("gymnasium.envs.functional_jax_env")
+    from tile_envs.jax import func_env
+
+    functional = func_env("Tiles2048-v0", shape=(2, 2))
+    env = functional_jax_env.FunctionalJaxEnv(functional)
+    observation, info = env.reset(seed=3)
+    seed = functional.env.seed_of(jax.random.split(jax.random.PRNGKey(3))[0])
+    game = functional.env.game
+    theirs, ended = game.begin(Word.of(seed).to_numpy()[None]), False
+    while not ended:
+        assert np.array_equal(info["action_mask"], game.masks(theirs)[0])
+        action = int(game.masks(theirs)[0].argmax())
+        observation, reward, ended, _, info = env.step(action)
+        theirs, step = game.step(theirs, [action])
+        assert np.array_equal(observation, step.observations[0])
+        assert (reward, ended) == (step.rewards[0], step.terminations[0])
+
+
+def test_ppo_learns_in_a_compiled_function_and_plays_in_numpy():
+    pytest.importorskip("optax")
+    from baselines.evaluation.sampled import play
+    from benchmarks.libraries.purejax_ppo import Args, train
+
+    agent, _ = train(Args(total_timesteps=300_000, num_envs=128, width=32, minutes=10))
+    assert play(agent, "Tiles2048-v0", episodes=50).returns.mean() > 2_000
+    agent, _ = train(Args("TicTacToe-v0", total_timesteps=1, num_envs=16, num_steps=8, width=8))
+    play(agent, "TicTacToe-v0", episodes=10)  # raises if it plays anything but actions
+
+
+def test_mctx_searches_the_true_model():
+    pytest.importorskip("mctx")
+    from baselines.evaluation.sampled import play
+    from benchmarks.libraries.mctx_2048 import train
+
+    settings = {"num_envs": 16, "num_steps": 16, "width": 8, "total_timesteps": 1}
+    searcher = train("Tiles2048-v0", num_simulations=4, **settings)
+    scores = play(searcher, "Tiles2048-v0", {"shape": (4, 4)}, episodes=4).returns
+    assert scores.mean() > 500
+
+
+def test_speeds_are_measured_after_a_comparison_with_numpy():
+    from benchmarks.speed.accelerator import same_steps
+    from benchmarks.speed.environments import twin
+
+    assert same_steps(50, 20) == 1_000
+    play = twin("2048", 4)
+    assert play(1) == 256
+    assert play.seconds > 0
+    assert play.size > 4 * 16

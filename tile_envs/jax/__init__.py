@@ -15,7 +15,7 @@ imported when they are asked for.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tile_envs import games
 from tile_envs.base.checks import brief
@@ -26,11 +26,6 @@ from tile_envs.jax.tictactoe import TicTacToe
 from tile_envs.jax.words import Word, halves
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM
-
-if TYPE_CHECKING:
-    from tile_envs.jax.functional import func_env as func_env
-    from tile_envs.jax.gymnax import gymnax_env as gymnax_env
-    from tile_envs.jax.pgx import pgx_env as pgx_env
 
 _SHELLS = {"gymnax_env": "gymnax", "pgx_env": "pgx", "func_env": "functional"}
 __all__ = ["JaxEnv", "Replies", "Sliding", "Step", "TicTacToe", "Word", "halves", "make", *_SHELLS]
@@ -55,17 +50,13 @@ def make(env_id: str, **options: Any) -> JaxEnv[Any]:
     if not isinstance(game, SlidingGame):
         if game.policy is None:
             raise UsageError(
-                f"opponents in JAX have a name, got {brief(game.opponent)}: use side='both', and "
-                "let it move as the other player; or gym.make_vec."
+                f"opponents in JAX have a name, got {brief(game.opponent)}: let it move as the "
+                "other player, with side='both', or use gym.make_vec."
             )
         return TicTacToe(game, env.max_illegal)
-    if game.placer != RANDOM:
+    if game.placer != RANDOM or game.starts is not None:
         raise UsageError(
-            f"tiles are placed at random in JAX, got placer={brief(game.placer)}: use gym.make_vec,"
-            " or choose tiles by env.spawn(env.afterstate(state, action), index)."
-        )
-    if game.starts is not None:
-        raise UsageError(
-            "starts is no option in JAX: begin with boards of yours by env.begin(seed, board)."
+            f"tiles are placed at random in JAX, and games start as usual, got {brief(options)}: "
+            "begin with env.begin(seed, board), place by env.spawn, or use gym.make_vec."
         )
     return Sliding(game, env.max_illegal)

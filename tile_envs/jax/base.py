@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from tile_envs.errors import UsageError, extra
@@ -13,6 +14,7 @@ from tile_envs.jax.words import Word
 with extra("jax"):
     import jax
     import jax.numpy as jnp
+    from jax import lax
 
 AGame = TypeVar("AGame", bound=Game)
 
@@ -35,6 +37,20 @@ class Step(NamedTuple):
     info: dict[str, Any]
 
 
+class Afterstate(NamedTuple):
+    """What an action makes of a state, before anything is drawn.
+
+    Attributes:
+        state: The state with the position after the action, and without a random stream.
+        legal: `bool`, whether the action was legal.
+        reward: What it pays, exactly.
+    """
+
+    state: Any
+    legal: Any
+    reward: Any
+
+
 class Replies(NamedTuple):
     """What may follow an afterstate, by chance index: states, steps, and their probabilities."""
 
@@ -43,6 +59,7 @@ class Replies(NamedTuple):
     probabilities: Any
 
 
+@dataclass(frozen=True)
 class JaxEnv(ABC, Generic[AGame]):
     """The functions of one game, for `jax.jit`, `vmap` and `scan`; a value, as the game is.
 
@@ -58,22 +75,12 @@ class JaxEnv(ABC, Generic[AGame]):
         max_illegal: Consecutive illegal actions that truncate an episode.
     """
 
-    def __init__(self, game: AGame, max_illegal: int = 100) -> None:
-        if max_illegal >= 1 << 31:
-            raise UsageError(f"max_illegal must be below 2**31 in JAX, got {max_illegal}.")
-        self.game, self.max_illegal = game, max_illegal
+    game: AGame
+    max_illegal: int = 100
 
-    def __eq__(self, other: object) -> bool:
-        is_same = isinstance(other, type(self)) and other.max_illegal == self.max_illegal
-        return is_same and other.game == self.game
-
-    def __hash__(self) -> int:  # functions of equal environments are compiled once
-        return hash((self.game, self.max_illegal))
-
-    @property
-    @abstractmethod
-    def n_chances(self) -> int:
-        """How many chance indices there are."""
+    def __post_init__(self) -> None:
+        if self.max_illegal >= 1 << 31:
+            raise UsageError(f"max_illegal must be below 2**31 in JAX, got {self.max_illegal}.")
 
     @staticmethod
     def seed_of(key: Any) -> Any:
@@ -92,41 +99,22 @@ class JaxEnv(ABC, Generic[AGame]):
         Raises:
             ValueError: If the seed or the position is unusable; traced boards are not checked.
         """
-        stream = words.mix(Word.of(seed))
-        if board is None:
-            return self._begin(stream)
-        if not isinstance(board, jax.core.Tracer):
+        if board is not None and not isinstance(board, jax.core.Tracer):
             self.game.checked_positions({"board": board, **position})
-        return self._begin_at(stream, jnp.asarray(board), **position)
-
-    @abstractmethod
-    def _begin(self, stream: Word) -> Any:
-        """Begin a game where its random stream is."""
-
-    @abstractmethod
-    def _begin_at(self, stream: Word, board: Any, **position: Any) -> Any:
-        """Begin a game at a position."""
+        return self._begin(words.mix(Word.of(seed)), board, **position)
 
     def step(self, state: Any, action: Any) -> tuple[Any, Step]:
         """Play an action, and what the state's own random stream draws; see `Game.step`."""
-        return self._draw(self.afterstate(state, action), state.stream)
-
-    @abstractmethod
-    def _draw(self, afterstate: Any, stream: Word) -> tuple[Any, Step]:
-        """Draw what follows an afterstate from a random stream."""
+        return self._draw(self._act(state, action), state.stream)
 
     def mask(self, state: Any) -> Any:
         """Return the legal actions, `(n_actions,) bool`."""
         return (self.legal(state)[..., None] >> jnp.arange(self.game.n_actions) & 1) > 0
 
-    @abstractmethod
-    def legal(self, state: Any) -> Any:
-        """Return the legal actions as bits, `int32`."""
-
     def choose(self, state: Any, bits: Any) -> Any:
         """Turn 32 random bits, `uint32`, into a legal action, `int32`; 0 if there is none."""
         legal = self.legal(state)
-        left = words.choose(bits, jax.lax.population_count(legal).astype(jnp.uint32))
+        left = words.choose(bits, lax.population_count(legal).astype(jnp.uint32))
         chosen = jnp.zeros_like(legal)
         for action in range(self.game.n_actions):
             is_legal = (legal >> action & 1).astype(jnp.uint32)
@@ -134,39 +122,74 @@ class JaxEnv(ABC, Generic[AGame]):
             left -= is_legal  # beyond 0 it is large
         return chosen
 
+    def afterstate(self, state: Any, action: Any) -> Afterstate:
+        """Return what an action makes of a state."""
+        return self._act(state._replace(stream=Word(*map(jnp.zeros_like, state.stream))), action)
+
+    def afterstates(self, state: Any) -> Afterstate:
+        """Return what each action makes of a state, `(n_actions, ...)`."""
+        actions = jnp.arange(self.game.n_actions)
+        return jax.vmap(self.afterstate, in_axes=(None, 0))(state, actions)
+
+    def replies(self, afterstate: Afterstate) -> Replies:
+        """Return all that may follow an afterstate, by chance index, `(n_chances, ...)`."""
+        indices = jnp.arange(self.n_chances)
+        states, steps = jax.vmap(self.spawn, in_axes=(None, 0))(afterstate, indices)
+        return Replies(states, steps, self.probabilities(afterstate))
+
+    # What a game adds.
+
+    @property
     @abstractmethod
-    def observation(self, position: Any) -> Any:
-        """Return the board of a state or an afterstate, `(R, C)`, as the player sees it."""
+    def n_chances(self) -> int:
+        """How many chance indices there are."""
+
+    @abstractmethod
+    def legal(self, state: Any) -> Any:
+        """Return the legal actions as bits, `int32`."""
+
+    @abstractmethod
+    def observation(self, state: Any) -> Any:
+        """Return the board, `(R, C)`, also of the state in an afterstate."""
 
     @abstractmethod
     def observe(self, state: Any) -> tuple[Any, dict[str, Any]]:
         """Return the observation and infos of a state, all but those of a step."""
 
-    def _illegal_run(self, state: Any, legal: Any) -> Any:
-        """Return the illegal actions in a row after another action."""
-        return jnp.where(legal, 0, state.illegal_run + (~state.over).astype(jnp.int32))
-
-    # The model for search.
-
     @abstractmethod
-    def afterstate(self, state: Any, action: Any) -> Any:
-        """Return what an action makes of a state."""
-
-    def afterstates(self, state: Any) -> Any:
-        """Return what each action makes of a state, `(n_actions, ...)`."""
-        actions = jnp.arange(self.game.n_actions)
-        return jax.vmap(self.afterstate, in_axes=(None, 0))(state, actions)
-
-    @abstractmethod
-    def spawn(self, afterstate: Any, index: Any) -> tuple[Any, Step]:
+    def spawn(self, afterstate: Afterstate, index: Any) -> tuple[Any, Step]:
         """Return what follows an afterstate by a chance index, as `step` does."""
 
     @abstractmethod
-    def probabilities(self, afterstate: Any) -> Any:
+    def probabilities(self, afterstate: Afterstate) -> Any:
         """Return those of the chance indices, `(n_chances,) float32`."""
 
-    def replies(self, afterstate: Any) -> Replies:
-        """Return all that may follow an afterstate, by chance index, `(n_chances, ...)`."""
-        indices = jnp.arange(self.n_chances)
-        states, steps = jax.vmap(self.spawn, in_axes=(None, 0))(afterstate, indices)
-        return Replies(states, steps, self.probabilities(afterstate))
+    @abstractmethod
+    def _begin(self, stream: Word, board: Any, **position: Any) -> Any:
+        """Begin a game where its random stream is, at a board or a drawn one."""
+
+    @abstractmethod
+    def _act(self, state: Any, action: Any) -> Afterstate:
+        """Return what an action makes of a state, which keeps its random stream."""
+
+    @abstractmethod
+    def _draw(self, afterstate: Afterstate, stream: Word) -> tuple[Any, Step]:
+        """Draw what follows an afterstate from a random stream."""
+
+    def _checked(self, state: Any, action: Any) -> tuple[Any, Any, Any]:
+        """Return an action, 0 if it is none, whether it is legal, and the state that counts it."""
+        action = jnp.asarray(action).astype(jnp.int32)
+        inside = (action >= 0) & (action < self.game.n_actions) & ~state.over
+        action = jnp.where(inside, action, 0)
+        legal = inside & (self.legal(state) >> action & 1 > 0)
+        run = jnp.where(legal, 0, state.illegal_run + (~state.over).astype(jnp.int32))
+        return action, legal, state._replace(illegal_run=run)
+
+    def _stepped(self, state: Any, terminated: Any, legal: Any, reward: Any) -> tuple[Any, Step]:
+        """Return the state that a step has led to, and what it brings."""
+        truncated = state.illegal_run >= self.max_illegal
+        state = state._replace(over=terminated | truncated)
+        observation, info = self.observe(state)
+        info |= {"reward": reward, "illegal": ~legal}
+        number = reward.to_float() if isinstance(reward, Word) else reward.astype(jnp.float32)
+        return state, Step(observation, number, terminated, truncated, info)

@@ -73,15 +73,6 @@ class GameEnvironment(environment.Environment):  # type: ignore[misc]
         too_many = state.game.illegal_run >= self.env.max_illegal
         return too_many | (state.time >= params.max_steps_in_episode)
 
-    def is_terminated(self, state: EnvState, params: EnvParams) -> Any:
-        """Tell whether the game has ended by its rules."""
-        return state.game.over & (self.env.legal(state.game) == 0)
-
-    @property
-    def name(self) -> str:
-        """The name of the game."""
-        return str(self.env.game)
-
     @property
     def num_actions(self) -> int:
         """The number of actions."""

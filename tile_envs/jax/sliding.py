@@ -18,7 +18,7 @@ import numpy as np
 
 from tile_envs.errors import extra
 from tile_envs.jax import words
-from tile_envs.jax.base import JaxEnv, Step
+from tile_envs.jax.base import Afterstate, JaxEnv, Step
 from tile_envs.jax.words import HALF, Word
 from tile_envs.sliding.cells.batch import TILE_BITS, compile_pairs
 from tile_envs.sliding.game import SlidingGame
@@ -57,24 +57,6 @@ class State(NamedTuple):
     board: Columns
 
 
-class Afterstate(NamedTuple):
-    """What an action makes of a state, before a tile appears.
-
-    Attributes:
-        legal: `bool`, whether the action was legal.
-        reward: What it pays.
-        score: The score with it.
-        illegal_run: `int32`, the illegal actions in a row.
-        board: The rows.
-    """
-
-    legal: Any
-    reward: Word
-    score: Word
-    illegal_run: Any
-    board: Columns
-
-
 class Sliding(JaxEnv[SlidingGame]):
     """A sliding game; the chance indices are `cell * tiles + tile`, tiles counted from 0 on.
 
@@ -106,14 +88,6 @@ class Sliding(JaxEnv[SlidingGame]):
         """The quads with 1 on every cell."""
         return self._columns(np.ones(self.game.shape))
 
-    def _repeat(self, n: int, body: Callable[[Any], Any], carry: Any) -> Any:
-        """Repeat what is written out on small boards; large ones would compile for minutes."""
-        if self._side > 0:
-            return lax.fori_loop(0, n, lambda _, carried: body(carried), carry)
-        for _ in range(n):
-            carry = body(carry)
-        return carry
-
     # What tiles do.
 
     @cached_property
@@ -136,7 +110,7 @@ class Sliding(JaxEnv[SlidingGame]):
         halves = jnp.asarray(faces >> 1, jnp.uint32)
         odds = np.uint32(sum(1 << tile for tile, face in enumerate(faces.tolist()) if face & 1))
 
-        def bubble(columns: Columns) -> Columns:  # let empty cells go to the high end, by one each
+        def bubble(_: Any, columns: Columns) -> Columns:  # empty cells go to the high end
             moved = []
             for line in map(list, columns):
                 for i in range(len(line) - 1):
@@ -145,7 +119,7 @@ class Sliding(JaxEnv[SlidingGame]):
                 moved.append(tuple(line))
             return tuple(moved)
 
-        def merge(carry: Any) -> Any:  # the first two cells of what is left
+        def merge(_: Any, carry: Any) -> Any:  # the first two cells of what is left
             after, (half, odd) = [], carry[1]
             for (a, b, *left), (_, *done) in carry[0]:
                 tiles = self._merge(a, b)
@@ -159,10 +133,8 @@ class Sliding(JaxEnv[SlidingGame]):
             return tuple(after), (half, odd)
 
         n = self._side
-        columns = self._repeat(n - 1, bubble, columns)
-        none = (NONE,) * n
-        carry = tuple((column, none) for column in columns), (NONE, NONE)
-        pushed, (half, odd) = self._repeat(n, merge, carry)
+        left = tuple((column, (NONE,) * n) for column in _repeat(n - 1, bubble, columns))
+        pushed, (half, odd) = _repeat(n, merge, (left, (NONE, NONE)))
         # A move pays less than 2**33: half of it fits.
         pays = words.add(Word(half >> 31, half << 1), Word(NONE, odd))
         return tuple(done for _, done in pushed), pays
@@ -172,7 +144,7 @@ class Sliding(JaxEnv[SlidingGame]):
         merges = set(self.game.rules.merges)
         is_symmetric = merges == {(b, a, made) for a, b, made in merges}
 
-        def look(carry: Any) -> Any:  # along columns, and then along rows
+        def look(_: Any, carry: Any) -> Any:  # along columns, and then along rows
             columns, cells, bits = carry
             to_low = to_high = NONE
             for column, inside in zip(columns, cells, strict=True):
@@ -184,34 +156,27 @@ class Sliding(JaxEnv[SlidingGame]):
             found = (to_low != 0).astype(jnp.int32) | (to_high != 0).astype(jnp.int32) << 1
             return _transposed(columns), _transposed(cells), bits << 2 | found
 
-        _, _, bits = self._repeat(2, look, (board, self._cells, jnp.int32(0)))
+        _, _, bits = _repeat(2, look, (board, self._cells, jnp.int32(0)))
         bits = sum((bits >> i & 1) << action for i, action in enumerate((LEFT, RIGHT, UP, DOWN)))
         return bits.astype(jnp.uint8)
 
     # The functions of the game.
 
-    def _begin(self, stream: Word) -> State:
-        board = jax.tree.map(lambda _: jnp.zeros_like(stream.low), self._cells)
-        for fixed in self.game.start.tiles:
+    def _begin(self, stream: Word, board: Any, score: Any = 0) -> State:
+        none = jnp.zeros_like(stream.low)
+        quads = jax.tree.map(lambda _: none, self._cells)
+        for fixed in self.game.start.tiles if board is None else ():
             stream = words.advanced(stream)
             word = words.mix(stream)
-            board = _placed(board, self._drawn_cell(board, word), fixed or self._tile(word))
-        return self._begun(stream, board)
-
-    def _begin_at(self, stream: Word, board: Any, score: Any = 0) -> State:
-        return self._begun(stream, self._columns(board), score)
-
-    def _begun(self, stream: Word, board: Columns, score: Any = 0) -> State:
-        none = jnp.zeros_like(stream.low)
+            quads = _placed(quads, self._drawn_cell(quads, word), fixed or self._tile(word))
+        if board is not None:
+            quads = self._columns(jnp.asarray(board))
         score = words.add(Word(none, none), Word.of(score))
         no, count = none.astype(jnp.bool_), none.astype(jnp.int32)
-        return State(stream, no, self._legal(board), score, count, board)
+        return State(stream, no, self._legal(quads), score, count, quads)
 
-    def afterstate(self, state: State, action: Any) -> Afterstate:
-        """Return what an action makes of a state, before a tile appears."""
-        action = jnp.asarray(action).astype(jnp.int32)
-        inside = (action >= 0) & (action < self.game.n_actions) & ~state.over
-        legal = inside & (self.legal(state) >> (action & 3) & 1 > 0)
+    def _act(self, state: State, action: Any) -> Afterstate:
+        action, legal, state = self._checked(state, action)
         is_vertical = (action == UP) | (action == DOWN)
         is_reversed = (action == DOWN) | (action == RIGHT)
         n_rows, n_columns = self.game.shape
@@ -220,45 +185,36 @@ class Sliding(JaxEnv[SlidingGame]):
         pushed, pays = self._push(_where(is_vertical, vertical, horizontal))
         vertical = _reversed(is_reversed, pushed, n_rows)
         horizontal = _transposed(_reversed(is_reversed, pushed, n_columns))
-        board = _where(is_vertical, vertical, horizontal)
+        board = _where(legal, _where(is_vertical, vertical, horizontal), state.board)
         reward = _where(legal, pays, Word(NONE, NONE))
-        run = self._illegal_run(state, legal)
-        return Afterstate(
-            legal, reward, words.add(state.score, reward), run, _where(legal, board, state.board)
-        )
+        score = words.add(state.score, reward)
+        return Afterstate(state._replace(score=score, board=board), legal, reward)
 
     def _draw(self, afterstate: Afterstate, stream: Word) -> tuple[State, Step]:
         stream = words.advanced(stream, afterstate.legal)
-        word = words.mix(stream)
-        cells = self._drawn_cell(afterstate.board, word)
-        return self._appeared(afterstate, stream, cells, self._tile(word))
+        word, state = words.mix(stream), afterstate.state._replace(stream=stream)
+        cells = self._drawn_cell(state.board, word)
+        return self._appeared(afterstate._replace(state=state), cells, self._tile(word))
 
     def spawn(self, afterstate: Afterstate, index: Any) -> tuple[State, Step]:
         """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
         tiles = jnp.asarray(self.game.distribution.tiles, jnp.uint32)
         cell, number = jnp.divmod(jnp.asarray(index).astype(jnp.int32), len(tiles))
-        board = jnp.arange(math.prod(self.game.shape)) == cell
-        cells = self._columns(board.reshape(self.game.shape))
-        cells = jax.tree.map(lambda flags, quad: flags & _zero(quad), cells, afterstate.board)
-        none = jnp.zeros_like(afterstate.score.low)
-        return self._appeared(afterstate, Word(none, none), cells, tiles[number])
+        chosen = jnp.arange(math.prod(self.game.shape)).reshape(self.game.shape) == cell
+        board = afterstate.state.board
+        cells = jax.tree.map(lambda x, quad: x & _zero(quad), self._columns(chosen), board)
+        return self._appeared(afterstate, cells, tiles[number])
 
-    def _appeared(
-        self, afterstate: Afterstate, stream: Word, cells: Columns, tile: Any
-    ) -> tuple[State, Step]:
+    def _appeared(self, afterstate: Afterstate, cells: Columns, tile: Any) -> tuple[State, Step]:
         """Let a tile appear after a legal action, and see what that has led to."""
-        legal, reward, score, run, board = afterstate
-        board = _placed(board, cells, tile * legal.astype(jnp.uint32))
+        state, legal, reward = afterstate
+        board = _placed(state.board, cells, tile * legal.astype(jnp.uint32))
         bits = self._legal(board)
-        terminated, truncated = bits == 0, run >= self.max_illegal
-        state = State(stream, terminated | truncated, bits, score, run, board)
-        observation, info = self.observe(state)
-        info |= {"reward": reward, "illegal": ~legal}
-        return state, Step(observation, reward.to_float(), terminated, truncated, info)
+        return self._stepped(state._replace(legal=bits, board=board), bits == 0, legal, reward)
 
     def probabilities(self, afterstate: Afterstate) -> Any:
         """Return those of the chance indices, `(n_chances,) float32`."""
-        empty = (self.observation(afterstate) == 0).reshape(-1, 1)
+        empty = (self.observation(afterstate.state) == 0).reshape(-1, 1)
         shares = np.array(self.game.distribution.probabilities, np.float32)
         drawn = (empty * shares / empty.sum()).reshape(-1)
         return jnp.where(afterstate.legal, drawn, jnp.arange(self.n_chances) == 0)
@@ -290,25 +246,23 @@ class Sliding(JaxEnv[SlidingGame]):
         """Return the legal actions as bits, `int32`."""
         return state.legal.astype(jnp.int32)
 
-    def observation(self, position: State | Afterstate) -> Any:
-        """Return the board of a state or an afterstate, `(R, C) uint8`."""
+    def observation(self, state: State) -> Any:
+        """Return the board, `(R, C) uint8`."""
         rows, columns = self.game.shape
-        quads = jnp.stack(list(chain.from_iterable(zip(*position.board, strict=True))))
+        quads = jnp.stack(list(chain.from_iterable(zip(*state.board, strict=True))))
         cells = lax.bitcast_convert_type(quads, jnp.uint8)
         return cells.reshape(self._side, -1)[:rows, :columns]
 
     def observe(self, state: State) -> tuple[Any, dict[str, Any]]:
         """Return the observation and infos of a state, all but those of a step."""
-        faces = np.array(self.game.rules.faces)
-        observation = self.observation(state)
-        largest = observation.max()
-        max_tile: Any = jnp.asarray(faces & HALF, jnp.uint32)[largest]
-        if faces[-1] >> 31:
-            max_tile = Word(jnp.asarray(faces >> 32, jnp.uint32)[largest], max_tile)
-        else:
-            max_tile = max_tile.astype(jnp.int32)
-        mask = self.mask(state).astype(jnp.int8)
+        observation, mask = self.observation(state), self.mask(state).astype(jnp.int8)
+        faces, largest = np.array(self.game.rules.faces), observation.max()
+        high, low = (jnp.asarray(x, jnp.uint32)[largest] for x in (faces >> 32, faces & HALF))
+        max_tile = Word(high, low) if faces[-1] >> 31 else low.astype(jnp.int32)
         return observation, {"action_mask": mask, "score": state.score, "max_tile": max_tile}
+
+
+_repeat = partial(lax.fori_loop, 0)  # written out, boards of 5×5 would compile for long
 
 
 # Functions of quads, byte by byte; flags are 0 or 1 in each byte.

@@ -9,7 +9,7 @@ import numpy as np
 
 from tile_envs.errors import extra
 from tile_envs.jax import words
-from tile_envs.jax.base import JaxEnv, Step
+from tile_envs.jax.base import Afterstate, JaxEnv, Step
 from tile_envs.jax.words import Word
 from tile_envs.tictactoe.game import TicTacToe as Game
 from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, PLAYED, POWERS, O, X, solve
@@ -42,30 +42,12 @@ class State(NamedTuple):
     illegal_run: Any
 
 
-class Afterstate(NamedTuple):
-    """What an action makes of a state, before the opponent replies.
-
-    Attributes:
-        legal: `bool`, whether the action was legal.
-        asked: `bool`, whether the opponent replies.
-        code: `int32`, the position.
-        mark: `int32`, the mark that has been set.
-        illegal_run: `int32`, the illegal actions in a row.
-    """
-
-    legal: Any
-    asked: Any
-    code: Any
-    mark: Any
-    illegal_run: Any
-
-
 class TicTacToe(JaxEnv[Game]):
     """Tic-tac-toe; chance indices are the cells of the opponent's reply, if there are replies."""
 
     @property
     def n_chances(self) -> int:
-        """The cells; with side "both" there is nothing to draw."""
+        """The cells; with side "both", nothing is drawn."""
         return 1 if self.game.side == "both" else CELLS
 
     @cached_property
@@ -80,90 +62,82 @@ class TicTacToe(JaxEnv[Game]):
     def _known(self, code: Any) -> Any:
         return jnp.asarray(self._table)[code]
 
-    def _begin(self, stream: Word) -> State:
-        return self._begin_at(stream, np.zeros((3, 3), np.int32))
-
-    def _begin_at(self, stream: Word, board: Any) -> State:
-        code = (board.reshape(-1) % 3 * POWERS).sum().astype(np.int32) + jnp.int32(stream.low * 0)
-        known, drawn = self._known(code), self.game.side == "random"
-        mover = (known >> MOVER & 3) - 1
-        stream = words.advanced(stream, int(drawn))
-        mark = mover
-        if drawn:
+    def _begin(self, stream: Word, board: Any) -> State:
+        no = stream.low < 0
+        marks = jnp.asarray(np.zeros(self.game.shape) if board is None else board, jnp.int32)
+        code = (marks.reshape(-1) % 3 * jnp.asarray(POWERS, jnp.int32)).sum() + no
+        known = self._known(code)
+        mark = mover = (known >> MOVER & 3) - 1
+        if self.game.side == "random":
+            stream = words.advanced(stream)
             mark = jnp.where(words.mix(stream).high >> 31 > 0, O, X)
         elif self.game.side != "both":
             mark = jnp.full_like(mover, *PLAYED[self.game.side])
-        code, stream = self._replied(
-            code, -mark, (mark != mover) & (known >> OVER & 1 == 0), stream
-        )
-        no = jnp.zeros_like(code, jnp.bool_)
-        return State(stream, no, code, mark, jnp.zeros_like(code))
+        state = State(stream, no, code, mark, jnp.zeros_like(code))
+        return self._replied(state, (mark != mover) & (known >> OVER & 1 == 0))
 
-    def afterstate(self, state: State, action: Any) -> Afterstate:
-        """Return what an action makes of a state, before the opponent replies."""
-        action = jnp.asarray(action).astype(jnp.int32)
-        inside = (action >= 0) & (action < CELLS) & ~state.over
-        action = jnp.where(inside, action, 0)
-        legal = inside & (self._known(state.code) >> action & 1 > 0)
+    def _act(self, state: State, action: Any) -> Afterstate:
+        action, legal, state = self._checked(state, action)
         code = jnp.where(legal, _marked(state.code, action, state.mark), state.code)
-        asked = legal & (self._known(code) >> OVER & 1 == 0) & (self.game.side != "both")
-        run = self._illegal_run(state, legal)
-        return Afterstate(legal, asked, code, state.mark, run)
+        reward = jnp.where(legal, self._winner(code) * state.mark, 0)
+        return Afterstate(state._replace(code=code), legal, reward)
+
+    def _asked(self, afterstate: Afterstate) -> Any:
+        """Return whether the opponent replies."""
+        is_over = self._known(afterstate.state.code) >> OVER & 1 > 0
+        return afterstate.legal & ~is_over & (self.game.side != "both")
 
     def _draw(self, afterstate: Afterstate, stream: Word) -> tuple[State, Step]:
-        code, stream = self._replied(afterstate.code, -afterstate.mark, afterstate.asked, stream)
-        return self._arrived(afterstate, code, stream)
+        state = afterstate.state._replace(stream=stream)
+        return self._arrived(afterstate.legal, self._replied(state, self._asked(afterstate)))
 
     def spawn(self, afterstate: Afterstate, index: Any) -> tuple[State, Step]:
         """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
-        code, cell = afterstate.code, jnp.asarray(index).astype(jnp.int32)
-        free = self._known(code) >> cell & 1 > 0
-        code = jnp.where(afterstate.asked & free, _marked(code, cell, -afterstate.mark), code)
-        none = jnp.zeros_like(code, jnp.uint32)
-        return self._arrived(afterstate, code, Word(none, none))
+        state, cell = afterstate.state, jnp.asarray(index).astype(jnp.int32)
+        played = self._asked(afterstate) & (self._known(state.code) >> cell & 1 > 0)
+        code = jnp.where(played, _marked(state.code, cell, -state.mark), state.code)
+        return self._arrived(afterstate.legal, state._replace(code=code))
 
-    def _replied(self, code: Any, mark: Any, asked: Any, stream: Word) -> tuple[Any, Word]:
-        """Return a position and a stream after the opponent's reply, where it is asked."""
-        stream = words.advanced(stream, asked)
+    def _replied(self, state: State, asked: Any) -> State:
+        """Return a state after the opponent's reply, where it is asked."""
+        stream, code = words.advanced(state.stream, asked), state.code
         cells = self._known(code) >> REPLIES & LEGAL
         size = lax.population_count(cells).astype(jnp.uint32)
         k = words.choose(words.mix(stream).high, size).astype(jnp.int32)
         cell = jnp.asarray(KTH_CELL, jnp.int32)[cells * CELLS + k]
-        return jnp.where(asked, _marked(code, cell, mark), code), stream
+        code = jnp.where(asked, _marked(code, cell, -state.mark), code)
+        return state._replace(stream=stream, code=code)
 
-    def _arrived(self, afterstate: Afterstate, code: Any, stream: Word) -> tuple[State, Step]:
-        """See what a position has led to."""
-        legal, _, _, mark, run = afterstate
-        known = self._known(code)
-        reward = jnp.where(legal, ((known >> WINNER & 3) - 1) * mark, 0)
-        terminated, truncated = known >> OVER & 1 > 0, run >= self.max_illegal
-        following = jnp.where(legal & (self.game.side == "both"), -mark, mark)
-        state = State(stream, terminated | truncated, code, following, run)
-        observation, info = self.observe(state)
-        info |= {"reward": reward, "illegal": ~legal}
-        return state, Step(observation, reward.astype(jnp.float32), terminated, truncated, info)
+    def _arrived(self, legal: Any, state: State) -> tuple[State, Step]:
+        reward = jnp.where(legal, self._winner(state.code) * state.mark, 0)
+        passes = legal & (self.game.side == "both")
+        terminated = self._known(state.code) >> OVER & 1 > 0
+        state = state._replace(mark=jnp.where(passes, -state.mark, state.mark))
+        return self._stepped(state, terminated, legal, reward)
 
     def probabilities(self, afterstate: Afterstate) -> Any:
         """Return those of the chance indices, `(n_chances,) float32`."""
         indices = jnp.arange(self.n_chances)
-        cells = self._known(afterstate.code) >> REPLIES & LEGAL
+        cells = self._known(afterstate.state.code) >> REPLIES & LEGAL
         shares = (cells >> indices & 1) / lax.population_count(cells)
-        return jnp.where(afterstate.asked, shares, indices == 0)
+        return jnp.where(self._asked(afterstate), shares, indices == 0)
+
+    def _winner(self, code: Any) -> Any:
+        return (self._known(code) >> WINNER & 3) - 1
 
     def legal(self, state: State) -> Any:
         """Return the legal actions as bits, `int32`."""
         return self._known(state.code) & LEGAL
 
-    def observation(self, position: State | Afterstate) -> Any:
-        """Return the marks of a state or an afterstate, `(3, 3) int8`, as the player sees them."""
-        digits = position.code // jnp.asarray(POWERS, jnp.int32) % 3
-        marks = (digits - 3 * (digits == DIGITS[O])) * position.mark
+    def observation(self, state: State) -> Any:
+        """Return the marks as the player sees them, `(3, 3) int8`."""
+        digits = state.code // jnp.asarray(POWERS, jnp.int32) % 3
+        marks = (digits - 3 * (digits == DIGITS[O])) * state.mark
         return marks.astype(jnp.int8).reshape(self.game.shape)
 
     def observe(self, state: State) -> tuple[Any, dict[str, Any]]:
         """Return the observation and infos of a state, all but those of a step."""
-        winner = (self._known(state.code) >> WINNER & 3) - 1
-        mask = self.mask(state).astype(jnp.int8)
+        mask, winner = self.mask(state).astype(jnp.int8), self._winner(state.code)
         info = {"action_mask": mask, "to_play": state.mark, "winner": winner}
         return self.observation(state), info
 
