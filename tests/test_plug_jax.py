@@ -266,7 +266,6 @@ def test_a_step_holds_words_of_32_bits_at_most_and_calls_nothing_back():
     [
         ("Tiles2048-v0", {"placer": "adversary"}, "tiles are placed at random in JAX"),
         ("Tiles2048-v0", {"starts": [[[1, 1], [0, 0]]], "shape": (2, 2)}, "games start as usual"),
-        ("Tiles2048-v0", {"max_illegal": 2**31}, "max_illegal must be below"),
         (
             "TicTacToe-v0",
             {"opponent": type("Own", (), {"predict": len})()},

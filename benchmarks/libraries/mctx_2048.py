@@ -69,7 +69,7 @@ class Searcher:
         return np.asarray(self.search(self.agent.params, key, boards))[:n]
 
 
-def train(env_id="Tiles2048-v0", seed=0, num_simulations=16, **settings):
+def train(env_id="Tiles2048-v0", seed=0, num_simulations=8, **settings):
     args = purejax_ppo.Args(env_id=env_id, seed=seed, **settings)
     agent, _ = purejax_ppo.train(args)
     searcher = Searcher(make(env_id), agent, num_simulations, args.gamma)
@@ -80,4 +80,4 @@ def train(env_id="Tiles2048-v0", seed=0, num_simulations=16, **settings):
 if __name__ == "__main__":
     from baselines import evaluate
 
-    print(evaluate(train(minutes=2.0), "Tiles2048-v0", episodes=100)["mean"])
+    print(evaluate(train(minutes=1.0), "Tiles2048-v0", episodes=100)["mean"])

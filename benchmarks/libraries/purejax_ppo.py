@@ -68,8 +68,8 @@ class Agent:
 
 
 def padded(arrays):  # so that few sizes are compiled
-    n = len(arrays)
-    return np.concatenate((arrays, arrays[-1:].repeat((1 << (n - 1).bit_length()) - n, axis=0)))
+    size = max(64, 1 << (len(arrays) - 1).bit_length())
+    return np.concatenate((arrays, arrays[-1:].repeat(size - len(arrays), axis=0)))
 
 
 def iteration(args, env, agent, optimizer, carry, learning_rate):

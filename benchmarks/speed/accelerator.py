@@ -2,9 +2,10 @@
 
     python -m benchmarks.speed.accelerator --out benchmarks/results/accelerator.csv
 
-Steps are those of `environments`, in calls of 64 ticks, timed by the clock: the median of three
-turns.  First, a million steps of our games are compared with numpy's.  With `--ppo`, PPO learns
-2048 for so many minutes, and plays 1,000 games on the numpy engine.
+Steps are those of `environments`, in calls of 64 ticks; the speed is the median of three turns, by
+the clock, or on a CPU by CPU time.  On an accelerator our games are measured with their loops
+written out, too.  First, a million steps are compared with numpy's.  With `--ppo`, PPO learns 2048
+for so many minutes, and plays 1,000 games on the numpy engine.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -29,7 +30,9 @@ from benchmarks.speed.environments import twin
 from benchmarks.speed.peers import PEERS, JaxPlay, installed
 from benchmarks.speed.turns import OURS, now
 
-SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
+SIZES = (1 << 20, 1 << 14, 1 << 17, 1 << 10)
+"""The games at once, the most informative first."""
+UNROLLED = f"{OURS}, loops written out"
 GAMES = ("2048", "2048, 5×5", "2584", "tic-tac-toe")
 PPO = {"num_envs": 8192, "num_minibatches": 16, "learning_rate": 1e-3}
 """What keeps an accelerator busy."""
@@ -59,32 +62,46 @@ def same_steps(n: int, steps: int) -> int:
     return n * steps
 
 
-def speeds(seconds: float) -> Iterator[Row]:
-    """Yield a row for each game, package and number of games, as long as time is left."""
-    until = time.perf_counter() + seconds
+def speeds(sizes: Sequence[int], seconds: float) -> Iterator[Row]:
+    """Yield a row for each number of games, game and package, as long as time is left."""
+    import jax
+
+    is_cpu = jax.default_backend() == "cpu"
+    clock, until = time.process_time if is_cpu else time.perf_counter, time.time() + seconds
     packages = {peer.package for peer in installed()} & {"pgx", "jumanji"}
     candidates = [(OURS, game, partial(twin, game)) for game in GAMES]
+    candidates += [] if is_cpu else [(UNROLLED, "2048", _unrolled)]
     candidates += [(p, game, make) for p, game, _, _, make in PEERS if p in packages]  # type: ignore[misc]
-    for n in reversed(SIZES):
+    for n in sizes:
+        made: list[tuple[Row, Any, list[float]]] = []
         for package, game, make in candidates:
-            if time.perf_counter() > until:
-                return
-            play: Any = make(n)
-            assert isinstance(play, JaxPlay)
-            play(1)
-            turns = []
-            for _ in range(3):
-                began, played = time.perf_counter(), 0
-                while (taken := time.perf_counter() - began) < 0.3:
+            if time.time() < until:
+                play: Any = make(n)
+                play(1)
+                row = {"package": package, "package_version": _version(package), "game": game}
+                made.append((row | {"num_envs": n}, play, []))
+        for _ in range(3):
+            for _, play, turns in made:
+                began, played = clock(), 0
+                while (taken := clock() - began) < 0.3:
                     played += play(1)
                 turns.append(played / taken)
-            row = {"package": package, "package_version": _version(package), "game": game}
-            row |= {"num_envs": n, "value": float(f"{median(turns):.4g}")}
+        for row, play, turns in made:
+            row["value"] = float(f"{median(turns):.4g}")
             yield row | {"compile_s": round(play.seconds, 2), "bytes": round(play.size / n, 1)}
 
 
+def _unrolled(num_envs: int) -> JaxPlay:
+    from jax import lax
+
+    from tile_envs.jax import sliding
+
+    with patch.object(sliding, "_repeat", partial(lax.fori_loop, 0, unroll=True)):
+        return twin("2048", num_envs)
+
+
 def _version(package: str) -> str:
-    return tile_envs.__version__ if package == OURS else version(package)
+    return tile_envs.__version__ if package.startswith(OURS) else version(package)
 
 
 def ppo(minutes: float) -> Row:
@@ -103,10 +120,17 @@ def ppo(minutes: float) -> Row:
     return row | {"minutes": minutes, "steps": agent.steps}
 
 
+def _rows(options: argparse.Namespace) -> Iterator[Row]:
+    yield from speeds(options.sizes, options.seconds)
+    if options.ppo:
+        yield ppo(options.ppo)
+
+
 def main() -> None:
     """Print the rows, and write them to a file if one is given."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="the file of the rows, accelerator.csv")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="games at once")
     parser.add_argument("--seconds", type=float, default=200, help="time for the speeds")
     parser.add_argument("--ppo", type=float, default=0, help="minutes of PPO")
     options = parser.parse_args()
@@ -117,7 +141,7 @@ def main() -> None:
     if about["device"] == "cpu":
         about["device"] = processor()
     print(f"{about}: {same_steps(5_000, 200):,} steps equal numpy's", flush=True)
-    for row in chain(speeds(options.seconds), [ppo(options.ppo)] if options.ppo else []):
+    for row in _rows(options):
         print(json.dumps(row), flush=True)
         if options.out:
             add(options.out.parent, options.out.stem, [about | row])

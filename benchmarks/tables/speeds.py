@@ -131,11 +131,11 @@ def accelerator(committed: Committed) -> Table:
         return f"{number(row['mean'])} after {row['minutes']} min" if row.get("mean") else ""
 
     rows = list(read(committed.folder, "accelerator").values())  # no experiment asks for them
-    rows.sort(key=lambda row: (row["device"], ORDER.index(row["game"]), row["package"] != OURS))
+    rows.sort(key=lambda row: (row["device"], ORDER.index(row["game"]), OURS not in row["package"]))
     columns: Columns = [
         ("device", "device"),
         ("game", "game"),
-        ("package", lambda row: f"**{OURS}**" if row["package"] == OURS else row["package"]),
+        ("package", lambda row: row["package"].replace(OURS, f"**{OURS}**")),
         ("games at once", number_of("num_envs")),
         ("steps / s", lambda row: f"{float(row['value']) / 1e6:,.3g} M"),
         ("compiles, s", "compile_s"),

@@ -19,16 +19,18 @@ from typing import Any
 
 from tile_envs import games
 from tile_envs.base.checks import brief
-from tile_envs.errors import UsageError
-from tile_envs.jax.base import JaxEnv, Replies, Step
-from tile_envs.jax.sliding import Sliding
-from tile_envs.jax.tictactoe import TicTacToe
-from tile_envs.jax.words import Word, halves
+from tile_envs.errors import UsageError, extra
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.placer import RANDOM
 
+with extra("jax"):
+    from tile_envs.jax.base import JaxEnv, Step
+    from tile_envs.jax.sliding import Sliding
+    from tile_envs.jax.tictactoe import TicTacToe
+    from tile_envs.jax.words import Word, halves
+
 _SHELLS = {"gymnax_env": "gymnax", "pgx_env": "pgx", "func_env": "functional"}
-__all__ = ["JaxEnv", "Replies", "Sliding", "Step", "TicTacToe", "Word", "halves", "make", *_SHELLS]
+__all__ = ["JaxEnv", "Step", "Word", "halves", "make", *_SHELLS]
 
 
 def __getattr__(name: str) -> Any:
@@ -46,17 +48,17 @@ def make(env_id: str, **options: Any) -> JaxEnv[Any]:
             name.
     """
     env = games.make(games.resolve_id(env_id), options)
-    game = env.game
+    game, most = env.game, min(env.max_illegal, (1 << 31) - 1)  # as many as fit
     if not isinstance(game, SlidingGame):
         if game.policy is None:
             raise UsageError(
                 f"opponents in JAX have a name, got {brief(game.opponent)}: let it move as the "
                 "other player, with side='both', or use gym.make_vec."
             )
-        return TicTacToe(game, env.max_illegal)
+        return TicTacToe(game, most)
     if game.placer != RANDOM or game.starts is not None:
         raise UsageError(
             f"tiles are placed at random in JAX, and games start as usual, got {brief(options)}: "
             "begin with env.begin(seed, board), place by env.spawn, or use gym.make_vec."
         )
-    return Sliding(game, env.max_illegal)
+    return Sliding(game, most)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from tile_envs.errors import UsageError, extra
+import jax
+import jax.numpy as jnp
+from jax import lax
+
 from tile_envs.game import Game
 from tile_envs.jax import words
 from tile_envs.jax.words import Word
-
-with extra("jax"):
-    import jax
-    import jax.numpy as jnp
-    from jax import lax
 
 AGame = TypeVar("AGame", bound=Game)
 
@@ -78,15 +77,10 @@ class JaxEnv(ABC, Generic[AGame]):
     game: AGame
     max_illegal: int = 100
 
-    def __post_init__(self) -> None:
-        if self.max_illegal >= 1 << 31:
-            raise UsageError(f"max_illegal must be below 2**31 in JAX, got {self.max_illegal}.")
-
     @staticmethod
     def seed_of(key: Any) -> Any:
         """Return a key of JAX as a seed, `uint32[2]`; that of `jax.random.key(7)` is 7."""
-        is_typed = jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
-        return (jax.random.key_data(key) if is_typed else key)[..., -2:]
+        return jax.random.key_data(key)[..., -2:]
 
     def begin(self, seed: Any, board: Any = None, **position: Any) -> Any:
         """Return the state of the game that `reset(seed=seed)` of an environment begins.
@@ -128,13 +122,12 @@ class JaxEnv(ABC, Generic[AGame]):
 
     def afterstates(self, state: Any) -> Afterstate:
         """Return what each action makes of a state, `(n_actions, ...)`."""
-        actions = jnp.arange(self.game.n_actions)
-        return jax.vmap(self.afterstate, in_axes=(None, 0))(state, actions)
+        act: Any = jax.vmap(partial(self.afterstate, state))
+        return Afterstate(*act(jnp.arange(self.game.n_actions)))
 
     def replies(self, afterstate: Afterstate) -> Replies:
         """Return all that may follow an afterstate, by chance index, `(n_chances, ...)`."""
-        indices = jnp.arange(self.n_chances)
-        states, steps = jax.vmap(self.spawn, in_axes=(None, 0))(afterstate, indices)
+        states, steps = jax.vmap(partial(self.spawn, afterstate))(jnp.arange(self.n_chances))
         return Replies(states, steps, self.probabilities(afterstate))
 
     # What a game adds.

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from tile_envs import games
-from tile_envs.errors import extra
-from tile_envs.jax import make
-from tile_envs.jax.base import JaxEnv
-
-with extra("jax"):
-    import jax.numpy as jnp
-
 import gymnax
+import jax.numpy as jnp
+import numpy as np
 from flax import struct
 from gymnax.environments import environment, spaces
+
+from tile_envs import games
+from tile_envs.jax import make
+from tile_envs.jax.base import JaxEnv
 
 
 @struct.dataclass
@@ -25,13 +20,6 @@ class EnvState(environment.EnvState):  # type: ignore[misc]
     """A game, and how many steps it has had."""
 
     game: Any
-
-
-@struct.dataclass
-class EnvParams(environment.EnvParams):  # type: ignore[misc]
-    """The number of steps that truncates an episode; by default none does."""
-
-    max_steps_in_episode: int = np.iinfo(np.int32).max
 
 
 class GameEnvironment(environment.Environment):  # type: ignore[misc]
@@ -45,22 +33,22 @@ class GameEnvironment(environment.Environment):  # type: ignore[misc]
         self.env = env
 
     @property
-    def default_params(self) -> EnvParams:
-        """Parameters without a limit of steps."""
-        return EnvParams()
+    def default_params(self) -> Any:
+        """Parameters without a limit of steps, `max_steps_in_episode`."""
+        return environment.EnvParams(max_steps_in_episode=np.iinfo(np.int32).max)
 
-    def reset_env(self, key: Any, params: EnvParams) -> tuple[Any, EnvState]:
+    def reset_env(self, key: Any, params: Any) -> tuple[Any, EnvState]:
         """Begin the game of a key."""
         game = self.env.begin(self.env.seed_of(key))
         return self.env.observation(game), EnvState(time=jnp.int32(0), game=game)
 
-    def step_env(self, key: Any, state: EnvState, action: Any, params: EnvParams) -> Any:
+    def step_env(self, key: Any, state: EnvState, action: Any, params: Any) -> Any:
         """Play an action."""
         game, step = self.env.step(state.game, action)
         after = EnvState(time=state.time + 1, game=game)
         return step.observation, after, step.reward, step.terminated, step.info
 
-    def observe(self, key: Any, state: EnvState, action: Any, params: EnvParams) -> Any:
+    def observe(self, key: Any, state: EnvState, action: Any, params: Any) -> Any:
         """Return the board."""
         return self.env.observation(state.game)
 
@@ -68,7 +56,7 @@ class GameEnvironment(environment.Environment):  # type: ignore[misc]
         """Return the legal actions, `(n_actions,) bool`."""
         return self.env.mask(state.game)
 
-    def is_truncated(self, state: EnvState, params: EnvParams) -> Any:
+    def is_truncated(self, state: EnvState, params: Any) -> Any:
         """Tell whether there were too many illegal actions in a row, or steps."""
         too_many = state.game.illegal_run >= self.env.max_illegal
         return too_many | (state.time >= params.max_steps_in_episode)
@@ -76,28 +64,23 @@ class GameEnvironment(environment.Environment):  # type: ignore[misc]
     @property
     def num_actions(self) -> int:
         """The number of actions."""
-        return self.env.game.n_actions
+        return int(self.env.game.n_actions)
 
-    def action_space(self, params: EnvParams | None = None) -> Any:
+    def action_space(self, params: Any = None) -> Any:
         """Return the space of actions."""
         return spaces.Discrete(self.num_actions)
 
-    def observation_space(self, params: EnvParams | None = None) -> Any:
+    def observation_space(self, params: Any = None) -> Any:
         """Return the space of boards."""
         space = self.env.game.observation_space
         return spaces.Box(space.low.min(), space.high.max(), space.shape, space.dtype)
 
 
-def gymnax_env(env_id: str, **options: Any) -> tuple[GameEnvironment, EnvParams]:
+def gymnax_env(env_id: str, **options: Any) -> tuple[GameEnvironment, Any]:
     """Return a game as gymnax has it, and its parameters; see `tile_envs.jax.make`."""
     env = GameEnvironment(make(env_id, **options))
     return env, env.default_params
 
 
-def _made(env_id: str, **options: Any) -> GameEnvironment:
-    return gymnax_env(env_id, **options)[0]
-
-
-for _id in games.ids():
-    if _id not in gymnax.registered_envs:
-        gymnax.register(_id, partial(_made, _id))
+for _id in {*games.ids()} - {*gymnax.registered_envs}:
+    gymnax.register(_id, lambda _id=_id, **options: gymnax_env(_id, **options)[0])

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tile_envs.errors import extra
+import jax
+import jax.numpy as jnp
+
 from tile_envs.jax import make
 from tile_envs.jax.base import JaxEnv, Step
 from tile_envs.tictactoe.positions import X
-
-with extra("jax"):
-    import jax
-    import jax.numpy as jnp
 
 
 @jax.tree_util.register_dataclass

@@ -14,20 +14,17 @@ from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
-from tile_envs.errors import extra
 from tile_envs.jax import words
 from tile_envs.jax.base import Afterstate, JaxEnv, Step
 from tile_envs.jax.words import HALF, Word
 from tile_envs.sliding.cells.batch import TILE_BITS, compile_pairs
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
-
-with extra("jax"):
-    import jax
-    import jax.numpy as jnp
-    from jax import lax
 
 Columns = Any
 """Lines from the wall on, side by side: of each column, a tuple of quads."""
@@ -69,13 +66,9 @@ class Sliding(JaxEnv[SlidingGame]):
         """The cells times the tiles that appear."""
         return math.prod(self.game.shape) * len(self.game.distribution.tiles)
 
-    @cached_property
-    def _side(self) -> int:
-        return max(self.game.shape)
-
     def _columns(self, board: Any) -> Columns:
         """Return a board `(R, C)` as columns of quads."""
-        (rows, columns), side = self.game.shape, self._side
+        (rows, columns), side = self.game.shape, max(self.game.shape)
         padding = (0, side - rows), (0, side - columns + -side % QUAD)
         xp: Any = np if isinstance(board, np.ndarray) else jnp
         cells = xp.pad(board.astype(np.uint32), padding)
@@ -132,7 +125,7 @@ class Sliding(JaxEnv[SlidingGame]):
                     odd += odds >> tile & 1
             return tuple(after), (half, odd)
 
-        n = self._side
+        n = len(columns[0])
         left = tuple((column, (NONE,) * n) for column in _repeat(n - 1, bubble, columns))
         pushed, (half, odd) = _repeat(n, merge, (left, (NONE, NONE)))
         # A move pays less than 2**33: half of it fits.
@@ -162,7 +155,7 @@ class Sliding(JaxEnv[SlidingGame]):
 
     # The functions of the game.
 
-    def _begin(self, stream: Word, board: Any, score: Any = 0) -> State:
+    def _begin(self, stream: Word, board: Any, **position: Any) -> State:
         none = jnp.zeros_like(stream.low)
         quads = jax.tree.map(lambda _: none, self._cells)
         for fixed in self.game.start.tiles if board is None else ():
@@ -171,7 +164,7 @@ class Sliding(JaxEnv[SlidingGame]):
             quads = _placed(quads, self._drawn_cell(quads, word), fixed or self._tile(word))
         if board is not None:
             quads = self._columns(jnp.asarray(board))
-        score = words.add(Word(none, none), Word.of(score))
+        score = words.add(Word(none, none), Word.of(position.get("score", 0)))
         no, count = none.astype(jnp.bool_), none.astype(jnp.int32)
         return State(stream, no, self._legal(quads), score, count, quads)
 
@@ -222,7 +215,8 @@ class Sliding(JaxEnv[SlidingGame]):
     def _drawn_cell(self, board: Columns, word: Word) -> Columns:
         """Return the cell that a word picks, of those that are empty in reading order, as flags."""
         empty = jax.tree.map(lambda quad, inside: _zero(quad) & inside, board, self._cells)
-        ranks, before = [], NONE
+        ranks: list[Any] = []
+        before: Any = NONE
         for row in zip(*empty, strict=True):
             ranks.append([])
             for flags in row:  # a product with LOW sums up the bytes up to each
@@ -234,13 +228,12 @@ class Sliding(JaxEnv[SlidingGame]):
 
     def _tile(self, word: Word) -> Any:
         """Return the tile that a word makes appear."""
-        distribution = self.game.distribution
-        first, *others = map(np.uint32, distribution.tiles)
-        tile: Any = first
-        for other, threshold in zip(others, distribution.thresholds, strict=True):
+        drawn = self.game.distribution
+        tile, *others = drawn.tiles
+        for other, threshold in zip(others, drawn.thresholds, strict=True):
             if threshold <= HALF:
                 tile = jnp.where(word.low >= np.uint32(threshold), other, tile)
-        return tile
+        return jnp.uint32(tile)
 
     def legal(self, state: State) -> Any:
         """Return the legal actions as bits, `int32`."""
@@ -251,7 +244,7 @@ class Sliding(JaxEnv[SlidingGame]):
         rows, columns = self.game.shape
         quads = jnp.stack(list(chain.from_iterable(zip(*state.board, strict=True))))
         cells = lax.bitcast_convert_type(quads, jnp.uint8)
-        return cells.reshape(self._side, -1)[:rows, :columns]
+        return cells.reshape(len(state.board[0]), -1)[:rows, :columns]
 
     def observe(self, state: State) -> tuple[Any, dict[str, Any]]:
         """Return the observation and infos of a state, all but those of a step."""

@@ -5,18 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
-from tile_envs.errors import extra
 from tile_envs.jax import words
 from tile_envs.jax.base import Afterstate, JaxEnv, Step
 from tile_envs.jax.words import Word
 from tile_envs.tictactoe.game import TicTacToe as Game
 from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, PLAYED, POWERS, O, X, solve
-
-with extra("jax"):
-    import jax.numpy as jnp
-    from jax import lax
 
 LEGAL = (1 << CELLS) - 1
 REPLIES, OVER, WINNER, MOVER = CELLS, 2 * CELLS, 2 * CELLS + 1, 2 * CELLS + 3
@@ -53,8 +50,7 @@ class TicTacToe(JaxEnv[Game]):
     @cached_property
     def _table(self) -> Any:
         """What is known of each position, as bits."""
-        tables, policy = solve(), self.game.policy
-        assert policy is not None
+        tables, policy = solve(), np.asarray(self.game.policy)
         known = tables.legal | policy << REPLIES | tables.over.astype(np.int64) << OVER
         known |= tables.winner + 1 << WINNER | tables.to_move + 1 << MOVER
         return known.astype(np.int32)
@@ -62,7 +58,7 @@ class TicTacToe(JaxEnv[Game]):
     def _known(self, code: Any) -> Any:
         return jnp.asarray(self._table)[code]
 
-    def _begin(self, stream: Word, board: Any) -> State:
+    def _begin(self, stream: Word, board: Any, **position: Any) -> State:
         no = stream.low < 0
         marks = jnp.asarray(np.zeros(self.game.shape) if board is None else board, jnp.int32)
         code = (marks.reshape(-1) % 3 * jnp.asarray(POWERS, jnp.int32)).sum() + no

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import random_stream
 from tile_envs.base.checks import as_array, as_integer, brief
-from tile_envs.errors import UsageError, extra
-
-with extra("jax"):
-    import jax
-    import jax.numpy as jnp
+from tile_envs.errors import UsageError
 
 HALF = 0xFFFFFFFF
 
@@ -46,8 +44,7 @@ class Word(NamedTuple):
             negative = jnp.zeros_like(array) > array
             return cls(-negative.astype(jnp.uint32), array.astype(jnp.uint32))
         raise UsageError(
-            "a seed must be an integer or uint32[2], the high word first (see tile_envs.jax.halves "
-            f"and env.seed_of), got {brief(value)}."
+            f"a seed must be an integer or uint32[2], as of halves or seed_of, got {brief(value)}."
         )
 
     def to_float(self) -> Any:
@@ -62,10 +59,7 @@ class Word(NamedTuple):
 
 def halves(integers: ArrayLike) -> Any:
     """Return integers of 64 bits `(n,)` as `(n, 2) uint32`, which `jax.vmap(env.begin)` takes."""
-    words = as_array(integers)
-    if words.dtype.kind not in "iu":
-        raise UsageError(f"expected integers, got {brief(integers)}.")
-    wide = words.astype(np.uint64)
+    wide = np.asarray(integers).astype(np.uint64)
     return jnp.asarray(np.stack([wide >> np.uint64(32), wide], axis=-1).astype(np.uint32))
 
 
@@ -83,19 +77,20 @@ def advanced(position: Word, draws: Any = 1) -> Word:
 
 def mix(position: Word) -> Word:
     """Return the random word that belongs to the position of a stream."""
-    word = position
-    for shift, factor in zip(
-        random_stream.MIX_SHIFTS, (*random_stream.MIX_FACTORS, 1), strict=True
-    ):
-        high, low = word.high >> shift, word.low >> shift | word.high << (32 - shift)
-        word = Word(word.high ^ high, word.low ^ low)
-        word = _times(word, factor) if factor != 1 else word
-    return word
+    *shifts, last = random_stream.MIX_SHIFTS
+    for shift, factor in zip(shifts, random_stream.MIX_FACTORS, strict=True):
+        position = _times(_folded(position, shift), factor)
+    return _folded(position, last)
 
 
 def choose(bits: Any, n: Any) -> Any:
     """Turn 32 random bits into an index below n, up to 2**16, as `random_stream.choose` does."""
     return ((bits >> 16) * n + ((bits & 0xFFFF) * n >> 16)) >> 16
+
+
+def _folded(word: Word, shift: int) -> Word:
+    low = word.low >> shift | word.high << (32 - shift)
+    return Word(word.high ^ word.high >> shift, word.low ^ low)
 
 
 def _times(word: Word, factor: int) -> Word:
