@@ -1,6 +1,8 @@
 """`tile_envs.jax`: the games of the package as functions of JAX, and in libraries of its world."""
 
-from functools import cache
+import re
+from functools import cache, partial
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -37,12 +39,8 @@ SLIDING = [
     ("Odd-v0", {"shape": (1, 3), "spawn": {1: 1 - 1e-12, 2**62: 1e-12}}),
     ("Odd-v0", {"shape": (3, 1)}),
 ]
-TICTACTOE = [
-    ("TicTacToe-v0", {"side": side, "opponent": opponent})
-    for side, opponent in (
-        *(("X", "random"), ("O", "minimax"), ("random", "minimax_first"), ("both", "random")),
-    )
-]
+SEATS = {"X": "random", "O": "minimax", "random": "minimax_first", "both": "random"}
+TICTACTOE = [("TicTacToe-v0", {"side": side, "opponent": SEATS[side]}) for side in SEATS]
 GAMES = [*SLIDING, *TICTACTOE]
 LONG = 2**31 - 1
 
@@ -73,12 +71,7 @@ def boards_of(game, n, rng):
 @cache
 def player(env):
     """Return a function that plays `(steps, n)` actions in a scan."""
-
-    @jax.jit
-    def play(states, actions):
-        return jax.lax.scan(jax.vmap(env.step), states, actions)
-
-    return play
+    return jax.jit(partial(jax.lax.scan, jax.vmap(env.step)))
 
 
 def exact(value):
@@ -92,12 +85,11 @@ def compare(env, n, steps, seed):
     position = {"board": boards}
     if isinstance(game, SlidingGame):
         position["score"] = rng.integers(2**53, size=n)
-    theirs = [game.begin(words[:n])]
-    checked = game.checked_positions(position, n)
-    theirs.append(game.begin_from(starts(words[n:]), checked))
+    given = game.begin_from(starts(words[n:]), game.checked_positions(position, n))
+    theirs = game.begin(words[:n]), given
     at = {name: halves(value) if name == "score" else value for name, value in position.items()}
-    ours = [jax.vmap(env.begin)(halves(words[:n]))]
-    ours.append(jax.vmap(lambda seed, given: env.begin(seed, **given))(halves(words[n:]), at))
+    given = jax.vmap(lambda seed, at: env.begin(seed, **at))(halves(words[n:]), at)
+    ours = jax.vmap(env.begin)(halves(words[:n])), given
     state = type(theirs[0])(*map(np.concatenate, zip(*theirs, strict=True)))
     states = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *ours)
     observation, info = jax.vmap(env.observe)(states)
@@ -396,6 +388,13 @@ def test_mctx_searches_the_true_model():
     searcher = train("Tiles2048-v0", num_simulations=4, **settings)
     scores = play(searcher, "Tiles2048-v0", {"shape": (4, 4)}, episodes=4).returns
     assert scores.mean() > 500
+
+
+def test_the_code_of_the_page_runs():
+    pytest.importorskip("torch")
+    page = (Path(__file__).parent.parent / "tile_envs" / "README.md").read_text()
+    (block,) = (b for b in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "import jax" in b)
+    exec(compile(block, "README.md", "exec"), {})
 
 
 def test_speeds_are_measured_after_a_comparison_with_numpy():

@@ -16,6 +16,8 @@ from tile_envs.jax import words
 from tile_envs.jax.words import Word
 
 AGame = TypeVar("AGame", bound=Game)
+compiled = partial(jax.jit, static_argnums=0)
+"""Compiles a method once for all equal games; within compiled functions it changes nothing."""
 
 
 class Step(NamedTuple):
@@ -95,8 +97,10 @@ class JaxEnv(ABC, Generic[AGame]):
         """
         if board is not None and not isinstance(board, jax.core.Tracer):
             self.game.checked_positions({"board": board, **position})
-        return self._begin(words.mix(Word.of(seed)), board, **position)
+        given = {name: Word.of(value) for name, value in position.items()}  # the score
+        return self._begin(Word(*map(jnp.asarray, Word.of(seed))), board, **given)
 
+    @compiled
     def step(self, state: Any, action: Any) -> tuple[Any, Step]:
         """Play an action, and what the state's own random stream draws; see `Game.step`."""
         return self._draw(self._act(state, action), state.stream)
@@ -116,6 +120,7 @@ class JaxEnv(ABC, Generic[AGame]):
             left -= is_legal  # beyond 0 it is large
         return chosen
 
+    @compiled
     def afterstate(self, state: Any, action: Any) -> Afterstate:
         """Return what an action makes of a state."""
         return self._act(state._replace(stream=Word(*map(jnp.zeros_like, state.stream))), action)
@@ -158,8 +163,8 @@ class JaxEnv(ABC, Generic[AGame]):
         """Return those of the chance indices, `(n_chances,) float32`."""
 
     @abstractmethod
-    def _begin(self, stream: Word, board: Any, **position: Any) -> Any:
-        """Begin a game where its random stream is, at a board or a drawn one."""
+    def _begin(self, seed: Word, board: Any, **position: Any) -> Any:
+        """Begin the game of a seed, at a board or a drawn one."""
 
     @abstractmethod
     def _act(self, state: Any, action: Any) -> Afterstate:

@@ -20,7 +20,7 @@ import numpy as np
 from jax import lax
 
 from tile_envs.jax import words
-from tile_envs.jax.base import Afterstate, JaxEnv, Step
+from tile_envs.jax.base import Afterstate, JaxEnv, Step, compiled
 from tile_envs.jax.words import HALF, Word
 from tile_envs.sliding.cells.batch import TILE_BITS, compile_pairs
 from tile_envs.sliding.game import SlidingGame
@@ -155,8 +155,9 @@ class Sliding(JaxEnv[SlidingGame]):
 
     # The functions of the game.
 
-    def _begin(self, stream: Word, board: Any, **position: Any) -> State:
-        none = jnp.zeros_like(stream.low)
+    @compiled
+    def _begin(self, seed: Word, board: Any, **position: Any) -> State:
+        stream, none = words.mix(seed), jnp.zeros_like(seed.low)
         quads = jax.tree.map(lambda _: none, self._cells)
         for fixed in self.game.start.tiles if board is None else ():
             stream = words.advanced(stream)
@@ -164,7 +165,7 @@ class Sliding(JaxEnv[SlidingGame]):
             quads = _placed(quads, self._drawn_cell(quads, word), fixed or self._tile(word))
         if board is not None:
             quads = self._columns(jnp.asarray(board))
-        score = words.add(Word(none, none), Word.of(position.get("score", 0)))
+        score = words.add(Word(none, none), position.get("score", Word.of(0)))
         no, count = none.astype(jnp.bool_), none.astype(jnp.int32)
         return State(stream, no, self._legal(quads), score, count, quads)
 
@@ -189,6 +190,7 @@ class Sliding(JaxEnv[SlidingGame]):
         cells = self._drawn_cell(state.board, word)
         return self._appeared(afterstate._replace(state=state), cells, self._tile(word))
 
+    @compiled
     def spawn(self, afterstate: Afterstate, index: Any) -> tuple[State, Step]:
         """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
         tiles = jnp.asarray(self.game.distribution.tiles, jnp.uint32)
@@ -246,6 +248,7 @@ class Sliding(JaxEnv[SlidingGame]):
         cells = lax.bitcast_convert_type(quads, jnp.uint8)
         return cells.reshape(len(state.board[0]), -1)[:rows, :columns]
 
+    @compiled
     def observe(self, state: State) -> tuple[Any, dict[str, Any]]:
         """Return the observation and infos of a state, all but those of a step."""
         observation, mask = self.observation(state), self.mask(state).astype(jnp.int8)

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from tile_envs.jax import words
-from tile_envs.jax.base import Afterstate, JaxEnv, Step
+from tile_envs.jax.base import Afterstate, JaxEnv, Step, compiled
 from tile_envs.jax.words import Word
 from tile_envs.tictactoe.game import TicTacToe as Game
 from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, PLAYED, POWERS, O, X, solve
@@ -58,8 +58,9 @@ class TicTacToe(JaxEnv[Game]):
     def _known(self, code: Any) -> Any:
         return jnp.asarray(self._table)[code]
 
-    def _begin(self, stream: Word, board: Any, **position: Any) -> State:
-        no = stream.low < 0
+    @compiled
+    def _begin(self, seed: Word, board: Any, **position: Any) -> State:
+        stream, no = words.mix(seed), seed.low < 0
         marks = jnp.asarray(np.zeros(self.game.shape) if board is None else board, jnp.int32)
         code = (marks.reshape(-1) % 3 * jnp.asarray(POWERS, jnp.int32)).sum() + no
         known = self._known(code)
@@ -87,6 +88,7 @@ class TicTacToe(JaxEnv[Game]):
         state = afterstate.state._replace(stream=stream)
         return self._arrived(afterstate.legal, self._replied(state, self._asked(afterstate)))
 
+    @compiled
     def spawn(self, afterstate: Afterstate, index: Any) -> tuple[State, Step]:
         """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
         state, cell = afterstate.state, jnp.asarray(index).astype(jnp.int32)
@@ -131,6 +133,7 @@ class TicTacToe(JaxEnv[Game]):
         marks = (digits - 3 * (digits == DIGITS[O])) * state.mark
         return marks.astype(jnp.int8).reshape(self.game.shape)
 
+    @compiled
     def observe(self, state: State) -> tuple[Any, dict[str, Any]]:
         """Return the observation and infos of a state, all but those of a step."""
         mask, winner = self.mask(state).astype(jnp.int8), self._winner(state.code)
