@@ -77,7 +77,8 @@ def held_jax() -> Any:
     """Return JAX, held to one thread of the CPU unless it has computed something already."""
     # XLA sizes its thread pool by this variable.  `--xla_cpu_multi_thread_eigen=false` in XLA_FLAGS
     # does not do it: the threads remain, and two of them take twice the CPU time for the same.
-    os.environ["NPROC"] = "1"
+    if os.environ.get("JAX_PLATFORMS", "cpu") == "cpu":
+        os.environ["NPROC"] = "1"
 
     import jax
 
