@@ -4,8 +4,8 @@
 
 Steps are those of `environments`, in calls of 64 ticks; the speed is the median of three turns, by
 the clock, or on a CPU (JAX_PLATFORMS=cpu) by CPU time.  On an accelerator our games are measured
-with their loops written out, too.  First, a million steps are compared with numpy's.  With `--ppo`, PPO learns 2048
-for so many minutes, and plays 1,000 games on the numpy engine.
+with their loops written out, too.  First, a million steps are compared with numpy's.  With `--ppo`,
+PPO learns 2048 for so many minutes, and plays 1,000 games on the numpy engine.
 """
 
 from __future__ import annotations
