@@ -47,7 +47,6 @@ LONG = 2**31 - 1
 
 @pytest.fixture(autouse=True, scope="module")
 def registered():
-    """Register the games of users for these tests alone."""
     given = {"Powers3-v0": POWERS3, "Odd-v0": ODD}
     new = [name for name in given if name not in gym.registry]
     for name, rules in given.items():
@@ -62,9 +61,8 @@ def boards_of(game, n, rng):
     if not isinstance(game, SlidingGame):
         reachable = np.flatnonzero(solve().reachable)
         return solve().marks[rng.choice(reachable, n)]
-    tiles = rng.integers(1, game.rules.largest + 1, (n, *game.shape))
-    narrow = rng.integers(1, 4, tiles.shape)
-    tiles = np.where(rng.random((n, 1, 1)) < 0.5, tiles, np.minimum(narrow, game.rules.largest))
+    most = rng.choice([3, game.rules.largest], (n, 1, 1))
+    tiles = rng.integers(1, most + 1, (n, *game.shape))
     return (tiles * (rng.random(tiles.shape) < rng.random((n, 1, 1)))).astype(np.uint8)
 
 
@@ -81,8 +79,7 @@ def exact(value):
 def compare(env, n, steps, seed):
     """Play n games from their seeds and n from boards, here and in numpy; count the steps."""
     rng, game, words = np.random.default_rng(seed), env.game, seeds(seed, 2 * n)
-    boards = boards_of(game, n, rng)
-    position = {"board": boards}
+    position = {"board": boards_of(game, n, rng)}
     if isinstance(game, SlidingGame):
         position["score"] = rng.integers(2**53, size=n)
     given = game.begin_from(starts(words[n:]), game.checked_positions(position, n))
@@ -127,7 +124,6 @@ def test_ten_million_steps_are_those_of_numpy():
         env = make(env_id, max_illegal=LONG, **options)
         while total < 10_000_000 * (turn + 1) / len(GAMES):
             total += compare(env, 10_000, 60, seed=total)
-    assert total >= 10_000_000
 
 
 def test_a_seed_is_an_integer_of_64_bits_in_any_form():
@@ -284,9 +280,7 @@ def test_observations_become_tensors_of_torch_without_a_copy():
     torch = pytest.importorskip("torch")
     env = make("Tiles2048-v0")
     boards = jax.vmap(env.observation)(jax.vmap(env.begin)(jnp.arange(4)))
-    tensor = torch.from_dlpack(boards)
-    assert tensor.dtype == torch.uint8
-    assert tensor.data_ptr() == boards.unsafe_buffer_pointer()
+    assert torch.from_dlpack(boards).data_ptr() == boards.unsafe_buffer_pointer()
 
 
 @pytest.mark.filterwarnings("ignore")  # gymnax warns of what it deprecates
@@ -298,7 +292,6 @@ def test_gymnax_plays_the_game_of_a_key_and_begins_another_in_the_step_that_ends
     from tile_envs.jax import gymnax_env
 
     env, params = gymnax_env("Tiles2048-v0", shape=(2, 2))
-    assert isinstance(env, gymnax.environments.environment.Environment)
     assert env.observation_space(params).shape == (2, 2)
     assert gymnax.make("TicTacToe-v0", side="both")[0].num_actions == 9
     game = make("Tiles2048-v0", shape=(2, 2)).game
@@ -375,8 +368,6 @@ def test_ppo_learns_in_a_compiled_function_and_plays_in_numpy():
 
     agent, _ = train(Args(total_timesteps=300_000, num_envs=128, width=32, minutes=10))
     assert play(agent, "Tiles2048-v0", episodes=50).returns.mean() > 2_000
-    agent, _ = train(Args("TicTacToe-v0", total_timesteps=1, num_envs=16, num_steps=8, width=8))
-    play(agent, "TicTacToe-v0", episodes=10)  # raises if it plays anything but actions
 
 
 def test_mctx_searches_the_true_model():
@@ -404,5 +395,4 @@ def test_speeds_are_measured_after_a_comparison_with_numpy():
     assert same_steps(50, 20) == 1_000
     play = twin("2048", 4)
     assert play(1) == 256
-    assert play.seconds > 0
     assert play.size > 4 * 16
