@@ -187,7 +187,7 @@ def test_the_model_is_that_of_numpy(env_id, options):
     expected, rewards, masks = game.afterstates(seen)
     afterstates = jax.jit(jax.vmap(env.afterstates))(states)
     assert np.array_equal(afterstates.legal, masks)
-    assert np.array_equal(jax.vmap(jax.vmap(env.observation))(afterstates), expected)
+    assert np.array_equal(jax.vmap(jax.vmap(env.observation))(afterstates.state), expected)
     replies = jax.jit(jax.vmap(jax.vmap(env.replies)))(afterstates)
     total = np.asarray(replies.probabilities).sum(axis=2)
     assert total == pytest.approx(1)

@@ -148,9 +148,7 @@ def train(args):
         used = max(steps / args.total_timesteps, seconds / 60 / args.minutes)
         if used >= 1 or len(recent) == 20:
             (scores, games, _), recent = np.sum(recent, axis=0), []
-            print(
-                f"{steps:,} steps, {steps / seconds:,.0f}/s, mean score {scores / max(games, 1):,.0f}"
-            )
+            print(f"{steps:,} steps, {steps / seconds:,.0f}/s, mean {scores / max(games, 1):,.0f}")
     agent.params, agent.scale, agent.steps = carry[0], float(ended[2]), steps
     return agent, {"steps/s": steps / seconds}
 
