@@ -44,6 +44,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "bridge": _SPEED,
     "speed": _SPEED,
     "threads": (*_SPEED, "threads"),
+    "accelerator": ("device", "package", "game", "num_envs"),
     "plug": ("measure", "algorithm", "env", "games"),
 }
 """By table, the columns that name a row."""

@@ -61,7 +61,7 @@ def test_packages_import_one_way(package, others):
 
 
 ROOMS = {
-    "tile_envs": ["play", "plug", "wrappers", "sliding tictactoe", "base", "rendering"],
+    "tile_envs": ["play", "plug jax", "wrappers", "sliding tictactoe", "base", "rendering"],
     "baselines": [
         *("commands", "viewing", "deep", "search", "ntuple", "tabular"),
         *("training", "evaluation", "solver"),

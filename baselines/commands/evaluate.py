@@ -71,13 +71,7 @@ def evaluate(
     try:
         for name in agents:
             if name.endswith(SUFFIX):
-                if (
-                    exact
-                    or agent_kwargs
-                    or wrappers
-                    or placer_agent is not None
-                    or search is not None
-                ):
+                if any((exact, agent_kwargs, wrappers, placer_agent, search)):
                     raise UsageError(f"{name} is a strategy: it has no options but --seconds.")
                 task = {**(env_kwargs or {}), **options.given(side=side)}
                 source, named = Path(name).read_text(encoding="utf-8", errors="replace"), env or ENV

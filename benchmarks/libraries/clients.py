@@ -130,6 +130,8 @@ def train(client: Client, **changes: Any) -> tuple[Agent, Count]:
     if hasattr(policy, "result"):  # of RLlib, whose games are in other processes
         count.steps = int(policy.result["num_env_steps_sampled_lifetime"])
         count.illegal = int(policy.result["env_runners"]["illegal"])
+    if not count.steps:  # of JAX, whose games are functions
+        count.steps = getattr(policy, "steps", 0)
     return policy, count
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import partial
+from importlib.util import find_spec
 from itertools import compress, product
 from random import Random
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 import tile_envs  # noqa: F401
 from benchmarks.results import Row
-from benchmarks.speed.peers import Peer, Play, installed, repeat
+from benchmarks.speed.peers import JaxPlay, Peer, Play, held_jax, installed, repeat
 from benchmarks.speed.turns import BY_WALL_CLOCK, OURS, measure_speeds
 
 GAMES = {"2048": "Tiles2048-v0", "2584": "Tiles2584-v0", "tic-tac-toe": "TicTacToe-v0"}
@@ -22,6 +23,7 @@ LARGE = {"2048, 5×5": (5, 5), "2048, 6×6": (6, 6)}
 """Larger boards of 2048, by the names of their rows."""
 SIZES = (1, 8, 64, 256, 1024, 4096, 16384, 65536)
 ENGINES = ("numpy", "numba")
+JAX = "jax"
 SECONDS = 0.7
 
 
@@ -48,6 +50,8 @@ def measure(
                 ours.append(Peer(OURS, game, "single", n, partial(_single, game)))
             else:
                 ours += [Peer(OURS, game, e, n, partial(_vector, game, e)) for e in ENGINES]
+                if find_spec("jax"):
+                    ours.append(Peer(OURS, game, JAX, n, partial(twin, game)))
     candidates = [*ours, *others]
     if threads:
         candidates = [
@@ -81,6 +85,30 @@ def _vector(game: str, engine: str, num_envs: int, **options: Any) -> Play:
         return played
 
     return repeat(play_step)
+
+
+def twin(game: str, num_envs: int) -> JaxPlay:
+    """Return what plays our games in JAX, each mark of tic-tac-toe as a step."""
+    jax = held_jax()
+    import jax.numpy as jnp
+
+    from tile_envs.jax import make
+
+    both = {"side": "both"} if game == "tic-tac-toe" else {}
+    options = _options(game) | both
+    env = make(options.pop("id"), **options)
+
+    def tick(carry: Any) -> Any:
+        states, _, key = carry
+        key, bits_key = jax.random.split(key)
+        bits = jax.random.bits(bits_key, (num_envs, 2))
+        states, step = jax.vmap(env.step)(states, jax.vmap(env.choose)(states, bits[:, 0]))
+        begun = jax.vmap(env.begin)(bits)
+        return jax.tree.map(partial(jnp.where, states.over), begun, states), step, key
+
+    states = jax.jit(jax.vmap(env.begin))(jnp.arange(num_envs))
+    _, step = jax.jit(jax.vmap(env.step))(states, jnp.zeros(num_envs, jnp.int32))
+    return JaxPlay(tick, (states, step, jax.random.key(0)), num_envs)
 
 
 def _single(game: str, num_envs: int) -> Play:

@@ -5,13 +5,15 @@ move with the new tile that follows it, one of tic-tac-toe a mark set by either 
 
 Where a package has more than one way to play, the fastest is taken: what makes a peer slow should
 be the peer.  CPU time is that of the whole process, as some peers start threads of their own; JAX
-and EnvPool are held to one, with which they get the most out of their CPU time.
+and EnvPool are held to one, with which they get the most out of their CPU time.  JAX is held to the
+CPU, too, unless the variable JAX_PLATFORMS is set.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
@@ -71,15 +73,17 @@ def repeat(play_some: Callable[[], int]) -> Play:
     return play
 
 
-def _jax() -> Any:
-    """Return JAX, held to the CPU and to one thread unless it has computed something already."""
+def held_jax() -> Any:
+    """Return JAX, held to one thread of the CPU unless it has computed something already."""
     # XLA sizes its thread pool by this variable.  `--xla_cpu_multi_thread_eigen=false` in XLA_FLAGS
     # does not do it: the threads remain, and two of them take twice the CPU time for the same.
-    os.environ["NPROC"] = "1"
+    if os.environ.get("JAX_PLATFORMS", "cpu") == "cpu":
+        os.environ["NPROC"] = "1"
 
     import jax
 
-    jax.config.update("jax_platforms", "cpu")
+    if "JAX_PLATFORMS" not in os.environ:
+        jax.config.update("jax_platforms", "cpu")
     return jax
 
 
@@ -98,34 +102,47 @@ def _random_legal(key: Any, mask: Any) -> Any:
     return jnp.argmax(rank > chosen[:, None], axis=-1).astype(jnp.int32)
 
 
-def _play_jax(tick: Callable[[Any], Any], carry: Any, num_envs: int) -> Play:
-    """Return the play function for `tick`, which steps every game of a batch once."""
-    import jax
+class JaxPlay:
+    """Plays by `tick`, which steps every game of a batch once, in compiled calls of many ticks.
 
-    def body(carry: Any, _: None) -> tuple[Any, None]:
-        # The barrier makes XLA compute all that a step returns, observations included, in every
-        # step.  A checksum would too, but costs pgx a fifth to a quarter of its speed.
-        return jax.lax.optimization_barrier(tick(carry)), None
+    Attributes:
+        seconds: The time that compiling took.
+        size: The bytes that a compiled call holds.
+    """
 
-    @jax.jit
-    def run(carry: Any) -> Any:
-        return jax.lax.scan(body, carry, length=_TICKS_PER_CALL)[0]
+    def __init__(self, tick: Callable[[Any], Any], carry: Any, num_envs: int) -> None:
+        import jax
 
-    steps_per_call = num_envs * _TICKS_PER_CALL
+        def body(carry: Any, _: None) -> tuple[Any, None]:
+            # The barrier makes XLA compute all that a step returns, observations included, in every
+            # step.  A checksum would too, but costs pgx a fifth to a quarter of its speed.
+            return jax.lax.optimization_barrier(tick(carry)), None
 
-    def play(steps: int) -> int:
-        nonlocal carry
-        calls = -(-steps // steps_per_call)
+        def run(carry: Any) -> Any:
+            return jax.lax.scan(body, carry, length=_TICKS_PER_CALL)[0]
+
+        began = time.perf_counter()
+        self._run = jax.jit(run).lower(carry).compile()
+        self.seconds = time.perf_counter() - began
+        held: Any = self._run.memory_analysis()
+        self.size = held.argument_size_in_bytes + held.temp_size_in_bytes
+        self._carry, self._steps, self._wait = (
+            carry,
+            num_envs * _TICKS_PER_CALL,
+            jax.block_until_ready,
+        )
+
+    def __call__(self, steps: int) -> int:
+        """Play at least that many steps, and return how many it played."""
+        calls = -(-steps // self._steps)
         for _ in range(calls):
-            carry = run(carry)
-        jax.block_until_ready(carry)
-        return calls * steps_per_call
-
-    return play
+            self._carry = self._run(self._carry)
+        self._wait(self._carry)
+        return calls * self._steps
 
 
 def _pgx(name: Any, num_envs: int) -> Play:
-    jax = _jax()
+    jax = held_jax()
     import pgx
     from pgx.experimental import auto_reset
 
@@ -140,11 +157,11 @@ def _pgx(name: Any, num_envs: int) -> Play:
 
     key, reset_key = jax.random.split(jax.random.key(_SEED))
     state = jax.jit(jax.vmap(env.init))(jax.random.split(reset_key, num_envs))
-    return _play_jax(tick, (state, key), num_envs)
+    return JaxPlay(tick, (state, key), num_envs)
 
 
 def _jumanji_2048(side: int, num_envs: int) -> Play:
-    jax = _jax()
+    jax = held_jax()
     import jumanji
     from jumanji.wrappers import AutoResetWrapper, VmapWrapper
 
@@ -158,7 +175,7 @@ def _jumanji_2048(side: int, num_envs: int) -> Play:
 
     key, reset_key = jax.random.split(jax.random.key(_SEED))
     state, timestep = jax.jit(env.reset)(jax.random.split(reset_key, num_envs))
-    return _play_jax(tick, (state, timestep, key), num_envs)
+    return JaxPlay(tick, (state, timestep, key), num_envs)
 
 
 # The states of OpenSpiel list their legal actions, none at the end of a game.  They are not asked

@@ -41,6 +41,7 @@ TABLES: dict[str, Callable[[Committed], Table | str]] = {
     "threads": speeds.threads,
     "speed": speeds.environments,
     "speed-by-size": speeds.by_size,
+    "accelerator": speeds.accelerator,
     "start-up": speeds.start_up,
     "kernels": speeds.ntuple,
     "bridge": speeds.sb3,

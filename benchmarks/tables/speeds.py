@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from benchmarks.results import Row
+from benchmarks.results import Row, read
 from benchmarks.rows import Committed, group
-from benchmarks.speed.environments import GAMES, LARGE
+from benchmarks.speed.environments import GAMES, JAX, LARGE
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND, TDL2048
 from benchmarks.tables.table import Columns, Table, number, number_of, table
 
@@ -57,7 +57,7 @@ def _side_by_side(
 
 def environments(committed: Committed) -> Table:
     """Return the speeds of other packages, and beside them our fastest."""
-    rows = [row for row in _steps(committed) if row["package"] != OURS or row["kind"] != "numpy"]
+    rows = [row for row in _steps(committed) if row["kind"] not in ("numpy", JAX)]
     rows.sort(key=_order)
     ours = {(row["game"], row["num_envs"]): row for row in rows if row["package"] == OURS}
     groups = group(rows, "game", "package")
@@ -122,6 +122,27 @@ def machine(committed: Committed) -> str:
     rows = [row for name in tables for row in committed.rows(name) if "machine" in row]
     names = Counter(row.get("processor") or row["machine"] or "machines unknown" for row in rows)
     return f"Made with {'; '.join(f'{name} ({n:,} rows)' for name, n in names.most_common())}."
+
+
+def accelerator(committed: Committed) -> Table:
+    """Return the speeds of games in JAX by device, and what PPO learns there."""
+
+    def learned(row: Row) -> str:
+        return f"{number(row['mean'])} after {row['minutes']} min" if row.get("mean") else ""
+
+    rows = list(read(committed.folder, "accelerator").values())  # no experiment asks for them
+    rows.sort(key=lambda row: (row["device"], ORDER.index(row["game"]), OURS not in row["package"]))
+    columns: Columns = [
+        ("device", "device"),
+        ("game", "game"),
+        ("package", lambda row: row["package"].replace(OURS, f"**{OURS}**")),
+        ("games at once", number_of("num_envs")),
+        ("steps / s", lambda row: f"{float(row['value']) / 1e6:,.3g} M"),
+        ("compiles, s", "compile_s"),
+        ("bytes a game", "bytes"),
+        ("mean score", learned),
+    ]
+    return table(columns, rows)
 
 
 def start_up(committed: Committed) -> Table:

@@ -1,0 +1,398 @@
+"""`tile_envs.jax`: the games of the package as functions of JAX, and in libraries of its world."""
+
+import re
+from functools import cache, partial
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from commands import in_a_process
+from powers3 import RULES as POWERS3
+
+from tile_envs.base.random_stream import seeds, starts
+from tile_envs.replay import Replay, play_through, read, write
+from tile_envs.sliding import Rules, SlidingGame, register_game
+from tile_envs.tictactoe.positions import solve
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+
+from tile_envs.jax import Word, halves, make  # noqa: E402
+
+ODD = Rules(
+    name="Odd",  # whose order matters, which shrinks tiles, and pays more than 32 bits hold
+    faces=(0, 1, 2**32 + 7, 2**33 - 1, 2**62),
+    merges=[(1, 1, 3), (1, 3, 2), (3, 4, 1), (4, 4, 1)],
+    spawn={1: 0.5, 2**32 + 7: 0.25, 2**62: 0.25},
+    goal=2**62,
+)
+SLIDING = [
+    ("Tiles2048-v0", {}),
+    ("Tiles2048-v0", {"shape": (1, 3), "spawn": {4: 1.0}, "start_tiles": 3}),
+    ("Tiles2048-v0", {"shape": (2, 2), "spawn": {2: 0.1, 4: 0.2, 16: 0.7}, "start_tiles": [8, 2]}),
+    ("Tiles2048-v0", {"shape": (5, 5)}),
+    ("Tiles2048-v0", {"shape": (8, 8), "spawn": {2: 0.8, 4: 0.2}}),
+    ("Tiles2584-v0", {}),
+    ("Tiles2584-v0", {"shape": (3, 7), "spawn": {1: 0.75, 3: 0.25}}),
+    ("Powers3-v0", {"shape": (4, 2)}),
+    ("Odd-v0", {"shape": (1, 3), "spawn": {1: 1 - 1e-12, 2**62: 1e-12}}),
+    ("Odd-v0", {"shape": (3, 1)}),
+]
+SEATS = {"X": "random", "O": "minimax", "random": "minimax_first", "both": "random"}
+TICTACTOE = [("TicTacToe-v0", {"side": side, "opponent": SEATS[side]}) for side in SEATS]
+GAMES = [*SLIDING, *TICTACTOE]
+LONG = 2**31 - 1
+
+
+@pytest.fixture(autouse=True, scope="module")
+def registered():
+    given = {"Powers3-v0": POWERS3, "Odd-v0": ODD}
+    new = [name for name in given if name not in gym.registry]
+    for name, rules in given.items():
+        register_game(name, rules)
+    yield
+    for name in new:
+        del gym.registry[name]
+
+
+def boards_of(game, n, rng):
+    """Return boards of any tiles, the last ones too, more or less full."""
+    if not isinstance(game, SlidingGame):
+        reachable = np.flatnonzero(solve().reachable)
+        return solve().marks[rng.choice(reachable, n)]
+    most = rng.choice([3, game.rules.largest], (n, 1, 1))
+    tiles = rng.integers(1, most + 1, (n, *game.shape))
+    return (tiles * (rng.random(tiles.shape) < rng.random((n, 1, 1)))).astype(np.uint8)
+
+
+@cache
+def player(env):
+    """Return a function that plays `(steps, n)` actions in a scan."""
+    return jax.jit(partial(jax.lax.scan, jax.vmap(env.step)))
+
+
+def exact(value):
+    return value.to_numpy() if isinstance(value, Word) else np.asarray(value)
+
+
+def compare(env, n, steps, seed):
+    """Play n games from their seeds and n from boards, here and in numpy; count the steps."""
+    rng, game, words = np.random.default_rng(seed), env.game, seeds(seed, 2 * n)
+    position = {"board": boards_of(game, n, rng)}
+    if isinstance(game, SlidingGame):
+        position["score"] = rng.integers(2**53, size=n)
+    given = game.begin_from(starts(words[n:]), game.checked_positions(position, n))
+    theirs = game.begin(words[:n]), given
+    at = {name: halves(value) if name == "score" else value for name, value in position.items()}
+    given = jax.vmap(lambda seed, at: env.begin(seed, **at))(halves(words[n:]), at)
+    ours = jax.vmap(env.begin)(halves(words[:n])), given
+    state = type(theirs[0])(*map(np.concatenate, zip(*theirs, strict=True)))
+    states = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *ours)
+    observation, info = jax.vmap(env.observe)(states)
+    observations, infos = game.observe(state)
+    assert np.array_equal(observation, observations)
+    assert all(np.array_equal(exact(info[name]), infos[name]) for name in infos)
+    actions = rng.integers(game.n_actions, size=(steps, 2 * n))
+    states, took = player(env)(states, jnp.asarray(actions))
+    took = jax.tree.map(exact, took, is_leaf=lambda value: isinstance(value, Word))
+    played = 0
+    for i in range(steps):
+        played += np.count_nonzero(~state.over)
+        state, step = game.step(state, actions[i])
+        assert np.array_equal(took.observation[i], step.observations)
+        assert np.array_equal(took.info["reward"][i], step.rewards)
+        assert np.array_equal(took.reward[i], step.rewards.astype(np.float32))
+        assert np.array_equal(took.terminated[i], step.terminations)
+        for name, values in step.infos.items():
+            assert np.array_equal(took.info[name][i], values), name
+    assert not took.truncated.any()
+    assert np.array_equal(states.stream.to_numpy(), state.streams)
+    assert np.array_equal(jax.vmap(env.mask)(states), game.masks(state))
+    return played
+
+
+@pytest.mark.parametrize(("env_id", "options"), GAMES)
+def test_games_are_those_of_numpy(env_id, options):
+    assert compare(make(env_id, max_illegal=LONG, **options), 50, 60, seed=1) > 300
+
+
+@pytest.mark.slow
+def test_ten_million_steps_are_those_of_numpy():
+    total = 0
+    for turn, (env_id, options) in enumerate(GAMES):
+        env = make(env_id, max_illegal=LONG, **options)
+        while total < 10_000_000 * (turn + 1) / len(GAMES):
+            total += compare(env, 10_000, 60, seed=total)
+
+
+def test_a_seed_is_an_integer_of_64_bits_in_any_form():
+    env = make("Tiles2048-v0")
+    for seed in (0, 7, 2**32, 2**64 - 1, -1):
+        expected = env.game.begin(np.array([seed & 2**64 - 1], np.uint64)).streams[0]
+        for given in (seed, halves(np.array([seed & 2**64 - 1], np.uint64))[0]):
+            assert env.begin(given).stream.to_numpy() == expected
+    for given in (jnp.int32(-1), jnp.int8(-1), np.int64(-1)):
+        assert env.begin(given).stream.to_numpy() == env.begin(-1).stream.to_numpy()
+    traced = jax.jit(env.begin)
+    assert traced(jnp.int32(-1)).stream.to_numpy() == env.begin(2**64 - 1).stream.to_numpy()
+    for key in (jax.random.key(7), jax.random.PRNGKey(7)):
+        assert env.begin(env.seed_of(key)).stream.to_numpy() == env.begin(7).stream.to_numpy()
+    for wrong in (0.5, True, "7", [1, 2, 3]):
+        with pytest.raises(ValueError, match="a seed must be an integer or uint32"):
+            env.begin(wrong)
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+def test_illegal_actions_in_a_row_truncate_as_in_the_environment(env_id):
+    env, twin = gym.make(env_id, max_illegal=3), make(env_id, max_illegal=3)
+    step, rng, truncations = jax.jit(twin.step), np.random.default_rng(0), 0
+    for seed in range(4):
+        env.reset(seed=seed)
+        state, over = twin.begin(seed), False
+        while not over:
+            legal = np.flatnonzero(env.unwrapped.action_masks())
+            action = int(rng.choice(legal)) if rng.random() < 0.3 else int(legal[0])
+            observation, reward, terminated, truncated, info = env.step(action)
+            state, took = step(state, action)
+            assert np.array_equal(took.observation, observation)
+            assert (took.reward, took.terminated, took.truncated) == (reward, terminated, truncated)
+            assert took.info["illegal"] == info["illegal"]
+            over, truncations = terminated or truncated, truncations + truncated
+        again, took = step(state, legal[0])
+        assert took.reward == 0
+        assert took.info["illegal"]
+        assert all(map(np.array_equal, jax.tree.leaves(again), jax.tree.leaves(state)))
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+@pytest.mark.parametrize("action", [-1, 9, 2**31 - 1, np.uint32(2**32 - 4)])
+def test_what_is_no_action_is_illegal(env_id, action):
+    env = make(env_id)
+    state = env.begin(0)
+    after, step = env.step(state, action)
+    assert step.info["illegal"]
+    assert after.illegal_run == 1
+    before = state._replace(illegal_run=after.illegal_run)
+    assert all(map(np.array_equal, jax.tree.leaves(after), jax.tree.leaves(before)))
+
+
+@pytest.mark.parametrize(("env_id", "options"), GAMES)
+def test_the_model_is_that_of_numpy(env_id, options):
+    env = make(env_id, **options)
+    game, n, rng = env.game, 20, np.random.default_rng(2)
+    boards = boards_of(game, n, rng)
+    states = jax.vmap(lambda board: env.begin(0, board))(boards)
+    seen = np.asarray(jax.vmap(env.observation)(states))
+    expected, rewards, masks = game.afterstates(seen)
+    afterstates = jax.jit(jax.vmap(env.afterstates))(states)
+    assert np.array_equal(afterstates.legal, masks)
+    assert np.array_equal(jax.vmap(jax.vmap(env.observation))(afterstates.state), expected)
+    replies = jax.jit(jax.vmap(jax.vmap(env.replies)))(afterstates)
+    total = np.asarray(replies.probabilities).sum(axis=2)
+    assert total == pytest.approx(1)
+    if isinstance(game, SlidingGame):
+        assert np.array_equal(afterstates.reward.to_numpy(), rewards)
+    for i, action in zip(*np.nonzero(masks), strict=True):
+        parents, wanted, shares = game.replies(expected[i, action][None])
+        some = np.asarray(replies.probabilities[i, action]) > 0
+        found = np.asarray(replies.steps.observation[i, action])[some]
+        if len(parents):  # else the game has ended
+            order, ours = (np.lexsort(b.reshape(len(b), -1).T) for b in (wanted, found))
+            assert np.array_equal(wanted[order], found[ours])
+            probabilities = np.asarray(replies.probabilities[i, action])[some][ours]
+            assert probabilities == pytest.approx(shares[order], rel=1e-5)
+
+
+@pytest.mark.parametrize(("env_id", "options"), [SLIDING[0], SLIDING[3], *TICTACTOE])
+def test_a_step_is_one_of_the_replies_and_search_sees_no_stream(env_id, options):
+    env, rng = make(env_id, **options), np.random.default_rng(3)
+    step, replies = jax.jit(env.step), jax.jit(lambda *given: env.replies(env.afterstate(*given)))
+    state = env.begin(5)
+    for _ in range(6):
+        action = int(env.choose(state, np.uint32(rng.integers(2**32))))
+        assert env.mask(state)[action]
+        following = replies(state, action)
+        state, took = step(state, action)
+        same = (np.asarray(following.steps.observation) == took.observation).all(axis=(1, 2))
+        (index, *_) = np.flatnonzero(same & (np.asarray(following.probabilities) > 0))
+        assert following.steps.reward[index] == took.reward
+        assert following.steps.terminated[index] == took.terminated
+        assert not following.states.stream.to_numpy().any()
+        if took.terminated:
+            break
+
+
+def test_replays_are_played(tmp_path):
+    board = [[1, 2, 3], [0, 0, 0], [1, 1, 4]]
+    for reset in ({}, {"board": board, "score": 2**40 + 1}):
+        written = Replay(
+            "Tiles2048-v0", 2**40 + 3, (0, 1, 0, 0, 3, 2) * 3, {"shape": [3, 3]}, reset
+        )
+        write(written, tmp_path / "game.json")
+        game = read(tmp_path / "game.json")
+        env = make(game.env, **game.options)
+        state = env.begin(game.seed, **game.reset)
+        for action in game.actions:
+            state, step = env.step(state, action)
+        last = play_through(game)
+        assert np.array_equal(step.observation, last.observation)
+        assert state.score.to_numpy() == last.info["score"]
+        assert state.stream.to_numpy() == last.state["stream"]
+
+
+def test_a_step_holds_words_of_32_bits_at_most_and_calls_nothing_back():
+    for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
+        env = make(env_id)
+        text = str(jax.make_jaxpr(env.step)(env.begin(0), 0))
+        assert "callback" not in text
+        assert not any(kind in text for kind in ("i64", "u64", "f64", "i16", "u16", "f16"))
+
+
+@pytest.mark.parametrize(
+    ("env_id", "options", "said"),
+    [
+        ("Tiles2048-v0", {"placer": "adversary"}, "tiles are placed at random in JAX"),
+        ("Tiles2048-v0", {"starts": [[[1, 1], [0, 0]]], "shape": (2, 2)}, "games start as usual"),
+        (
+            "TicTacToe-v0",
+            {"opponent": type("Own", (), {"predict": len})()},
+            "opponents in JAX have",
+        ),
+        ("Tiles2048-v0", {"sape": (2, 2)}, "unknown option 'sape'"),
+        ("Nothing-v0", {}, "unknown environment 'Nothing-v0'"),
+    ],
+)
+def test_what_there_is_not_in_jax_is_refused(env_id, options, said):
+    with pytest.raises(ValueError, match=said):
+        make(env_id, **options)
+
+
+def test_jax_is_imported_when_it_is_asked_for():
+    code = "import sys, tile_envs, tile_envs.games; print('jax' in sys.modules)"
+    assert in_a_process("-c", code).stdout == "False\n"
+    code = "import sys; sys.modules['jax'] = None; import tile_envs.jax"
+    last = in_a_process("-c", code).stderr.splitlines()[-1]
+    assert last.endswith("jax is not installed: in a clone, pip install -e '.[jax]'")
+
+
+def test_observations_become_tensors_of_torch_without_a_copy():
+    torch = pytest.importorskip("torch")
+    env = make("Tiles2048-v0")
+    boards = jax.vmap(env.observation)(jax.vmap(env.begin)(jnp.arange(4)))
+    assert torch.from_dlpack(boards).data_ptr() == boards.unsafe_buffer_pointer()
+
+
+@pytest.mark.filterwarnings("ignore")  # gymnax warns of what it deprecates
+def test_gymnax_plays_the_game_of_a_key_and_begins_another_in_the_step_that_ends_it():
+    gymnax = pytest.importorskip("gymnax")
+    from gymnax.wrappers.compat import LegacyStepAPIWrapper
+    from gymnax.wrappers.purerl import LogWrapper
+
+    from tile_envs.jax import gymnax_env
+
+    env, params = gymnax_env("Tiles2048-v0", shape=(2, 2))
+    assert env.observation_space(params).shape == (2, 2)
+    assert gymnax.make("TicTacToe-v0", side="both")[0].num_actions == 9
+    game = make("Tiles2048-v0", shape=(2, 2)).game
+    log, old = LogWrapper(env), LegacyStepAPIWrapper(env)
+    observation, state = log.reset(jax.random.key(7), params)
+    theirs, ended = game.begin([7]), False
+    while not ended:
+        action = int(game.masks(theirs)[0].argmax())
+        assert env.action_mask(state.env_state)[action]
+        key = jax.random.key(100 + int(state.env_state.time))
+        *_, done, _ = old.step(key, state.env_state, action, params)
+        observation, state, reward, ended, truncated, info = log.step(key, state, action, params)
+        theirs, step = game.step(theirs, [action])
+        assert np.array_equal(info["final_observation"], step.observations[0])
+        assert (reward, ended, truncated, done) == (step.rewards[0], *step.terminations, 0, ended)
+    assert info["returned_episode_returns"] == theirs.scores[0]
+    seed = env.env.seed_of(jax.random.split(key)[1])
+    assert np.array_equal(observation, env.env.observation(env.env.begin(seed)))
+    few = params.replace(max_steps_in_episode=1)
+    _, state = env.reset(jax.random.key(7), few)
+    assert env.step(key, state, 0, few)[4]
+
+
+def test_states_are_as_those_of_pgx():
+    auto_reset = pytest.importorskip("pgx.experimental").auto_reset
+    from tile_envs.jax import pgx_env
+
+    env = pgx_env("TicTacToe-v0", side="both")
+    step, state = jax.jit(env.step), env.init(jax.random.key(0))
+    for turn, cell in enumerate((0, 3, 1, 4, 2)):  # X wins in the first row
+        assert state.current_player == turn % 2
+        assert not state.rewards.any()
+        own = np.asarray(env.observe(state, 1 - turn % 2))
+        assert np.array_equal(own, -np.asarray(state.observation))
+        state = step(state, cell)
+    assert state.terminated
+    assert state.legal_action_mask.all()
+    assert state.rewards.tolist() == [1, -1]
+    assert not step(state, 5).rewards.any()
+    env = pgx_env("Tiles2048-v0", shape=(2, 2))
+    step = jax.jit(jax.vmap(auto_reset(env.step, env.init)))
+    states, ends = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 8)), 0
+    for turn in range(30):
+        actions = states.legal_action_mask.argmax(axis=1)
+        states = step(states, actions, jax.random.split(jax.random.key(turn), 8))
+        ends += states.terminated.sum()
+        assert not states.game.over.any()
+    assert ends > 8
+
+
+def test_gymnasium_plays_a_functional_environment():
+    functional_jax_env = pytest.importorskip("gymnasium.envs.functional_jax_env")
+    from tile_envs.jax import func_env
+
+    functional = func_env("Tiles2048-v0", shape=(2, 2))
+    env = functional_jax_env.FunctionalJaxEnv(functional)
+    observation, info = env.reset(seed=3)
+    seed = functional.env.seed_of(jax.random.split(jax.random.PRNGKey(3))[0])
+    game = functional.env.game
+    theirs, ended = game.begin(Word.of(seed).to_numpy()[None]), False
+    while not ended:
+        assert np.array_equal(info["action_mask"], game.masks(theirs)[0])
+        action = int(game.masks(theirs)[0].argmax())
+        observation, reward, ended, _, info = env.step(action)
+        theirs, step = game.step(theirs, [action])
+        assert np.array_equal(observation, step.observations[0])
+        assert (reward, ended) == (step.rewards[0], step.terminations[0])
+
+
+def test_ppo_learns_in_a_compiled_function_and_plays_in_numpy():
+    pytest.importorskip("optax")
+    from baselines.evaluation.sampled import play
+    from benchmarks.libraries.purejax_ppo import Args, train
+
+    agent, _ = train(Args(total_timesteps=300_000, num_envs=128, width=32, minutes=10))
+    assert play(agent, "Tiles2048-v0", episodes=50).returns.mean() > 2_000
+
+
+def test_mctx_searches_the_true_model():
+    pytest.importorskip("mctx")
+    from baselines.evaluation.sampled import play
+    from benchmarks.libraries.mctx_2048 import train
+
+    settings = {"num_envs": 16, "num_steps": 16, "width": 8, "total_timesteps": 1}
+    searcher = train("Tiles2048-v0", num_simulations=4, **settings)
+    scores = play(searcher, "Tiles2048-v0", {"shape": (4, 4)}, episodes=4).returns
+    assert scores.mean() > 500
+
+
+def test_the_code_of_the_page_runs():
+    pytest.importorskip("torch")
+    page = (Path(__file__).parent.parent / "tile_envs" / "README.md").read_text()
+    (block,) = (b for b in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "import jax" in b)
+    exec(compile(block, "README.md", "exec"), {})
+
+
+def test_speeds_are_measured_after_a_comparison_with_numpy():
+    from benchmarks.speed.accelerator import same_steps
+    from benchmarks.speed.environments import twin
+
+    assert same_steps(50, 20) == 1_000
+    play = twin("2048", 4)
+    assert play(1) == 256
+    assert play.size > 4 * 16

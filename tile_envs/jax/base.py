@@ -1,0 +1,193 @@
+"""What the games share: seeds, what a step brings, and the model for search."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from tile_envs.game import Game
+from tile_envs.jax import words
+from tile_envs.jax.words import Word
+
+AGame = TypeVar("AGame", bound=Game)
+compiled = partial(jax.jit, static_argnums=0)
+"""Compiles a method once for all equal games; within compiled functions it changes nothing."""
+
+
+class Step(NamedTuple):
+    """What a step brings.
+
+    Attributes:
+        observation: `(R, C)`.
+        reward: `float32`, rounded where that does not hold it; `info["reward"]` is exact.
+        terminated: `bool`, whether the game has ended.
+        truncated: `bool`, whether there were `max_illegal` illegal actions in a row.
+        info: By the names in the manual of the environment; and `reward`.
+    """
+
+    observation: Any
+    reward: Any
+    terminated: Any
+    truncated: Any
+    info: dict[str, Any]
+
+
+class Afterstate(NamedTuple):
+    """What an action makes of a state, before anything is drawn.
+
+    Attributes:
+        state: The state with the position after the action, and without a random stream.
+        legal: `bool`, whether the action was legal.
+        reward: What it pays, exactly.
+    """
+
+    state: Any
+    legal: Any
+    reward: Any
+
+
+class Replies(NamedTuple):
+    """What may follow an afterstate, by chance index: states, steps, and their probabilities."""
+
+    states: Any
+    steps: Step
+    probabilities: Any
+
+
+@dataclass(frozen=True)
+class JaxEnv(ABC, Generic[AGame]):
+    """The functions of one game, for `jax.jit`, `vmap` and `scan`; a value, as the game is.
+
+    A state is a named tuple.  Its `stream` is the random stream of the game, of which no search
+    should know.  Games that are `over`, terminated or truncated, do not change.  An action that is
+    illegal, or outside the action space, changes nothing but the count of such actions in a row.
+
+    For search, an action leads to an afterstate, and a chance index from there to a state, whose
+    stream is 0.  Where nothing is drawn, every index leads to the same state, and 0 is certain.
+
+    Attributes:
+        game: The game in numpy.
+        max_illegal: Consecutive illegal actions that truncate an episode.
+    """
+
+    game: AGame
+    max_illegal: int = 100
+
+    @staticmethod
+    def seed_of(key: Any) -> Any:
+        """Return a key of JAX as a seed, `uint32[2]`; that of `jax.random.key(7)` is 7."""
+        return jax.random.key_data(key)[..., -2:]
+
+    def begin(self, seed: Any, board: Any = None, **position: Any) -> Any:
+        """Return the state of the game that `reset(seed=seed)` of an environment begins.
+
+        Args:
+            seed: An integer, Python's or a scalar, or `uint32[2]`, the high word first.
+            board: What to begin with instead, `(R, C)`, as in the options of `reset`.
+            position: Their other options.
+
+        Raises:
+            ValueError: If the seed or the position is unusable; traced boards are not checked.
+        """
+        if board is not None and not isinstance(board, jax.core.Tracer):
+            self.game.checked_positions({"board": board, **position})
+        given = {name: Word.of(value) for name, value in position.items()}  # the score
+        return self._begin(Word(*map(jnp.asarray, Word.of(seed))), board, **given)
+
+    @compiled
+    def step(self, state: Any, action: Any) -> tuple[Any, Step]:
+        """Play an action, and what the state's own random stream draws; see `Game.step`."""
+        return self._draw(self._act(state, action), state.stream)
+
+    def mask(self, state: Any) -> Any:
+        """Return the legal actions, `(n_actions,) bool`."""
+        return (self.legal(state)[..., None] >> jnp.arange(self.game.n_actions) & 1) > 0
+
+    def choose(self, state: Any, bits: Any) -> Any:
+        """Turn 32 random bits, `uint32`, into a legal action, `int32`; 0 if there is none."""
+        legal = self.legal(state)
+        left = words.choose(bits, lax.population_count(legal).astype(jnp.uint32))
+        chosen = jnp.zeros_like(legal)
+        for action in range(self.game.n_actions):
+            is_legal = (legal >> action & 1).astype(jnp.uint32)
+            chosen += action * (is_legal & (left == 0)).astype(jnp.int32)
+            left -= is_legal  # beyond 0 it is large
+        return chosen
+
+    @compiled
+    def afterstate(self, state: Any, action: Any) -> Afterstate:
+        """Return what an action makes of a state."""
+        return self._act(state._replace(stream=Word(*map(jnp.zeros_like, state.stream))), action)
+
+    def afterstates(self, state: Any) -> Afterstate:
+        """Return what each action makes of a state, `(n_actions, ...)`."""
+        act: Any = jax.vmap(partial(self.afterstate, state))
+        return Afterstate(*act(jnp.arange(self.game.n_actions)))
+
+    def replies(self, afterstate: Afterstate) -> Replies:
+        """Return all that may follow an afterstate, by chance index, `(n_chances, ...)`."""
+        states, steps = jax.vmap(partial(self.spawn, afterstate))(jnp.arange(self.n_chances))
+        return Replies(states, steps, self.probabilities(afterstate))
+
+    # What a game adds.
+
+    @property
+    @abstractmethod
+    def n_chances(self) -> int:
+        """How many chance indices there are."""
+
+    @abstractmethod
+    def legal(self, state: Any) -> Any:
+        """Return the legal actions as bits, `int32`."""
+
+    @abstractmethod
+    def observation(self, state: Any) -> Any:
+        """Return the board, `(R, C)`, also of the state in an afterstate."""
+
+    @abstractmethod
+    def observe(self, state: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the observation and infos of a state, all but those of a step."""
+
+    @abstractmethod
+    def spawn(self, afterstate: Afterstate, index: Any) -> tuple[Any, Step]:
+        """Return what follows an afterstate by a chance index, as `step` does."""
+
+    @abstractmethod
+    def probabilities(self, afterstate: Afterstate) -> Any:
+        """Return those of the chance indices, `(n_chances,) float32`."""
+
+    @abstractmethod
+    def _begin(self, seed: Word, board: Any, **position: Any) -> Any:
+        """Begin the game of a seed, at a board or a drawn one."""
+
+    @abstractmethod
+    def _act(self, state: Any, action: Any) -> Afterstate:
+        """Return what an action makes of a state, which keeps its random stream."""
+
+    @abstractmethod
+    def _draw(self, afterstate: Afterstate, stream: Word) -> tuple[Any, Step]:
+        """Draw what follows an afterstate from a random stream."""
+
+    def _checked(self, state: Any, action: Any) -> tuple[Any, Any, Any]:
+        """Return an action, 0 if it is none, whether it is legal, and the state that counts it."""
+        action = jnp.asarray(action).astype(jnp.int32)
+        inside = (action >= 0) & (action < self.game.n_actions) & ~state.over
+        action = jnp.where(inside, action, 0)
+        legal = inside & (self.legal(state) >> action & 1 > 0)
+        run = jnp.where(legal, 0, state.illegal_run + (~state.over).astype(jnp.int32))
+        return action, legal, state._replace(illegal_run=run)
+
+    def _stepped(self, state: Any, terminated: Any, legal: Any, reward: Any) -> tuple[Any, Step]:
+        """Return the state that a step has led to, and what it brings."""
+        truncated = state.illegal_run >= self.max_illegal
+        state = state._replace(over=terminated | truncated)
+        observation, info = self.observe(state)
+        info |= {"reward": reward, "illegal": ~legal}
+        number = reward.to_float() if isinstance(reward, Word) else reward.astype(jnp.float32)
+        return state, Step(observation, number, terminated, truncated, info)

@@ -1,0 +1,90 @@
+"""The games with states as pgx has them, for mctx, Stoix and whatever else takes these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from tile_envs.jax import make
+from tile_envs.jax.base import JaxEnv, Step
+from tile_envs.tictactoe.positions import X
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class State:
+    """A game.
+
+    Attributes:
+        current_player: `int32`, 0; with side "both", 0 X and 1 O.
+        observation: The board, as the player to move sees it.
+        rewards: `(num_players,) float32`, those of the last step.
+        terminated: `bool`, whether the game has ended.
+        truncated: `bool`, whether there were too many illegal actions in a row.
+        legal_action_mask: `(num_actions,) bool`, all of them when the game has ended.
+        game: The state in `tile_envs.jax`.
+    """
+
+    current_player: Any
+    observation: Any
+    rewards: Any
+    terminated: Any
+    truncated: Any
+    legal_action_mask: Any
+    _step_count: Any
+    game: Any
+
+    def replace(self, **changes: Any) -> State:
+        """Return a copy with other values."""
+        return replace(self, **changes)
+
+
+class GameEnv:
+    """A game; the key of `init` is its seed.  An illegal action changes nothing.
+
+    Attributes:
+        num_players: 1, but 2 with side "both".
+        num_actions: The number of actions, legal or not.
+        observation_shape: That of one observation.
+    """
+
+    def __init__(self, env: JaxEnv[Any]) -> None:
+        self.env = env
+        self.num_players = 2 if getattr(env.game, "side", "") == "both" else 1
+        self.num_actions, self.observation_shape = env.game.n_actions, env.game.shape
+
+    def init(self, key: Any) -> State:
+        """Return the state of the game of a key."""
+        game = self.env.begin(self.env.seed_of(key))
+        no = jnp.zeros_like(game.over)
+        rewards = jnp.zeros(self.num_players)
+        step = Step(self.env.observation(game), rewards, no, no, {})
+        return self._state(game, step, rewards, jnp.int32(0))
+
+    def step(self, state: State, action: Any, key: Any = None) -> State:
+        """Play an action; the key has no effect, as a game has a random stream of its own."""
+        game, step = self.env.step(state.game, action)
+        signs = 1 - 2 * (jnp.arange(self.num_players) != state.current_player)
+        return self._state(game, step, step.reward * signs, state._step_count + 1)
+
+    def observe(self, state: State, player_id: Any = None) -> Any:
+        """Return the board, as the player to move or another one sees it."""
+        if player_id is None or self.num_players == 1:
+            return state.observation
+        return state.observation * jnp.int8(1 - 2 * (state.current_player != player_id))
+
+    def _state(self, game: Any, step: Step, rewards: Any, count: Any) -> State:
+        player = jnp.zeros_like(count)
+        if self.num_players == 2:
+            player = (game.mark != X).astype(jnp.int32)
+        mask = self.env.mask(game) | game.over
+        ends = step.terminated, step.truncated
+        return State(player, step.observation, rewards, *ends, mask, count, game)
+
+
+def pgx_env(env_id: str, **options: Any) -> GameEnv:
+    """Return a game with states as pgx has them; see `tile_envs.jax.make` for the arguments."""
+    return GameEnv(make(env_id, **options))

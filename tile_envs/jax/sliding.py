@@ -1,0 +1,336 @@
+"""A sliding game in JAX, its cells four to a word.
+
+A *quad* is four neighboring cells of a line, one a byte of a `uint32`, the first one lowest.  All
+operations are arithmetic of quads, without tables and branches, so that the compiler makes a few
+loops over many games of them.  A board is columns of quads, one up to 4×4 and else two, padded by
+empty cells to a square: with many games, each quad is an array of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property, partial
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tile_envs.jax import words
+from tile_envs.jax.base import Afterstate, JaxEnv, Step, compiled
+from tile_envs.jax.words import HALF, Word
+from tile_envs.sliding.cells.batch import TILE_BITS, compile_pairs
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
+
+Columns = Any
+"""Lines from the wall on, side by side: of each column, a tuple of quads."""
+
+QUAD = 4
+NONE, LOW, HIGH = np.uint32(0), np.uint32(0x01010101), np.uint32(0x80808080)
+"""No tile; and of each byte, the lowest bit and the highest."""
+
+
+class State(NamedTuple):
+    """A game; see `tile_envs.sliding.State`.
+
+    Attributes:
+        stream: The position of the random stream.
+        over: `bool`, whether the game has ended.
+        legal: `uint8`, the legal actions, as bits.
+        score: The sum of the rewards.
+        illegal_run: `int32`, the illegal actions in a row.
+        board: The rows.
+    """
+
+    stream: Word
+    over: Any
+    legal: Any
+    score: Word
+    illegal_run: Any
+    board: Columns
+
+
+class Sliding(JaxEnv[SlidingGame]):
+    """A sliding game; the chance indices are `cell * tiles + tile`, tiles counted from 0 on.
+
+    In its infos, `score` and `reward` are a `Word`, and so is `max_tile` in games whose faces do
+    not fit into `int32`.
+    """
+
+    @property
+    def n_chances(self) -> int:
+        """The cells times the tiles that appear."""
+        return math.prod(self.game.shape) * len(self.game.distribution.tiles)
+
+    def _columns(self, board: Any) -> Columns:
+        """Return a board `(R, C)` as columns of quads."""
+        (rows, columns), side = self.game.shape, max(self.game.shape)
+        padding = (0, side - rows), (0, side - columns + -side % QUAD)
+        xp: Any = np if isinstance(board, np.ndarray) else jnp
+        cells = xp.pad(board.astype(np.uint32), padding)
+        quads = cells.reshape(side, -1, QUAD) << np.arange(0, 32, 8, dtype=np.uint32)
+        quads = quads.sum(axis=2, dtype=np.uint32)
+        return tuple(tuple(quads[row, i] for row in range(side)) for i in range(quads.shape[1]))
+
+    @cached_property
+    def _cells(self) -> Columns:
+        """The quads with 1 on every cell."""
+        return self._columns(np.ones(self.game.shape))
+
+    # What tiles do.
+
+    @cached_property
+    def _merge(self) -> Callable[[Any, Any], Any]:
+        """What quads a and b make, a being the nearer one to the wall; 0 where nothing."""
+        merges = set(self.game.rules.merges)
+        n = len(merges)
+        if merges == {(tile, tile, tile + 1) for tile in range(1, n + 1)}:
+            return lambda a, b: a + LOW & _spread(_zero(a ^ b) & _within(a, n))
+        n = (n - 1) // 2
+        rising = {(tile, tile + 1, tile + 2) for tile in range(1, n + 1)}
+        if merges == {(1, 1, 2), *rising, *((b, a, made) for a, b, made in rising)}:
+            return partial(_merge_neighbors, n)
+        return partial(_merge_by_table, compile_pairs(self.game.rules).merged.astype(np.uint32))
+
+    def _push(self, columns: Columns) -> tuple[Columns, Word]:
+        """Push lines to index 0; return them, and the sum of the faces of merged tiles."""
+        faces = np.array(self.game.rules.faces)
+        are_powers = np.array_equal(faces[1:], 1 << np.arange(1, len(faces)))
+        halves = jnp.asarray(faces >> 1, jnp.uint32)
+        odds = np.uint32(sum(1 << tile for tile, face in enumerate(faces.tolist()) if face & 1))
+
+        def bubble(_: Any, columns: Columns) -> Columns:  # empty cells go to the high end
+            moved = []
+            for line in map(list, columns):
+                for i in range(len(line) - 1):
+                    tiles = line[i + 1] & _spread(_zero(line[i]))
+                    line[i], line[i + 1] = line[i] | tiles, line[i + 1] ^ tiles
+                moved.append(tuple(line))
+            return tuple(moved)
+
+        def merge(_: Any, carry: Any) -> Any:  # the first two cells of what is left
+            after, (half, odd) = [], carry[1]
+            for (a, b, *left), (_, *done) in carry[0]:
+                tiles = self._merge(a, b)
+                merged = _spread(LOW ^ _zero(tiles))
+                done.append(a & ~merged | tiles)
+                kept = zip([b, *left, NONE], [*left, NONE, NONE], strict=True)
+                after.append((tuple(x ^ (x ^ y) & merged for x, y in kept), tuple(done)))
+                for tile in _bytes(tiles):
+                    half += np.uint32(1) << tile >> 1 if are_powers else halves[tile]
+                    odd += odds >> tile & 1
+            return tuple(after), (half, odd)
+
+        n = len(columns[0])
+        left = tuple((column, (NONE,) * n) for column in _repeat(n - 1, bubble, columns))
+        pushed, (half, odd) = _repeat(n, merge, (left, (NONE, NONE)))
+        # A move pays less than 2**33: half of it fits.
+        pays = words.add(Word(half >> 31, half << 1), Word(NONE, odd))
+        return tuple(done for _, done in pushed), pays
+
+    def _legal(self, board: Columns) -> Any:
+        """Return the legal actions, as bits: a push changes two neighboring cells, or nothing."""
+        merges = set(self.game.rules.merges)
+        is_symmetric = merges == {(b, a, made) for a, b, made in merges}
+
+        def look(_: Any, carry: Any) -> Any:  # along columns, and then along rows
+            columns, cells, bits = carry
+            to_low = to_high = NONE
+            for column, inside in zip(columns, cells, strict=True):
+                for (a, b), there in zip(pairwise(column), inside[1:], strict=True):
+                    empty_a, empty_b, merged = _zero(a), _zero(b), self._merge(a, b)
+                    to_low |= empty_a & ~empty_b | merged
+                    to_high |= empty_b & ~empty_a & there
+                    to_high |= merged if is_symmetric else self._merge(b, a)
+            found = (to_low != 0).astype(jnp.int32) | (to_high != 0).astype(jnp.int32) << 1
+            return _transposed(columns), _transposed(cells), bits << 2 | found
+
+        _, _, bits = _repeat(2, look, (board, self._cells, jnp.int32(0)))
+        bits = sum((bits >> i & 1) << action for i, action in enumerate((LEFT, RIGHT, UP, DOWN)))
+        return bits.astype(jnp.uint8)
+
+    # The functions of the game.
+
+    @compiled
+    def _begin(self, seed: Word, board: Any, **position: Any) -> State:
+        stream, none = words.mix(seed), jnp.zeros_like(seed.low)
+        quads = jax.tree.map(lambda _: none, self._cells)
+        for fixed in self.game.start.tiles if board is None else ():
+            stream = words.advanced(stream)
+            word = words.mix(stream)
+            quads = _placed(quads, self._drawn_cell(quads, word), fixed or self._tile(word))
+        if board is not None:
+            quads = self._columns(jnp.asarray(board))
+        score = words.add(Word(none, none), position.get("score", Word.of(0)))
+        no, count = none.astype(jnp.bool_), none.astype(jnp.int32)
+        return State(stream, no, self._legal(quads), score, count, quads)
+
+    def _act(self, state: State, action: Any) -> Afterstate:
+        action, legal, state = self._checked(state, action)
+        is_vertical = (action == UP) | (action == DOWN)
+        is_reversed = (action == DOWN) | (action == RIGHT)
+        n_rows, n_columns = self.game.shape
+        vertical = _reversed(is_reversed, state.board, n_rows)
+        horizontal = _reversed(is_reversed, _transposed(state.board), n_columns)
+        pushed, pays = self._push(_where(is_vertical, vertical, horizontal))
+        vertical = _reversed(is_reversed, pushed, n_rows)
+        horizontal = _transposed(_reversed(is_reversed, pushed, n_columns))
+        board = _where(legal, _where(is_vertical, vertical, horizontal), state.board)
+        reward = _where(legal, pays, Word(NONE, NONE))
+        score = words.add(state.score, reward)
+        return Afterstate(state._replace(score=score, board=board), legal, reward)
+
+    def _draw(self, afterstate: Afterstate, stream: Word) -> tuple[State, Step]:
+        stream = words.advanced(stream, afterstate.legal)
+        word, state = words.mix(stream), afterstate.state._replace(stream=stream)
+        cells = self._drawn_cell(state.board, word)
+        return self._appeared(afterstate._replace(state=state), cells, self._tile(word))
+
+    @compiled
+    def spawn(self, afterstate: Afterstate, index: Any) -> tuple[State, Step]:
+        """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
+        tiles = jnp.asarray(self.game.distribution.tiles, jnp.uint32)
+        cell, number = jnp.divmod(jnp.asarray(index).astype(jnp.int32), len(tiles))
+        chosen = jnp.arange(math.prod(self.game.shape)).reshape(self.game.shape) == cell
+        board = afterstate.state.board
+        cells = jax.tree.map(lambda x, quad: x & _zero(quad), self._columns(chosen), board)
+        return self._appeared(afterstate, cells, tiles[number])
+
+    def _appeared(self, afterstate: Afterstate, cells: Columns, tile: Any) -> tuple[State, Step]:
+        """Let a tile appear after a legal action, and see what that has led to."""
+        state, legal, reward = afterstate
+        board = _placed(state.board, cells, tile * legal.astype(jnp.uint32))
+        bits = self._legal(board)
+        return self._stepped(state._replace(legal=bits, board=board), bits == 0, legal, reward)
+
+    def probabilities(self, afterstate: Afterstate) -> Any:
+        """Return those of the chance indices, `(n_chances,) float32`."""
+        empty = (self.observation(afterstate.state) == 0).reshape(-1, 1)
+        shares = np.array(self.game.distribution.probabilities, np.float32)
+        drawn = (empty * shares / empty.sum()).reshape(-1)
+        return jnp.where(afterstate.legal, drawn, jnp.arange(self.n_chances) == 0)
+
+    def _drawn_cell(self, board: Columns, word: Word) -> Columns:
+        """Return the cell that a word picks, of those that are empty in reading order, as flags."""
+        empty = jax.tree.map(lambda quad, inside: _zero(quad) & inside, board, self._cells)
+        ranks: list[Any] = []
+        before: Any = NONE
+        for row in zip(*empty, strict=True):
+            ranks.append([])
+            for flags in row:  # a product with LOW sums up the bytes up to each
+                ranks[-1].append(flags * LOW + before * LOW)
+                before = ranks[-1][-1] >> 24
+        picked = (words.choose(word.high, before) + 1) * LOW
+        columns = tuple(zip(*ranks, strict=True))
+        return jax.tree.map(lambda rank, flags: _zero(rank ^ picked) & flags, columns, empty)
+
+    def _tile(self, word: Word) -> Any:
+        """Return the tile that a word makes appear."""
+        drawn = self.game.distribution
+        tile, *others = drawn.tiles
+        for other, threshold in zip(others, drawn.thresholds, strict=True):
+            if threshold <= HALF:
+                tile = jnp.where(word.low >= np.uint32(threshold), other, tile)
+        return jnp.uint32(tile)
+
+    def legal(self, state: State) -> Any:
+        """Return the legal actions as bits, `int32`."""
+        return state.legal.astype(jnp.int32)
+
+    def observation(self, state: State) -> Any:
+        """Return the board, `(R, C) uint8`."""
+        rows, columns = self.game.shape
+        quads = jnp.stack(list(chain.from_iterable(zip(*state.board, strict=True))))
+        cells = lax.bitcast_convert_type(quads, jnp.uint8)
+        return cells.reshape(len(state.board[0]), -1)[:rows, :columns]
+
+    @compiled
+    def observe(self, state: State) -> tuple[Any, dict[str, Any]]:
+        """Return the observation and infos of a state, all but those of a step."""
+        observation, mask = self.observation(state), self.mask(state).astype(jnp.int8)
+        faces, largest = np.array(self.game.rules.faces), observation.max()
+        high, low = (jnp.asarray(x, jnp.uint32)[largest] for x in (faces >> 32, faces & HALF))
+        max_tile = Word(high, low) if faces[-1] >> 31 else low.astype(jnp.int32)
+        return observation, {"action_mask": mask, "score": state.score, "max_tile": max_tile}
+
+
+_repeat = partial(lax.fori_loop, 0)  # written out, boards of 5×5 would compile for long
+
+
+# Functions of quads, byte by byte; flags are 0 or 1 in each byte.
+
+
+def _zero(quad: Any) -> Any:
+    """Return flags where bytes, up to 128, are 0."""
+    return (HIGH - quad) >> 7 & LOW
+
+
+def _within(quad: Any, most: int) -> Any:
+    """Return flags where bytes, below 128, are from 1 to `most`."""
+    at_least_1, above = (quad + np.uint32(0x80 - least) * LOW for least in (1, most + 1))
+    return (at_least_1 ^ above) >> 7 & LOW
+
+
+def _spread(flags: Any) -> Any:
+    """Return flags as masks of whole bytes."""
+    return (flags << 8) - flags
+
+
+def _bytes(quad: Any) -> list[Any]:
+    return [quad >> shift & 0xFF for shift in range(0, 32, 8)]
+
+
+def _merge_neighbors(n: int, a: Any, b: Any) -> Any:
+    """Merge tiles that follow each other, the smaller one up to n, and two of the smallest."""
+    rising = _zero(a + LOW ^ b) & _within(a, n)
+    falling = _zero(b + LOW ^ a) & _within(b, n)
+    merged = rising | falling | _zero((a ^ LOW) | (b ^ LOW))
+    return a + LOW + rising & _spread(merged)
+
+
+def _merge_by_table(table: Any, a: Any, b: Any) -> Any:
+    merged = jnp.asarray(table)
+    pairs = zip(_bytes(a), _bytes(b), range(0, 32, 8), strict=True)
+    return sum(merged[x << TILE_BITS | y] << shift for x, y, shift in pairs)
+
+
+def _placed(board: Columns, cells: Columns, tile: Any) -> Columns:
+    """Set a tile on the cells of flags."""
+    return jax.tree.map(lambda quad, flags: quad | flags * tile, board, cells)
+
+
+def _where(condition: Any, these: Any, others: Any) -> Any:
+    return jax.tree.map(partial(jnp.where, condition), these, others)
+
+
+def _reversed(condition: Any, columns: Columns, n: int) -> Columns:
+    """Return columns with their first n lines backwards if the condition holds."""
+    backwards = tuple(column[:n][::-1] + column[n:] for column in columns)
+    return _where(condition, backwards, columns)
+
+
+def _transposed(columns: Columns) -> Columns:
+    """Return the lines across, side by side."""
+    side = len(columns[0])
+    across = []
+    for i in range(0, side, QUAD):
+        blocks = [(*column[i : i + QUAD], *(NONE,) * QUAD)[:QUAD] for column in columns]
+        across.append(tuple(chain.from_iterable(map(_transposed_quads, blocks)))[:side])
+    return tuple(across)
+
+
+def _transposed_quads(quads: tuple[Any, ...]) -> tuple[Any, ...]:
+    a, b, c, d = quads
+    (a, c), (b, d) = _swapped(a, c, 16, 0xFFFF), _swapped(b, d, 16, 0xFFFF)
+    (a, b), (c, d) = _swapped(a, b, 8, 0xFF00FF), _swapped(c, d, 8, 0xFF00FF)
+    return a, b, c, d
+
+
+def _swapped(x: Any, y: Any, shift: int, low: int) -> tuple[Any, Any]:
+    """Swap the high parts of x and the low parts of y."""
+    swap = (x >> shift ^ y) & np.uint32(low)
+    return x ^ swap << shift, y ^ swap

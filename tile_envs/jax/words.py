@@ -1,0 +1,103 @@
+"""64-bit words as two of 32 bits, as JAX has no others by default, and SplitMix64 over them.
+
+The random streams are those of `tile_envs.base.random_stream`, to the bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tile_envs.base import random_stream
+from tile_envs.base.checks import as_array, as_integer, brief
+from tile_envs.errors import UsageError
+
+HALF = 0xFFFFFFFF
+
+
+class Word(NamedTuple):
+    """An unsigned integer of 64 bits, `high * 2**32 + low`, both `uint32`, of one game or many."""
+
+    high: Any
+    low: Any
+
+    @classmethod
+    def of(cls, value: Any) -> Word:
+        """Return an integer modulo 2**64: Python's, a scalar, traced too, or `uint32[2]`.
+
+        Raises:
+            ValueError: If it is none of these.
+        """
+        number = None if isinstance(value, Word) else as_integer(value)
+        if number is not None:
+            return cls(np.uint32(number >> 32 & HALF), np.uint32(number & HALF))
+        if isinstance(value, Word):
+            return value
+        array: Any = value if isinstance(value, jax.Array) else as_array(value)
+        if array.shape == (2,) and array.dtype == jnp.uint32:
+            return cls(array[0], array[1])
+        if array.shape == () and jnp.issubdtype(array.dtype, jnp.integer):
+            negative = jnp.zeros_like(array) > array
+            return cls(-negative.astype(jnp.uint32), array.astype(jnp.uint32))
+        raise UsageError(
+            f"a seed must be an integer or uint32[2], as of halves or seed_of, got {brief(value)}."
+        )
+
+    def to_float(self) -> Any:
+        """Return the nearest `float32`, or one of the two nearest from 2**32 on."""
+        return jnp.float32(self.high) * jnp.float32(2**32) + jnp.float32(self.low)
+
+    def to_numpy(self) -> NDArray[np.uint64]:
+        """Return it exactly, outside of compiled functions."""
+        high, low = (np.asarray(half).astype(np.uint64) for half in self)
+        return high << np.uint64(32) | low
+
+
+def halves(integers: ArrayLike) -> Any:
+    """Return integers of 64 bits `(n,)` as `(n, 2) uint32`, which `jax.vmap(env.begin)` takes."""
+    wide = np.asarray(integers).astype(np.uint64)
+    return jnp.asarray(np.stack([wide >> np.uint64(32), wide], axis=-1).astype(np.uint32))
+
+
+def add(a: Word, b: Word) -> Word:
+    """Return the sum modulo 2**64."""
+    low = a.low + b.low
+    return Word(a.high + b.high + (low < b.low).astype(jnp.uint32), low)
+
+
+def advanced(position: Word, draws: Any = 1) -> Word:
+    """Return where a random stream is after 0 draws or 1."""
+    stride, drawn = Word.of(random_stream.STRIDE), jnp.uint32(draws)
+    return add(position, Word(stride.high * drawn, stride.low * drawn))
+
+
+def mix(position: Word) -> Word:
+    """Return the random word that belongs to the position of a stream."""
+    *shifts, last = random_stream.MIX_SHIFTS
+    for shift, factor in zip(shifts, random_stream.MIX_FACTORS, strict=True):
+        position = _times(_folded(position, shift), factor)
+    return _folded(position, last)
+
+
+def choose(bits: Any, n: Any) -> Any:
+    """Turn 32 random bits into an index below n, up to 2**16, as `random_stream.choose` does."""
+    return ((bits >> 16) * n + ((bits & 0xFFFF) * n >> 16)) >> 16
+
+
+def _folded(word: Word, shift: int) -> Word:
+    low = word.low >> shift | word.high << (32 - shift)
+    return Word(word.high ^ word.high >> shift, word.low ^ low)
+
+
+def _times(word: Word, factor: int) -> Word:
+    by = Word.of(factor)
+    a, b = word.low >> 16, word.low & 0xFFFF
+    c, d = by.low >> np.uint32(16), by.low & np.uint32(0xFFFF)
+    ad, bc, bd = a * d, b * c, b * d
+    carried = (bd >> 16) + (ad & 0xFFFF) + (bc & 0xFFFF)
+    high = a * c + (ad >> 16) + (bc >> 16) + (carried >> 16)  # of the product of the low halves
+    return Word(high + word.high * by.low + word.low * by.high, word.low * by.low)
