@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from baselines.commands import options
 from baselines.evaluation.comparison import Judged, comparison, over_seeds
@@ -54,7 +55,7 @@ def compare(
         trained[name] = run._replace(name=f"{name} ({run.name})")
     tasks = {(run.task.env, str(run.task.game)): run.task for run in trained.values()}
     players = []
-    asked = [(task.env, task.env_kwargs) for task in tasks.values()] or [(env, env_kwargs)]
+    asked: Any = [(task.env, task.env_kwargs) for task in tasks.values()] or [(env, env_kwargs)]
     for name in names:
         if name in trained:
             players.append(trained[name])

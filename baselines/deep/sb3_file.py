@@ -66,7 +66,7 @@ class SB3Model:
         self._rng = np.random.default_rng(0) if REPLACE in wrappers else None
         try:
             path.stat()  # SB3 would look for another name
-            entries: Any = load_from_zip_file(path, "cpu")[0]
+            entries: Any = load_from_zip_file(path, device="cpu")[0]
             policy = entries["policy_class"]
             suitable = (kind for kind in KINDS if OWN.get(kind, "policy_class") in entries)
             kind = next(k for k in suitable if issubclass(policy, (*k.policy_aliases.values(),)))

@@ -69,7 +69,7 @@ class PlainNTuple(ValueAgent):
         self.game, self.rng = game, np.random.default_rng(seed)
         network = Network.of(game, self.settings.network, self.settings.values, ())
         self.tuples, self.values, self.m = network.tuples, network.values, network.per_board
-        initial = self.settings.initial / self.m
+        initial = (self.settings.initial or 0.0) / self.m
         self.weights: dict[Entry, float] = defaultdict(lambda: initial)
         self.errors: dict[Entry, float] = defaultdict(float)
         self.sizes: dict[Entry, float] = defaultdict(float)

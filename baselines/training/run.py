@@ -151,7 +151,8 @@ Options.__doc__ = train.__doc__  # by which the command's help explains them
 def with_budget(options: Options, **budget: Any) -> Options:
     """Return options with the budget that is given, if one is, and no other."""
     given = {name: value for name, value in budget.items() if value is not None}
-    return replace(options, **(dict.fromkeys(BUDGET) | given)) if given else options
+    others: dict[str, Any] = dict.fromkeys(BUDGET)
+    return replace(options, **(others | given)) if given else options
 
 
 @cache

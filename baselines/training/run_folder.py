@@ -86,8 +86,8 @@ def resume(folder: Path, kind: type[Learner], config: RunConfig) -> Learner:
                 f"{budget[name]}."
             )
     # Its files may have been moved, and so may its device.
-    given = {"env_kwargs": config.env_kwargs, "settings": config.settings}
-    learner.run_config = replace(begun, **given, **budget)
+    given = {"env_kwargs": config.env_kwargs, "settings": config.settings, **budget}
+    learner.run_config = replace(begun, **given)
     if learner.run_config != begun:
         learner.run_config = replace(learner.run_config, finished=False)
     return learner

@@ -113,7 +113,8 @@ class Game2048Env:
     @property
     def board(self) -> Faces:
         """The faces, `(R, C)`, a fresh array."""
-        return self._env.game.faces(self._env.get_state()["board"])
+        board: Faces = self._env.game.faces(self._env.get_state()["board"])
+        return board
 
     @board.setter
     def board(self, faces: ArrayLike) -> None:
