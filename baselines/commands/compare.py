@@ -61,7 +61,7 @@ def compare(
             players.append(trained[name])
         else:
             own = {"wrappers": wrappers} if names_file(name) else {}
-            players += [player(name, *played, seed, own) for played in asked]
+            players += [player(name, env_id, kwargs, seed, own) for env_id, kwargs in asked]
     # All sides are checked before the first game.
     planned = [(one, as_side) for one in players for as_side in _sides(one, players, side)]
     judged = []
