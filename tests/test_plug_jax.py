@@ -32,6 +32,7 @@ SLIDING = [
     ("Tiles2048-v0", {"shape": (1, 3), "spawn": {4: 1.0}, "start_tiles": 3}),
     ("Tiles2048-v0", {"shape": (2, 2), "spawn": {2: 0.1, 4: 0.2, 16: 0.7}, "start_tiles": [8, 2]}),
     ("Tiles2048-v0", {"shape": (5, 5)}),
+    ("Tiles2048-v0", {"shape": (2, 5), "spawn": {512: 1.0}, "terminate_at_goal": True}),
     ("Tiles2048-v0", {"shape": (8, 8), "spawn": {2: 0.8, 4: 0.2}}),
     ("Tiles2584-v0", {}),
     ("Tiles2584-v0", {"shape": (3, 7), "spawn": {1: 0.75, 3: 0.25}}),

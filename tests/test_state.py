@@ -65,6 +65,24 @@ def test_a_game_starts_from_any_board_and_score(env_id, engine):
     assert infos["score"].tolist() == [7, 7]
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (2, 5)])
+def test_a_game_that_begins_at_its_goal_ends_at_the_first_step(shape, engine):
+    board, options = np.zeros(shape, np.uint8), {"shape": shape, "terminate_at_goal": True}
+    board[0, :3] = 12, 1, 1
+    env = gym.make("Tiles2048-v0", **options)
+    envs = gym.make_vec("Tiles2048-v0", 2, engine=engine, **options)
+    for one in (env, envs):
+        assert not one.reset(options={"board": board})[1]["action_mask"].any()
+    observation, reward, terminated, _, info = env.step(3)
+    assert (reward, terminated, info["illegal"]) == (0, True, True)
+    observations, rewards, terminations, _, infos = envs.step([3, 3])
+    assert terminations.all()
+    assert infos["illegal"].all()
+    assert not rewards.any()
+    assert np.array_equal(observations, [board, board])
+    assert np.array_equal(observation, board)
+
+
 def test_a_masked_reset_sets_only_its_own_boards(engine):
     envs = gym.make_vec("Tiles2048-v0", num_envs=3, autoreset_mode="Disabled", engine=engine)
     before, _ = envs.reset(seed=0)

@@ -151,6 +151,10 @@ class Sliding(JaxEnv[SlidingGame]):
 
         _, _, bits = _repeat(2, look, (board, self._cells, jnp.int32(0)))
         bits = sum((bits >> i & 1) << action for i, action in enumerate((LEFT, RIGHT, UP, DOWN)))
+        if self.game.terminate_at_goal:
+            quads, most = chain.from_iterable(board), self.game.last_tile - 1
+            more = sum((LOW ^ _zero(quad) ^ _within(quad, most)).astype(bool) for quad in quads)
+            bits = jnp.where(more > 0, 0, bits)
         return bits.astype(jnp.uint8)
 
     # The functions of the game.

@@ -254,6 +254,10 @@ class SlidingGame(Game):
         boards, rewards, largest = held.follow(
             lookup, self.placer, state.boards, actions, tiles, words
         )
+        if self.terminate_at_goal:  # else nothing moves in an illegal push
+            stays = legal == _ZERO
+            boards[stays], largest[stays] = state.boards[stays], state.largest[stays]
+            rewards *= legal
         bits = self._legal(boards, largest)
         after = State(streams, bits == _ZERO, bits, state.scores + rewards, largest, boards)
         return after, rewards.astype(np.float64), legal == _ZERO
