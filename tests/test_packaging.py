@@ -127,3 +127,13 @@ def test_the_wheel_works_with_the_core_dependencies_alone(built, tmp_path):
         assert done.returncode == 2
         expected = "error: tyro is not installed: in a clone, pip install -e '.[baselines]'\n"
         assert done.stderr == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", [*pyproject()["project"]["optional-dependencies"]])
+def test_every_extra_can_be_installed_beside_the_agents(extra):
+    """It needs the package index, which the variables of uv name if it is another."""
+    python = ("--python-version", "3.11")  # what all libraries have packages for
+    command = ["uv", "pip", "compile", "--quiet", *python, "pyproject.toml", "--extra", extra]
+    made = subprocess.run([*command, "--extra", "baselines"], cwd=ROOT, capture_output=True)
+    assert made.returncode == 0, made.stderr.decode()
