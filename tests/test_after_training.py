@@ -40,7 +40,7 @@ def test_the_last_boards_are_those_of_finished_games():
 
 def test_help_shows_choices_defaults_and_presets():
     assert "train AGENT --help" in typed("train", "--help")
-    assert "TicTacToe-v0: default, published" in typed("train", "qtable", "--help")
+    assert "tic-tac-toe: default, published" in typed("train", "qtable", "--help")
     out = typed("train", "ntuple", "--help")
     assert "--method {td,tc}" in out
     assert "--minutes FLOAT The budget in minutes" in " ".join(out.split())

@@ -181,7 +181,7 @@ def test_an_environment_stands_for_its_id_and_options():
     row = evaluate_exactly(agent, env)
     assert (str(row), row["env_kwargs"]) == (block(row), options)
     assert repr(load("random", env)) == "RandomAgent(2584 on 2×2)"
-    assert repr(train("qtable", envs, games=500)) == "QTable(2584 on 2×2, 500 games)"
+    assert repr(train("qtable", envs, games=1_000)) == "QTable(2584 on 2×2, 1,000 games)"
     with_options = make_sb3("Tiles2584-v0", env_kwargs=options)
     assert solve(env).game == make_sb3(envs).games.game == with_options.games.game == game
 

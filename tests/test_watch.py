@@ -34,7 +34,9 @@ def game(agent="greedy", env="Tiles2048-v0", seed=0, **options):
 
 def test_the_game_that_is_shown_is_the_first_one_that_is_evaluated():
     played = game(seed=3, **SMALL).play_on()
-    row = evaluate(player("greedy").agent, "Tiles2048-v0", SMALL, episodes=1, seed=3)
+    row = evaluate(
+        player("greedy", "Tiles2048-v0", SMALL).agent, "Tiles2048-v0", SMALL, episodes=1, seed=3
+    )
     assert played.position.total == row["mean"]
     assert played.position.over
 

@@ -116,6 +116,8 @@ class Playthrough:
             ValueError: If it is not an action of the game.
             ResetNeeded: After the end.
         """
+        if self.position.truncated:
+            raise ResetNeeded("the game is over: take actions back, or begin another.")
         observation, reward, terminated, truncated, info = self.env.step(action)
         truncated |= len(self.actions) + 1 == self.env.max_episode_steps
         total = self.position.total + float(reward)

@@ -21,7 +21,6 @@ from baselines.deep.torch_setup import torch_threads
 from tile_envs import wrappers as known
 from tile_envs.agents import ask
 from tile_envs.base.checks import checked_choice
-from tile_envs.base.env import GameEnv
 from tile_envs.errors import UsageError
 from tile_envs.wrappers.transforms import legal_choices
 
@@ -56,7 +55,7 @@ class SB3Model:
         ValueError: If the file holds no such model, or one for other observations or actions.
     """
 
-    def __init__(self, path: Path, env: GameEnv[Any, Any], wrappers: Sequence[str] = ()) -> None:
+    def __init__(self, path: Path, env: Any, wrappers: Sequence[str] = ()) -> None:
         self._game, wrapped = env.game, env
         self._transforms = []
         for name in wrappers:

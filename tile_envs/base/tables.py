@@ -33,4 +33,6 @@ def for_loops(table: Any) -> Any:
     if not isinstance(table, np.ndarray) or table.flags.writeable:
         return table
     owner: Any = table.base
+    if owner is None or owner.nbytes != table.nbytes:  # a user's own
+        return table
     return owner.view(table.dtype).reshape(table.shape)

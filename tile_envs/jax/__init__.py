@@ -44,9 +44,14 @@ def make(env_id: str, **options: Any) -> JaxEnv[Any]:
 
     Raises:
         ValueError: If there is no such game, or it does not take the options; or if it is not
-            played in JAX: tiles that are not placed at random, `starts`, and opponents without a
-            name.
+            played in JAX: tiles that are not placed at random, `starts`, and opponents that are not
+            one name.
     """
+    if unused := sorted({*options} & {*games.OF_MANY}):
+        raise UsageError(
+            f"games in JAX have no {', '.join(unused)}: count steps in a loop of your own, or by "
+            "gymnax's max_steps_in_episode."
+        )
     env = games.make(games.resolve_id(env_id), options)
     game, most = env.game, min(env.max_illegal, (1 << 31) - 1)  # as many as fit
     if not isinstance(game, SlidingGame):

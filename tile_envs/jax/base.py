@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.jax import words
 from tile_envs.jax.words import Word
@@ -95,6 +96,8 @@ class JaxEnv(ABC, Generic[AGame]):
         Raises:
             ValueError: If the seed or the position is unusable; traced boards are not checked.
         """
+        if board is None and position:
+            raise UsageError(f"{', '.join(position)} needs a board to go with it.")
         if board is not None and not isinstance(board, jax.core.Tracer):
             self.game.checked_positions({"board": board, **position})
         given = {name: Word.of(value) for name, value in position.items()}  # the score

@@ -85,7 +85,8 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             the player sees them.
         values: An object with `action_values(boards)`, such as a solution of `baselines.solve`.
         match: Which of several answers counts; see `tile_envs.text.parse`.
-        max_wrong: Consecutive wrong answers that truncate an episode.
+        max_wrong: Consecutive wrong answers that truncate an episode, unless a random action is
+            played in their place.
 
     Raises:
         ValueError: If an argument is not as described.

@@ -17,7 +17,7 @@ from typing import Any
 import gymnasium as gym
 
 import tile_envs  # noqa: F401 # registers the environments
-from tile_envs.errors import extra
+from tile_envs.errors import UsageError, extra
 from tile_envs.plug.text import TextEnv, instructions
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.tictactoe.positions import PLAYED
@@ -40,6 +40,8 @@ class TilesArena(ta.Env):  # type: ignore[misc]
 
     def __init__(self, env_id: str, **options: Any) -> None:
         super().__init__()
+        if options.get("side", "both") != "both":
+            raise UsageError("tic-tac-toe in TextArena is for two players: leave out side.")
         self._env = TextEnv(gym.make(env_id, **options))
         self._rules = getattr(self._env.game, "rules", None)
 
@@ -55,7 +57,8 @@ class TilesArena(ta.Env):  # type: ignore[misc]
         """Play what an answer names (see `tile_envs.text.parse`)."""
         state, kinds = self.state, ta.ObservationType
         state.add_observation(action, kinds.PLAYER_ACTION, from_id=state.current_player_id)
-        text, _, over, _, info = self._env.step(action)
+        text, _, terminated, truncated, info = self._env.step(action)
+        over = terminated or truncated
         if self._rules is not None:
             goal = self._rules.goal
             reward = min(1.0, math.log2(info["max_tile"]) / math.log2(goal))

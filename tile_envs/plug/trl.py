@@ -48,7 +48,7 @@ class TilesTool:
             raise UsageError("the game is over: no move is legal.")
         text, reward, terminated, truncated, info = self._env.step(action)
         self._sum, self._over = self._sum + reward, terminated or truncated
-        if info["wrong"]:
+        if info["action"] < 0:
             raise UsageError(text.partition("\n")[0])  # TRL counts it, and tells the model
         return text
 

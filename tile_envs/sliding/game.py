@@ -116,11 +116,12 @@ class SlidingGame(Game):
         fraction = checks.checked_probability(self.start_fraction, "start_fraction")
         if self.starts is None and fraction != START_FRACTION:
             raise UsageError(f"start_fraction={fraction!r} needs starts, the boards to begin with.")
-        if not isinstance(ends := self.terminate_at_goal, bool):
+        ends = checks.plain(self.terminate_at_goal)
+        if not isinstance(ends, bool):
             raise UsageError(f"terminate_at_goal must be True or False, got {checks.brief(ends)}.")
         # Past the frozen dataclass.
         vars(self).update(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
-        vars(self).update(start_fraction=fraction)
+        vars(self).update(start_fraction=fraction, terminate_at_goal=ends)
         if self.starts is not None:
             vars(self).update(starts=checked_starts(self.starts, shape, self.legal_actions))
 

@@ -116,7 +116,7 @@ class Rules:
             towards, and tile b merge to tile c.  The reward is the face of c.  Two different tiles
             that merge in both orders need two entries; tiles without an entry never merge.
         spawn: The default distribution of the new tile: `(face, probability)` pairs, or a mapping.
-        goal: The face of the tile that wins the game; play goes on after it (see `Tiles2048Env`).
+        goal: The face of the tile that wins the game; play goes on, but for `terminate_at_goal`.
         palette: The colors of the tiles.  Rules that differ only in them are equal.
 
     Raises:

@@ -16,7 +16,7 @@ from tile_envs.game import Game
 from tile_envs.sliding.rules import MOVE_LIMIT
 
 COUNT = "illegal_actions"
-"""The key of an info that holds the number of illegal actions in the present game."""
+"""The key of an info that holds the number of illegal actions since the last reset."""
 UNSHAPED = "unshaped_reward"
 """The key of an info that holds the reward without what a potential has added."""
 
@@ -171,7 +171,7 @@ def replacements(
     """Choose a legal action `(n,)` for each illegal one, uniformly; 0 where none is legal.
 
     The choice depends on the position of the game's random stream, which stays, and on the number
-    of illegal actions before: one game and many, and a state that is set again, have the same.
+    of illegal actions since the last reset: one game and many have the same.
     """
     words = mix(mix(streams) + counts.astype(np.uint64))
     k = choose(words, masks.sum(axis=1).astype(np.uint64))

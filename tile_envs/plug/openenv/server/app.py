@@ -11,6 +11,7 @@ import tile_envs  # noqa: F401 # registers the environments
 from tile_envs.errors import extra
 from tile_envs.plug.openenv.models import TilesAction, TilesObservation
 from tile_envs.plug.text import TextEnv
+from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import describe_actions
 
 with extra("openenv"):
@@ -54,12 +55,14 @@ class TilesEnvironment(Environment):  # type: ignore[misc]
 
     def _observation(self, text: str, info: dict[str, Any], **ends: Any) -> TilesObservation:
         plain: Any = self._env.unwrapped
-        board, mask = plain.get_state()["board"].tolist(), info["action_mask"]
-        if rules := getattr(self._env.game, "rules", None):
-            board = [[rules.faces[tile] for tile in row] for row in board]
+        board, mask, game = plain.get_state()["board"], info["action_mask"], self._env.game
+        if isinstance(game, SlidingGame):
+            board = game.faces(board)
         legal = describe_actions(mask).split(", ") if mask.any() else []
         told = {"wrong": info["wrong"]}
-        return TilesObservation(text=text, board=board, legal_moves=legal, metadata=told, **ends)
+        return TilesObservation(
+            text=text, board=board.tolist(), legal_moves=legal, metadata=told, **ends
+        )
 
 
 def make_app(env_id: str = "Tiles2048-v0", reward: str = "score", **options: Any) -> Any:
