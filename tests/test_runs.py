@@ -296,6 +296,8 @@ def test_files_to_learn_from_are_found_by_their_path_or_their_content(tmp_path, 
     assert "env_kwargs was" in refused(*asked, starting(tmp_path / "other.npy"))
     typed(*asked, starting(tmp_path / "moved.npy"))
     assert RunConfig.read(tmp_path / "q").env_kwargs["starts"] == str(tmp_path / "moved.npy")
+    np.save(tmp_path / "moved.npy", [[[2, 1], [1, 0]]])  # changed in its place
+    assert "env_kwargs was" in refused(*asked, starting(tmp_path / "moved.npy"))
 
 
 def starting(path):

@@ -134,9 +134,9 @@ def test_it_has_the_presets_of_its_kind():
         assert (
             options.settings == usual.settings == starting_options(agent, ENV, "default").settings
         )
-        assert options.preset == "preset default of sliding games"
+        assert options.preset == "default"
     small = starting_options("qtable", ENV, env_kwargs=SMALL)
-    assert (small.preset, small.settings.initial) == ("preset small of sliding games", None)
+    assert (small.preset, small.settings.initial) == ("small", None)
     with pytest.raises(
         ValueError, match=r"no preset 'x' for qtable on Powers3-v0: there is 'defau"
     ):

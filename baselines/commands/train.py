@@ -119,7 +119,7 @@ def _typed(name: str, words: Sequence[str]) -> Options:
             config=(tyro.conf.OmitArgPrefixes,),
         )
     check_settings(typed)
-    return dataclasses.replace(typed, preset=usual.preset)
+    return typed
 
 
 def _description(name: str, learner: type[Learner]) -> str:

@@ -70,8 +70,7 @@ def evaluate_exactly(
     """
     env_id, given = named(env, env_kwargs)
     options = given or {}
-    for odd in {"starts", "max_episode_steps"} & options.keys():
-        raise UsageError(f"exact results are of whole games with ordinary starts: leave out {odd}.")
+    check_whole_games(options)
     game = Task.of(env_id, options).game
     check_plays(agent, game)
     row: Row = {"agent": name or type(agent).__name__, "env": env_id, "env_kwargs": options}
@@ -82,6 +81,12 @@ def evaluate_exactly(
     policy = policy_of(agent, side)
     results, worst = against_opponent(policy, side, game), against_random(policy, side).worst
     return Printed(row | {"side": side, **results._asdict(), "worst": worst})
+
+
+def check_whole_games(options: Mapping[str, Any]) -> None:
+    """Refuse by a `ValueError` options with which games are not whole."""
+    for odd in {"starts", "max_episode_steps"} & options.keys():
+        raise UsageError(f"exact results are of whole games with ordinary starts: leave out {odd}.")
 
 
 def _sliding_columns(agent: Agent, game: SlidingGame) -> Row:

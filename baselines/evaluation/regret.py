@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from baselines.evaluation.exact import DIGITS, reached
+from baselines.evaluation.exact import DIGITS, check_whole_games, reached
 from baselines.evaluation.rows import Row
 from baselines.players import player
 from baselines.solver.solve import solution_of
@@ -42,14 +42,15 @@ def regret(
         `optimum`, and their difference, the `regret`; of the m states in which the agent has to
         move `boards`, `(m, R, C)` tile indices, `chances`, `(m,)`, the probability that a game
         comes there, `policy`, `(m, 4)`, its probabilities of moves, and `losses`, `(m, 4)`, the
-        value of the best move less that of each one that it makes, NaN for others.  The sum of
-        `chances * policy * losses` is the regret.
+        value of the best move less that of each one that it makes, NaN for others.
+        `np.nansum(chances[:, None] * policy * losses)` is the regret.
 
     Raises:
         ValueError: If the game cannot be solved, or the agent plays illegal actions, or is not a
             memoryless policy.
     """
     env_id, options = named(env, env_kwargs)
+    check_whole_games(options or {})
     if isinstance(agent, str | Path):
         played = player(str(agent), env_id, options)
         agent, name, task = played.agent, played.name, played.task

@@ -95,11 +95,11 @@ class RunConfig:
     def differences(self, other: RunConfig) -> list[str]:
         """Return in words how another run differs, but for its budget and device."""
         before, now = (c.settings | {n: getattr(c, n) for n in LEARNED} for c in (self, other))
-        for name, content in self.contents.items():
-            if other.contents.get(name) == content:  # wherever the file may be
-                for entries in (before, now):
-                    entries.pop(name, None)
-                    entries["env_kwargs"] = entries["env_kwargs"] | {name: content}
+        for name in self.contents:  # a file is what it holds, wherever it may be
+            for config, entries in ((self, before), (other, now)):
+                entries.pop(name, None)
+                content = {name: config.contents.get(name, "")}
+                entries["env_kwargs"] = entries["env_kwargs"] | content
         return [
             f"{name} was {value!r} and is now {now.get(name)!r}"
             for name, value in before.items()

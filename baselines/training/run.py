@@ -206,12 +206,12 @@ def starting_options(
             f"there is no preset {preset!r} for {name} on {env_id}: there is {expected} for these."
         )
     usual = "small" if "small" in presets and is_solved_quickly(game) else "default"
-    kind, values = presets.get(preset or usual, (name, {}))
+    _, values = presets.get(preset or usual, (name, {}))
     own = dict(values)
     names = {field.name for field in dataclasses.fields(Options)}
     common = {name: own.pop(name) for name in names & own.keys()}
-    said = f"preset {preset or usual} of {kind}" if values else f"defaults of {kind}"
-    options = Options(read_settings(learner.Settings, own), env=env_id, preset=said, **common)
+    taken = (preset or usual) if values else None
+    options = Options(read_settings(learner.Settings, own), env=env_id, preset=taken, **common)
     if config is None:
         return options
     begun = {name: getattr(config, name) for name in ("env", "env_kwargs", "seed", *BUDGET)}
@@ -249,9 +249,14 @@ def configuration(name: str, options: Options) -> RunConfig:
         settings,
         options.seed,
         **{budget: getattr(options, budget) for budget in BUDGET},
-        preset=options.preset or "",
+        preset=_preset_in_words(name, options.preset, task.env, task.game),
         contents=contents,
     )
+
+
+def _preset_in_words(name: str, preset: str | None, env: str, game: Game) -> str:
+    kind, values = presets_for(name, env, game).get(preset or "", (name, {}))
+    return f"preset {preset} of {kind}" if values else f"defaults of {kind}"
 
 
 def run(

@@ -137,7 +137,7 @@ def accelerator(committed: Committed) -> Table:
         ("game", "game"),
         ("package", lambda row: row["package"].replace(OURS, f"**{OURS}**")),
         ("games at once", number_of("num_envs")),
-        ("steps / s", lambda row: f"{float(row['value']) / 1e6:,.3g} M"),
+        ("steps / s", lambda row: f"{float(row['value']) / 1e6:,.1f} M"),
         ("compiles, s", "compile_s"),
         ("bytes a game", "bytes"),
         ("mean score", learned),
