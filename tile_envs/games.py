@@ -15,8 +15,9 @@ from gymnasium.envs.registration import find_highest_version, load_env_creator, 
 
 import tile_envs.sliding
 import tile_envs.tictactoe  # noqa: F401 # their games are found as subclasses
-from tile_envs.base.checks import brief, checked_count, checked_mapping, listed
+from tile_envs.base.checks import brief, checked_choice, checked_count, checked_mapping, listed
 from tile_envs.base.env import GameEnv
+from tile_envs.base.episodes import AUTO, NUMBA, NUMPY
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -116,6 +117,7 @@ def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
             raise UsageError("rules are no option here: register them by register_game(id, rules).")
         if name not in allowed:
             raise UsageError(f"unknown option {name!r} of {env_id}: expected {listed(allowed)}.")
+    checked_choice(options.get("engine", NUMPY), "engine", (NUMPY, NUMBA, AUTO))
     own = {name: value for name, value in options.items() if name not in OF_MANY}
     env = gym.make(env_id, disable_env_checker=True, **own).unwrapped
     assert isinstance(env, GameEnv)

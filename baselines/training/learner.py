@@ -55,7 +55,7 @@ class Learner(ABC):
     Attributes:
         iterations: The number of iterations it has learned.
         recent: The returns of the last `RECENT` training games, NaN at first.
-        progress: The fraction of its run's budget, of games or minutes, that has been used.
+        progress: The fraction of its run's budget, of games, moves or minutes, that has been used.
         run_config: The configuration of its run; None if it was made without one.
 
     Raises:

@@ -23,6 +23,7 @@ from tile_envs.base.checks import brief, checked_choice, checked_count
 from tile_envs.base.env import GameEnv
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
+from tile_envs.plug.course import Renumbered
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import MATCHES, describe_actions, parse, show
 from tile_envs.tictactoe.render import LETTERS
@@ -107,6 +108,11 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         plain = env.unwrapped
         if not isinstance(plain, GameEnv):
             raise UsageError(f"TextEnv is for environments of this package, got {brief(env)}.")
+        layer: Any = env
+        while layer is not plain:
+            if isinstance(layer, Renumbered):
+                raise UsageError("actions of TextEnv are words: leave out Renumbered inside.")
+            layer = layer.env
         self.game: Game = plain.game
         if not callable(reward):
             checked_choice(reward, "reward", REWARDS)
