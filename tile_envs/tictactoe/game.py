@@ -99,14 +99,14 @@ class TicTacToe(Game):
         """The module of the compiled loops; None if the opponent is an agent."""
         return "tile_envs.tictactoe.compiled" if self.mixture else None
 
-    @property
+    @cached_property
     def mixture(self) -> Mixture:
         """The named opponents with their probabilities; none if the opponent is an agent."""
         if isinstance(self.opponent, str):
             return ((self.opponent, 1.0),)
         return self.opponent if isinstance(self.opponent, tuple) else ()
 
-    @property
+    @cached_property
     def policies(self) -> Policies:
         """What the named opponents play."""
         return policies(self.mixture)
