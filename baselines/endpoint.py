@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 import urllib.request
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -26,6 +28,7 @@ from tile_envs.base.checks import (
     checked_count,
     checked_integer,
     checked_mapping,
+    checked_number,
     checked_seed,
 )
 from tile_envs.errors import UsageError
@@ -41,6 +44,8 @@ TICTACTOE = "You play {game} as X against O. Free cells show their numbers."
 ASKED = "\n\n{board}\n\nLegal moves: {legal}. Answer with one of them in brackets: [{first}]."
 TRANSIENT = (408, 429, 500, 502, 503, 504)
 """The status of requests that are worth another try."""
+FIRST_WAIT, LONGEST_TIMEOUT = 0.5, 1e6
+"""Seconds before a request is sent again, and the most that are handed to a socket."""
 TOKENS = ("prompt_tokens", "completion_tokens")
 
 
@@ -90,11 +95,14 @@ class LanguageModel(BoardAgent):
         parts = urlsplit(url if isinstance(url, str) else "")
         if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
             raise UsageError(f"url must be http://… or https://… without a password, got {url!r}.")
-        if not isinstance(timeout, int | float) or not timeout > 0:
-            raise UsageError(f"timeout must be a positive number of seconds, got {timeout!r}.")
         self.game, self._url = game, url.rstrip("/") + "/chat/completions"
         self._body = {"model": model, **checked_mapping(body, "body")}
-        self._key, self._timeout = os.environ.get(key, ""), timeout
+        self._timeout = min(checked_number(timeout, "timeout"), LONGEST_TIMEOUT)
+        self._key = os.environ.get(key, "").strip()
+        if not (self._key.isascii() and self._key.isprintable()):  # errors of a header show it
+            raise UsageError(
+                f"the key in {key} must be of printable ASCII characters: set it anew."
+            )
         self._at_once = checked_count(at_once, "at_once")
         self._retries = checked_integer(retries, "retries")
         self._rng = np.random.default_rng(checked_seed(seed))
@@ -106,15 +114,16 @@ class LanguageModel(BoardAgent):
     def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
         """Ask for an action for each board, `(n,)`, many at a time."""
         masks, actions = self.game.legal_actions(boards), np.zeros(len(boards), np.int64)
-        pool = ThreadPoolExecutor(self._at_once)
+        pool, over = ThreadPoolExecutor(self._at_once), threading.Event()
         try:
             with self._log.open("a", encoding="utf-8") as log:
-                for i, entry in enumerate(pool.map(self._asked, boards, masks)):
+                for i, entry in enumerate(pool.map(self._asked, boards, masks, repeat(over))):
                     log.write(self._without_key(json.dumps(entry)) + "\n")
                     for name in self.usage.keys() & entry.keys():
                         self.usage[name] += entry[name]
                     actions[i] = self._action(entry["answer"], masks[i])
         finally:
+            over.set()
             pool.shutdown(wait=False, cancel_futures=True)
         return actions
 
@@ -125,7 +134,7 @@ class LanguageModel(BoardAgent):
             self.usage["replaced"] += 1
             return int(self._rng.choice(np.flatnonzero(mask))) if mask.any() else 0
 
-    def _asked(self, board: Any, mask: Any) -> dict[str, Any]:
+    def _asked(self, board: Any, mask: Any, over: threading.Event) -> dict[str, Any]:
         """Return what the model was asked on a board, and its answer."""
         rules = SLIDING if isinstance(self.game, SlidingGame) else TICTACTOE
         legal = describe_actions(mask)
@@ -133,7 +142,7 @@ class LanguageModel(BoardAgent):
         prompt = rules.format(game=self.game) + ASKED.format(**words)
         began = time.perf_counter()
         sent = {**self._body, "messages": [{"role": "user", "content": prompt}]}
-        completion = self._completion(sent)
+        completion = self._completion(sent, over)
         try:
             answer = str(completion["choices"][0]["message"]["content"] or "")
             used = completion.get("usage") or {}
@@ -143,15 +152,15 @@ class LanguageModel(BoardAgent):
         seconds = round(time.perf_counter() - began, 3)
         return {**sent, "answer": answer, "seconds": seconds, "requests": 1, **tokens}
 
-    def _completion(self, sent: Mapping[str, Any]) -> Any:
-        """Send a request, several times if need be, and return what comes back."""
+    def _completion(self, sent: Mapping[str, Any], over: threading.Event) -> Any:
+        """Send a request, several times if need be until all is over; return what comes back."""
         headers = {"Content-Type": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         request = urllib.request.Request(self._url, json.dumps(sent).encode(), headers)
         for attempt in range(self._retries + 1):
-            if attempt:
-                time.sleep(0.5 * 2 ** (attempt - 1))
+            if attempt and over.wait(FIRST_WAIT * 2 ** (attempt - 1)):
+                break
             try:
                 with self._opener.open(request, timeout=self._timeout) as response:
                     return json.load(response)

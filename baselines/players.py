@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from baselines.agents import instance
 from baselines.evaluation.rows import Printed, Row
-from baselines.evaluation.sampled import judge
+from baselines.evaluation.sampled import evaluated
 from baselines.registry import (
     AGENTS,
     NAMES,
@@ -291,5 +291,5 @@ def evaluate(
     if side is not None or isinstance(agent, str | Path):
         as_side = played.sides_to_evaluate(side, exact=False)[0]
         options |= {} if as_side is None else {"side": as_side}
-    evaluated = played.agent, played.task.env, options, episodes, seed
-    return Printed(judge(*evaluated, name=name or played.name, progress=progress)[0])
+    games = played.task.env, options, episodes, seed
+    return Printed(evaluated(played.agent, *games, name=name or played.name, progress=progress)[0])

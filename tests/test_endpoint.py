@@ -1,7 +1,9 @@
 """A language model as agent, against a small server."""
 
 import json
+import signal
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
@@ -11,6 +13,8 @@ from commands import command, refused, typed
 
 from baselines import evaluate
 from baselines.endpoint import LanguageModel
+from baselines.errors import Interrupted
+from baselines.evaluation.sampled import Stopped
 from baselines.task import Task
 
 AGENT, KEY = "baselines.endpoint:LanguageModel", "sk-very-secret-1"
@@ -43,7 +47,7 @@ class Handler(BaseHTTPRequestHandler):
 def server(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr("baselines.endpoint.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("baselines.endpoint.FIRST_WAIT", 0.0)
     served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     served.lock, served.seen = threading.Lock(), []
     served.answers = lambda prompt: f"I play [{prompt.rpartition('[')[2][:-2]}]."
@@ -124,7 +128,56 @@ def test_an_endpoint_that_is_down_or_slow_is_one_line(server):
     server.server_close()
     options = json.dumps({"url": server.url, "retries": 1, "timeout": 0.5})
     assert "gives no answer: " in refused("evaluate", AGENT, "--agent-kwargs", options)
-    assert "timeout must be a pos" in refused("evaluate", AGENT, "--agent-kwargs", '{"timeout": 0}')
+    for timeout in ("0", "true", "Infinity"):
+        options = f'{{"timeout": {timeout}}}'
+        assert "timeout must be a pos" in refused("evaluate", AGENT, "--agent-kwargs", options)
     for url in ("ftp://host", "127.0.0.1:8000", "http://me:secret@host/v1"):
         refusal = refused("evaluate", AGENT, "--agent-kwargs", json.dumps({"url": url}))
         assert "url must be http" in refusal
+
+
+GAME = Task.of("TicTacToe-v0").game
+
+
+def test_a_key_is_stripped_and_one_that_no_header_holds_is_not_shown(server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
+    agent = LanguageModel(GAME, url=server.url, timeout=np.float32(30))
+    agent.predict(np.zeros((1, 3, 3), np.int8))
+    assert server.seen[0][1] == f"Bearer {KEY}"
+    for key in ("sk-very\nsecret", "sk-λ-secret"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        with pytest.raises(ValueError, match="the key in OPENAI_API_KEY must be") as refusal:
+            LanguageModel(GAME, url=server.url)
+        assert "secret" not in str(refusal.value)
+
+
+def test_usage_is_that_of_a_row_also_of_one_that_is_stopped(server, monkeypatch):
+    agent = LanguageModel(GAME, url=server.url)
+    first, second = (evaluate(agent, "TicTacToe-v0", episodes=2)["usage"] for _ in range(2))
+    assert first == second
+    assert agent.usage["requests"] == 2 * first["requests"]
+    monkeypatch.setattr("baselines.evaluation.sampled.N_ENVS", 1)
+    choose, rounds = agent.choose_actions, iter(range(first["requests"]))
+
+    def interrupted(boards, deterministic):
+        if next(rounds, None) is None:
+            raise Interrupted(signal.SIGINT)
+        return choose(boards, deterministic)
+
+    monkeypatch.setattr(agent, "choose_actions", interrupted)
+    with pytest.raises(Stopped) as stopped:
+        evaluate(agent, "TicTacToe-v0", episodes=20)
+    assert stopped.value.row["usage"] == first
+
+
+def test_no_request_is_sent_again_after_an_error_of_another(server, monkeypatch):
+    monkeypatch.setattr("baselines.endpoint.FIRST_WAIT", 20.0)
+    server.answers = lambda prompt: (503, "busy") if "X O 2" in prompt else (401, "no")
+    before, boards = threading.active_count(), np.zeros((2, 3, 3), np.int8)
+    boards[1, 0] = 1, -1, 0
+    with pytest.raises(ValueError, match="answers 401"):
+        LanguageModel(GAME, url=server.url, retries=1).predict(boards)
+    end = time.monotonic() + 10
+    while threading.active_count() > before and time.monotonic() < end:
+        time.sleep(0.01)
+    assert threading.active_count() <= before

@@ -1,14 +1,22 @@
 """The judge of written strategies, hostile ones included."""
 
 import re
+import signal
 import sys
+import time
 from types import SimpleNamespace
 
+import gymnasium as gym
+import numpy as np
 import psutil
 import pytest
 from commands import refused, typed
 
 from baselines import evaluate, judge
+from baselines.errors import Interrupted
+from baselines.evaluation import strategies
+from baselines.evaluation.sampled import Stopped
+from tile_envs.sliding import Rules, register_game
 
 MIB = 1 << 20
 FIRST = """
@@ -24,6 +32,7 @@ def strategy(board):
 """The first legal action."""
 
 
+FIRST_LEGAL = FIRST.replace("{answer}", "action")
 LOWEST = SimpleNamespace(predict=lambda observation, action_masks: action_masks.argmax(axis=1))
 
 
@@ -34,6 +43,10 @@ LOWEST = SimpleNamespace(predict=lambda observation, action_masks: action_masks.
 def test_a_strategy_plays_the_games_of_evaluate(answer):
     row = judge(FIRST.replace("{answer}", answer), episodes=5, seed=7)
     same = evaluate(LOWEST, "Tiles2048-v0", episodes=5, seed=7)
+    check_same(row, same)
+
+
+def check_same(row, same):
     given = ("illegal", "repeated", "failed", "failure")
     assert [row.pop(name) for name in given] == [0, 0, 0, None]
     for each in (row, same):
@@ -41,14 +54,44 @@ def test_a_strategy_plays_the_games_of_evaluate(answer):
     assert row == same
 
 
-def test_a_function_is_judged_by_its_source_and_tic_tac_toe_has_cells():
+@pytest.mark.parametrize("side", ["X", "O", "both"])
+@pytest.mark.parametrize("limit", [{}, {"max_episode_steps": 3}])
+def test_a_function_is_judged_by_its_source_and_its_side_wins_and_loses(side, limit):
     def free(board):
         return min(3 * r + c for r in range(3) for c in range(3) if not board[r][c])
 
-    row = judge(free, "TicTacToe-v0", 50, 1, env_kwargs={"side": "O"})
-    exact = evaluate(LOWEST, "TicTacToe-v0", {"side": "O"}, 50, 1)
+    options = {"side": side, **limit}
+    row = judge(free, "TicTacToe-v0", 50, 1, env_kwargs=options)
     assert row["agent"] == "free"
-    assert [row[n] for n in ("win", "draw", "loss")] == [exact[n] for n in ("win", "draw", "loss")]
+    assert row["win"] or limit
+    check_same(row, evaluate(LOWEST, "TicTacToe-v0", options, 50, 1))
+
+
+class Left:
+    """Plays left, legal or not."""
+
+    def predict(self, observation, action_masks):
+        return np.full(len(observation), 3)
+
+
+def test_a_limit_of_steps_counts_illegal_ones_and_ends_a_sliding_game():
+    options = {"max_episode_steps": 8}
+    row = judge("def strategy(board): return 'left'", "Tiles2048-v0", 20, 1, env_kwargs=options)
+    same = evaluate(Left(), "Tiles2048-v0", options, 20, 1)
+    assert row["illegal"] > 0
+    assert (row["quantiles"], row["reach"]) == (same["quantiles"], same["reach"])
+
+
+def test_a_tile_is_reached_though_it_shrinks_later():
+    rules = Rules("Shrinking", (0, 1, 2, 3), [(1, 1, 3), (3, 3, 1)], {1: 1.0}, goal=3)
+    register_game("Shrinking-v0", rules)
+    options = {"shape": (1, 3), "max_episode_steps": 4}
+    try:
+        row = judge(FIRST_LEGAL, "Shrinking-v0", 50, env_kwargs=options)
+        same = evaluate(LOWEST, "Shrinking-v0", options, 50)
+    finally:
+        del gym.registry["Shrinking-v0"]
+    check_same(row, same)
 
 
 HOSTILE = {
@@ -70,6 +113,11 @@ HOSTILE = {
 }
 
 
+def strategy_processes(before):
+    started = [p for p in psutil.process_iter(["cmdline"]) if p.pid not in before]
+    return [p for p in started if "strategy_process" in " ".join(p.info["cmdline"] or ())]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems limit less")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_strategy_gives_a_row_and_leaves_nothing_running(name, tmp_path):
@@ -87,8 +135,9 @@ def test_a_hostile_strategy_gives_a_row_and_leaves_nothing_running(name, tmp_pat
         assert re.search(failure, row["failure"]), row["failure"]
         assert row["agent"] == "strategy, stopped with 1 game left"
     assert not (tmp_path / "file").exists() or not (tmp_path / "file").stat().st_size
-    started = [p for p in psutil.process_iter(["cmdline"]) if p.pid not in before]
-    assert not [p for p in started if "strategy_process" in " ".join(p.info["cmdline"] or ())]
+    end = time.monotonic() + 10
+    while left := strategy_processes(before):  # what it has started ends a moment after it
+        assert time.monotonic() < end, left
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems limit less")
@@ -115,6 +164,37 @@ def test_secrets_of_the_environment_are_not_seen(monkeypatch):
     assert "OPENAI" not in row["failure"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
+def test_a_strategy_sees_no_other_process_or_the_warning_says_so(capsys):
+    strategies._warn.cache_clear()
+    look = "raise ValueError(*filter(str.isdigit, os.listdir('/proc')))"
+    row = judge(f"import os\ndef strategy(board): {look}", episodes=1)
+    if "sight of other processes" not in capsys.readouterr().err:
+        assert row["failure"] == "ValueError: 1 (game 1)"
+
+
+@pytest.mark.parametrize("games", [0, 2])
+def test_games_that_have_ended_before_an_interruption_are_a_row(monkeypatch, games):
+    play = strategies._Games.play
+
+    def interrupted(self, seed):
+        if len(self.ended) == games:
+            raise Interrupted(signal.SIGTERM)
+        play(self, seed)
+
+    monkeypatch.setattr(strategies._Games, "play", interrupted)
+    with pytest.raises(Interrupted) as stopped:
+        judge(FIRST_LEGAL, episodes=5, seed=7, name="first")
+    assert stopped.value.number == signal.SIGTERM
+    if not games:
+        assert str(stopped.value) == "stopped without a result: no game has ended."
+        return
+    row = stopped.value.row
+    assert isinstance(stopped.value, Stopped)
+    assert row["agent"] == "first, stopped"
+    check_same(row, evaluate(LOWEST, "Tiles2048-v0", episodes=2, seed=7))
+
+
 def test_time_is_that_of_a_game_and_other_games_go_on():
     slow = "import time\nn = 0\ndef strategy(board):\n    global n; n += 1\n"
     slow += "    time.sleep(60 * (n > 12)); return 'wasd'[n % 4]"
@@ -131,7 +211,10 @@ def test_the_command_judges_a_file_and_says_what_failed(tmp_path):
     assert "corner.py" in printed
     assert "ZeroDivisionError: division by zero" in printed
     assert '"repeated"' in rows.read_text()
-    assert "is a strategy" in refused("evaluate", path, "--exact")
+    path.write_text(path.read_text(), encoding="utf-8-sig")
+    assert "ZeroDivisionError" in typed("evaluate", path, "--episodes", 1)
+    for options in (("--exact",), ("--milliseconds", 5), ("--search", 0)):
+        assert "is a strategy" in refused("evaluate", path, *options)
     assert "No such file" in refused("evaluate", tmp_path / "none.py")
 
 
@@ -142,9 +225,16 @@ def test_the_command_judges_a_file_and_says_what_failed(tmp_path):
         ((len,), "the source of len is not known"),
         (("", "Tiles2048-v0", 0), "episodes must be a positive integer, got 0"),
         (("", "Tiles2048-v0", 1, 0, float("nan")), "seconds must be a positive number, got nan"),
+        (("", "Tiles2048-v0", 1, 0, True), "seconds must be a positive number, got True"),
         (("", "Chess-v0"), "unknown environment 'Chess-v0'"),
     ],
 )
 def test_unusable_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         judge(*arguments)
+
+
+def test_any_kind_of_number_of_seconds_is_taken_and_a_long_time_is_no_error():
+    for seconds in (np.float32(30), 10**12):
+        row = judge("def strategy(board): return 'left'", episodes=1, seconds=seconds)
+        assert (row["failed"], row["illegal"]) == (0, 10)

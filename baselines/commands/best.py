@@ -33,12 +33,12 @@ def best(
         json: Print one line of JSON instead; the value of an illegal move is null.
     """
     played = with_search(player(agent, env, env_kwargs), search, search_options)
-    game, judge = played.task.game, played.agent
-    if not hasattr(judge, "action_values"):
+    game, judging = played.task.game, played.agent
+    if not hasattr(judging, "action_values"):
         raise UsageError(f"{played.name} has no action_values: give another --agent.")
     boards = read_board(game, board)[None]
     legal = game.legal_actions(boards)[0] > 0
-    values, names = np.where(legal, judge.action_values(boards)[0], np.nan), action_names(game)
+    values, names = np.where(legal, judging.action_values(boards)[0], np.nan), action_names(game)
     chosen = int(np.nanargmax(values)) if legal.any() else None
     if json:
         told = {n: float(v) if ok else None for n, v, ok in zip(names, values, legal, strict=True)}

@@ -9,7 +9,7 @@ from typing import Any
 from baselines.commands import options
 from baselines.evaluation.comparison import Judged, comparison, over_seeds
 from baselines.evaluation.rows import checked_path, write_rows
-from baselines.evaluation.sampled import Stopped, judge
+from baselines.evaluation.sampled import Stopped, evaluated
 from baselines.players import Player, names_file, names_run, player, with_search
 from baselines.settings import Count
 from baselines.training.run_folder import with_runs
@@ -68,7 +68,7 @@ def compare(
     try:
         for one, as_side in planned:
             task = {**one.task.env_kwargs, **options.given(side=as_side)}
-            row, record = judge(one.agent, one.task.env, task, episodes, seed, name=one.name)
+            row, record = evaluated(one.agent, one.task.env, task, episodes, seed, name=one.name)
             judged.append(Judged(row, one.recipe, record.returns))
     except Stopped as stopped:
         judged.append(Judged(stopped.row, "", stopped.record.returns))

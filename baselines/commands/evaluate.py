@@ -10,9 +10,9 @@ from baselines.evaluation import strategies
 from baselines.evaluation.comparison import Judged, over_seeds, seeds_text
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block, checked_path, write_rows
-from baselines.evaluation.sampled import Stopped, judge
+from baselines.evaluation.sampled import Stopped, evaluated
 from baselines.evaluation.strategies import ENV, SECONDS, SUFFIX
-from baselines.players import Player, names_run, player, with_search
+from baselines.players import Player, given_options, names_run, player, with_search
 from baselines.search.placing import ValuePlacer
 from baselines.settings import Count, Positive
 from tile_envs.errors import UsageError
@@ -71,12 +71,14 @@ def evaluate(
     try:
         for name in agents:
             if name.endswith(SUFFIX):
-                if any((exact, agent_kwargs, wrappers, placer_agent, search)):
+                searches = search is not None or given_options(search_options)
+                if any((exact, agent_kwargs, wrappers, placer_agent, searches)):
                     raise UsageError(f"{name} is a strategy: it has no options but --seconds.")
                 task = {**(env_kwargs or {}), **options.given(side=side)}
-                source, named = Path(name).read_text(encoding="utf-8", errors="replace"), env or ENV
+                path = Path(name)
+                source = path.read_text(encoding="utf-8-sig", errors="replace")  # of Windows, too
                 row = strategies.judge(
-                    source, named, episodes, seed, seconds, env_kwargs=task, name=Path(name).name
+                    source, env or ENV, episodes, seed, seconds, env_kwargs=task, name=path.name
                 )
                 judged.append(Judged(row, ""))
                 print(block(row))
@@ -95,11 +97,13 @@ def evaluate(
                 played = played._replace(name=f"{name} ({played.name})")
             for one_side in played.sides_to_evaluate(side, exact):
                 task = {**played.task.env_kwargs, **options.given(side=one_side, placer=placer)}
-                evaluated = played.agent, played.task.env, task
+                agent, game = played.agent, played.task.env
                 if exact:
-                    one = Judged(evaluate_exactly(*evaluated, name=played.name), played.recipe)
+                    one = Judged(
+                        evaluate_exactly(agent, game, task, name=played.name), played.recipe
+                    )
                 else:
-                    row, record = judge(*evaluated, episodes, seed, name=played.name)
+                    row, record = evaluated(agent, game, task, episodes, seed, name=played.name)
                     one = Judged(row, played.recipe, record.returns)
                 judged.append(one)  # before it is printed, since a pipe can be closed
                 print(block(one.row))

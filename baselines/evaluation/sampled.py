@@ -67,14 +67,14 @@ class Stopped(Interrupted):
     Attributes:
         record: The results of the first games of the list, up to one that has not ended: to count
             every game that has ended would count short games more than long ones.
-        row: The row of these results, from `judge`.
+        row: The row of these results, from `evaluated`.
     """
 
     record: Record
     row: Row
 
 
-def judge(
+def evaluated(
     agent: Agent,
     env: str,
     env_kwargs: Mapping[str, Any] | None = None,
@@ -94,11 +94,18 @@ def judge(
     name = name or type(agent).__name__
     options = checked_mapping(env_kwargs, "env_kwargs")
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
+    before = dict(getattr(agent, "usage", {}))
+
+    def row(record: Record, name: str) -> Row:
+        usage = {n: count - before.get(n, 0) for n, count in getattr(agent, "usage", {}).items()}
+        used = {"usage": usage} if hasattr(agent, "usage") else {}
+        return summary(record, name, env, options, seed) | used
+
     with Progress(f"{name} on {env}", episodes, shown=progress or None) as shown:
         try:
             record = play(agent, env, options, episodes, seed, progress=shown)
         except Stopped as stopped:
-            stopped.row = summary(stopped.record, f"{name}, stopped", env, options, seed)
+            stopped.row = row(stopped.record, f"{name}, stopped")
             raise
     if record.illegal:
         print(
@@ -106,8 +113,7 @@ def judge(
             "nothing, and too many of them end a game",
             file=sys.stderr,
         )
-    used = {"usage": dict(agent.usage)} if hasattr(agent, "usage") else {}
-    return summary(record, name, env, options, seed) | used, record
+    return row(record, name), record
 
 
 def play(
@@ -121,7 +127,7 @@ def play(
     first: int = 0,
     keep: Callable[..., None] | None = None,
 ) -> Record:
-    """Let an agent play a fixed list of games, as `judge` does, for a use.
+    """Let an agent play a fixed list of games, as `evaluated` does, for a use.
 
     Two uses share no game.  Progress is shown by `progress`, if it is given.  The list may begin
     at the game of number `first`.  `keep` is called after each step with the numbers of the games

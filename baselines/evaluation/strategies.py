@@ -10,6 +10,7 @@ import inspect
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import textwrap
@@ -21,14 +22,15 @@ from typing import Any
 
 import numpy as np
 
+from baselines.errors import Interrupted
 from baselines.evaluation import strategy_process
 from baselines.evaluation.rows import Printed, Row
-from baselines.evaluation.sampled import Record, summary
+from baselines.evaluation.sampled import Record, Stopped, summary
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.settings import check_batch
 from baselines.task import Task
-from tile_envs.base.checks import brief, checked_count, checked_seed
+from tile_envs.base.checks import brief, checked_count, checked_number, checked_seed
 from tile_envs.errors import UsageError
 from tile_envs.games import AnyEnv, make, named
 from tile_envs.sliding.game import SlidingGame
@@ -42,6 +44,8 @@ MOST_ILLEGAL, MOST_FAILED = 10, 3
 """Illegal answers in a row that end a game, and failed games in a row that end the list."""
 STARTING = 60.0
 """Seconds for Python to start, before it loads the strategy."""
+LONGEST_WAIT = 1e6
+"""The most seconds that `poll` is asked to wait, which takes no number of more than 31 bits."""
 LONGEST = 4096
 """Bytes of a message from a strategy."""
 KEPT = ("PATH", "LD_LIBRARY_PATH")
@@ -88,6 +92,7 @@ def judge(
 
     Raises:
         ValueError: If an argument is unusable.
+        Stopped: If it is interrupted after the first game has ended.
     """
     if callable(strategy):
         name = name or getattr(strategy, "__name__", "strategy")
@@ -100,8 +105,7 @@ def judge(
         raise UsageError(f"a strategy is a text or a function, got {brief(strategy)}.")
     if os.name != "posix":
         raise UsageError("strategies are judged on Linux and macOS: elsewhere nothing limits them.")
-    if not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
-        raise UsageError(f"seconds must be a positive number, got {seconds!r}.")
+    seconds = checked_number(seconds, "seconds")
     task, episodes = Task.of(*named(env, env_kwargs)), checked_count(episodes, "episodes")
     check_batch(episodes, "episodes", 64)
     seed, name, left = checked_seed(seed), name or "strategy", 0
@@ -115,31 +119,37 @@ def judge(
                 if games.failed_in_a_row == MOST_FAILED:
                     left = episodes - n
                     break
+    except KeyboardInterrupt as interrupt:
+        number = getattr(interrupt, "number", signal.SIGINT)
+        if not games.ended:
+            raise Interrupted(number, "stopped without a result: no game has ended.") from None
+        stopped = Stopped(number)
+        stopped.record = games.record(time.perf_counter() - began)
+        stopped.row = games.row(stopped.record, f"{name}, stopped", seed)
+        raise stopped from None
     finally:
         games.stop()
     name += f", stopped with {counted(left, 'game')} left" * (left > 0)
-    record = games.record(time.perf_counter() - began)
-    row = summary(record, name, task.env, task.env_kwargs, seed)
-    counts = ("illegal", "repeated", "failed", "failure")
-    return Printed(row | {each: getattr(games, each) for each in counts})
+    return games.row(games.record(time.perf_counter() - began), name, seed)
 
 
 class _Games:
     """Games that a strategy plays one by one; its process goes on from game to game."""
 
     def __init__(self, source: str, task: Task, seconds: float, memory: int) -> None:
-        self._source, self._seconds, self._memory = source, seconds, memory
+        self._source, self._task, self._seconds, self._memory = source, task, seconds, memory
         self._env = make(task.env, task.env_kwargs)
         self._process: _Process | None = None
         game = self._env.game
         self._faces = np.array(game.rules.faces) if isinstance(game, SlidingGame) else None
-        self._returns, self._tiles = list[float](), list[int]()
+        self.ended = list[tuple[float, int]]()  # the score and the largest tile of each game
         self.answers = self.illegal = self.repeated = self.failed = self.failed_in_a_row = 0
         self.failure: str | None = None
 
     def play(self, seed: int) -> None:
         """Play a game to its end, or until the strategy fails."""
         observation, info = self._env.reset(seed=seed)
+        mark, largest, answers = info.get("to_play"), info.get("max_tile", 0), self.answers
         wrong, left, terminated, over = list[Any](), self._seconds, False, False
         try:
             self._process = self._process or _Process(self._memory)
@@ -155,19 +165,21 @@ class _Games:
                     self.repeated += answer in wrong
                     wrong.append(answer)
                     over = len(wrong) == MOST_ILLEGAL
-                    continue
-                wrong.clear()
-                observation, _, terminated, truncated, info = self._env.step(action)
-                over = terminated or truncated
+                else:
+                    wrong.clear()
+                    observation, _, terminated, truncated, info = self._env.step(action)
+                    largest = max(largest, info.get("max_tile", 0))  # in some games tiles shrink
+                    over = terminated or truncated
+                # An illegal answer is a step, too.
+                over = over or self.answers - answers == self._env.max_episode_steps
             self.failed_in_a_row = 0
         except Failed as failed:
             self.stop()
             self.failed += 1
             self.failed_in_a_row += 1
-            self.failure = self.failure or f"{failed} (game {len(self._returns) + 1})"
-        outcome = info["winner"] * info["to_play"] if terminated and "winner" in info else -1
-        self._returns.append(float(info.get("score", outcome)))
-        self._tiles.append(int(info.get("max_tile", 0)))
+            self.failure = self.failure or f"{failed} (game {len(self.ended) + 1})"
+        outcome = info["winner"] * mark if terminated and mark is not None else -1
+        self.ended.append((float(info.get("score", outcome)), int(largest)))
 
     def _action(self, answer: str | int, mask: Any) -> int | None:
         """Return the legal action of an answer, or None."""
@@ -181,10 +193,16 @@ class _Games:
 
     def record(self, seconds: float) -> Record:
         """Return the games so far, without their boards."""
-        returns, tiles = np.array(self._returns), np.array(self._tiles, np.int64)
+        returns, tiles = map(np.array, zip(*self.ended, strict=True))
         faces = () if self._faces is None else tuple(self._faces.tolist())
         none = np.zeros((len(returns), 0, 0))
         return Record(returns, tiles, none, faces, self.answers, self.illegal, seconds)
+
+    def row(self, record: Record, name: str, seed: int) -> Row:
+        """Return the row of a record of these games."""
+        row = summary(record, name, self._task.env, self._task.env_kwargs, seed)
+        counts = ("illegal", "repeated", "failed", "failure")
+        return Printed(row | {each: getattr(self, each) for each in counts})
 
     def stop(self) -> None:
         """End the strategy's process, if there is one."""
@@ -245,7 +263,8 @@ class _Process:
         """Return the next message, which must come in some seconds."""
         end = time.perf_counter() + seconds
         while b"\n" not in self._unread:
-            if not self._poll.poll(max(0.0, end - time.perf_counter()) * 1000):
+            left = min(max(0.0, end - time.perf_counter()), LONGEST_WAIT)
+            if not self._poll.poll(left * 1000):
                 raise Failed("it has used up its seconds")
             more = os.read(self._answers, LONGEST)
             if not more or len(self._unread) > LONGEST:

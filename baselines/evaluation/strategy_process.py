@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 NEW_USER, NEW_NETWORK, NEW_PROCESSES, NEW_SHARED_MEMORY = 1 << 28, 1 << 30, 1 << 29, 1 << 27
+NEW_MOUNTS, ALL_PRIVATE = 1 << 17, 1 << 14 | 1 << 18
 DEATH_SIGNAL, KEEP_CAPABILITIES, NO_NEW_PRIVILEGES = 1, 8, 38
 READ_ALL = 1 << 2
 """The capability to read what root can read, such as Python's own files."""
 NOBODY = 65534
-LONGEST = 200
-"""Characters of an answer or an error that are told."""
+MOST_CHARACTERS, MOST_NUMBER = 200, 199
+"""The most characters of an answer or an error, and the largest number, that are told."""
 
 
 def serve(boards: int, answers: int, memory: int, user: int) -> None:
@@ -46,23 +47,23 @@ def serve(boards: int, answers: int, memory: int, user: int) -> None:
             raise NameError("it defines no function strategy(board)")
         tell()
         for line in lines:
-            tell(answer=plain(strategy(json.loads(line))))
+            tell(answer=as_answer(strategy(json.loads(line))))
     except BaseException as error:
         error.__traceback__ = None  # which would keep what has filled the memory
-        tell(error=f"{type(error).__name__}: {error}"[:LONGEST].rstrip(": "))
+        tell(error=f"{type(error).__name__}: {error}"[:MOST_CHARACTERS].rstrip(": "))
     finally:
         os._exit(0)
 
 
-def plain(answer: Any) -> str | int:
+def as_answer(answer: Any) -> str | int:
     """Return an answer as a text or an integer, -1 for anything else."""
     if isinstance(answer, str):
-        return answer[:LONGEST]
+        return answer[:MOST_CHARACTERS]
     try:
         number = int(operator.index(answer))  # numpy's as well
     except TypeError:
         return -1
-    return number if abs(number) < LONGEST else -1
+    return number if abs(number) <= MOST_NUMBER else -1
 
 
 def confine(memory: int, user: int) -> list[str]:
@@ -74,10 +75,15 @@ def confine(memory: int, user: int) -> list[str]:
     apart = NEW_NETWORK | NEW_PROCESSES | NEW_SHARED_MEMORY | (0 if is_root else NEW_USER)
     prctl(DEATH_SIGNAL, signal.SIGKILL)
     if not hasattr(libc, "unshare") or libc.unshare(apart):
-        unlimited.append("network")
+        unlimited += ["network", "sight of other processes"]
     elif first := os.fork():  # the first process of a namespace, with which all others end
         os.waitpid(first, 0)
         os._exit(0)
+    else:
+        if not hide_processes(libc):
+            unlimited.append("sight of other processes")
+        if not is_root:
+            keep_capabilities(libc, 0)  # those of the namespaces, which could undo their mounts
     if is_root and not become(user, libc):
         unlimited.append("processes")
     prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
@@ -94,6 +100,15 @@ def confine(memory: int, user: int) -> list[str]:
     return unlimited
 
 
+def hide_processes(libc: Any) -> bool:
+    """Let /proc show the processes of this namespace alone."""
+    return not (
+        libc.unshare(NEW_MOUNTS)
+        or libc.mount(None, b"/", None, ALL_PRIVATE, None)
+        or libc.mount(b"proc", b"/proc", b"proc", 0, None)
+    )
+
+
 def become(user: int, libc: Any) -> bool:
     """Become another user, whom limits bind and who can read, but not write, what root can."""
     libc.prctl(KEEP_CAPABILITIES, 1, 0, 0, 0)
@@ -104,10 +119,14 @@ def become(user: int, libc: Any) -> bool:
             os.setresuid(uid, uid, uid)
         except OSError:
             continue
-        header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-        kept = ((ctypes.c_uint32 * 6)(c, c) for c in (READ_ALL, 0))
-        return any(libc.capset(header, capabilities) == 0 for capabilities in kept)
+        return any(keep_capabilities(libc, kept) for kept in (READ_ALL, 0))
     return False
+
+
+def keep_capabilities(libc: Any, kept: int) -> bool:
+    """Give up all capabilities but these."""
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    return bool(libc.capset(header, (ctypes.c_uint32 * 6)(kept, kept)) == 0)
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ def learn(
     done = _used(learner, config.seconds)
     name = folder.name if folder else f"{config.agent} on {config.env}"
     progress = Progress(name, 1, done, visible)
-    clock, log = Clock(progress, config.seconds), _Log(folder, learner.games)
+    stopwatch, log = Clock(progress, config.seconds), _Log(folder, learner.games)
     kept = f", --resume continues: {folder}" if folder else "."
     goes_on: Any = True
     with closing(log), progress, _interrupts(progress) as interrupted:
@@ -110,9 +110,9 @@ def learn(
         while done < 1 and not interrupted and goes_on is not False:
             games, before = learner.games, done
             learner.progress = done
-            with clock.timed("training"):
+            with stopwatch.timed("training"):
                 metrics = learner.learn() or {}
-            now, seconds = time.monotonic(), clock.seconds["training"]
+            now, seconds = time.monotonic(), stopwatch.seconds["training"]
             done = _used(learner, seconds)
             reported = int(before * REPORTS) != int(done * REPORTS)
             if reported or now - shown > SHOW_SECONDS:
@@ -124,13 +124,13 @@ def learn(
                 log.write(learner.games, seconds, metrics)
             tested = {}
             if _test_is_due(games, learner, test_every):
-                with clock.timed("tests"):
+                with stopwatch.timed("tests"):
                     tested = test(learner, test_games)
             if tested:
                 _note_test(learner, log, seconds, metrics | tested, tested)
             if now - saved > max(between, written / share):
                 began = time.monotonic()
-                with clock.timed("saving"):
+                with stopwatch.timed("saving"):
                     _save(folder, learner, seconds)
                 saved = time.monotonic()
                 written = saved - began
@@ -143,18 +143,18 @@ def learn(
                         f"the callback failed after {games_played(learner)} with "
                         f"{type(error).__name__}: {error}{kept}"
                     ) from error
-        seconds = clock.seconds["training"]
+        seconds = stopwatch.seconds["training"]
         finished = done >= 1 and not interrupted
         if finished:
-            with clock.timed("tests"):
+            with stopwatch.timed("tests"):
                 tested = tested or test(learner, test_games)
             _note_test(learner, log, seconds, tested, tested)
-        with clock.timed("saving"):
+        with stopwatch.timed("saving"):
             _save(folder, learner, seconds, finished)
     if interrupted:
         raise Interrupted(interrupted[0], f"stopped after {games_played(learner)}{kept}")
     if progress.shown:
-        phases = {n: s for n, s in clock.seconds.items() if s >= 1 or n != "compiling"}
+        phases = {n: s for n, s in stopwatch.seconds.items() if s >= 1 or n != "compiling"}
         spent = ", ".join(f"{name} {duration(s)}" for name, s in phases.items())
         print(spent, file=sys.stderr)
         if tested:

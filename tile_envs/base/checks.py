@@ -79,6 +79,14 @@ def checked_probability(value: object, name: str) -> float:
     return number
 
 
+def checked_number(value: object, name: str) -> float:
+    """Return a finite number above 0 as a float."""
+    number = as_number(value)
+    if number is None or not 0 < number < math.inf:
+        raise UsageError(f"{name} must be a positive number, got {value!r}.")
+    return number
+
+
 def checked_seed(seed: object) -> int:
     """Return a non-negative integer of any size."""
     return checked_integer(seed, "seed", most=math.inf)
