@@ -43,14 +43,10 @@ def _add_up(
 add_up: Any = intrinsic(_add_up)
 """Writes the sum of eight lines of a table, and prefetches the weights that its elements number.
 
-Args:
-    table: `(n * round_up(len(used)),) uint32`, n lines.
-    lines: The numbers of the lines.
-    used: The lanes in use.  The tuple's length carries their number at compile time.
-    out: `uint32`, receives the sum from index `at` on.
-    at: Where the sum begins.
-    weights: Those at `base` plus each element of the sum will be read soon.
-    base: What is added to the elements.
+It takes `table`, `(n * round_up(len(used)),) uint32`, n lines; the numbers of `lines`; the lanes in
+use, a tuple whose length carries their number at compile time; `out`, `uint32`, which receives the
+sum from index `at` on; and `weights`, of which those at `base` plus each element of the sum will be
+read soon.
 """
 
 
