@@ -100,8 +100,12 @@ def test_rewards_are_progress_goals_regrets_or_a_function():
             _, rewards, masks = self.game.afterstates(boards)
             return np.where(masks > 0, rewards, -np.inf)
 
-    env, _ = text_env(board=board, reward="regret", values=Greedy(SlidingGame(RULES_2048)))
+    greedy = Greedy(SlidingGame(RULES_2048))
+    env, _ = text_env(board=board, reward="regret", values=greedy)
     assert [env.step("down")[1], env.step("left")[1]] == [-2048, 0]
+    for wrong in ("tell", "end"):  # no answer is better than a wrong one
+        env, _ = text_env(board=board, reward="regret", wrong=wrong, values=greedy)
+        assert env.step("?")[1] == -2048
 
     class Ignorant(Greedy):
         def action_values(self, boards):

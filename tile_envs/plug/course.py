@@ -55,6 +55,8 @@ class Renumbered(gym.Wrapper[Faces, int, Any, Any], RecordConstructorArgs):
         self.game: Any = getattr(env.unwrapped, "game", None)
         if not isinstance(self.game, SlidingGame):
             raise UsageError(f"Renumbered is for the sliding games, got {brief(env)}.")
+        if env.observation_space != env.unwrapped.observation_space:
+            raise UsageError(f"Renumbered goes around the environment itself, got {brief(env)}.")
         self._order, largest = list(_order(numbering)), self.game.rules.faces[-1]
         self.observation_space = gym.spaces.Box(0, largest, self.game.shape, np.int64)
 

@@ -81,7 +81,8 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             play a `"random"` legal action, which the game's stream decides, as in `ReplaceIllegal`.
         reward: `"score"`, that of the environment; `"log2"`, by how much the logarithm of the
             largest tile has grown, as a fraction of that of the goal; `"goal"`, 1 when the goal is
-            reached or the game is won; `"regret"`, minus what the action loses by `values`; or a
+            reached or the game is won; `"regret"`, minus what the action loses by `values`, a wrong
+            answer as much as the worst legal action or, if it ends the episode, all; or a
             function of the board before, the action, the board after and the info.  Boards are as
             the player sees them.
         values: An object with `action_values(boards)`, such as a solution of `baselines.solve`.
@@ -156,7 +157,8 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if said and self._wrong != "random":
             ended, truncated = self._wrong == "end", self._wrong_run >= self._max_wrong
             self._over = ended or truncated
-            return self._text(said), 0.0, ended, truncated, deepcopy(self._info) | told
+            reward = -self._lost(self._board(), -1) if self._reward == "regret" else 0.0
+            return self._text(said), reward, ended, truncated, deepcopy(self._info) | told
         if said:
             stream = np.array([self._plain.get_state()["stream"]], np.uint64)
             chosen = replacements(stream, np.array([self._wrongs]), mask[None])
@@ -180,11 +182,15 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return np.asarray(state["board"] * state.get("mark", 1))
 
     def _lost(self, board: NDArray[Any], action: int) -> float:
-        """Return what an action loses by the values."""
+        """Return what an action loses by the values; -1 is a wrong answer.
+
+        That loses as much as the worst legal action, or all that is left if it ends the episode.
+        """
         values = np.asarray(self._values.action_values(board[None]))[0]
-        if not np.isfinite(values[action]):
+        known = values[np.isfinite(values)] if action < 0 else values[[action]]
+        if not (known.size and np.isfinite(known).all()):
             raise UsageError(f"the values know nothing of the board {brief(board.tolist())}.")
-        return float(values.max() - values[action])
+        return float(values.max() - (0.0 if action < 0 and self._over else known.min()))
 
     def _progress(self, info: Info) -> float:
         if self._reward == "log2" and isinstance(self.game, SlidingGame):
