@@ -48,7 +48,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         self._enabled_before, Progress.enabled = Progress.enabled, False
-        self._began = time.monotonic()
+        self._began = clock()
         self._printed = self._began - LINE_SECONDS / 2
         if self.shown and sys.stderr.isatty():
             from rich.console import Console  # late: only terminals need it
@@ -89,8 +89,8 @@ class Progress:
             return
         if self._bar is not None:
             self._bar.update(0, completed=self._done)
-        elif at_once or time.monotonic() - self._printed >= LINE_SECONDS:
-            self._printed = time.monotonic()
+        elif at_once or clock() - self._printed >= LINE_SECONDS:
+            self._printed = clock()
             print(self, file=sys.stderr, flush=True)
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ class Progress:
         if self._total:
             words.insert(0, f"{min(self._done / self._total, 1):.0%}")
             share = (self._done - self._begin) / (self._total - self._begin or 1)
-            seconds = (time.monotonic() - self._began) * (1 - share) / (share or 1)
+            seconds = (clock() - self._began) * (1 - share) / (share or 1)
             if share > 0.001 and seconds >= 1:  # else it is anyone's guess, or over at once
                 words.insert(1, f"about {duration(seconds)} left")
         return f"{self._name}: {', '.join(filter(None, words))}"

@@ -1,5 +1,6 @@
 """Models of Stable-Baselines3 and sb3-contrib by their files, written in another process."""
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from commands import python, refused, typed
@@ -69,6 +70,13 @@ def test_a_file_plays_legal_actions_by_its_algorithm(folder, name, tmp_path):
         agent_kwargs={"wrappers": wrappers},
     )
     assert f"{row['mean']:,.1f}" in done
+
+
+def test_a_file_answers_one_board_by_one_action(folder):
+    agent = load(folder / "MaskablePPO.zip", gym.make("Tiles2048-v0", shape=(2, 2)))
+    boards = np.array([[[1, 1], [0, 2]], [[1, 2], [2, 1]]], np.uint8)
+    actions, _ = agent.predict(boards)
+    assert [agent.predict(board)[0] for board in boards] == actions.tolist()
 
 
 def test_files_are_compared_with_other_agents(folder):

@@ -91,6 +91,9 @@ class SB3Model:
         deterministic: bool = True,
     ) -> tuple[Any, Any]:
         """Return the actions of boards `(n, R, C)`, and the next state of a recurrent model."""
+        if observation.ndim == 2:  # one board
+            actions, state = self.predict(observation[None], state, episode_start, deterministic)
+            return actions[0], state
         masks = self._game.legal_actions(observation) > 0
         seen: Any = observation
         for transform in self._transforms:

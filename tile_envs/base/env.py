@@ -66,7 +66,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
     def game_of(cls, **options: Any) -> Any:
         """Return the game that options describe."""
         kind: Any = cls.game_type
-        names = [field.name for field in fields(kind)]
+        names = [field.name for field in fields(kind)] + ["max_illegal"]
         for name in (name for name in options if name not in names):
             meant = "".join(f", perhaps {near!r}" for near in get_close_matches(name, names, 1))
             wanted = checks.listed(names)
