@@ -158,7 +158,7 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             ended, truncated = self._wrong == "end", self._wrong_run >= self._max_wrong
             self._over = ended or truncated
             cost = self._lost(self._board(), -1) if self._reward == "regret" else 0.0
-            return self._text(said), -cost, ended, truncated, deepcopy(self._info) | told
+            return self._text(said), 0.0 - cost, ended, truncated, deepcopy(self._info) | told
         if said:
             stream = np.array([self._plain.get_state()["stream"]], np.uint64)
             chosen = replacements(stream, np.array([self._wrongs]), mask[None])
