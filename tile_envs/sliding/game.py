@@ -290,14 +290,16 @@ class SlidingGame(Game):
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
         """Return the action masks `(n, 4)` of boards `(n, R, C)`."""
         masks = batch.legal_actions(boards, self.rules)
-        masks[self._has_last_tile(boards)] = 0
+        if self.terminate_at_goal:
+            masks[self._has_last_tile(boards)] = 0
         return masks
 
     def afterstates(self, boards: ArrayLike) -> tuple[batch.Boards, Ints, NDArray[np.int8]]:
         """Return what each action makes of boards; see `tile_envs.sliding.afterstates`."""
         after, rewards, masks = batch.afterstates(boards, self.rules)
-        over = self._has_last_tile(boards)
-        after[over], rewards[over], masks[over] = np.asarray(boards)[over, None], 0, 0
+        if self.terminate_at_goal:
+            over = self._has_last_tile(boards)
+            after[over], rewards[over], masks[over] = np.asarray(boards)[over, None], 0, 0
         return after, rewards, masks
 
     def _has_last_tile(self, boards: ArrayLike) -> Bools:
