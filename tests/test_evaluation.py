@@ -142,7 +142,7 @@ def test_stable_baselines_evaluates_our_agents_and_we_its_models():
     assert len(record.returns) == 20
 
 
-def test_a_tile_that_shrank_again_was_reached():
+def test_a_tile_that_shrank_again_was_reached(registering):
     merges = [(1, 1, 2), (2, 2, 3), (3, 1, 1), (1, 3, 1)]
     register_game("Shrinking-v0", Rules("Shrinking", (0, 2, 4, 8), merges, {2: 1.0}, 8))
     env, largest = gym.make("Shrinking-v0", shape=(2, 2)), []

@@ -163,7 +163,7 @@ COLORS = asdict(RULES_2048.palette)
 PAINTED = replace(powers3.RULES, palette=COLORS)
 
 
-def test_a_chain_of_merges_may_end_early():
+def test_a_chain_of_merges_may_end_early(registering):
     register_game("Chain-v0", Rules(**GOOD, palette=COLORS))
     game = gym.make("Chain-v0").unwrapped.game
     board = np.array([[[3, 3, 2, 2], [1, 1, 0, 0], [0] * 4, [0] * 4]])
