@@ -8,6 +8,7 @@ import pytest
 from baselines import evaluate, evaluate_exactly
 from baselines.agents import GreedyAgent, RandomAgent
 from baselines.evaluation.exact_tictactoe import Outcome, against_random, outcome, policy_of
+from baselines.evaluation.policy import probabilities_of
 from baselines.search.minimax import MinimaxAgent, MinimaxFirstAgent
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS
@@ -68,3 +69,9 @@ def test_probabilities_of_taken_cells_or_with_another_sum_are_refused(row):
     agent = SimpleNamespace(action_probabilities=lambda boards: np.tile(row, (len(boards), 1)))
     with pytest.raises(ValueError, match="probabilities of legal actions that add up to 1"):
         policy_of(agent, "O")
+
+
+def test_a_negative_probability_is_refused_where_all_actions_are_legal():
+    agent = SimpleNamespace(action_probabilities=lambda boards: np.array([[2.0, -1.0, 0.0, 0.0]]))
+    with pytest.raises(ValueError, match=r"plays \[2.0, -1.0, 0.0, 0.0\]"):
+        probabilities_of(agent, np.zeros((1, 2, 2)), np.ones((1, 4)))

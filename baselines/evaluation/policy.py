@@ -28,21 +28,27 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
     """
     name = type(agent).__name__
     legal = masks.astype(np.bool_)
-    if hasattr(agent, "action_probabilities"):
-        chosen = np.asarray(agent.action_probabilities(observations), np.float64)
+    probabilities = getattr(agent, "action_probabilities", None)
+    if probabilities is not None:
+        chosen = np.asarray(probabilities(observations), np.float64)
     else:
         chosen = np.eye(legal.shape[1])[_actions_of(agent, observations, legal, name)]
     if chosen.shape != legal.shape:
         raise UsageError(
             f"{name}.action_probabilities must return shape {legal.shape}, got {chosen.shape}."
         )
-    wrong = (chosen * ~legal).any(axis=1) | ~np.isclose(chosen.sum(axis=1), 1)
+    wrong = np.where(legal, chosen < 0, chosen != 0).any(axis=1)
+    wrong |= ~np.isclose(chosen.sum(axis=1), 1)
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
+        played: Any = int(chosen[at].argmax())
+        wanted = "a legal action"
+        if probabilities is not None:
+            played = np.round(chosen[at], 3).tolist()
+            wanted = "probabilities of legal actions that add up to 1"
         raise UsageError(
-            f"{name} plays {np.round(chosen[at], 3).tolist()} on "
-            f"{observations[at].tolist()}: expected probabilities of legal actions that add up "
-            f"to 1; legal is {np.flatnonzero(legal[at]).tolist()}."
+            f"{name} plays {played} on {observations[at].tolist()}: expected {wanted}; "
+            f"legal is {np.flatnonzero(legal[at]).tolist()}."
         )
     return chosen
 
