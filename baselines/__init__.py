@@ -4,7 +4,7 @@ What is given and cannot be used is answered by a `ValueError` of one line, in a
 
 Examples:
     >>> from baselines import EpisodicLearner, Learner, evaluate, evaluate_exactly, load
-    >>> from baselines import judge, questions, regret, solve, train
+    >>> from baselines import grade, judge, questions, regret, solve, train
 """
 
 from importlib import import_module
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from baselines.evaluation.exact import evaluate_exactly as evaluate_exactly
+    from baselines.evaluation.grading import grade as grade
     from baselines.evaluation.regret import regret as regret
     from baselines.evaluation.strategies import judge as judge
     from baselines.players import evaluate as evaluate
@@ -27,6 +28,7 @@ _HOMES = {
     "Learner": "baselines.training.learner",
     "evaluate": "baselines.players",
     "evaluate_exactly": "baselines.evaluation.exact",
+    "grade": "baselines.evaluation.grading",
     "judge": "baselines.evaluation.strategies",
     "load": "baselines.players",
     "questions": "baselines.solver.questions",

@@ -69,6 +69,8 @@ def folder(tmp_path_factory):
     (path / "powers3.py").write_text(block_with("register_game("))
     (path / "my_agent.py").write_text(block_with("class Cells("))
     (path / "corner.py").write_text(block_with("class Corner:"))
+    (path / "submissions").mkdir()
+    (path / "submissions" / "corner.py").write_text(block_with("class Corner:"))
     (path / "strategy.py").write_text(block_with("def strategy("))
     return path
 

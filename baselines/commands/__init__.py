@@ -32,6 +32,7 @@ COMMANDS = (
     "plot",
     "compare",
     "best",
+    "grade",
     "export",
 )
 """Functions, each in the module of its name."""

@@ -76,7 +76,7 @@ def evaluate(
                     raise UsageError(f"{name} is a strategy: it has no options but --seconds.")
                 task = {**(env_kwargs or {}), **options.given(side=side)}
                 path = Path(name)
-                source = path.read_text(encoding="utf-8-sig", errors="replace")  # of Windows, too
+                source = strategies.source_of(path)
                 row = strategies.judge(
                     source, env or ENV, episodes, seed, seconds, env_kwargs=task, name=path.name
                 )

@@ -65,6 +65,8 @@ Unfinished = Annotated[
 ]
 Rows = Annotated[Path | None, Doc("Write the rows to this file, .csv or .json, too.")]
 
+Shape = Annotated[tuple[int, int] | None, Doc("Rows and columns of the board.")]
+
 TYPES = ConstructorRegistry()
 """How tyro reads types, beyond its own rules."""
 
@@ -143,6 +145,13 @@ def _spec_of(kind: Any, info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any
 def given(**values: Any) -> dict[str, Any]:
     """Return the options that are given, of those whose default is None."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def with_shape(shape: Shape, env_kwargs: EnvKwargs) -> dict[str, Any]:
+    """Return an environment's options with a shape, which is given once."""
+    if shape is not None and "shape" in (env_kwargs or {}):
+        raise UsageError("give the shape once: by --shape, or in --env-kwargs.")
+    return {**(env_kwargs or {}), **given(shape=shape)}
 
 
 def check_finished(player: Player, folder: str, unfinished: bool) -> Player:

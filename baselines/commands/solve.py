@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 from typing_extensions import Doc
 
-from baselines.commands.options import Env, EnvKwargs, given
+from baselines.commands.options import Env, EnvKwargs, Shape, with_shape
 from baselines.settings import Count, Seed
 from baselines.solver.boards import check_size
 from baselines.solver.questions import questions_of
@@ -29,7 +29,7 @@ from tile_envs.sliding.game import SlidingGame
 
 def solve(
     env: Env = None,
-    shape: tuple[int, int] | None = None,
+    shape: Shape = None,
     env_kwargs: EnvKwargs = None,
     goal: int | None = None,
     query: Path | None = None,
@@ -40,7 +40,6 @@ def solve(
     """Compute the value of every reachable board of a small sliding game under optimal play.
 
     Args:
-        shape: Rows and columns of the board.
         goal: The face of a tile, such as 256: values are then the best probabilities to reach it,
             or a larger one, instead of expected scores.
         query: A file with a query on each line, or - for standard input: b (a state, before the
@@ -53,9 +52,7 @@ def solve(
     """
     if query is not None and questions is not None:
         raise UsageError("give either --query or --questions, not both.")
-    if shape is not None and "shape" in (env_kwargs or {}):
-        raise UsageError("give the shape once: by --shape, or in --env-kwargs.")
-    options = {**(env_kwargs or {}), **given(shape=shape)}
+    options = with_shape(shape, env_kwargs)
     game = Task.of("Tiles2048-v0" if env is None else env, options).game
     lines = None
     if query is not None:

@@ -137,8 +137,9 @@ def play(
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     check_batch(episodes, "episodes", 64)  # bytes of a game's results, and of their intervals
     n, options = min(episodes, N_ENVS), {"autoreset_mode": "Disabled", **(env_kwargs or {})}
-    if games_at_once := getattr(agent, "games_at_once", 0):  # a search, for which code is compiled
-        n, options = min(n, games_at_once), {"engine": "auto", **options}
+    n = min(n, getattr(agent, "games_at_once", n))
+    if is_search := getattr(agent, "games_at_once", 1) > 1:  # for which code is compiled
+        options = {"engine": "auto", **options}
     envs: Any = gym.make_vec(env, num_envs=n, **options)
     check_plays(agent, envs.game)
     searching: Any = agent
@@ -169,7 +170,7 @@ def play(
             actions[asked] = chosen
             moves += len(playing)
             begun = 0.0  # what has been played of the games that are on
-            if progress is not None and games_at_once:
+            if progress is not None and is_search:
                 score = infos["score"][asked]
                 begun = float((score / np.maximum(score + searching.expected, 1)).sum())
             before = observations, infos
@@ -198,7 +199,7 @@ def play(
                     largest[ended] = infos["max_tile"][ended]
                 else:
                     side[ended] = infos["to_play"][ended]
-            if progress is not None and (begun or not games_at_once):
+            if progress is not None and (begun or not is_search):
                 n_ended = int(has_ended[:episodes].sum())
                 words = f"{n_ended:,} of {counted(episodes, 'game')}, {counted(moves, 'move')}"
                 progress.update(n_ended + begun, words)

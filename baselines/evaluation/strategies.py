@@ -15,12 +15,14 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from baselines.errors import Interrupted
 from baselines.evaluation import strategy_process
@@ -32,6 +34,7 @@ from baselines.settings import check_batch
 from baselines.task import Task
 from tile_envs.base.checks import brief, checked_count, checked_number, checked_seed
 from tile_envs.errors import UsageError
+from tile_envs.game import Game
 from tile_envs.games import AnyEnv, make, named
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import parse
@@ -46,8 +49,8 @@ STARTING = 60.0
 """Seconds for Python to start, before it loads the strategy."""
 LONGEST_WAIT = 1e6
 """The most seconds that `poll` is asked to wait, which takes no number of more than 31 bits."""
-LONGEST = 4096
-"""Bytes of a message from a strategy."""
+LONGEST, LONGEST_ANSWER = 4096, 256
+"""Bytes of a message from a strategy, and those more for each board that it answers."""
 KEPT = ("PATH", "LD_LIBRARY_PATH")
 """Environment variables that a strategy sees; others may hold secrets."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -103,8 +106,7 @@ def judge(
         strategy = f"{source}\nstrategy = {strategy.__name__}"
     if not isinstance(strategy, str):
         raise UsageError(f"a strategy is a text or a function, got {brief(strategy)}.")
-    if os.name != "posix":
-        raise UsageError("strategies are judged on Linux and macOS: elsewhere nothing limits them.")
+    check_system()
     seconds = checked_number(seconds, "seconds")
     task, episodes = Task.of(*named(env, env_kwargs)), checked_count(episodes, "episodes")
     check_batch(episodes, "episodes", 64)
@@ -133,15 +135,37 @@ def judge(
     return games.row(games.record(time.perf_counter() - began), name, seed)
 
 
+def check_system() -> None:
+    """Refuse by a `ValueError` a system that has no limits for processes."""
+    if os.name != "posix":
+        raise UsageError("strategies are judged on Linux and macOS: elsewhere nothing limits them.")
+
+
+def source_of(path: Path) -> str:
+    """Return the text of a file, which may come from Windows."""
+    return path.read_text(encoding="utf-8-sig", errors="replace")
+
+
+def faces_of(game: Game) -> NDArray[Any] | None:
+    """Return the faces that strategies see in place of tile indices; None in tic-tac-toe."""
+    return np.array(game.rules.faces) if isinstance(game, SlidingGame) else None
+
+
+def action_of(game: Game, answer: Any, mask: Any = None) -> int:
+    """Return the action of an answer; a `ValueError` says if a word is none of the mask's."""
+    if isinstance(answer, str) and not answer.strip().isdecimal():
+        return parse(game, answer, mask)
+    return int(answer) if isinstance(answer, str | int) else -1
+
+
 class _Games:
     """Games that a strategy plays one by one; its process goes on from game to game."""
 
     def __init__(self, source: str, task: Task, seconds: float, memory: int) -> None:
         self._source, self._task, self._seconds, self._memory = source, task, seconds, memory
         self._env = make(task.env, task.env_kwargs)
-        self._process: _Process | None = None
-        game = self._env.game
-        self._faces = np.array(game.rules.faces) if isinstance(game, SlidingGame) else None
+        self._process: Process | None = None
+        self._faces = faces_of(self._env.game)
         self.ended = list[tuple[float, int]]()  # the score and the largest tile of each game
         self.answers = self.illegal = self.repeated = self.failed = self.failed_in_a_row = 0
         self.failure: str | None = None
@@ -152,12 +176,13 @@ class _Games:
         mark, largest, answers = info.get("to_play"), info.get("max_tile", 0), self.answers
         wrong, left, terminated, over = list[Any](), self._seconds, False, False
         try:
-            self._process = self._process or _Process(self._memory)
-            self._process.load(self._source, self._seconds)
+            if self._process is None:
+                self._process = Process(self._memory)
+                self._process.load({"source": self._source}, self._seconds)
             while not over:
                 board = observation if self._faces is None else self._faces[observation]
                 began = time.perf_counter()
-                answer = self._process.ask(board.tolist(), left)
+                (answer,) = self._process.ask([board.tolist()], left)
                 left -= time.perf_counter() - began
                 self.answers += 1
                 if (action := self._action(answer, info["action_mask"])) is None:
@@ -181,12 +206,10 @@ class _Games:
         outcome = info["winner"] * mark if terminated and mark is not None else -1
         self.ended.append((float(info.get("score", outcome)), int(largest)))
 
-    def _action(self, answer: str | int, mask: Any) -> int | None:
+    def _action(self, answer: Any, mask: Any) -> int | None:
         """Return the legal action of an answer, or None."""
         try:
-            if isinstance(answer, str) and not answer.strip().isdecimal():
-                return parse(self._env.game, answer, mask)
-            action = int(answer)
+            action = action_of(self._env.game, answer, mask)
         except ValueError:
             return None
         return action if 0 <= action < len(mask) and mask[action] else None
@@ -211,7 +234,7 @@ class _Games:
             self._process = None
 
 
-class _Process:
+class Process:
     """A process that serves a strategy; what it sends may be anything."""
 
     def __init__(self, memory: int) -> None:
@@ -230,23 +253,25 @@ class _Process:
         )
         os.close(theirs_in)
         os.close(theirs_out)
-        self._unread, self._is_loaded, self._poll = b"", False, select.poll()
-        self._poll.register(self._answers, select.POLLIN)
+        os.set_blocking(self._boards, False)  # it may read none
+        self._unread = b""
 
-    def load(self, source: str, seconds: float) -> None:
-        """Load a strategy, if none is loaded yet."""
-        if not self._is_loaded:
-            if unlimited := self._read(STARTING).get("unlimited"):
-                _warn(", ".join(map(str, unlimited)))
-            self._send(source)
-            self._is_loaded = self._read(seconds) == {}
-            os.set_blocking(self._boards, False)  # it may read none
+    def load(self, source: Mapping[str, Any], seconds: float) -> str:
+        """Load what `strategy_process.loaded` takes; return what that has defined."""
+        if unlimited := self._read(time.perf_counter() + STARTING).get("unlimited"):
+            _warn(", ".join(map(str, unlimited)))
+        end = time.perf_counter() + seconds
+        self._send(source, end)
+        return str(self._read(end).get("kind"))
 
-    def ask(self, board: list[list[int]], seconds: float) -> str | int:
-        """Return the answer to a board."""
-        self._send(board)
-        answer = self._read(seconds).get("answer")
-        return answer if isinstance(answer, str | int) else -1
+    def ask(self, boards: Sequence[Any], seconds: float) -> list[Any]:
+        """Return the answers to a list of boards."""
+        end = time.perf_counter() + seconds
+        self._send(boards, end)
+        answers = self._read(end, LONGEST + LONGEST_ANSWER * len(boards)).get("answers")
+        if not isinstance(answers, list) or len(answers) != len(boards):
+            raise Failed("it sends no answers")
+        return answers
 
     def stop(self) -> None:
         """End it, and with it all that it has started."""
@@ -255,19 +280,19 @@ class _Process:
         os.close(self._boards)
         os.close(self._answers)
 
-    def _send(self, message: Any) -> None:
-        with suppress(BrokenPipeError, BlockingIOError):  # reading then says why
-            os.write(self._boards, json.dumps(message).encode() + b"\n")
+    def _send(self, message: Any, end: float) -> None:
+        left = memoryview(json.dumps(message).encode() + b"\n")
+        with suppress(BrokenPipeError):  # reading then says why
+            while left:
+                _wait(self._boards, select.POLLOUT, end)
+                left = left[os.write(self._boards, left) :]
 
-    def _read(self, seconds: float) -> dict[str, Any]:
-        """Return the next message, which must come in some seconds."""
-        end = time.perf_counter() + seconds
+    def _read(self, end: float, longest: int = LONGEST) -> dict[str, Any]:
+        """Return the next message, which must come before some time."""
         while b"\n" not in self._unread:
-            left = min(max(0.0, end - time.perf_counter()), LONGEST_WAIT)
-            if not self._poll.poll(left * 1000):
-                raise Failed("it has used up its seconds")
-            more = os.read(self._answers, LONGEST)
-            if not more or len(self._unread) > LONGEST:
+            _wait(self._answers, select.POLLIN, end)
+            more = os.read(self._answers, 1 << 16)
+            if not more or len(self._unread) > longest:
                 raise Failed("its process has ended, or does not answer in lines")
             self._unread += more
         line, _, self._unread = self._unread.partition(b"\n")
@@ -279,6 +304,14 @@ class _Process:
         if "error" in message:
             raise Failed(printable(" ".join(str(message["error"]).split())))
         return message
+
+
+def _wait(pipe: int, event: int, end: float) -> None:
+    """Wait until a pipe can be read or written."""
+    poll = select.poll()
+    poll.register(pipe, event)
+    if not poll.poll(min(max(0.0, end - time.perf_counter()), LONGEST_WAIT) * 1000):
+        raise Failed("it has used up its seconds")
 
 
 @cache  # once

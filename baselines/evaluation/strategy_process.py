@@ -1,7 +1,7 @@
 """The process of a written strategy: it confines itself, and answers boards until it is stopped.
 
-Lines of JSON come and go through pipes.  It runs by itself, on the standard library alone: games,
-their seeds and their random streams stay with the judge.
+Lines of JSON come and go through pipes.  It runs by itself, on the standard library alone, but for
+classes (see `class_process`): seeds of games and their random streams stay with the judge.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import operator
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 NEW_USER, NEW_NETWORK, NEW_PROCESSES, NEW_SHARED_MEMORY = 1 << 28, 1 << 30, 1 << 29, 1 << 27
@@ -21,12 +23,13 @@ DEATH_SIGNAL, KEEP_CAPABILITIES, NO_NEW_PRIVILEGES = 1, 8, 38
 READ_ALL = 1 << 2
 """The capability to read what root can read, such as Python's own files."""
 NOBODY = 65534
+STRATEGY = "strategy"
 MOST_CHARACTERS, MOST_NUMBER = 200, 199
 """The most characters of an answer or an error, and the largest number, that are told."""
 
 
 def serve(boards: int, answers: int, memory: int, user: int) -> None:
-    """Answer boards with the strategy whose source comes first; never return.
+    """Answer lists of boards with what comes first, see `loaded`; never return.
 
     Args:
         boards: The file descriptor that boards come from.
@@ -40,19 +43,54 @@ def serve(boards: int, answers: int, memory: int, user: int) -> None:
 
     try:
         tell(unlimited=confine(memory, user))
-        lines, names = os.fdopen(boards), {"__name__": "strategy"}
-        exec(compile(json.loads(lines.readline()), "strategy", "exec"), names)
-        strategy: Any = names.get("strategy")
-        if not callable(strategy):
-            raise NameError("it defines no function strategy(board)")
-        tell()
+        lines = os.fdopen(boards)
+        kind, answers_to = loaded(**json.loads(lines.readline()))
+        tell(kind=kind)
         for line in lines:
-            tell(answer=as_answer(strategy(json.loads(line))))
+            tell(answers=answers_to(json.loads(line)))
     except BaseException as error:
         error.__traceback__ = None  # which would keep what has filled the memory
         tell(error=f"{type(error).__name__}: {error}"[:MOST_CHARACTERS].rstrip(": "))
     finally:
         os._exit(0)
+
+
+def loaded(
+    source: str, file: str = STRATEGY, packages: str = "", made_with: dict[str, Any] | None = None
+) -> tuple[str, Callable[[Any], list[Any]]]:
+    """Load a source; return what it has defined, and what answers a list of boards.
+
+    Args:
+        source: The text of a strategy.
+        file: The file that it comes from.
+        packages: The folder of this package, for a class.
+        made_with: If given, the source may also define a class, which is made with this.
+    """
+    module = sys.modules[STRATEGY] = ModuleType(STRATEGY)  # where dataclasses look for theirs
+    module.__file__ = file
+    sys.path += [packages] * bool(packages)
+    exec(compile(source, file, "exec", dont_inherit=True), vars(module))
+    found = {
+        name: each
+        for name, each in vars(module).items()
+        if (name == STRATEGY and callable(each)) or (made_with and is_agent(each))
+    }
+    if not found:
+        missing = "class with predict(boards, action_masks) and no " * bool(made_with)
+        raise NameError(f"it defines no {missing}function strategy(board)")
+    ((name, agent), *others) = found.items()
+    if others:
+        raise NameError(f"it defines several agents, {', '.join(found)}: keep one")
+    if name == STRATEGY:
+        return STRATEGY, lambda boards: [as_answer(agent(board)) for board in boards]
+    from baselines.evaluation.class_process import answering
+
+    return answering(agent, **(made_with or {}))
+
+
+def is_agent(value: Any) -> bool:
+    """Tell whether a value is a class of the source, not an imported one, that has `predict`."""
+    return isinstance(value, type) and value.__module__ == STRATEGY and hasattr(value, "predict")
 
 
 def as_answer(answer: Any) -> str | int:

@@ -1,0 +1,60 @@
+"""`python -m baselines grade`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from baselines.commands import options
+from baselines.evaluation.grading import SECONDS, Grades, GradingStopped
+from baselines.evaluation.grading import grade as grade_all
+from baselines.evaluation.rows import checked_path, write_rows
+from baselines.evaluation.strategies import ENV
+from baselines.settings import Count, Positive
+from tile_envs.errors import UsageError
+
+
+def grade(
+    submissions: Annotated[Positional[Path], arg(metavar="FOLDER")],
+    /,
+    env: str = ENV,
+    exact: bool = False,
+    episodes: Count = 1000,
+    seed: options.GamesSeed = 0,
+    shape: options.Shape = None,
+    env_kwargs: options.EnvKwargs = None,
+    seconds: Positive = SECONDS,
+    out: options.Rows = None,
+) -> None:
+    """Grade the agents that students hand in, and print one table, the best first.
+
+    A submission is a file *.py in the folder, or in a folder in it, with one class, made as
+    Class(game, seed), that has predict(boards, action_masks), or with a function strategy(board).
+    It runs in a confined process of its own. One that fails has no grade, and its line says why.
+
+    Args:
+        submissions: The folder of the submissions.
+        env: The environment's id; my_module:Id imports the module that registers it.
+        exact: Compute the results exactly, over all reachable boards, instead of playing games: on
+            small boards of the sliding games the share of the optimal expected score; in
+            tic-tac-toe the fractions of results.
+        episodes: The number of games.
+        seconds: The wall-clock time of a submission in all, its loading included.
+    """
+    if out is not None:
+        checked_path(out)
+    task, rows = options.with_shape(shape, env_kwargs), Grades()
+    try:
+        rows = grade_all(submissions, env, task, episodes, seed, seconds, exact=exact)
+    except GradingStopped as stopped:
+        rows = stopped.rows
+        raise
+    finally:
+        if rows and out is not None:
+            write_rows(rows, out)
+        if rows:
+            print(rows)
+    if all(row["error"] for row in rows):
+        raise UsageError(f"{submissions} holds no submission that can be graded.")
