@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
 
 import gymnasium as gym
@@ -89,3 +90,37 @@ def engine(request):
             skip_if_asked(request.config, error)
             raise
     return request.param
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return a chromium, if there is one."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    programs = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, programs)), None)
+    if program is None:
+        pytest.skip("there is no chromium")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """Return what opens a page, and fails at the first error in it, or at what it has not."""
+    errors, pages = [], []
+
+    def open_page(address, **look):
+        page = browser.new_page(**look)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+        page.on("request", lambda asked: asked.url.startswith(address) or errors.append(asked.url))
+        page.goto(address)
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert not [error for error in errors if "status of 400" not in error]  # a person's mistake

@@ -244,17 +244,24 @@ def read(path: str | os.PathLike[str]) -> Replay:
         ValueError: If it is not a replay, or cannot be played; one line, with the file's name.
     """
     try:
-        replay = _checked(printable(json.loads(Path(path).read_text(encoding="utf-8-sig"))))
-        play_through(replay)
+        content = Path(path).read_bytes()
     except OSError as error:
-        reason = f"{error.strerror}."
+        raise UsageError(f"{os.fspath(path)}: {error.strerror}.") from None
+    return parse(content, os.fspath(path))
+
+
+def parse(content: bytes, name: str) -> Replay:
+    """Return the replay that a file of this name holds; see `read`."""
+    try:
+        replay = _checked(printable(json.loads(content.decode("utf-8-sig"))))
+        play_through(replay)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = f"not a replay, because not JSON: {error}."
     except (ValueError, TypeError) as error:  # what an environment says of its options
         reason = " ".join(str(error).split())
     else:
         return replay
-    raise UsageError(f"{os.fspath(path)}: {reason}")
+    raise UsageError(f"{name}: {reason}")
 
 
 def _checked(entries: Any) -> Replay:

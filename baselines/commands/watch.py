@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+from annotated_types import Interval
+
 from baselines.commands import options
 from baselines.players import given_options, player, with_search
 from baselines.registry import NAMES
@@ -15,9 +17,12 @@ from baselines.training.config import CONFIG
 from baselines.viewing.film import FRAMES, write_film
 from baselines.viewing.moves import Watched, agent_game, recorded_games
 from baselines.viewing.page import write_page
+from baselines.viewing.server import serve_page
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file
 from tile_envs.play.player import leaving_by_ctrl_c, open_screen, watch_game
+
+Port = Annotated[int, Interval(ge=0, le=65535)]
 
 
 def watch(
@@ -36,13 +41,16 @@ def watch(
     gif: Path | None = None,
     mp4: Path | None = None,
     html: Path | None = None,
+    serve: bool = False,
+    port: Port = 8048,
 ) -> None:
     """Watch an agent play, with what it thinks of each move; or watch recorded games.
 
     Shows the first of a list of games in the terminal, or in a window; with --gif, --mp4 or --html
-    it is written to a file instead, which needs no terminal. Exact values are shown, too, where
-    they are known: in tic-tac-toe, and on boards of at most six cells. Instead of an agent, a
-    replay file (.json) or a folder of them is shown.
+    it is written to a file instead, which needs no terminal. With --serve you play yourself, in a
+    browser, beside the agent. Exact values are shown, too, where they are known: in tic-tac-toe,
+    and on boards of at most six cells. Instead of an agent, a replay file (.json) or a folder of
+    them is shown.
 
     Args:
         side: The side played in tic-tac-toe; both is self-play. If not given, X, or the side that a
@@ -54,12 +62,15 @@ def watch(
         gif: Write a film to this file, .gif; of a folder, all games one after the other.
         mp4: Write a film of the game to this file, .mp4 (extra render).
         html: Write the game to this file, .html: a page with all its moves to step through.
+        serve: Open a page, for this machine alone, on which you play by keys or touch, take moves
+            back, let the agent play on, load a replay and enter boards.
+        port: The port of that page; 0 is any that is free.
     """
     files = options.given(gif=gif, mp4=mp4, html=html)
     for suffix, path in files.items():
         checked_file(path, [f".{suffix}"], f"--{suffix} is")
-    if files and window:
-        raise UsageError("give either --window or a file to write, not both.")
+    if bool(files) + window + serve > 1:
+        raise UsageError("give either --window, --serve or files to write.")
     games = games_of(agent, env, env_kwargs, search, seed, side, search_options, wrappers)
     for suffix, path in files.items():
         if suffix == "html":
@@ -67,7 +78,11 @@ def watch(
         else:
             write_film(games, path, speed, frames)
         print(f"wrote {path}")
-    if not files:
+    if serve:
+        if games[0].player is None:
+            raise UsageError(f"--serve takes an agent, and its page loads replays, got {agent}.")
+        serve_page(games[0], port)
+    elif not files:
         show(games, speed, window)
 
 

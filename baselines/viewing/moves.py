@@ -19,7 +19,7 @@ from tile_envs.agents import choose_actions
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.games import make
-from tile_envs.replay import Playthrough, Position, begin, read
+from tile_envs.replay import Playthrough, Position, Replay, begin, read
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import ACTIONS
 from tile_envs.tictactoe.game import TicTacToe
@@ -136,18 +136,22 @@ class Watched:
     Attributes:
         playthrough: The game; whoever watches plays it.
         title: Who plays what.
-        about: The environment, its options and the seed.
+        about: The environment and its options.
+        seed: The seed of the game, or of the list of which it is the first.
         thinker: What is thought of its positions.
         action: Returns the action after n moves; None at the end of the game.
         end: How many moves it has, if that is known.
+        player: The agent that plays; None of a recorded game.
     """
 
     playthrough: Playthrough
     title: str
     about: str
+    seed: int
     thinker: Thinker
     action: Callable[[int], int | None]
     end: int | None = None
+    player: Player | None = None
 
     def next_action(self) -> int | None:
         """Return the action that follows, wherever the game has been taken back to."""
@@ -191,8 +195,9 @@ def agent_game(player: Player, seed: int, options: Mapping[str, Any]) -> Watched
         return actions[n] if n < len(actions) else None
 
     thinker = Thinker(playthrough.env.game, player.agent, player.name)
-    about = _about(task.env, ({"opponent": "random"} if task.sides else {}) | options, seed)
-    return Watched(playthrough, f"{player.name} plays {task.game.name}", about, thinker, action)
+    title = f"{player.name} plays {task.game.name}"
+    about = _about(task.env, ({"opponent": "random"} if task.sides else {}) | options)
+    return Watched(playthrough, title, about, seed, thinker, action, player=player)
 
 
 def recorded_games(path: Path) -> Sequence[Watched]:
@@ -206,12 +211,16 @@ def recorded_games(path: Path) -> Sequence[Watched]:
 def _recorded_game(path: Path) -> Watched:
     recorded = read(path)
     playthrough = begin(recorded)
-    name = printable(path.stem)
-    title = f"{recorded.player}, {name}" if recorded.player else name
-    about = _about(recorded.env, recorded.options, recorded.seed)
+    title = title_of(recorded, path.stem)
+    about = _about(recorded.env, recorded.options)
     thinker = Thinker(playthrough.env.game, None, "")
     end = len(recorded.actions)
-    return Watched(playthrough, title, about, thinker, recorded.action, end)
+    return Watched(playthrough, title, about, recorded.seed, thinker, recorded.action, end)
+
+
+def title_of(recorded: Replay, name: str) -> str:
+    """Return the title of a replay that a file of this name holds."""
+    return ", ".join(filter(None, (recorded.player, printable(name))))
 
 
 def check_kind(games: Sequence[Watched]) -> None:
@@ -221,6 +230,5 @@ def check_kind(games: Sequence[Watched]) -> None:
         raise UsageError(f"a file shows games of one kind, got {', '.join(sorted(kinds))}.")
 
 
-def _about(env: str, options: Mapping[str, Any], seed: int) -> str:
-    words = [f"{name}={value}" for name, value in options.items()]
-    return ", ".join([env, *words, f"seed {seed}"])
+def _about(env: str, options: Mapping[str, Any]) -> str:
+    return ", ".join([env, *(f"{name}={value}" for name, value in options.items())])

@@ -1,17 +1,22 @@
-"""A game as a page: one HTML file that needs nothing else, with the moves to step through."""
+"""A game as a page: one HTML file that needs nothing else, with the moves to step through.
+
+`baselines.viewing.server` answers the same page, in which a person plays then.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from baselines.viewing.moves import Thought, Watched, action_names, check_kind
+from baselines.viewing.moves import Thinker, Thought, Watched, action_names, check_kind
 from tile_envs.files import write_file
+from tile_envs.game import Game
+from tile_envs.play.controls import controls_of
 from tile_envs.replay import Playthrough, Position
 from tile_envs.sliding import render as sliding
 from tile_envs.sliding.game import SlidingGame
@@ -26,11 +31,14 @@ DIGITS = "0123456789abcdefghijklmnopqrstuv"
 def write_page(games: Sequence[Watched], path: Path) -> None:
     """Write games of the same rules and shape as a page; each is played to its end."""
     check_kind(games)
-    look = _look(games[0].playthrough.env.game)
-    data = look | {"games": [_game(each) for each in games]}
+    write_file(path, page_of(games[0].playthrough.env.game, list(map(_game, games))))
+
+
+def page_of(game: Game, games: Sequence[dict[str, Any]], player: str = "") -> bytes:
+    """Return the page of these games, in which a person plays if it is served, beside a player."""
+    data = _look(game) | {"games": games, "player": player}
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-    page = TEMPLATE.read_text(encoding="utf-8").replace("/*DATA*/", text)
-    write_file(path, page.encode())
+    return TEMPLATE.read_text(encoding="utf-8").replace("/*DATA*/", text).encode()
 
 
 def _look(game: Any) -> dict[str, Any]:
@@ -61,34 +69,42 @@ def _look(game: Any) -> dict[str, Any]:
 
 def _game(watched: Watched) -> dict[str, Any]:
     played = watched.play_on()
-    positions, is_sliding = played.positions, isinstance(played.env.game, SlidingGame)
-    thoughts = [watched.thinker.of(position) for position in positions]
-    names = list(dict.fromkeys((t.name, t.is_exact) for each in thoughts for t in each))
+    about = f"{watched.about}, seed {watched.seed}"
+    thoughts = thoughts_of(watched.thinker, played.positions)
+    moves = positions_of(played, 0, len(played.actions))
+    return {"title": watched.title, "about": about, "thoughts": thoughts} | moves
+
+
+def positions_of(played: Playthrough, first: int, last: int) -> dict[str, Any]:
+    """Return the positions after `first` to `last` moves of a game, with the moves between."""
+    before, game = max(first - 1, 0), played.env.game
+    positions, actions = played.positions[before : last + 1], played.actions[before:last]
+    shown = positions[first - before :]
+    is_sliding, controls = isinstance(game, SlidingGame), controls_of(game, person=False)
     scores = [position.info["score"] if is_sliding else 0 for position in positions]
+    masks = [0 if position.over else position.info["action_mask"] for position in shown]
     return {
-        "title": watched.title,
-        "about": watched.about,
-        "boards": "".join(map(_digits, positions)),
-        "actions": ",".join(map(str, played.actions)),
-        "cells": ",".join(map(str, _new_cells(played) if is_sliding else [-1])),
-        "gains": ",".join(map(str, np.diff(scores, prepend=0).tolist())),
-        "words": [] if is_sliding else [_words(position) for position in positions],
-        "thoughts": [
-            {
-                "name": name,
-                "exact": is_exact,
-                "values": ";".join(_values(t, name) for t in thoughts),
-            }
-            for name, is_exact in names
-        ],
+        "boards": "".join(map(_digits, shown)),
+        "actions": _listed(actions),
+        "cells": _listed(_new_cells(game, positions, actions) if is_sliding else []),
+        "gains": _listed(np.diff(scores, prepend=0)[first - before :]),
+        "legal": _listed(np.sum(mask << np.arange(game.n_actions)) for mask in masks),
+        "words": [controls.words(p) if p.over or not is_sliding else "" for p in shown],
     }
 
 
-def _words(position: Position) -> str:
-    winner, to_play = position.info["winner"], position.info["to_play"]
-    if winner:
-        return f"{tictactoe.LETTERS[winner]} wins"
-    return "a draw" if position.over else f"{tictactoe.LETTERS[to_play]} to play"
+def thoughts_of(thinker: Thinker, positions: Sequence[Position]) -> list[dict[str, Any]]:
+    """Return what is thought of positions, source by source."""
+    thoughts = [thinker.of(position) for position in positions]
+    names = dict.fromkeys((t.name, t.is_exact) for each in thoughts for t in each)
+    return [
+        {"name": name, "exact": is_exact, "values": ";".join(_values(t, name) for t in thoughts)}
+        for name, is_exact in names
+    ]
+
+
+def _listed(values: Iterable[Any]) -> str:
+    return ",".join(map(str, values))
 
 
 def _digits(position: Position) -> str:
@@ -96,13 +112,12 @@ def _digits(position: Position) -> str:
     return "".join(DIGITS[cell % 3 if cell < 0 else cell] for cell in cells)
 
 
-def _new_cells(played: Playthrough) -> list[int]:
+def _new_cells(game: Game, positions: Sequence[Position], actions: Sequence[int]) -> list[int]:
     """Return by move the cell of the new tile, or -1 if there is none."""
-    boards = np.array([position.state["board"] for position in played.positions])
-    if len(boards) < 2:
+    if not actions:
         return []
-    actions = np.array(played.actions)
-    after = played.env.game.afterstates(boards[:-1])[0][np.arange(len(actions)), actions]
+    boards = np.array([position.state["board"] for position in positions])
+    after = game.afterstates(boards[:-1])[0][np.arange(len(actions)), actions]
     new = (boards[1:] != after).reshape(len(actions), -1)
     return np.where(new.any(axis=1), new.argmax(axis=1), -1).tolist()  # type: ignore[no-any-return]
 

@@ -1,0 +1,212 @@
+"""The page as a server on this machine: a person plays, and asks an agent what it thinks.
+
+A game is its seed, its reset options and its actions.  Every question holds them, so that the
+server need not know what pages show, and any number of them can be open.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import webbrowser
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import takewhile
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from baselines.viewing.moves import Watched, title_of
+from baselines.viewing.page import page_of, positions_of, thoughts_of
+from tile_envs import replay
+from tile_envs.agents import choose_actions
+from tile_envs.base.checks import brief, checked_integer
+from tile_envs.errors import UsageError, is_mistake, message_of
+from tile_envs.game import describe
+from tile_envs.play.player import leaving_by_ctrl_c
+from tile_envs.replay import Playthrough, Position
+
+HOST, ALIASES = "127.0.0.1", ("127.0.0.1", "localhost")
+"""The address of this machine alone, and what it is called by pages."""
+LARGEST = 16 << 20
+"""The most bytes of a question: a game of a million moves fits."""
+SEED = re.compile(r"-?\d{1,999}").fullmatch
+"""Seeds are texts, since the numbers of a browser have 53 bits."""
+
+
+class Table:
+    """What pages ask of a game and of its player, and the answers.
+
+    Raises:
+        ValueError: If a question is none, or cannot be answered; its message is for the page.
+    """
+
+    def __init__(self, watched: Watched) -> None:
+        assert watched.player is not None
+        self._about, self._thinker, self._player = watched.about, watched.thinker, watched.player
+        self._game = watched.playthrough  # the last one that was asked for, which goes on
+        seed = str(self._game.seed)
+        self._first = {"seed": seed, "reset": {}, "actions": [], "first": 0}
+        self._playing, self._thinking = Lock(), Lock()
+
+    def page(self) -> bytes:
+        """Return the page."""
+        return page_of(self._game.env.game, [self.play(self._first)], self._player.name)
+
+    def play(self, asked: Any) -> dict[str, Any]:
+        """Return the positions from `first` on of the game in which actions are played."""
+        with self._playing:
+            game, n = self._played(asked)
+            first = checked_integer(asked.get("first"), "first", most=n)
+            found = positions_of(game, first, n)
+        if first == 0:
+            found["start"] = {"seed": asked["seed"], "reset": asked["reset"]}
+            found["title"] = f"{game.env.game.name}, with {self._player.name}"
+            found["about"] = f"{self._about}, seed {asked['seed']}"
+        return found
+
+    def think(self, asked: Any) -> dict[str, Any]:
+        """Return what is thought of the position after actions, and what the player plays.
+
+        An agent with a memory is asked as in the first position of a game.
+        """
+        with self._playing:
+            game, n = self._played(asked)
+            position = game.positions[n]
+        with self._thinking:
+            thoughts = thoughts_of(self._thinker, [position])
+            return {"thoughts": thoughts, "chosen": None if position.over else self._ask(position)}
+
+    def replay(self, asked: Any) -> dict[str, Any]:
+        """Return the game of a replay, `text`, which a file of a `name` holds."""
+        match asked:
+            case {"name": str(name), "text": str(text)}:
+                recorded = replay.parse(text.encode(errors="replace"), name)
+            case _:
+                raise UsageError(f"expected name and text of a replay, got {brief(asked)}.")
+        other, own = (replay.begin(recorded).env.game, self._game.env.game)
+        if describe(other) != describe(own):
+            names = [str(other), str(own)]
+            one, two = names if len({*names}) > 1 else (describe(other), describe(own))
+            raise UsageError(f"{name} is a game of {one}, and this page plays {two}.")
+        start = {"seed": str(recorded.seed), "reset": recorded.reset}
+        found = self.play(start | {"actions": list(recorded.actions), "first": 0})
+        return found | {"title": title_of(recorded, name.removesuffix(".json"))}
+
+    def _played(self, asked: Any) -> tuple[Playthrough, int]:
+        """Return a game in which actions have been played, and maybe others after them."""
+        match asked:
+            case {"seed": str(seed), "reset": dict(reset), "actions": list(actions)} if SEED(seed):
+                start = int(seed), reset
+            case _:
+                raise UsageError(f"expected seed, reset and actions of a game, got {brief(asked)}.")
+        game = self._game
+        if (game.seed, game.reset) != start:
+            game = self._game = Playthrough(game.env, *start)
+        pairs = zip(game.actions, actions, strict=False)
+        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        while common < min(len(game.actions), len(actions)):
+            game.take_back()
+        for action in actions[len(game.actions) :]:
+            game.play(action)
+        return game, len(actions)
+
+    def _ask(self, position: Position) -> int:
+        observations, masks = position.observation[None], position.info["action_mask"][None]
+        chosen, _ = choose_actions(self._player.agent, observations, masks, None, np.array([True]))
+        return int(chosen[0])
+
+
+class Server(ThreadingHTTPServer):
+    """Answers the pages of this machine alone; port 0 is any that is free.
+
+    Raises:
+        ValueError: If the port cannot be used.
+    """
+
+    def __init__(self, table: Table, port: int = 0) -> None:
+        self.table = table
+        try:
+            super().__init__((HOST, port), _Handler)
+        except OSError as error:
+            raise UsageError(
+                f"port {port} cannot be used ({error.strerror}): give another one by --port, or "
+                "--port 0 for any that is free."
+            ) from None
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return f"http://{HOST}:{self.server_port}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Show where an agent has failed; not that a page has been left."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    timeout = 30.0  # seconds for which a question may be under way
+
+    def do_GET(self) -> None:
+        """Answer with the page."""
+        if self._accepts(self.path == "/"):
+            self._answer(200, "text/html; charset=utf-8", self.server.table.page())
+
+    def do_POST(self) -> None:
+        """Answer a question, or say what is wrong with it."""
+        table, length = self.server.table, self.headers.get("Content-Length", "")
+        answers = {"/play": table.play, "/think": table.think, "/replay": table.replay}
+        if not self._accepts(self.path in answers):
+            return
+        if not re.fullmatch(r"\d{1,9}", length) or int(length) > LARGEST:
+            self.send_error(413, f"a question has at most {LARGEST:,} bytes")
+            return
+        status = 200
+        try:
+            found = answers[self.path](_read(self.rfile.read(int(length))))
+        except Exception as error:  # another ends the connection, and the terminal shows where
+            if not is_mistake(error):
+                raise
+            status, found = 400, {"error": message_of(error)}
+        self._answer(status, "application/json", json.dumps(found).encode())
+
+    def _accepts(self, is_there: bool) -> bool:
+        """Refuse what is not there, and pages from elsewhere, even under a name for this host."""
+        host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
+        is_own = re.sub(r":\d+$", "", host) in ALIASES and origin in (None, f"http://{host}")
+        if not (is_own and is_there):
+            self.send_error(404 if is_own else 403)
+        return is_own and is_there
+
+    def _answer(self, status: int, kind: str, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing of questions."""
+
+
+def _read(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"a question is JSON: {error}.") from None
+
+
+def serve_page(watched: Watched, port: int) -> None:
+    """Answer the page of a player until Ctrl-C; open it, if there is a browser with windows."""
+    with Server(Table(watched), port) as server, leaving_by_ctrl_c():
+        print(f"{server.address} is the page to play on; Ctrl-C ends it.", flush=True)
+        with suppress(webbrowser.Error):
+            # One in this terminal would take it, and the page would wait.
+            if type(webbrowser.get()) is not webbrowser.GenericBrowser:
+                webbrowser.open(server.address)
+        server.serve_forever()
