@@ -10,6 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from baselines.evaluation.rows import write_rows
+from baselines.players import player
+from baselines.registry import STRONG
+from baselines.viewing.film import is_current, write_film
+from baselines.viewing.moves import Watched, agent_game
+from benchmarks.experiments import GAME_2048
 from benchmarks.figures import speed, strength
 from benchmarks.results import KEY, Row, name_of
 from benchmarks.rows import Committed
@@ -35,11 +40,14 @@ PICTURES: dict[str, Callable[[Committed], bytes]] = {
     "search": speed.by_milliseconds,
 }
 """By the name of its file, what draws a picture, as SVG."""
+FILM = FIGURES / "game.gif"
+FILM_SEED, SPEED, FRAMES = 3, 8.0, 80
+"""The game of the film, one with about the mean score of its player, and how it is shown."""
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def write_pages() -> None:
-    """Write the tables of all pages anew, and the pictures."""
+    """Write the tables of all pages anew, and the pictures; the film if its game has changed."""
     committed = Committed()
     write_rows(missing(committed), MISSING)
     for name, draw in PICTURES.items():
@@ -47,6 +55,14 @@ def write_pages() -> None:
     for page in PAGES:
         text = fill(page.read_text(encoding="utf-8"), committed)
         write_file(page, text.encode())
+    game = film()
+    if not is_current(FILM, game, SPEED, FRAMES):
+        write_film(game, FILM, SPEED, FRAMES)
+
+
+def film() -> list[Watched]:
+    """Return the game of the film."""
+    return [agent_game(player(STRONG, GAME_2048), FILM_SEED, {})]
 
 
 def missing(committed: Committed) -> list[Row]:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from baselines.viewing.figures import COLORS, MARKERS, styled
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.results import Row
-from benchmarks.rows import MARK
+from benchmarks.rows import MARK, Committed, kind, learned
 
 LEARNERS = ("deep", "ntuple", "search")
 """The tables of learners."""
 SLIDING = {"2048": GAME_2048, "2584": GAME_2584}
 """The sliding games, with their environments."""
+_BLUE, _RED, _GREEN, _PINK, _, _ORANGE, _BLACK, _, _GRAY = COLORS
+PUBLISHED = "published"
+PLAYERS = {
+    **{"random": _GRAY, "greedy": _BLACK, "strong": _GREEN, "looked-up patterns": _BLUE},
+    **{"CNN": _PINK, "n-tuple network": _RED, PUBLISHED: _ORANGE},
+}
+"""The color of each kind of player, the same in all pictures."""
 SEPARATED = "{x:,g}"
 """Writes the numbers of an axis with separators: 16,384."""
 
@@ -39,18 +48,39 @@ def panels(
         yield figure, list(axes)
 
 
-def styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return how the line of each label is drawn, in any number of them no two alike."""
-    n = len(COLORS)
-    return {
-        label: {
-            "color": COLORS[place % n],
-            "marker": MARKERS[(place + place // n) % len(MARKERS)],
-            "linestyle": ("-", "-.", ":")[place // n % 3],
+def styles(colors: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return how the line of each label is drawn, by its color.
+
+    Lines of one color differ by their shade, dashes and markers.
+    """
+    known: dict[str, int] = {}
+    looks = {}
+    for label, color in colors.items():
+        n = known[color] = known.get(color, -1) + 1
+        looks[label] = {
+            "color": shade(color, n % 3),
+            "marker": MARKERS[(len(known) + n - 1) % len(MARKERS)],
+            "linestyle": ("-", "--", "-.", ":")[n // 3 % 4],
             "label": label,
         }
-        for place, label in enumerate(dict.fromkeys(labels))
-    }
+    return looks
+
+
+def shade(color: str, n: int) -> str:
+    """Return a color as it is (0), darker (1) or lighter (2)."""
+    parts = np.array(to_rgb(color))
+    return to_hex((parts, parts * 0.55, 1 - (1 - parts) * 0.55)[n])
+
+
+def trainings(committed: Committed) -> dict[str, dict[str, Any]]:
+    """Return how the lines of each training are drawn in all pictures, by `training_name`."""
+    rows = learned(committed, *LEARNERS)
+    return styles({training_name(row): PLAYERS[kind(row)] for row in rows if row["minutes"]})
+
+
+def training_name(row: Row) -> str:
+    """Return the name of what a learner has learned with."""
+    return f"n-tuple, {row['label']}" if row["agent"] == "ntuple" else str(row["label"])
 
 
 def mark(rows: Iterable[Row]) -> str:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 from matplotlib.ticker import EngFormatter
 
-from baselines.viewing.figures import svg
-from benchmarks.figures.drawing import SEPARATED, SLIDING, mark, panels, styles
+from baselines.viewing.figures import COLORS, MARKERS, svg
+from benchmarks.figures.drawing import (
+    PLAYERS,
+    PUBLISHED,
+    SEPARATED,
+    SLIDING,
+    mark,
+    panels,
+    styles,
+    training_name,
+    trainings,
+)
 from benchmarks.results import Row
 from benchmarks.rows import Committed, cores, group, learned, minutes, published, search_name
 from benchmarks.speed.environments import GAMES
@@ -27,7 +39,8 @@ def by_size(committed: Committed) -> bytes:
             speeds[n] = max(float(row["value"]), speeds.get(n, 0))
     lines = {game: {name: [*best[game][name].items()] for name in best[game]} for game in GAMES}
     names = {name for of_game in lines.values() for name in of_game}
-    style = styles(sorted(names, key=lambda name: (OURS not in name, name)))
+    ordered = sorted(names, key=lambda name: (OURS not in name, name))
+    style = styles(dict(zip(ordered, cycle(COLORS), strict=False)))
     with panels(list(lines), 3.3, 4.4, len(lines), sharey=True) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
             for name in style:
@@ -50,28 +63,34 @@ def _name(row: Row) -> str:
 def by_milliseconds(committed: Committed) -> bytes:
     """Draw mean scores against the milliseconds of a move, with what is searched as labels."""
     lines = {name: _searches(committed, env) for name, env in SLIDING.items()}
-    lines["2048"] |= _published()
+    lines["2048"] |= (others := _published())
+    looks = trainings(committed)
+    looks |= styles(dict.fromkeys(map(_training, others), PLAYERS[PUBLISHED]))
     with panels(list(lines), 4.9, 5.2) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
-            for label, style in styles(of_game).items():
-                if label.endswith(ELSEWHERE):
-                    style["linestyle"] = "--"
-                times, means, _ = zip(*of_game[label], strict=True)
+            for n, (label, points) in enumerate(of_game.items()):
+                times, means, _ = zip(*points, strict=True)
+                style = looks[_training(label)] | {"label": label, "marker": MARKERS[n]}
                 axis.semilogx(times, means, markersize=5, **style)
                 above = {"xytext": (-5, 5), "ha": "right"}
                 place = above if label.endswith(ELSEWHERE) else {"xytext": (5, -10)}
-                for time, mean, name in of_game[label]:
+                for time, mean, name in points:
                     axis.annotate(
                         name, (time, mean), textcoords="offset points", fontsize=7, **place
                     )
             axis.set(xlabel="milliseconds per move of one core")
-            axis.margins(x=0.12)
+            axis.margins(x=0.12, y=0.08)
             axis.xaxis.set_major_formatter(SEPARATED)
             axis.yaxis.set_major_formatter(EngFormatter())
             axis.set_ylim(bottom=0)
-            axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14))
+            axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))
         axes[0].set_ylabel("mean score")
     return svg(figure, lines)
+
+
+def _training(label: str) -> str:
+    """Return the name of a training in a label, without its minutes or the machine."""
+    return label.rpartition(", ")[0]
 
 
 def _searches(committed: Committed, env: str) -> dict[str, list[Point]]:
@@ -89,7 +108,7 @@ def _searches(committed: Committed, env: str) -> dict[str, list[Point]]:
         ]
         most = max(map(cores, network))
         played = f"; played on {most} cores" if most > 1 else ""
-        label = f"n-tuple, {network[0]['label']}, {minutes(network[0]['minutes'])} min{played}"
+        label = f"{training_name(network[0])}, {minutes(network[0]['minutes'])} min{played}"
         lines[label + mark(network)] = sorted(points)
     return lines
 

@@ -14,7 +14,18 @@ from matplotlib.ticker import EngFormatter, Formatter, LogLocator, NullLocator, 
 
 from baselines.evaluation.sampled import QUANTILES
 from baselines.viewing.figures import svg
-from benchmarks.figures.drawing import LEARNERS, SEPARATED, SLIDING, mark, panels, styles
+from benchmarks.figures.drawing import (
+    LEARNERS,
+    PLAYERS,
+    PUBLISHED,
+    SEPARATED,
+    SLIDING,
+    mark,
+    panels,
+    styles,
+    training_name,
+    trainings,
+)
 from benchmarks.results import Row
 from benchmarks.rows import (
     FEWEST,
@@ -32,8 +43,6 @@ from benchmarks.training import POINTS
 
 MINUTES, MOVES, SCORE = range(3)
 """What a point of a curve holds."""
-KINDS = ("random", "greedy", "strong", "looked-up patterns", "CNN", "n-tuple network")
-"""The players that are shown, learners alone and with their best search."""
 TILES = 8
 """How many of the largest tiles are shown that anyone reaches in a hundredth of the games."""
 
@@ -61,14 +70,13 @@ def learning(committed: Committed) -> bytes:
     for label, row in others.items():
         line = [(moves, mean, mean, mean) for moves, mean in row["points"]]
         lines["2048, by moves"][label] = line, row["points"]
-    of_2048 = styles([*lines["2048"], *lines["2048, by moves"]])
-    for label in others:
-        of_2048[label]["linestyle"] = "--"
-    legends = {"2048": of_2048, "2584": styles(lines["2584"])}
+    looks = trainings(committed)
+    looks |= styles(dict.fromkeys(map(_training, others), PLAYERS[PUBLISHED]))
+    legends = {"2048": lines["2048"] | lines["2048, by moves"], "2584": lines["2584"]}
     with panels([*lines, ""], 4.9, 4.7) as (figure, axes):
-        for axis, (name, of_panel) in zip(axes, lines.items(), strict=False):  # the last: legends
+        for axis, of_panel in zip(axes, lines.values(), strict=False):  # the last: legends
             for label, (line, results) in of_panel.items():
-                style = legends[name[:4]][label]
+                style = looks[_training(label)] | {"label": label}
                 places, means, lows, highs = zip(*line, strict=True)
                 axis.loglog(places, means, **style | {"marker": None})
                 if lows != highs:  # of one seed, a band would be an empty shape in the file
@@ -83,11 +91,17 @@ def learning(committed: Committed) -> bytes:
         _write_numbers(axes[1].xaxis, EngFormatter(), subs=(1,))
         axes[-1].axis("off")
         for name, loc in zip(legends, ("upper left", "lower left"), strict=True):
-            handles = [Line2D([], [], markersize=4, **style) for style in legends[name].values()]
-            how: Any = {"title": name, "loc": loc, "fontsize": 7, "labelspacing": 0.15}
-            legend = Legend(axes[-1], handles, [*legends[name]], alignment="left", **how)
-            axes[-1].add_artist(legend)
+            labels = list(map(_training, legends[name]))
+            handles = [Line2D([], [], markersize=4, **looks[label]) for label in labels]
+            how: Any = {"title": name, "loc": loc, "fontsize": 9, "labelspacing": 0.15}
+            how |= {"alignment": "left", "handlelength": 3}
+            axes[-1].add_artist(Legend(axes[-1], handles, [*legends[name]], **how))
     return svg(figure, lines)
+
+
+def _training(label: str) -> str:
+    """Return the name of a training, which games share, without its seeds."""
+    return label.rpartition(" (")[0]
 
 
 def _learning(committed: Committed, env: str, column: int) -> dict[str, tuple[Points, Points]]:
@@ -97,6 +111,7 @@ def _learning(committed: Committed, env: str, column: int) -> dict[str, tuple[Po
     """
     lines = {}
     rows = [row for row in learned(committed, *LEARNERS, env=env) if row["minutes"]]
+    rows.sort(key=lambda row: [*PLAYERS].index(kind(row)))
     for runs in group((row for row in rows if row["depth"] == "1"), "agent", "label"):
         curves = [np.array(_curve(of_seed)) for of_seed in group(runs, "train_seed")]
         if not all(curve[-1, column] for curve in curves):
@@ -106,9 +121,8 @@ def _learning(committed: Committed, env: str, column: int) -> dict[str, tuple[Po
         scores = [np.interp(places, curve[:, column], curve[:, SCORE]) for curve in curves]
         parts = places, np.mean(scores, axis=0), np.min(scores, axis=0), np.max(scores, axis=0)
         results = [_result(row) for row in runs]
-        name = f"n-tuple, {runs[0]['label']}" if runs[0]["agent"] == "ntuple" else runs[0]["label"]
         n = seeds(runs)
-        label = f"{name} ({n} seed{'s' * (n != '1')}){mark(runs)}"
+        label = f"{training_name(runs[0])} ({n} seed{'s' * (n != '1')}){mark(runs)}"
         places_of = [(point[column], point[SCORE]) for point in results if point[column]]
         lines[label] = np.transpose(parts).tolist(), places_of
     return lines
@@ -134,7 +148,7 @@ def _best(committed: Committed, env: str, column: str) -> dict[str, Row]:
     best: dict[tuple[str, bool], Row] = {}
     for name, row in rows:
         place = name, (row.get("depth") or "1") != "1"
-        is_shown = name in KINDS and row.get(column) and int(row["episodes"]) >= FEWEST
+        is_shown = name in PLAYERS and row.get(column) and int(row["episodes"]) >= FEWEST
         is_better = place not in best or float(row["mean"]) > float(best[place]["mean"])
         if is_shown and is_better:
             best[place] = row
@@ -145,11 +159,10 @@ def _best(committed: Committed, env: str, column: str) -> dict[str, Row]:
     }
 
 
-def _color(label: str) -> str:
-    """Return the color of a player, the same in all panels: with search another than alone."""
-    name = label.removesuffix(MARK)
-    of = next(place for place, each in enumerate(KINDS) if name.startswith(each))
-    return f"C{of}" if of < 3 or name.endswith(", 1-ply") else f"C{of + 3}"
+def _look(label: str) -> tuple[str, bool]:
+    """Return the color of a player, and whether it searches."""
+    name, _, search = label.removesuffix(MARK).partition(", ")
+    return PLAYERS[name], search not in ("", "1-ply")
 
 
 def by_tile(committed: Committed) -> bytes:
@@ -162,12 +175,15 @@ def by_tile(committed: Committed) -> bytes:
             for number, (label, bars) in enumerate(of_game.items()):
                 offset = (number - (len(of_game) - 1) / 2) * width
                 heights = [bars.get(tile, 0.0) for tile in tiles]
-                axis.bar(places + offset, heights, width, label=label, color=_color(label))
+                color, searches = _look(label)
+                look: Any = {"hatch": "/////", "edgecolor": "white"} if searches else {}
+                look |= {"label": label, "color": color, "linewidth": 0}
+                axis.bar(places + offset, heights, width, **look)
             labels = [f"{tile:,}" for tile in tiles]
             axis.set(xlabel="tile", xticks=places, xticklabels=labels)
             axis.yaxis.set_major_formatter(PercentFormatter(1.0))
             axis.grid(axis="x", visible=False)
-            axis.legend(fontsize=8, ncols=1, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+            axis.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         figure.supylabel("games that reach the tile", fontsize=10)
     return svg(figure, shares)
 
@@ -194,11 +210,13 @@ def distributions(committed: Committed) -> bytes:
     with panels(list(lines), 4.9, 4.6, sharey=True) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
             for label, scores in of_game.items():
-                points = [max(1.0, score) for score in scores], [1 - share for share in QUANTILES]
-                axis.semilogx(*points, label=label, color=_color(label))
-            axis.set(xlabel="score")
+                color, searches = _look(label)
+                # Without the lowest and the highest score: nothing is known of what is between.
+                points = scores[1:-1], [1 - share for share in QUANTILES[1:-1]]
+                axis.semilogx(*points, "--" if searches else "-", label=label, color=color)
+            axis.set(xlabel="score", ylim=(0, 1))
             _write_numbers(axis.xaxis, EngFormatter(), subs=(1,))
             axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-            axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+            axis.legend(fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.16))
         axes[0].set_ylabel("games with at least this score")
     return svg(figure, lines)
