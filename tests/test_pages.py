@@ -6,11 +6,14 @@ from collections import Counter
 
 import pytest
 import yaml
+from matplotlib.colors import to_hex
 from matplotlib.legend import Legend
 
 from baselines.evaluation.rows import read_rows, write_rows
+from baselines.viewing.film import is_current
 from benchmarks import report
 from benchmarks.figures import speed, strength
+from benchmarks.figures.drawing import trainings
 from benchmarks.results import FOLDER
 from benchmarks.rows import PUBLISHED, Committed, best_published, published
 from benchmarks.tables import TABLES
@@ -52,20 +55,54 @@ def test_pictures_show_the_committed_rows(name):
     assert drawn == report.PICTURES[name](Committed())
 
 
-@pytest.mark.parametrize(
-    "draw", [strength.learning, strength.distributions, speed.by_size, speed.by_milliseconds]
-)
-def test_a_picture_draws_every_line_that_it_is_asked_for(draw, monkeypatch):
+@pytest.fixture(scope="module")
+def drawn():
+    """Return by picture the figure and the data that it is drawn from."""
     asked = []
-    for module in (strength, speed):
-        monkeypatch.setattr(module, "svg", lambda *drawn: asked.append(drawn) or b"")
-    draw(Committed())
-    ((figure, panels),) = asked
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (strength, speed):
+            patch.setattr(module, "svg", lambda *drawn: asked.append(drawn) or b"")
+        for draw in report.PICTURES.values():
+            draw(Committed())
+    return dict(zip(report.PICTURES, asked, strict=True))
+
+
+@pytest.mark.parametrize("name", ["learning", "scores", "speed", "search"])
+def test_a_picture_draws_every_line_that_it_is_asked_for(name, drawn):
+    figure, panels = drawn[name]
     for axis, lines in zip(figure.axes, panels.values(), strict=False):
-        drawn = {line.get_label() for line in axis.lines if len(line.get_xdata())}
-        assert set(lines) <= drawn
+        assert set(lines) <= {line.get_label() for line in axis.lines if len(line.get_xdata())}
     shown = {text.get_text() for legend in figure.findobj(Legend) for text in legend.texts}
     assert {label for lines in panels.values() for label in lines} <= shown
+
+
+def test_a_kind_of_player_has_one_color_in_all_pictures(drawn):
+    colors = {}
+    for name in ("learning", "scores", "search", "tiles"):
+        for axis in drawn[name][0].axes:
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+                drawn_in = (
+                    handle.patches[0].get_facecolor() if name == "tiles" else handle.get_color()
+                )
+                player = re.split(r" \(|, \d+(?:-ply| min)", label)[0]
+                colors.setdefault(player, set()).add(to_hex(drawn_in))
+    assert len(colors) > 15
+    assert {player: len(of) for player, of in colors.items()} == dict.fromkeys(colors, 1)
+    looks = [{n: look[n] for n in look if n != "label"} for look in trainings(Committed()).values()]
+    assert all(looks.count(look) == 1 for look in looks)
+
+
+def test_no_line_joins_the_lowest_score_to_a_quantile(drawn):
+    figure, panels = drawn["scores"]
+    for axis, lines in zip(figure.axes, panels.values(), strict=True):
+        for line, scores in zip(axis.lines, lines.values(), strict=True):
+            assert line.get_xdata().tolist() == scores[1:-1]
+
+
+def test_the_film_shows_the_game_that_is_played_now():
+    game = report.film()
+    assert is_current(report.FILM, game, report.SPEED, report.FRAMES)
+    assert not is_current(report.FILM, game, report.SPEED, report.FRAMES - 1)
 
 
 def test_a_missing_seed_is_visible_in_tables_legends_and_the_list_of_missing_rows(without_a_seed):
