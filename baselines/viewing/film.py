@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from baselines.viewing.moves import Watched, check_kind, in_words
 from tile_envs.errors import UsageError, extra
 from tile_envs.files import replacing
-from tile_envs.game import Game
 from tile_envs.rendering.canvas import CAPTION_HEIGHT, Picture, caption, shrunk
 
 FRAMES = 300
@@ -37,32 +34,21 @@ def write_film(games: Sequence[Watched], path: Path, speed: float, frames: int =
         raise UsageError(f"a film shows at most {FASTEST} positions a second, got {speed:g}.")
     write = _write_gif if path.suffix == ".gif" else _write_mp4
     with replacing(path) as beside:
-        write(list(_shots(games, frames)), beside, speed)
+        write(_pictures(games, frames), beside, speed, _comment(games, speed, frames))
 
 
 def is_current(path: Path, games: Sequence[Watched], speed: float, frames: int = FRAMES) -> bool:
-    """Tell whether a GIF is what `write_film` would write, by the data that it has a digest of."""
+    """Tell whether a GIF is of these games, by the comment that `write_film` has left in it."""
     with Image.open(path) as film:
-        return bool(film.info.get("comment") == _digest(list(_shots(games, frames)), speed))
+        return bool(film.info.get("comment") == _comment(games, speed, frames).encode())
 
 
-class _Shot(NamedTuple):
-    """What a picture of a film shows: a position with words, and room for so many lines."""
-
-    game: Game
-    board: NDArray[Any]
-    score: int
-    words: Sequence[str]
-    room: int
+def _comment(games: Sequence[Watched], speed: float, frames: int) -> str:
+    data = [[each.title, each.about, each.seed, *each.play_on().actions] for each in games]
+    return f"data {hashlib.sha256(json.dumps([data, speed, frames]).encode()).hexdigest()}"
 
 
-def _digest(shots: Sequence[_Shot], speed: float) -> bytes:
-    data = [[str(shot.game), shot.board.tolist(), *shot[2:]] for shot in shots]
-    return f"data {hashlib.sha256(json.dumps([speed, data]).encode()).hexdigest()}".encode()
-
-
-def _write_gif(shots: Sequence[_Shot], path: Path, speed: float) -> None:
-    pictures = map(_picture, shots)
+def _write_gif(pictures: Iterable[Picture], path: Path, speed: float, comment: str) -> None:
     small = [shrunk(each, GIF_WIDTH / min(each.shape[1], FOUR_COLUMNS)) for each in pictures]
     sample = Image.fromarray(np.concatenate(small[:: max(1, len(small) // 12)]))
     palette = sample.quantize(128, dither=Image.Dither.NONE)  # one for all: nothing flickers
@@ -79,21 +65,22 @@ def _write_gif(shots: Sequence[_Shot], path: Path, speed: float) -> None:
         duration=times,
         loop=0,
         optimize=True,
-        comment=_digest(shots, speed),
+        comment=comment,
     )
 
 
-def _write_mp4(shots: Sequence[_Shot], path: Path, speed: float) -> None:
+def _write_mp4(pictures: Iterable[Picture], path: Path, speed: float, comment: str) -> None:
     with extra("render"):
         from moviepy import ImageSequenceClip
-    shown = list(map(_picture, shots))
+    shown = list(pictures)
     height, width = (side // 2 * 2 for side in shown[0].shape[:2])  # the format takes even ones
     shown = [picture[:height, :width] for picture in shown + shown[-1:] * round(LAST * speed)]
     clip = ImageSequenceClip(shown, fps=speed)
-    clip.write_videofile(str(path), codec="libx264", ffmpeg_params=["-f", "mp4"], logger=None)
+    how = ["-f", "mp4", "-metadata", f"comment={comment}"]
+    clip.write_videofile(str(path), codec="libx264", ffmpeg_params=how, logger=None)
 
 
-def _shots(games: Sequence[Watched], frames: int) -> Iterator[_Shot]:
+def _pictures(games: Sequence[Watched], frames: int) -> Iterator[Picture]:
     check_kind(games)
     share = max(2, frames // len(games))
     for watched in games:
@@ -110,13 +97,8 @@ def _shots(games: Sequence[Watched], frames: int) -> Iterator[_Shot]:
         for place, words in zip(chosen, lines, strict=True):
             position = played.positions[place]
             score = int(position.info.get("score", 0))
-            yield _Shot(game, position.state["board"], score, words, room)
-
-
-def _picture(shot: _Shot) -> Picture:
-    board = shot.game.draw(shot.board, "rgb_array", shot.score)
-    ground = "#" + board[0, 0].tobytes().hex()
-    strips = [caption(line, board.shape[1], ground) for line in shot.words]
-    space = (shot.room - len(strips)) * CAPTION_HEIGHT
-    empty = np.full((space, *board.shape[1:]), board[0, 0], np.uint8)
-    return np.concatenate([board, *strips, empty])
+            board = game.draw(position.state["board"], "rgb_array", score)
+            ground = "#" + board[0, 0].tobytes().hex()
+            strips = [caption(line, board.shape[1], ground) for line in words]
+            space = np.full(((room - len(words)) * CAPTION_HEIGHT, *board.shape[1:]), board[0, 0])
+            yield np.concatenate([board, *strips, space.astype(np.uint8)])

@@ -26,34 +26,28 @@ from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError, is_mistake, message_of
 from tile_envs.game import describe
 from tile_envs.play.player import leaving_by_ctrl_c
-from tile_envs.replay import Playthrough, Position
+from tile_envs.replay import Playthrough
 
-HOST, ALIASES = "127.0.0.1", ("127.0.0.1", "localhost")
-"""The address of this machine alone, and what it is called by pages."""
+HOSTS = ("127.0.0.1", "localhost")
+"""The address of this machine alone, and its name."""
 LARGEST = 16 << 20
 """The most bytes of a question: a game of a million moves fits."""
-SEED = re.compile(r"-?\d{1,999}").fullmatch
-"""Seeds are texts, since the numbers of a browser have 53 bits."""
 
 
 class Table:
-    """What pages ask of a game and of its player, and the answers.
+    """What a page asks of a game and its player, and the answers.
 
-    Raises:
-        ValueError: If a question is none, or cannot be answered; its message is for the page.
+    Seeds are texts, since a browser's numbers have 53 bits.  A `ValueError` says what is wrong with
+    a question.
     """
 
     def __init__(self, watched: Watched) -> None:
         assert watched.player is not None
         self._about, self._thinker, self._player = watched.about, watched.thinker, watched.player
         self._game = watched.playthrough  # the last one that was asked for, which goes on
-        seed = str(self._game.seed)
-        self._first = {"seed": seed, "reset": {}, "actions": [], "first": 0}
         self._playing, self._thinking = Lock(), Lock()
-
-    def page(self) -> bytes:
-        """Return the page."""
-        return page_of(self._game.env.game, [self.play(self._first)], self._player.name)
+        first = {"seed": str(self._game.seed), "reset": {}, "actions": [], "first": 0}
+        self.page = page_of(self._game.env.game, [self.play(first)], self._player.name)
 
     def play(self, asked: Any) -> dict[str, Any]:
         """Return the positions from `first` on of the game in which actions are played."""
@@ -75,9 +69,14 @@ class Table:
         with self._playing:
             game, n = self._played(asked)
             position = game.positions[n]
+        if position.over:
+            return {"thoughts": [], "chosen": None}
+        observations, masks = position.observation[None], position.info["action_mask"][None]
         with self._thinking:
             thoughts = thoughts_of(self._thinker, [position])
-            return {"thoughts": thoughts, "chosen": None if position.over else self._ask(position)}
+            more = None, np.array([True])
+            chosen, _ = choose_actions(self._player.agent, observations, masks, *more)
+        return {"thoughts": thoughts, "chosen": int(chosen[0])}
 
     def replay(self, asked: Any) -> dict[str, Any]:
         """Return the game of a replay, `text`, which a file of a `name` holds."""
@@ -86,11 +85,9 @@ class Table:
                 recorded = replay.parse(text.encode(errors="replace"), name)
             case _:
                 raise UsageError(f"expected name and text of a replay, got {brief(asked)}.")
-        other, own = (replay.begin(recorded).env.game, self._game.env.game)
-        if describe(other) != describe(own):
-            names = [str(other), str(own)]
-            one, two = names if len({*names}) > 1 else (describe(other), describe(own))
-            raise UsageError(f"{name} is a game of {one}, and this page plays {two}.")
+        theirs, ours = map(describe, (replay.begin(recorded).env.game, self._game.env.game))
+        if theirs != ours:
+            raise UsageError(f"{name} is of another game, {theirs}: this page plays {ours}.")
         start = {"seed": str(recorded.seed), "reset": recorded.reset}
         found = self.play(start | {"actions": list(recorded.actions), "first": 0})
         return found | {"title": title_of(recorded, name.removesuffix(".json"))}
@@ -98,7 +95,9 @@ class Table:
     def _played(self, asked: Any) -> tuple[Playthrough, int]:
         """Return a game in which actions have been played, and maybe others after them."""
         match asked:
-            case {"seed": str(seed), "reset": dict(reset), "actions": list(actions)} if SEED(seed):
+            case {"seed": str(seed), "reset": dict(reset), "actions": list(actions)} if (
+                seed.isdecimal() and len(seed) < 1000
+            ):
                 start = int(seed), reset
             case _:
                 raise UsageError(f"expected seed, reset and actions of a game, got {brief(asked)}.")
@@ -113,14 +112,9 @@ class Table:
             game.play(action)
         return game, len(actions)
 
-    def _ask(self, position: Position) -> int:
-        observations, masks = position.observation[None], position.info["action_mask"][None]
-        chosen, _ = choose_actions(self._player.agent, observations, masks, None, np.array([True]))
-        return int(chosen[0])
-
 
 class Server(ThreadingHTTPServer):
-    """Answers the pages of this machine alone; port 0 is any that is free.
+    """Answers the page, at `address`, on this machine alone; port 0 is any that is free.
 
     Raises:
         ValueError: If the port cannot be used.
@@ -129,17 +123,13 @@ class Server(ThreadingHTTPServer):
     def __init__(self, table: Table, port: int = 0) -> None:
         self.table = table
         try:
-            super().__init__((HOST, port), _Handler)
+            super().__init__((HOSTS[0], port), _Handler)
         except OSError as error:
             raise UsageError(
-                f"port {port} cannot be used ({error.strerror}): give another one by --port, or "
-                "--port 0 for any that is free."
+                f"port {port} cannot be used ({error.strerror}): give another one by --port, or 0 "
+                "for any that is free."
             ) from None
-
-    @property
-    def address(self) -> str:
-        """Where the page is."""
-        return f"http://{HOST}:{self.server_port}/"
+        self.address = f"http://{HOSTS[0]}:{self.server_port}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Show where an agent has failed; not that a page has been left."""
@@ -154,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer with the page."""
         if self._accepts(self.path == "/"):
-            self._answer(200, "text/html; charset=utf-8", self.server.table.page())
+            self._answer(200, "text/html; charset=utf-8", self.server.table.page)
 
     def do_POST(self) -> None:
         """Answer a question, or say what is wrong with it."""
@@ -165,19 +155,18 @@ class _Handler(BaseHTTPRequestHandler):
         if not re.fullmatch(r"\d{1,9}", length) or int(length) > LARGEST:
             self.send_error(413, f"a question has at most {LARGEST:,} bytes")
             return
-        status = 200
         try:
-            found = answers[self.path](_read(self.rfile.read(int(length))))
+            found, status = answers[self.path](_read(self.rfile.read(int(length)))), 200
         except Exception as error:  # another ends the connection, and the terminal shows where
             if not is_mistake(error):
                 raise
-            status, found = 400, {"error": message_of(error)}
+            found, status = {"error": message_of(error)}, 400
         self._answer(status, "application/json", json.dumps(found).encode())
 
     def _accepts(self, is_there: bool) -> bool:
         """Refuse what is not there, and pages from elsewhere, even under a name for this host."""
         host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
-        is_own = re.sub(r":\d+$", "", host) in ALIASES and origin in (None, f"http://{host}")
+        is_own = re.sub(r":\d+$", "", host) in HOSTS and origin in (None, f"http://{host}")
         if not (is_own and is_there):
             self.send_error(404 if is_own else 403)
         return is_own and is_there

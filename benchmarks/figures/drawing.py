@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
@@ -68,8 +67,9 @@ def styles(colors: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 
 def shade(color: str, n: int) -> str:
     """Return a color as it is (0), darker (1) or lighter (2)."""
-    parts = np.array(to_rgb(color))
-    return to_hex((parts, parts * 0.55, 1 - (1 - parts) * 0.55)[n])
+    toward, share = ((0, 0.0), (0, 0.45), (1, 0.45))[n]
+    red, green, blue = (part + (toward - part) * share for part in to_rgb(color))
+    return to_hex((red, green, blue))
 
 
 def trainings(committed: Committed) -> dict[str, dict[str, Any]]:
