@@ -88,7 +88,9 @@ def test_a_kind_of_player_has_one_color_in_all_pictures(drawn):
                 colors.setdefault(player, set()).add(to_hex(drawn_in))
     assert len(colors) > 15
     assert {player: len(of) for player, of in colors.items()} == dict.fromkeys(colors, 1)
-    looks = [{n: look[n] for n in look if n != "label"} for look in trainings(Committed()).values()]
+    looks = [
+        {n: look[n] for n in look if n != "label"} for look in trainings(Committed(), ()).values()
+    ]
     assert all(looks.count(look) == 1 for look in looks)
 
 

@@ -72,10 +72,11 @@ def shade(color: str, n: int) -> str:
     return to_hex((red, green, blue))
 
 
-def trainings(committed: Committed) -> dict[str, dict[str, Any]]:
-    """Return how the lines of each training are drawn in all pictures, by `training_name`."""
-    rows = learned(committed, *LEARNERS)
-    return styles({training_name(row): PLAYERS[kind(row)] for row in rows if row["minutes"]})
+def trainings(committed: Committed, others: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return how lines of trainings, by `training_name`, and of published ones are drawn."""
+    rows = [row for row in learned(committed, *LEARNERS) if row["minutes"]]
+    colors = {training_name(row): PLAYERS[kind(row)] for row in rows}
+    return styles(colors | dict.fromkeys(others, PLAYERS[PUBLISHED]))
 
 
 def training_name(row: Row) -> str:

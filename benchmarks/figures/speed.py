@@ -9,8 +9,6 @@ from matplotlib.ticker import EngFormatter
 
 from baselines.viewing.figures import COLORS, MARKERS, svg
 from benchmarks.figures.drawing import (
-    PLAYERS,
-    PUBLISHED,
     SEPARATED,
     SLIDING,
     mark,
@@ -64,8 +62,7 @@ def by_milliseconds(committed: Committed) -> bytes:
     """Draw mean scores against the milliseconds of a move, with what is searched as labels."""
     lines = {name: _searches(committed, env) for name, env in SLIDING.items()}
     lines["2048"] |= (others := _published())
-    looks = trainings(committed)
-    looks |= styles(dict.fromkeys(map(_training, others), PLAYERS[PUBLISHED]))
+    looks = trainings(committed, map(_training, others))
     with panels(list(lines), 4.9, 5.2) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
             for n, (label, points) in enumerate(of_game.items()):

@@ -17,12 +17,10 @@ from baselines.viewing.figures import svg
 from benchmarks.figures.drawing import (
     LEARNERS,
     PLAYERS,
-    PUBLISHED,
     SEPARATED,
     SLIDING,
     mark,
     panels,
-    styles,
     training_name,
     trainings,
 )
@@ -70,8 +68,7 @@ def learning(committed: Committed) -> bytes:
     for label, row in others.items():
         line = [(moves, mean, mean, mean) for moves, mean in row["points"]]
         lines["2048, by moves"][label] = line, row["points"]
-    looks = trainings(committed)
-    looks |= styles(dict.fromkeys(map(_training, others), PLAYERS[PUBLISHED]))
+    looks = trainings(committed, map(_training, others))
     legends = {"2048": lines["2048"] | lines["2048, by moves"], "2584": lines["2584"]}
     with panels([*lines, ""], 4.9, 4.7) as (figure, axes):
         for axis, of_panel in zip(axes, lines.values(), strict=False):  # the last: legends
