@@ -11,6 +11,7 @@ An agent is made as `MyAgent(game, seed)`; see `tile_envs.game` for what a game 
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import wraps
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_seed
+from tile_envs.base.random_stream import consecutive, mix
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 
@@ -159,3 +161,16 @@ def instance(kind: type[Any], values: Mapping[str, Any], **options: Any) -> Any:
             f"{', '.join([*values, *options])}: {error}."
         ) from error
     return kind(*values.values(), **options)
+
+
+def distinct(boards: Observations) -> tuple[Observations, NDArray[np.int64]]:
+    """Return the different boards `(m, ...)` among boards `(n, ...)`, and which `(n,)` each is.
+
+    They are told apart by words of 64 bits, which hardly two of 2^32 boards share.
+    """
+    cells = boards.reshape(len(boards), math.prod(boards.shape[1:]))
+    factors = mix(consecutive(1, cells.shape[1]))
+    _, firsts, which = np.unique(
+        cells.astype(np.uint64) @ factors, return_index=True, return_inverse=True
+    )
+    return boards[firsts], which

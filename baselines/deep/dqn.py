@@ -32,7 +32,7 @@ from stable_baselines3 import DQN
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.type_aliases import TrainFreq
 
-from baselines.agents import Observations, ValueAgent
+from baselines.agents import Observations, ValueAgent, distinct
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import Parts, torch_threads
@@ -40,6 +40,9 @@ from baselines.settings import Count, Fraction, Positive, Rate, check_memory
 from baselines.training.learner import State
 from baselines.training.recording import read_transitions
 from tile_envs.errors import UsageError
+
+PART = 2048
+"""Boards that the network is given at once: their vectors fit into a processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -177,19 +180,23 @@ class DQNLearner(ValueAgent, SB3Learner):
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the value of each action, `(n, actions)`; minus infinity for illegal ones."""
-        legal = self._game.legal_actions(observations) > 0  # checks the cells as well
-        boards = np.asarray(observations)
-        if boards.shape[1:] != self._game.shape:
-            raise UsageError(f"boards must have shape {self._game.shape}, got {boards.shape[1:]}.")
+        after, rewards, masks = self._game.afterstates(observations)
+        if after.shape[2:] != self._game.shape:
+            raise UsageError(f"boards must have shape {self._game.shape}, got {after.shape[2:]}.")
+        legal = masks > 0
+        different, which = distinct(after[legal])
         network = self.model.q_net
         network.set_training_mode(False)
-        parts = np.array_split(boards, max(1, -(-len(boards) // 1024)))  # for little memory
         with torch.no_grad(), torch_threads(self._settings.threads):
-            outputs = [
-                network(torch.as_tensor(part, device=self.model.device)).cpu() for part in parts
-            ]
-        values = torch.cat(outputs).numpy().astype(np.float64) / self._settings.reward_scale
-        return np.where(legal, values, -np.inf)
+            boards, reached, gains = (
+                torch.as_tensor(array, device=self.model.device)
+                for array in (different, after[legal], rewards[legal].astype(np.float32))
+            )
+            following = torch.cat([network.q_net(p)[:, 0] for p in torch.split(boards, PART)])
+            found = network.add_rewards(following[which], reached, gains).cpu().numpy()
+        values = np.full(legal.shape, -np.inf)
+        values[legal] = found.astype(np.float64) / self._settings.reward_scale
+        return values
 
     def state_dict(self) -> State:
         """Return networks, optimizer, games, counters and the replay buffer."""

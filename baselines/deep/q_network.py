@@ -98,7 +98,10 @@ class BoardQNetwork(QNetwork):
 
     def values_of(self, after: Tensor, rewards: Tensor) -> Tensor:
         """Return r + γ V(s') `(n,)` of afterstates `(n, R, C)` and rewards `(n,)`."""
-        following: Tensor = self.q_net(after)[:, 0]
+        return self.add_rewards(self.q_net(after)[:, 0], after, rewards)
+
+    def add_rewards(self, following: Tensor, after: Tensor, rewards: Tensor) -> Tensor:
+        """Return r + γ V(s') `(n,)`, given also what the network returns, V(s') `(n,)`."""
         if isinstance(self.game, TicTacToe):  # no move ends a sliding game: a new tile follows
             has_ended = (rewards > 0) | (after != 0).flatten(1).all(dim=1)
             following = following.masked_fill(has_ended, 0.0)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agents import Observations, ValueAgent
+from baselines.agents import Observations, ValueAgent, distinct
 from baselines.search.compiled_expectimax import ALL, now
 from tile_envs.game import Replies
 from tile_envs.sliding.game import SlidingGame
@@ -20,6 +20,8 @@ PIECES = 10
 """The least number of pieces of work in the time of a move: the clock is read between them."""
 MOST = 128
 """The most boards of a piece: more of them hardly take less time each."""
+BATCH = 1 << 16
+"""The most boards that are looked at together where no time is given."""
 
 
 class BatchedSearch:
@@ -43,7 +45,7 @@ class BatchedSearch:
     ) -> None:
         self._agent, self._game, self._samples, self._rng = agent, game, samples, rng
         self._piece = math.inf if milliseconds is None else milliseconds / 1000 / PIECES
-        self._at_once: float = math.inf if milliseconds is None else 1
+        self._at_once = BATCH if milliseconds is None else 1
         self._end, self._is_over = math.inf, False
         self._looked = self._longest = 0.0
         self._one = math.inf  # the least time that one board has taken
@@ -68,10 +70,6 @@ class BatchedSearch:
     ) -> NDArray[np.float64]:
         if self._is_late():
             return np.full((len(boards), self._game.n_actions), np.nan)
-        if len(boards) > self._at_once:
-            n = int(self._at_once)
-            parts = [boards[begin : begin + n] for begin in range(0, len(boards), n)]
-            return np.concatenate([self._action_values(part, depth, order) for part in parts])
         if depth == 1:
             return self._ask(boards)
         after, rewards, masks = self._game.afterstates(boards)
@@ -81,8 +79,8 @@ class BatchedSearch:
             here = legal[:, action]
             values[here, action] = np.nan
             if not self._is_over:
-                moved = after[here, action], rewards[here, action]
-                values[here, action] = self._afterstate_values(*moved, depth - 1)
+                following = self._afterstate_values(after[here, action], depth - 1)
+                values[here, action] = rewards[here, action] + following
         return values
 
     def _ask(self, boards: Observations) -> NDArray[np.float64]:
@@ -108,19 +106,35 @@ class BatchedSearch:
         return self._is_over
 
     def _state_values(self, states: Observations, depth: int) -> NDArray[np.float64]:
-        """Return the highest action value of states, `(n,)`; 0 where no action is legal."""
-        best = self._action_values(states, depth).max(axis=1)
+        """Return the highest action value of states, `(n,)`; 0 where no action is legal.
+
+        Different ways lead to the same afterstate, to about every second one on 4×4.
+        """
+        if self._is_late():
+            return np.full(len(states), np.nan)
+        if len(states) > self._at_once:
+            n = self._at_once
+            parts = [states[begin : begin + n] for begin in range(0, len(states), n)]
+            return np.concatenate([self._state_values(part, depth) for part in parts])
+        if depth == 1:
+            values = self._ask(states)
+        else:
+            after, rewards, masks = self._game.afterstates(states)
+            legal = masks > 0
+            values = np.full(legal.shape, -np.inf)
+            different, which = distinct(after[legal])
+            following = self._afterstate_values(different, depth - 1)
+            values[legal] = rewards[legal] + following[which]
+        best = values.max(axis=1)
         return np.where(best == -np.inf, 0.0, best)
 
-    def _afterstate_values(
-        self, after: Observations, rewards: NDArray[np.int64], left: int
-    ) -> NDArray[np.float64]:
-        """Return r + A(s', left) of afterstates, `(n,)`."""
+    def _afterstate_values(self, after: Observations, left: int) -> NDArray[np.float64]:
+        """Return A(s', left) of afterstates, `(n,)`."""
         values = np.zeros(len(after))
         for parents, states, probabilities in self._replies(after):
             best = self._state_values(states, left)
             values += np.bincount(parents, probabilities * best, len(after))
-        return rewards + values
+        return values
 
     def _replies(self, after: Observations) -> Iterator[Replies]:
         """Yield the states that may follow afterstates, in parts that take little memory."""

@@ -28,9 +28,6 @@ Boards = NDArray[np.uint8]
 Tiles = NDArray[np.int64]
 Values = NDArray[np.float64]
 
-BATCH = 1 << 16
-"""States that an agent is asked for at once."""
-
 
 class ValuePlacer(BatchedSearch):
     """Places tiles where an agent's values are lowest, as the environments' option `placer`.
@@ -59,7 +56,7 @@ class ValuePlacer(BatchedSearch):
             )
         check_plays(agent, game)
         super().__init__(agent, game)
-        self._at_once, self._depth = BATCH, checked_count(depth, "depth")
+        self._depth = checked_count(depth, "depth")
         self._name = f"{name or type(agent).__name__} {depth}-ply"
 
     def __str__(self) -> str:
@@ -84,8 +81,8 @@ class ValuePlacer(BatchedSearch):
         values[parents, cells] = self._state_values(states, depth)
         return values
 
-    def _afterstate_values(self, after: Boards, rewards: Tiles, left: int) -> Values:
-        values = rewards.astype(np.float64)
+    def _afterstate_values(self, after: Boards, left: int) -> Values:
+        values = np.zeros(len(after))
         distribution = self._game.distribution
         for tile, chance in zip(distribution.tiles, distribution.probabilities, strict=True):
             values += chance * self.cell_values(after, tile, left).min(axis=1)
