@@ -25,7 +25,7 @@ def cells(path, kind="code"):
 
 
 def printed(cell):
-    return "".join(output.text for output in cell.outputs if output.output_type == "stream")
+    return "".join(output.text for output in cell.outputs if output.get("name") == "stdout")
 
 
 def pictures(cell):
@@ -36,8 +36,9 @@ def pictures(cell):
 def executed(path, folder):
     """Return a notebook after its code has run in a folder, without the times of its cells."""
     notebook = nbformat.read(path, as_version=4)
-    options = {"record_timing": False, "timeout": None, "resources": {"metadata": {"path": folder}}}
-    return nbclient.NotebookClient(notebook, **options).execute()
+    options = {"record_timing": False, "coalesce_streams": True, "timeout": None}
+    where = {"metadata": {"path": folder}}
+    return nbclient.NotebookClient(notebook, resources=where, **options).execute()
 
 
 @pytest.mark.filterwarnings("ignore")  # of Jupyter
