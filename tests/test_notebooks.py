@@ -34,11 +34,13 @@ def pictures(cell):
 
 
 def executed(path, folder):
-    """Return a notebook after its code has run in a folder, without the times of its cells."""
+    """Return a notebook after its code has run in a folder, without marks of the machine."""
     notebook = nbformat.read(path, as_version=4)
     options = {"record_timing": False, "coalesce_streams": True, "timeout": None}
     where = {"metadata": {"path": folder}}
-    return nbclient.NotebookClient(notebook, resources=where, **options).execute()
+    nbclient.NotebookClient(notebook, resources=where, **options).execute()
+    notebook.metadata.language_info.pop("version")
+    return notebook
 
 
 @pytest.mark.filterwarnings("ignore")  # of Jupyter
@@ -60,6 +62,7 @@ def test_every_cell_has_been_executed_in_order_without_marks_of_the_machine(path
     code = cells(path)
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
     assert not any(cell.metadata for cell in code), "execute it by this file"
+    assert "version" not in nbformat.read(path, as_version=4).metadata.language_info
     assert not any(output.get("name") == "stderr" for cell in code for output in cell.outputs)
 
 
