@@ -1,8 +1,11 @@
-"""Writes the pages of the site that are made of code: the environments, the programs and the API.
+"""Writes the pages of the site made of code: environments, programs, lessons and the API.
 
 python .ci/site_pages.py FOLDER
 """
 
+import base64
+import json
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -72,6 +75,27 @@ def package(name: str, folder: Path) -> str:
     return page + "".join(f"\n::: {name}.{module}\n" for module in modules)
 
 
+def lesson(path: Path) -> str:
+    """Return a notebook as a page, and write its pictures beside it."""
+    page = []
+    for number, cell in enumerate(json.loads(path.read_text())["cells"]):
+        source = "".join(cell["source"])
+        page.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", []):
+            if text := "".join(output.get("text", [])):
+                page.append(f"```text\n{text}```")
+            if picture := output.get("data", {}).get("image/png"):
+                image = path.with_name(f"{path.stem}-{number}.png")
+                image.write_bytes(base64.b64decode("".join(picture)))
+                page.append(f"![What the code above draws]({image.name})")
+    return with_lessons("\n\n".join(page))
+
+
+def with_lessons(page: str) -> str:
+    """Let a page's links to notebooks of lessons lead to their pages."""
+    return re.sub(r"\((\d-[\w-]+)\.ipynb\)", r"(\1.md)", page)
+
+
 def main(folder: Path) -> None:
     """Write all pages into a folder, beside those of the repository."""
     for env_id, spec in gym.registry.items():
@@ -87,6 +111,12 @@ def main(folder: Path) -> None:
     readme = folder / "README.md"  # in the repository, it links to the folder
     link = f"]({page.relative_to(folder)})"
     readme.write_text(readme.read_text().replace("](benchmarks/libraries)", link))
+
+    lessons = folder / "benchmarks" / "lessons"
+    for notebook in sorted(lessons.glob("*.ipynb")):
+        notebook.with_suffix(".md").write_text(lesson(notebook))
+    index = lessons / "README.md"
+    index.write_text(with_lessons(index.read_text()))
 
     (folder / "api").mkdir()
     listed = "# API\n\n"

@@ -183,6 +183,8 @@ def test_the_site_has_every_page_of_results_and_one_for_each_package_and_environ
     pages = (ROOT / ".ci" / "mkdocs.yml").read_text()
     for page in (ROOT / "benchmarks" / "pages").glob("*.md"):
         assert f" benchmarks/pages/{page.name}\n" in pages
+    for lesson in (ROOT / "benchmarks" / "lessons").glob("*.ipynb"):
+        assert f" benchmarks/lessons/{lesson.stem}.md\n" in pages
     for init in (*ROOT.glob("tile_envs/**/__init__.py"), *ROOT.glob("baselines/**/__init__.py")):
         assert f" api/{'.'.join(init.parent.relative_to(ROOT).parts)}.md\n" in pages
     for env_id in ("Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"):

@@ -1,0 +1,88 @@
+"""The notebooks print what they show: each is executed again, and its texts are compared.
+
+python tests/test_notebooks.py NOTEBOOK... executes notebooks again, and writes what they show.
+"""
+
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+nbclient = pytest.importorskip("nbclient", reason="needs tile-envs[dev]")
+nbformat = pytest.importorskip("nbformat", reason="needs tile-envs[dev]")
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+TOUR = BENCHMARKS / "tour.ipynb"
+LESSONS = sorted((BENCHMARKS / "lessons").glob("*.ipynb"))
+
+by_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+
+
+def cells(path, kind="code"):
+    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == kind]
+
+
+def printed(cell):
+    return "".join(output.text for output in cell.outputs if output.get("name") == "stdout")
+
+
+def pictures(cell):
+    kinds = (kind for output in cell.outputs for kind in output.get("data", {}))
+    return sorted(kind for kind in kinds if kind.startswith("image"))
+
+
+def executed(path, folder):
+    """Return a notebook after its code has run in a folder, without marks of the machine."""
+    notebook = nbformat.read(path, as_version=4)
+    options = {"record_timing": False, "coalesce_streams": True, "timeout": None}
+    where = {"metadata": {"path": folder}}
+    nbclient.NotebookClient(notebook, resources=where, **options).execute()
+    notebook.metadata.language_info.pop("version")
+    return notebook
+
+
+@pytest.mark.filterwarnings("ignore")  # of Jupyter
+@pytest.mark.parametrize(
+    "path",
+    [TOUR, *(pytest.param(path, marks=pytest.mark.slow) for path in LESSONS)],
+    ids=lambda path: path.stem,
+)
+def test_a_notebook_prints_what_it_shows(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    again = [cell for cell in executed(path, tmp_path).cells if cell.cell_type == "code"]
+    for before, after in zip(cells(path), again, strict=True):
+        assert printed(after) == printed(before)
+        assert pictures(after) == pictures(before)
+
+
+@pytest.mark.parametrize("path", [TOUR, *LESSONS], ids=lambda path: path.stem)
+def test_every_cell_has_been_executed_in_order_without_marks_of_the_machine(path):
+    code = cells(path)
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    assert not any(cell.metadata for cell in code), "execute it by this file"
+    assert "version" not in nbformat.read(path, as_version=4).metadata.language_info
+    assert not any(output.get("name") == "stderr" for cell in code for output in cell.outputs)
+
+
+def test_every_cell_of_the_tour_shows_something():
+    shown = [(printed(cell), pictures(cell)) for cell in cells(TOUR)]
+    assert all(text or kinds for text, kinds in shown)
+    assert {kind for _, kinds in shown for kind in kinds} >= {"image/png", "image/gif"}
+
+
+@by_lesson
+def test_a_lesson_asks_shows_and_gives_exercises_and_is_small(path):
+    text = "\n".join(cell.source for cell in cells(path, "markdown"))
+    assert text.startswith(f"# Lesson {path.stem[0]}: ")
+    for heading in ("Exercises", "What to read"):
+        assert f"\n## {heading}\n" in text
+    assert sum(pictures(cell) == ["image/png"] for cell in cells(path)) >= 2
+    assert path.stat().st_size <= 300_000
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        with TemporaryDirectory() as folder:
+            nbformat.write(executed(name, folder), name)
