@@ -8,8 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from tile_envs.jax import make
-from tile_envs.jax.base import JaxEnv, Step
+from tile_envs.jax import JaxEnv, Step, make
 from tile_envs.tictactoe.positions import X
 
 
@@ -42,7 +41,7 @@ class State:
         return replace(self, **changes)
 
 
-class GameEnv:
+class PgxEnv:
     """A game; the key of `init` is its seed.  An illegal action changes nothing.
 
     Attributes:
@@ -51,7 +50,7 @@ class GameEnv:
         observation_shape: That of one observation.
     """
 
-    def __init__(self, env: JaxEnv[Any]) -> None:
+    def __init__(self, env: JaxEnv) -> None:
         self.env = env
         self.num_players = 2 if getattr(env.game, "side", "") == "both" else 1
         self.num_actions, self.observation_shape = env.game.n_actions, env.game.shape
@@ -60,15 +59,14 @@ class GameEnv:
         """Return the state of the game of a key."""
         game = self.env.begin(self.env.seed_of(key))
         no = jnp.zeros_like(game.over)
-        rewards = jnp.zeros(self.num_players)
-        step = Step(self.env.observation(game), rewards, no, no, {})
-        return self._state(game, step, rewards, jnp.int32(0))
+        step = Step(self.env.observation(game), jnp.float32(0), no, no, {})
+        return self._state(game, step, jnp.ones(self.num_players), jnp.int32(0))
 
     def step(self, state: State, action: Any, key: Any = None) -> State:
         """Play an action; the key has no effect, as a game has a random stream of its own."""
         game, step = self.env.step(state.game, action)
         signs = 1 - 2 * (jnp.arange(self.num_players) != state.current_player)
-        return self._state(game, step, step.reward * signs, state._step_count + 1)
+        return self._state(game, step, signs, state._step_count + 1)
 
     def observe(self, state: State, player_id: Any = None) -> Any:
         """Return the board, as the player to move or another one sees it."""
@@ -76,15 +74,12 @@ class GameEnv:
             return state.observation
         return state.observation * jnp.int8(1 - 2 * (state.current_player != player_id))
 
-    def _state(self, game: Any, step: Step, rewards: Any, count: Any) -> State:
-        player = jnp.zeros_like(count)
-        if self.num_players == 2:
-            player = (game.mark != X).astype(jnp.int32)
-        mask = self.env.mask(game) | game.over
-        ends = step.terminated, step.truncated
-        return State(player, step.observation, rewards, *ends, mask, count, game)
+    def _state(self, game: Any, step: Step, signs: Any, count: Any) -> State:
+        player = (game.mark != X).astype(jnp.int32) if self.num_players == 2 else 0 * count
+        ends, mask = (step.terminated, step.truncated), self.env.mask(game) | game.over
+        return State(player, step.observation, step.reward * signs, *ends, mask, count, game)
 
 
-def pgx_env(env_id: str, **options: Any) -> GameEnv:
+def pgx_env(env_id: str, **options: Any) -> PgxEnv:
     """Return a game with states as pgx has them; see `tile_envs.jax.make` for the arguments."""
-    return GameEnv(make(env_id, **options))
+    return PgxEnv(make(env_id, **options))
