@@ -105,8 +105,7 @@ class JaxEnv(ABC):
     @compiled
     def observe(self, state: Any) -> tuple[Any, dict[str, Any]]:
         """Return the observation and infos of a state, all but those of a step."""
-        mask = self.mask(state).astype(jnp.int8)
-        observation = self.observation(state)
+        observation, mask = self.observation(state), self.mask(state).astype(jnp.int8)
         return observation, {"action_mask": mask} | self._infos(state, observation)
 
     @compiled
@@ -133,8 +132,8 @@ class JaxEnv(ABC):
 
     def afterstates(self, state: Any) -> Afterstate:
         """Return what each action makes of a state, `(n_actions, ...)`."""
-        act: Any = jax.vmap(partial(self.afterstate, state))
-        return Afterstate(*act(jnp.arange(self.game.n_actions)))
+        actions = jnp.arange(self.game.n_actions)
+        return Afterstate(*jax.vmap(partial(self.afterstate, state))(actions))
 
     def replies(self, afterstate: Afterstate) -> Replies:
         """Return all that may follow an afterstate, by chance index, `(n_chances, ...)`."""

@@ -34,21 +34,17 @@ class _Env(FuncEnv[State, Any, Any, Any, Any, Any, Any]):
     def observation(self, state: State, rng: Any, params: Any = None) -> Any:
         return self.env.observation(state.game)
 
-    def reward(
-        self, state: Any, action: Any, next_state: State, rng: Any, params: Any = None
-    ) -> Any:
+    def reward(self, state: Any, action: Any, next_state: Any, rng: Any, params: Any = None) -> Any:
         return next_state.reward
 
     def terminal(self, state: State, rng: Any, params: Any = None) -> Any:
         return state.game.over
 
-    def state_info(self, state: State, params: Any = None) -> dict[str, Any]:
+    def state_info(self, state: State, params: Any = None) -> Any:
         _, info = self.env.observe(state.game)
         return info | {"illegal": state.game.illegal_run > 0}
 
-    def transition_info(
-        self, state: Any, action: Any, next_state: State, params: Any = None
-    ) -> Any:
+    def transition_info(self, state: Any, action: Any, next_state: Any, params: Any = None) -> Any:
         return self.state_info(next_state)
 
 

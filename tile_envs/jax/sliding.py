@@ -65,8 +65,7 @@ class Sliding(JaxEnv):
         (rows, columns), side = self.game.shape, max(self.game.shape)
         padding = (0, side - rows), (0, side - columns + -side % QUAD)
         cells = jnp.pad(jnp.asarray(board, jnp.uint8), padding).reshape(side, -1, QUAD)
-        quads = lax.bitcast_convert_type(cells, jnp.uint32)
-        return tuple(tuple(quads[row, i] for row in range(side)) for i in range(quads.shape[1]))
+        return tuple(map(tuple, lax.bitcast_convert_type(cells, jnp.uint32).T))
 
     @property
     def _cells(self) -> Columns:
@@ -99,10 +98,6 @@ class Sliding(JaxEnv):
 
     def _push(self, columns: Columns) -> tuple[Columns, Word]:
         """Push lines to index 0; return them, and the sum of the faces of merged tiles."""
-        faces = np.array(self.game.rules.faces)
-        are_powers = np.array_equal(faces[1:], 1 << np.arange(1, len(faces)))
-        halves = jnp.asarray(faces >> 1, jnp.uint32)
-        odds = np.uint32(sum(1 << tile for tile, face in enumerate(faces.tolist()) if face & 1))
 
         def bubble(_: Any, columns: Columns) -> Columns:  # empty cells go to the high end
             moved = []
@@ -114,22 +109,27 @@ class Sliding(JaxEnv):
             return tuple(moved)
 
         def merge(_: Any, carry: Any) -> Any:  # the first two cells; then the next one is first
-            columns, (half, odd) = [], carry[1]
+            columns, pays = [], carry[1]
             for a, b, *others in carry[0]:
                 tiles = self._merge(a, b)
                 merged = _spread(LOW ^ _zero(tiles))
                 columns.append((b & ~merged, *others, a & ~merged | tiles))
                 for tile in _bytes(tiles):
-                    half += 1 << tile >> 1 if are_powers else halves[tile]
-                    odd += odds >> tile & 1
-            return tuple(columns), (half, odd)
+                    pays = words.add(pays, self._face(tile))
+            return tuple(columns), pays
 
-        n = len(columns[0])
-        merged, (half, odd) = _repeat(n - 1, merge, (_repeat(n - 1, bubble, columns), (NONE, NONE)))
-        columns = tuple((*others, last) for last, *others in merged)
-        # A move pays less than 2**33: half of it fits.
-        pays = words.add(Word(half >> 31, half << 1), Word(NONE, odd))
+        n, nothing = len(columns[0]), Word(NONE, NONE)
+        columns, pays = _repeat(n - 1, merge, (_repeat(n - 1, bubble, columns), nothing))
+        columns = tuple((*others, last) for last, *others in columns)
         return _repeat((n - 1) // 2, bubble, columns), pays
+
+    def _face(self, tile: Any) -> Word:
+        """Return the face of a tile, `uint32`; 0 of no tile."""
+        faces = np.array(self.game.rules.faces)
+        if np.array_equal(faces[1:], 1 << np.arange(1, len(faces))):
+            return Word(NONE, 1 << tile >> 1 << 1)
+        high, low = words.halves(faces).T
+        return Word(high[tile] if faces[-1] >> 32 else NONE, low[tile])
 
     def _legal(self, board: Columns) -> Any:
         """Return the legal actions, as bits: a push changes two neighboring cells, or nothing."""
@@ -174,13 +174,15 @@ class Sliding(JaxEnv):
         action, legal, state = self._checked(state, action)
         is_vertical = (action == UP) | (action == DOWN)
         is_reversed = (action == DOWN) | (action == RIGHT)
-        n_rows, n_columns = self.game.shape
-        vertical = _reversed(is_reversed, state.board, n_rows)
-        horizontal = _reversed(is_reversed, _transposed(state.board), n_columns)
-        pushed, pays = self._push(_where(is_vertical, vertical, horizontal))
-        vertical = _reversed(is_reversed, pushed, n_rows)
-        horizontal = _transposed(_reversed(is_reversed, pushed, n_columns))
-        board = _where(legal, _where(is_vertical, vertical, horizontal), state.board)
+
+        def turned(columns: Columns) -> Columns:
+            up, left = (tuple(x[:n][::-1] + x[n:] for x in columns) for n in self.game.shape)
+            return _where(is_reversed, _where(is_vertical, up, left), columns)
+
+        lines = _where(is_vertical, state.board, _transposed(state.board))
+        pushed, pays = self._push(turned(lines))
+        lines = turned(pushed)
+        board = _where(legal, _where(is_vertical, lines, _transposed(lines)), state.board)
         reward = _where(legal, pays, Word(NONE, NONE))
         score = words.add(state.score, reward)
         return Afterstate(state._replace(score=score, board=board), legal, reward)
@@ -218,12 +220,11 @@ class Sliding(JaxEnv):
     def _drawn_cell(self, board: Columns, word: Word) -> Columns:
         """Return the cell that a word picks, of those that are empty in reading order, as flags."""
         empty = jax.tree.map(lambda quad, inside: _zero(quad) & inside, board, self._cells)
-        n, rows = len(empty), chain.from_iterable(zip(*empty, strict=True))
+        rows = chain.from_iterable(zip(*empty, strict=True))
         # A product with LOW sums up the bytes up to each.
-        counted = accumulate(rows, lambda rank, flags: (flags + (rank >> 24)) * LOW, initial=NONE)
-        _, *ranks = counted
+        ranks = [*accumulate(rows, lambda rank, flags: (flags + (rank >> 24)) * LOW, initial=NONE)]
         picked = (words.choose(word.high, ranks[-1] >> 24) + 1) * LOW
-        columns = tuple(tuple(ranks[i::n]) for i in range(n))
+        columns = tuple(tuple(ranks[i :: len(empty)]) for i in range(1, len(empty) + 1))
         return jax.tree.map(lambda rank, flags: _zero(rank ^ picked) & flags, columns, empty)
 
     def _tile(self, word: Word) -> Any:
@@ -246,13 +247,9 @@ class Sliding(JaxEnv):
         return cells.reshape(len(cells), -1)[:rows, :columns]
 
     def _infos(self, state: State, observation: Any) -> dict[str, Any]:
-        faces = np.array(self.game.rules.faces)
-        max_tile = Word(*(half[observation.max()] for half in words.halves(faces).T))
-        fits = not faces[-1] >> 31
-        return {
-            "score": state.score,
-            "max_tile": max_tile.low.astype(jnp.int32) if fits else max_tile,
-        }
+        most = self._face(observation.max().astype(jnp.uint32))
+        is_wide = self.game.rules.faces[-1] >> 31
+        return {"score": state.score, "max_tile": most if is_wide else most.low.astype(jnp.int32)}
 
 
 _repeat = partial(lax.fori_loop, 0)  # written out, boards of 5×5 would compile for long
@@ -288,12 +285,6 @@ def _placed(board: Columns, cells: Columns, tile: Any) -> Columns:
 
 def _where(condition: Any, these: Any, others: Any) -> Any:
     return jax.tree.map(partial(jnp.where, condition), these, others)
-
-
-def _reversed(condition: Any, columns: Columns, n: int) -> Columns:
-    """Return columns with their first n lines backwards if the condition holds."""
-    backwards = tuple(column[:n][::-1] + column[n:] for column in columns)
-    return _where(condition, backwards, columns)
 
 
 def _transposed(columns: Columns) -> Columns:
