@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -100,7 +99,7 @@ class JaxEnv(ABC):
         if board is not None and not isinstance(board, jax.core.Tracer):
             self.game.checked_positions({"board": board, **position})
         given = {name: Word.of(value) for name, value in position.items()}  # the score
-        return self._begin(Word(*map(jnp.asarray, Word.of(seed))), board, **given)
+        return self._begin(Word.of(seed), board, **given)
 
     @compiled
     def observe(self, state: Any) -> tuple[Any, dict[str, Any]]:
@@ -120,9 +119,9 @@ class JaxEnv(ABC):
     def choose(self, state: Any, bits: Any) -> Any:
         """Turn 32 random bits, `uint32`, into a legal action, `int32`; 0 if there is none."""
         legal = self.legal(state)
-        k = words.choose(bits, lax.population_count(legal).astype(jnp.uint32)).astype(jnp.int32)
+        k = words.choose(bits, jnp.bitwise_count(legal).astype(jnp.uint32)).astype(jnp.int32)
         # Before the action are those up to which there are k legal ones or fewer.
-        counts = [lax.population_count(legal & (2 << i) - 1) for i in range(self.game.n_actions)]
+        counts = [jnp.bitwise_count(legal & (2 << i) - 1) for i in range(self.game.n_actions)]
         return sum((count <= k).astype(jnp.int32) for count in counts) * (legal > 0)
 
     @compiled
@@ -132,8 +131,8 @@ class JaxEnv(ABC):
 
     def afterstates(self, state: Any) -> Afterstate:
         """Return what each action makes of a state, `(n_actions, ...)`."""
-        actions = jnp.arange(self.game.n_actions)
-        return Afterstate(*jax.vmap(partial(self.afterstate, state))(actions))
+        act = jax.vmap(partial(self.afterstate, state))
+        return Afterstate(*act(jnp.arange(self.game.n_actions)))
 
     def replies(self, afterstate: Afterstate) -> Replies:
         """Return all that may follow an afterstate, by chance index, `(n_chances, ...)`."""

@@ -19,7 +19,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tile_envs.base.random_stream import LOW_HALF
 from tile_envs.jax import words
 from tile_envs.jax.base import Afterstate, JaxEnv, Step, compiled
 from tile_envs.jax.words import Word
@@ -167,8 +166,7 @@ class Sliding(JaxEnv):
             word = words.mix(stream)
             quads = _placed(quads, self._drawn_cell(quads, word), fixed or self._tile(word))
         score = words.add(Word(none, none), position.get("score", Word.of(0)))
-        no, count = none.astype(jnp.bool_), none.astype(jnp.int32)
-        return State(stream, no, self._legal(quads), score, count, quads)
+        return State(stream, none > 0, self._legal(quads), score, none.astype(jnp.int32), quads)
 
     def _act(self, state: State, action: Any) -> Afterstate:
         action, legal, state = self._checked(state, action)
@@ -229,10 +227,9 @@ class Sliding(JaxEnv):
 
     def _tile(self, word: Word) -> Any:
         """Return the tile that a word makes appear."""
-        drawn = self.game.distribution
-        tile, *others = drawn.tiles
-        for other, threshold in zip(others, drawn.thresholds, strict=True):
-            if threshold <= LOW_HALF:
+        tile, *others = self.game.distribution.tiles
+        for other, threshold in zip(others, self.game.distribution.thresholds, strict=True):
+            if not threshold >> 32:
                 tile = jnp.where(word.low >= np.uint32(threshold), other, tile)
         return jnp.uint32(tile)
 

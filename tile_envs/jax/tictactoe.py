@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from tile_envs.jax import words
 from tile_envs.jax.base import Afterstate, JaxEnv, Step, compiled
@@ -104,7 +103,7 @@ class TicTacToe(JaxEnv):
     def _replied(self, state: State, asked: Any) -> State:
         """Return a state after the opponent's reply, where it is asked."""
         stream, cells = words.advanced(state.stream, asked), self._known(state.code).replies
-        size = lax.population_count(cells).astype(jnp.uint32)
+        size = jnp.bitwise_count(cells).astype(jnp.uint32)
         k = words.choose(words.mix(stream).high, size).astype(jnp.int32)
         cell = jnp.asarray(KTH_CELL, jnp.int32)[cells * CELLS + k]
         return state._replace(stream=stream, code=_marked(state.code, cell, -state.mark, asked))
@@ -118,7 +117,7 @@ class TicTacToe(JaxEnv):
     def probabilities(self, afterstate: Afterstate) -> Any:
         """Return those of the chance indices, `(n_chances,) float32`."""
         indices, cells = jnp.arange(self.n_chances), self._known(afterstate.state.code).replies
-        shares = (cells >> indices & 1) / lax.population_count(cells)
+        shares = (cells >> indices & 1) / jnp.bitwise_count(cells)
         return jnp.where(self._asked(afterstate), shares, indices == 0)
 
     def legal(self, state: State) -> Any:
