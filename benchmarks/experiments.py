@@ -327,7 +327,13 @@ MEASURES = (
 )
 
 PLUGS = tuple(
-    Clients("plug", library, about["extra"], cost=about["cost"])
+    Clients(
+        "plug",
+        library,
+        about["extra"],
+        cost=about["cost"],
+        episodes=about.get("episodes", Clients.episodes),
+    )
     for library, about in LIBRARIES.items()
 )
 

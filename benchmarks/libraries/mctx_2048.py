@@ -69,7 +69,7 @@ class Searcher:
         return np.asarray(self.search(self.agent.params, key, boards))[:n]
 
 
-def train(env_id="Tiles2048-v0", seed=0, num_simulations=8, **settings):
+def train(env_id="Tiles2048-v0", seed=0, num_simulations=16, **settings):
     args = purejax_ppo.Args(env_id=env_id, seed=seed, **settings)
     agent, _ = purejax_ppo.train(args)
     searcher = Searcher(make(env_id), agent, num_simulations, args.gamma)

@@ -6,10 +6,9 @@
     state = env.begin(7)  # the game that reset(seed=7) begins
     state, step = env.step(state, 0)  # step.observation, reward, terminated, truncated, info
 
-These are functions of one game; `jax.jit`, `jax.vmap` and `jax.lax.scan` make many of them, and
-`halves` turns seeds of 64 bits into what `jax.vmap(env.begin)` takes.  The extra `jax` installs JAX
-alone; `gymnax_env`, `pgx_env` and `func_env` are the same games for other libraries, which are
-imported when they are asked for.
+These are functions of one game; `jax.jit`, `jax.vmap` and `jax.lax.scan` make many of them.  The
+extra `jax` installs JAX alone; `gymnax_env`, `pgx_env` and `func_env` are the same games for other
+libraries, which are imported when they are asked for.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"tile_envs.jax.{_SHELLS[name]}"), name)
 
 
-def make(env_id: str, **options: Any) -> JaxEnv[Any]:
+def make(env_id: str, **options: Any) -> JaxEnv:
     """Return the functions of a game, by its id and the options that `gym.make` takes.
 
     Raises:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.jax import words
 from tile_envs.jax.words import Word
 
-AGame = TypeVar("AGame", bound=Game)
 compiled = partial(jax.jit, static_argnums=0)
 """Compiles a method once for all equal games; within compiled functions it changes nothing."""
 
@@ -62,7 +60,7 @@ class Replies(NamedTuple):
 
 
 @dataclass(frozen=True)
-class JaxEnv(ABC, Generic[AGame]):
+class JaxEnv(ABC):
     """The functions of one game, for `jax.jit`, `vmap` and `scan`; a value, as the game is.
 
     A state is a named tuple.  Its `stream` is the random stream of the game, of which no search
@@ -77,7 +75,7 @@ class JaxEnv(ABC, Generic[AGame]):
         max_illegal: Consecutive illegal actions that truncate an episode.
     """
 
-    game: AGame
+    game: Game
     max_illegal: int = 100
 
     @staticmethod
@@ -101,7 +99,13 @@ class JaxEnv(ABC, Generic[AGame]):
         if board is not None and not isinstance(board, jax.core.Tracer):
             self.game.checked_positions({"board": board, **position})
         given = {name: Word.of(value) for name, value in position.items()}  # the score
-        return self._begin(Word(*map(jnp.asarray, Word.of(seed))), board, **given)
+        return self._begin(Word.of(seed), board, **given)
+
+    @compiled
+    def observe(self, state: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the observation and infos of a state, all but those of a step."""
+        observation, mask = self.observation(state), self.mask(state).astype(jnp.int8)
+        return observation, {"action_mask": mask} | self._infos(state, observation)
 
     @compiled
     def step(self, state: Any, action: Any) -> tuple[Any, Step]:
@@ -115,13 +119,10 @@ class JaxEnv(ABC, Generic[AGame]):
     def choose(self, state: Any, bits: Any) -> Any:
         """Turn 32 random bits, `uint32`, into a legal action, `int32`; 0 if there is none."""
         legal = self.legal(state)
-        left = words.choose(bits, lax.population_count(legal).astype(jnp.uint32))
-        chosen = jnp.zeros_like(legal)
-        for action in range(self.game.n_actions):
-            is_legal = (legal >> action & 1).astype(jnp.uint32)
-            chosen += action * (is_legal & (left == 0)).astype(jnp.int32)
-            left -= is_legal  # beyond 0 it is large
-        return chosen
+        k = words.choose(bits, jnp.bitwise_count(legal).astype(jnp.uint32)).astype(jnp.int32)
+        # Before the action are those up to which there are k legal ones or fewer.
+        counts = [jnp.bitwise_count(legal & (2 << i) - 1) for i in range(self.game.n_actions)]
+        return sum((count <= k).astype(jnp.int32) for count in counts) * (legal > 0)
 
     @compiled
     def afterstate(self, state: Any, action: Any) -> Afterstate:
@@ -130,7 +131,7 @@ class JaxEnv(ABC, Generic[AGame]):
 
     def afterstates(self, state: Any) -> Afterstate:
         """Return what each action makes of a state, `(n_actions, ...)`."""
-        act: Any = jax.vmap(partial(self.afterstate, state))
+        act = jax.vmap(partial(self.afterstate, state))
         return Afterstate(*act(jnp.arange(self.game.n_actions)))
 
     def replies(self, afterstate: Afterstate) -> Replies:
@@ -154,12 +155,8 @@ class JaxEnv(ABC, Generic[AGame]):
         """Return the board, `(R, C)`, also of the state in an afterstate."""
 
     @abstractmethod
-    def observe(self, state: Any) -> tuple[Any, dict[str, Any]]:
-        """Return the observation and infos of a state, all but those of a step."""
-
-    @abstractmethod
     def spawn(self, afterstate: Afterstate, index: Any) -> tuple[Any, Step]:
-        """Return what follows an afterstate by a chance index, as `step` does."""
+        """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
 
     @abstractmethod
     def probabilities(self, afterstate: Afterstate) -> Any:
@@ -176,6 +173,10 @@ class JaxEnv(ABC, Generic[AGame]):
     @abstractmethod
     def _draw(self, afterstate: Afterstate, stream: Word) -> tuple[Any, Step]:
         """Draw what follows an afterstate from a random stream."""
+
+    @abstractmethod
+    def _infos(self, state: Any, observation: Any) -> dict[str, Any]:
+        """Return the infos that only this game has."""
 
     def _checked(self, state: Any, action: Any) -> tuple[Any, Any, Any]:
         """Return an action, 0 if it is none, whether it is legal, and the state that counts it."""

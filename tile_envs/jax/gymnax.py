@@ -11,8 +11,7 @@ from flax import struct
 from gymnax.environments import environment, spaces
 
 from tile_envs import games
-from tile_envs.jax import make
-from tile_envs.jax.base import JaxEnv
+from tile_envs.jax import JaxEnv, make
 
 
 @struct.dataclass
@@ -22,63 +21,48 @@ class EnvState(environment.EnvState):  # type: ignore[misc]
     game: Any
 
 
-class GameEnvironment(environment.Environment):  # type: ignore[misc]
-    """A game; keys are the seeds of new games, and decide nothing else.
+class _Env(environment.Environment):  # type: ignore[misc]
+    default_params = environment.EnvParams(max_steps_in_episode=np.iinfo(np.int32).max)
+    num_actions = property(lambda self: self.env.game.n_actions)
 
-    `info` is that of the last position.  After an automatic reset the legal actions are those of
-    the new game: ask `action_mask(state)`.
-    """
-
-    def __init__(self, env: JaxEnv[Any]) -> None:
+    def __init__(self, env: JaxEnv) -> None:
         self.env = env
 
-    @property
-    def default_params(self) -> Any:
-        """Parameters without a limit of steps, `max_steps_in_episode`."""
-        return environment.EnvParams(max_steps_in_episode=np.iinfo(np.int32).max)
-
     def reset_env(self, key: Any, params: Any) -> tuple[Any, EnvState]:
-        """Begin the game of a key."""
         game = self.env.begin(self.env.seed_of(key))
         return self.env.observation(game), EnvState(time=jnp.int32(0), game=game)
 
     def step_env(self, key: Any, state: EnvState, action: Any, params: Any) -> Any:
-        """Play an action."""
         game, step = self.env.step(state.game, action)
         after = EnvState(time=state.time + 1, game=game)
         return step.observation, after, step.reward, step.terminated, step.info
 
     def observe(self, key: Any, state: EnvState, action: Any, params: Any) -> Any:
-        """Return the board."""
         return self.env.observation(state.game)
 
     def action_mask(self, state: EnvState) -> Any:
-        """Return the legal actions, `(n_actions,) bool`."""
         return self.env.mask(state.game)
 
     def is_truncated(self, state: EnvState, params: Any) -> Any:
-        """Tell whether there were too many illegal actions in a row, or steps."""
         too_many = state.game.illegal_run >= self.env.max_illegal
         return too_many | (state.time >= params.max_steps_in_episode)
 
-    @property
-    def num_actions(self) -> int:
-        """The number of actions."""
-        return int(self.env.game.n_actions)
-
     def action_space(self, params: Any = None) -> Any:
-        """Return the space of actions."""
         return spaces.Discrete(self.num_actions)
 
     def observation_space(self, params: Any = None) -> Any:
-        """Return the space of boards."""
         space = self.env.game.observation_space
         return spaces.Box(space.low.min(), space.high.max(), space.shape, space.dtype)
 
 
-def gymnax_env(env_id: str, **options: Any) -> tuple[GameEnvironment, Any]:
-    """Return a game as gymnax has it, and its parameters; see `tile_envs.jax.make`."""
-    env = GameEnvironment(make(env_id, **options))
+def gymnax_env(env_id: str, **options: Any) -> tuple[environment.Environment, Any]:
+    """Return a game as gymnax has it, and its parameters; see `tile_envs.jax.make`.
+
+    Keys are the seeds of new games, and decide nothing else; the number of steps is unlimited
+    unless `max_steps_in_episode` is set.  `info` is that of the last position: after an automatic
+    reset, ask `action_mask(state)` for the legal actions of the new game, `(n_actions,) bool`.
+    """
+    env = _Env(make(env_id, **options))
     return env, env.default_params
 
 

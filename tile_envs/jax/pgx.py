@@ -8,8 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from tile_envs.jax import make
-from tile_envs.jax.base import JaxEnv, Step
+from tile_envs.jax import JaxEnv, make
 from tile_envs.tictactoe.positions import X
 
 
@@ -19,30 +18,30 @@ class State:
     """A game.
 
     Attributes:
+        game: The state in `tile_envs.jax`.
         current_player: `int32`, 0; with side "both", 0 X and 1 O.
+        legal_action_mask: `(num_actions,) bool`, all of them when the game has ended.
         observation: The board, as the player to move sees it.
         rewards: `(num_players,) float32`, those of the last step.
         terminated: `bool`, whether the game has ended.
         truncated: `bool`, whether there were too many illegal actions in a row.
-        legal_action_mask: `(num_actions,) bool`, all of them when the game has ended.
-        game: The state in `tile_envs.jax`.
     """
 
+    game: Any
     current_player: Any
+    legal_action_mask: Any
     observation: Any
     rewards: Any
     terminated: Any
     truncated: Any
-    legal_action_mask: Any
     _step_count: Any
-    game: Any
 
     def replace(self, **changes: Any) -> State:
         """Return a copy with other values."""
         return replace(self, **changes)
 
 
-class GameEnv:
+class PgxEnv:
     """A game; the key of `init` is its seed.  An illegal action changes nothing.
 
     Attributes:
@@ -51,7 +50,7 @@ class GameEnv:
         observation_shape: That of one observation.
     """
 
-    def __init__(self, env: JaxEnv[Any]) -> None:
+    def __init__(self, env: JaxEnv) -> None:
         self.env = env
         self.num_players = 2 if getattr(env.game, "side", "") == "both" else 1
         self.num_actions, self.observation_shape = env.game.n_actions, env.game.shape
@@ -59,16 +58,15 @@ class GameEnv:
     def init(self, key: Any) -> State:
         """Return the state of the game of a key."""
         game = self.env.begin(self.env.seed_of(key))
-        no = jnp.zeros_like(game.over)
-        rewards = jnp.zeros(self.num_players)
-        step = Step(self.env.observation(game), rewards, no, no, {})
-        return self._state(game, step, rewards, jnp.int32(0))
+        no, rewards = jnp.zeros_like(game.over), jnp.zeros(self.num_players)
+        return self._state(game, self.env.observation(game), rewards, no, no, jnp.int32(0))
 
     def step(self, state: State, action: Any, key: Any = None) -> State:
         """Play an action; the key has no effect, as a game has a random stream of its own."""
         game, step = self.env.step(state.game, action)
         signs = 1 - 2 * (jnp.arange(self.num_players) != state.current_player)
-        return self._state(game, step, step.reward * signs, state._step_count + 1)
+        shown = step.observation, step.reward * signs, step.terminated, step.truncated
+        return self._state(game, *shown, state._step_count + 1)
 
     def observe(self, state: State, player_id: Any = None) -> Any:
         """Return the board, as the player to move or another one sees it."""
@@ -76,15 +74,11 @@ class GameEnv:
             return state.observation
         return state.observation * jnp.int8(1 - 2 * (state.current_player != player_id))
 
-    def _state(self, game: Any, step: Step, rewards: Any, count: Any) -> State:
-        player = jnp.zeros_like(count)
-        if self.num_players == 2:
-            player = (game.mark != X).astype(jnp.int32)
-        mask = self.env.mask(game) | game.over
-        ends = step.terminated, step.truncated
-        return State(player, step.observation, rewards, *ends, mask, count, game)
+    def _state(self, game: Any, *others: Any) -> State:
+        is_o = game.mark != X if self.num_players == 2 else jnp.zeros_like(game.over)
+        return State(game, is_o.astype(jnp.int32), self.env.mask(game) | game.over, *others)
 
 
-def pgx_env(env_id: str, **options: Any) -> GameEnv:
+def pgx_env(env_id: str, **options: Any) -> PgxEnv:
     """Return a game with states as pgx has them; see `tile_envs.jax.make` for the arguments."""
-    return GameEnv(make(env_id, **options))
+    return PgxEnv(make(env_id, **options))

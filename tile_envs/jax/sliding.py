@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property, partial
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise, starmap
 from typing import Any, NamedTuple
 
 import jax
@@ -21,8 +21,8 @@ from jax import lax
 
 from tile_envs.jax import words
 from tile_envs.jax.base import Afterstate, JaxEnv, Step, compiled
-from tile_envs.jax.words import HALF, Word
-from tile_envs.sliding.cells.batch import TILE_BITS, compile_pairs
+from tile_envs.jax.words import Word
+from tile_envs.sliding.cells.batch import TILE_BITS
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 
@@ -35,16 +35,7 @@ NONE, LOW, HIGH = np.uint32(0), np.uint32(0x01010101), np.uint32(0x80808080)
 
 
 class State(NamedTuple):
-    """A game; see `tile_envs.sliding.State`.
-
-    Attributes:
-        stream: The position of the random stream.
-        over: `bool`, whether the game has ended.
-        legal: `uint8`, the legal actions, as bits.
-        score: The sum of the rewards.
-        illegal_run: `int32`, the illegal actions in a row.
-        board: The rows.
-    """
+    """A game, `tile_envs.sliding.State` of one; and how many illegal actions in a row."""
 
     stream: Word
     over: Any
@@ -54,12 +45,14 @@ class State(NamedTuple):
     board: Columns
 
 
-class Sliding(JaxEnv[SlidingGame]):
+class Sliding(JaxEnv):
     """A sliding game; the chance indices are `cell * tiles + tile`, tiles counted from 0 on.
 
     In its infos, `score` and `reward` are a `Word`, and so is `max_tile` in games whose faces do
     not fit into `int32`.
     """
+
+    game: SlidingGame
 
     @property
     def n_chances(self) -> int:
@@ -70,38 +63,40 @@ class Sliding(JaxEnv[SlidingGame]):
         """Return a board `(R, C)` as columns of quads."""
         (rows, columns), side = self.game.shape, max(self.game.shape)
         padding = (0, side - rows), (0, side - columns + -side % QUAD)
-        xp: Any = np if isinstance(board, np.ndarray) else jnp
-        cells = xp.pad(board.astype(np.uint32), padding)
-        quads = cells.reshape(side, -1, QUAD) << np.arange(0, 32, 8, dtype=np.uint32)
-        quads = quads.sum(axis=2, dtype=np.uint32)
-        return tuple(tuple(quads[row, i] for row in range(side)) for i in range(quads.shape[1]))
+        cells = jnp.pad(jnp.asarray(board, jnp.uint8), padding).reshape(side, -1, QUAD)
+        return tuple(map(tuple, lax.bitcast_convert_type(cells, jnp.uint32).T))
 
-    @cached_property
+    @property
     def _cells(self) -> Columns:
         """The quads with 1 on every cell."""
-        return self._columns(np.ones(self.game.shape))
+        return self._columns(jnp.ones(self.game.shape))
 
     # What tiles do.
 
     @cached_property
     def _merge(self) -> Callable[[Any, Any], Any]:
         """What quads a and b make, a being the nearer one to the wall; 0 where nothing."""
-        merges = set(self.game.rules.merges)
-        n = len(merges)
-        if merges == {(tile, tile, tile + 1) for tile in range(1, n + 1)}:
-            return lambda a, b: a + LOW & _spread(_zero(a ^ b) & _within(a, n))
-        n = (n - 1) // 2
-        rising = {(tile, tile + 1, tile + 2) for tile in range(1, n + 1)}
-        if merges == {(1, 1, 2), *rising, *((b, a, made) for a, b, made in rising)}:
-            return partial(_merge_neighbors, n)
-        return partial(_merge_by_table, compile_pairs(self.game.rules).merged.astype(np.uint32))
+        merges, merged = {*self.game.rules.merges}, self.game.pairs.merged.astype(np.uint32)
+        # As in 2048 and 2584, two tiles make the next one: equal ones up to a tile, and tiles with
+        # the next one up to another.
+        most = [sum(b - a == more for a, b, _ in merges) for more in (0, 1)]
+        usual = {(a, a + more, a + more + 1) for more in (0, 1) for a in range(1, most[more] + 1)}
+        is_usual = merges == usual | {(b, a, made) for a, b, made in usual}
+
+        def merge(a: Any, b: Any) -> Any:
+            if not is_usual:
+                both = zip(_bytes(a), _bytes(b), range(0, 32, 8), strict=True)
+                return sum(jnp.asarray(merged)[x << TILE_BITS | y] << shift for x, y, shift in both)
+            equal, rising, falling = (
+                _zero(x + more * LOW ^ y) & _within(x, most[more])
+                for x, y, more in ((a, b, 0), (a, b, 1), (b, a, 1))
+            )
+            return a + LOW + rising & _spread(equal | rising | falling)
+
+        return merge
 
     def _push(self, columns: Columns) -> tuple[Columns, Word]:
         """Push lines to index 0; return them, and the sum of the faces of merged tiles."""
-        faces = np.array(self.game.rules.faces)
-        are_powers = np.array_equal(faces[1:], 1 << np.arange(1, len(faces)))
-        halves = jnp.asarray(faces >> 1, jnp.uint32)
-        odds = np.uint32(sum(1 << tile for tile, face in enumerate(faces.tolist()) if face & 1))
 
         def bubble(_: Any, columns: Columns) -> Columns:  # empty cells go to the high end
             moved = []
@@ -112,29 +107,32 @@ class Sliding(JaxEnv[SlidingGame]):
                 moved.append(tuple(line))
             return tuple(moved)
 
-        def merge(_: Any, carry: Any) -> Any:  # the first two cells of what is left
-            after, (half, odd) = [], carry[1]
-            for (a, b, *left), (_, *done) in carry[0]:
+        def merge(_: Any, carry: Any) -> Any:  # the first two cells; then the next one is first
+            columns, pays = [], carry[1]
+            for a, b, *others in carry[0]:
                 tiles = self._merge(a, b)
                 merged = _spread(LOW ^ _zero(tiles))
-                done.append(a & ~merged | tiles)
-                kept = zip([b, *left, NONE], [*left, NONE, NONE], strict=True)
-                after.append((tuple(x ^ (x ^ y) & merged for x, y in kept), tuple(done)))
+                columns.append((b & ~merged, *others, a & ~merged | tiles))
                 for tile in _bytes(tiles):
-                    half += np.uint32(1) << tile >> 1 if are_powers else halves[tile]
-                    odd += odds >> tile & 1
-            return tuple(after), (half, odd)
+                    pays = words.add(pays, self._face(tile))
+            return tuple(columns), pays
 
-        n = len(columns[0])
-        left = tuple((column, (NONE,) * n) for column in _repeat(n - 1, bubble, columns))
-        pushed, (half, odd) = _repeat(n, merge, (left, (NONE, NONE)))
-        # A move pays less than 2**33: half of it fits.
-        pays = words.add(Word(half >> 31, half << 1), Word(NONE, odd))
-        return tuple(done for _, done in pushed), pays
+        n, nothing = len(columns[0]), Word(NONE, NONE)
+        columns, pays = _repeat(n - 1, merge, (_repeat(n - 1, bubble, columns), nothing))
+        columns = tuple((*others, last) for last, *others in columns)
+        return _repeat((n - 1) // 2, bubble, columns), pays
+
+    def _face(self, tile: Any) -> Word:
+        """Return the face of a tile, `uint32`; 0 of no tile."""
+        faces = np.array(self.game.rules.faces)
+        if np.array_equal(faces[1:], 1 << np.arange(1, len(faces))):
+            return Word(NONE, 1 << tile >> 1 << 1)
+        high, low = words.halves(faces).T
+        return Word(high[tile] if faces[-1] >> 32 else NONE, low[tile])
 
     def _legal(self, board: Columns) -> Any:
         """Return the legal actions, as bits: a push changes two neighboring cells, or nothing."""
-        merges = set(self.game.rules.merges)
+        merges = {*self.game.rules.merges}
         is_symmetric = merges == {(b, a, made) for a, b, made in merges}
 
         def look(_: Any, carry: Any) -> Any:  # along columns, and then along rows
@@ -151,10 +149,10 @@ class Sliding(JaxEnv[SlidingGame]):
 
         _, _, bits = _repeat(2, look, (board, self._cells, jnp.int32(0)))
         bits = sum((bits >> i & 1) << action for i, action in enumerate((LEFT, RIGHT, UP, DOWN)))
-        if self.game.terminate_at_goal:
-            quads, most = chain.from_iterable(board), self.game.last_tile - 1
-            more = sum((LOW ^ _zero(quad) ^ _within(quad, most)).astype(bool) for quad in quads)
-            bits = jnp.where(more > 0, 0, bits)
+        if self.game.terminate_at_goal:  # bytes from the last tile on reach the highest bit
+            more = (0x80 - self.game.last_tile) * LOW
+            ends = sum((quad + more & HIGH).astype(bool) for quad in chain.from_iterable(board))
+            bits = jnp.where(ends > 0, 0, bits)
         return bits.astype(jnp.uint8)
 
     # The functions of the game.
@@ -162,28 +160,27 @@ class Sliding(JaxEnv[SlidingGame]):
     @compiled
     def _begin(self, seed: Word, board: Any, **position: Any) -> State:
         stream, none = words.mix(seed), jnp.zeros_like(seed.low)
-        quads = jax.tree.map(lambda _: none, self._cells)
+        quads = self._columns(jnp.zeros(self.game.shape) if board is None else board)
         for fixed in self.game.start.tiles if board is None else ():
             stream = words.advanced(stream)
             word = words.mix(stream)
             quads = _placed(quads, self._drawn_cell(quads, word), fixed or self._tile(word))
-        if board is not None:
-            quads = self._columns(jnp.asarray(board))
         score = words.add(Word(none, none), position.get("score", Word.of(0)))
-        no, count = none.astype(jnp.bool_), none.astype(jnp.int32)
-        return State(stream, no, self._legal(quads), score, count, quads)
+        return State(stream, none > 0, self._legal(quads), score, none.astype(jnp.int32), quads)
 
     def _act(self, state: State, action: Any) -> Afterstate:
         action, legal, state = self._checked(state, action)
         is_vertical = (action == UP) | (action == DOWN)
         is_reversed = (action == DOWN) | (action == RIGHT)
-        n_rows, n_columns = self.game.shape
-        vertical = _reversed(is_reversed, state.board, n_rows)
-        horizontal = _reversed(is_reversed, _transposed(state.board), n_columns)
-        pushed, pays = self._push(_where(is_vertical, vertical, horizontal))
-        vertical = _reversed(is_reversed, pushed, n_rows)
-        horizontal = _transposed(_reversed(is_reversed, pushed, n_columns))
-        board = _where(legal, _where(is_vertical, vertical, horizontal), state.board)
+
+        def turned(columns: Columns) -> Columns:
+            up, left = (tuple(x[:n][::-1] + x[n:] for x in columns) for n in self.game.shape)
+            return _where(is_reversed, _where(is_vertical, up, left), columns)
+
+        lines = _where(is_vertical, state.board, _transposed(state.board))
+        pushed, pays = self._push(turned(lines))
+        lines = turned(pushed)
+        board = _where(legal, _where(is_vertical, lines, _transposed(lines)), state.board)
         reward = _where(legal, pays, Word(NONE, NONE))
         score = words.add(state.score, reward)
         return Afterstate(state._replace(score=score, board=board), legal, reward)
@@ -221,23 +218,18 @@ class Sliding(JaxEnv[SlidingGame]):
     def _drawn_cell(self, board: Columns, word: Word) -> Columns:
         """Return the cell that a word picks, of those that are empty in reading order, as flags."""
         empty = jax.tree.map(lambda quad, inside: _zero(quad) & inside, board, self._cells)
-        ranks: list[Any] = []
-        before: Any = NONE
-        for row in zip(*empty, strict=True):
-            ranks.append([])
-            for flags in row:  # a product with LOW sums up the bytes up to each
-                ranks[-1].append(flags * LOW + before * LOW)
-                before = ranks[-1][-1] >> 24
-        picked = (words.choose(word.high, before) + 1) * LOW
-        columns = tuple(zip(*ranks, strict=True))
+        rows = chain.from_iterable(zip(*empty, strict=True))
+        # A product with LOW sums up the bytes up to each.
+        ranks = [*accumulate(rows, lambda rank, flags: (flags + (rank >> 24)) * LOW, initial=NONE)]
+        picked = (words.choose(word.high, ranks[-1] >> 24) + 1) * LOW
+        columns = tuple(tuple(ranks[i :: len(empty)]) for i in range(1, len(empty) + 1))
         return jax.tree.map(lambda rank, flags: _zero(rank ^ picked) & flags, columns, empty)
 
     def _tile(self, word: Word) -> Any:
         """Return the tile that a word makes appear."""
-        drawn = self.game.distribution
-        tile, *others = drawn.tiles
-        for other, threshold in zip(others, drawn.thresholds, strict=True):
-            if threshold <= HALF:
+        tile, *others = self.game.distribution.tiles
+        for other, threshold in zip(others, self.game.distribution.thresholds, strict=True):
+            if not threshold >> 32:
                 tile = jnp.where(word.low >= np.uint32(threshold), other, tile)
         return jnp.uint32(tile)
 
@@ -248,18 +240,13 @@ class Sliding(JaxEnv[SlidingGame]):
     def observation(self, state: State) -> Any:
         """Return the board, `(R, C) uint8`."""
         rows, columns = self.game.shape
-        quads = jnp.stack(list(chain.from_iterable(zip(*state.board, strict=True))))
-        cells = lax.bitcast_convert_type(quads, jnp.uint8)
-        return cells.reshape(len(state.board[0]), -1)[:rows, :columns]
+        cells = lax.bitcast_convert_type(jnp.array(state.board).T, jnp.uint8)
+        return cells.reshape(len(cells), -1)[:rows, :columns]
 
-    @compiled
-    def observe(self, state: State) -> tuple[Any, dict[str, Any]]:
-        """Return the observation and infos of a state, all but those of a step."""
-        observation, mask = self.observation(state), self.mask(state).astype(jnp.int8)
-        faces, largest = np.array(self.game.rules.faces), observation.max()
-        high, low = (jnp.asarray(x, jnp.uint32)[largest] for x in (faces >> 32, faces & HALF))
-        max_tile = Word(high, low) if faces[-1] >> 31 else low.astype(jnp.int32)
-        return observation, {"action_mask": mask, "score": state.score, "max_tile": max_tile}
+    def _infos(self, state: State, observation: Any) -> dict[str, Any]:
+        most = self._face(observation.max().astype(jnp.uint32))
+        is_wide = self.game.rules.faces[-1] >> 31
+        return {"score": state.score, "max_tile": most if is_wide else most.low.astype(jnp.int32)}
 
 
 _repeat = partial(lax.fori_loop, 0)  # written out, boards of 5×5 would compile for long
@@ -275,7 +262,7 @@ def _zero(quad: Any) -> Any:
 
 def _within(quad: Any, most: int) -> Any:
     """Return flags where bytes, below 128, are from 1 to `most`."""
-    at_least_1, above = (quad + np.uint32(0x80 - least) * LOW for least in (1, most + 1))
+    at_least_1, above = (quad + (0x80 - least) * LOW for least in (1, most + 1))
     return (at_least_1 ^ above) >> 7 & LOW
 
 
@@ -288,20 +275,6 @@ def _bytes(quad: Any) -> list[Any]:
     return [quad >> shift & 0xFF for shift in range(0, 32, 8)]
 
 
-def _merge_neighbors(n: int, a: Any, b: Any) -> Any:
-    """Merge tiles that follow each other, the smaller one up to n, and two of the smallest."""
-    rising = _zero(a + LOW ^ b) & _within(a, n)
-    falling = _zero(b + LOW ^ a) & _within(b, n)
-    merged = rising | falling | _zero((a ^ LOW) | (b ^ LOW))
-    return a + LOW + rising & _spread(merged)
-
-
-def _merge_by_table(table: Any, a: Any, b: Any) -> Any:
-    merged = jnp.asarray(table)
-    pairs = zip(_bytes(a), _bytes(b), range(0, 32, 8), strict=True)
-    return sum(merged[x << TILE_BITS | y] << shift for x, y, shift in pairs)
-
-
 def _placed(board: Columns, cells: Columns, tile: Any) -> Columns:
     """Set a tile on the cells of flags."""
     return jax.tree.map(lambda quad, flags: quad | flags * tile, board, cells)
@@ -311,30 +284,18 @@ def _where(condition: Any, these: Any, others: Any) -> Any:
     return jax.tree.map(partial(jnp.where, condition), these, others)
 
 
-def _reversed(condition: Any, columns: Columns, n: int) -> Columns:
-    """Return columns with their first n lines backwards if the condition holds."""
-    backwards = tuple(column[:n][::-1] + column[n:] for column in columns)
-    return _where(condition, backwards, columns)
-
-
 def _transposed(columns: Columns) -> Columns:
     """Return the lines across, side by side."""
     side = len(columns[0])
     across = []
     for i in range(0, side, QUAD):
         blocks = [(*column[i : i + QUAD], *(NONE,) * QUAD)[:QUAD] for column in columns]
-        across.append(tuple(chain.from_iterable(map(_transposed_quads, blocks)))[:side])
+        across.append(tuple(chain.from_iterable(starmap(_transposed_quads, blocks)))[:side])
     return tuple(across)
 
 
-def _transposed_quads(quads: tuple[Any, ...]) -> tuple[Any, ...]:
-    a, b, c, d = quads
-    (a, c), (b, d) = _swapped(a, c, 16, 0xFFFF), _swapped(b, d, 16, 0xFFFF)
-    (a, b), (c, d) = _swapped(a, b, 8, 0xFF00FF), _swapped(c, d, 8, 0xFF00FF)
+def _transposed_quads(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, ...]:
+    for shift, low in ((16, np.uint32(0xFFFF)), (8, np.uint32(0xFF00FF))):
+        ac, bd = (a >> shift ^ c) & low, (b >> shift ^ d) & low
+        a, b, c, d = a ^ ac << shift, c ^ ac, b ^ bd << shift, d ^ bd
     return a, b, c, d
-
-
-def _swapped(x: Any, y: Any, shift: int, low: int) -> tuple[Any, Any]:
-    """Swap the high parts of x and the low parts of y."""
-    swap = (x >> shift ^ y) & np.uint32(low)
-    return x ^ swap << shift, y ^ swap

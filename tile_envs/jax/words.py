@@ -12,11 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base import random_stream
 from tile_envs.base.checks import as_array, as_integer, brief
+from tile_envs.base.random_stream import LOW_HALF, MIX_FACTORS, MIX_SHIFTS, STRIDE
 from tile_envs.errors import UsageError
-
-HALF = 0xFFFFFFFF
 
 
 class Word(NamedTuple):
@@ -32,17 +30,15 @@ class Word(NamedTuple):
         Raises:
             ValueError: If it is none of these.
         """
-        number = None if isinstance(value, Word) else as_integer(value)
-        if number is not None:
-            return cls(np.uint32(number >> 32 & HALF), np.uint32(number & HALF))
         if isinstance(value, Word):
             return value
+        if (number := as_integer(value)) is not None:
+            return cls(np.uint32(number >> 32 & LOW_HALF), np.uint32(number & LOW_HALF))
         array: Any = value if isinstance(value, jax.Array) else as_array(value)
         if array.shape == (2,) and array.dtype == jnp.uint32:
             return cls(array[0], array[1])
         if array.shape == () and jnp.issubdtype(array.dtype, jnp.integer):
-            negative = jnp.zeros_like(array) > array
-            return cls(-negative.astype(jnp.uint32), array.astype(jnp.uint32))
+            return cls(-(array < 0).astype(jnp.uint32), array.astype(jnp.uint32))
         raise UsageError(
             f"a seed must be an integer or uint32[2], as of halves or seed_of, got {brief(value)}."
         )
@@ -71,16 +67,16 @@ def add(a: Word, b: Word) -> Word:
 
 def advanced(position: Word, draws: Any = 1) -> Word:
     """Return where a random stream is after 0 draws or 1."""
-    stride, drawn = Word.of(random_stream.STRIDE), jnp.uint32(draws)
-    return add(position, Word(stride.high * drawn, stride.low * drawn))
+    return add(position, Word(*(half * jnp.uint32(draws) for half in Word.of(STRIDE))))
 
 
 def mix(position: Word) -> Word:
     """Return the random word that belongs to the position of a stream."""
-    *shifts, last = random_stream.MIX_SHIFTS
-    for shift, factor in zip(shifts, random_stream.MIX_FACTORS, strict=True):
-        position = _times(_folded(position, shift), factor)
-    return _folded(position, last)
+    for shift, factor in zip(MIX_SHIFTS, (*MIX_FACTORS, 1), strict=True):
+        low = position.low >> shift | position.high << (32 - shift)
+        folded = Word(position.high ^ position.high >> shift, position.low ^ low)
+        position = _times(folded, Word.of(factor))
+    return position
 
 
 def choose(bits: Any, n: Any) -> Any:
@@ -88,16 +84,10 @@ def choose(bits: Any, n: Any) -> Any:
     return ((bits >> 16) * n + ((bits & 0xFFFF) * n >> 16)) >> 16
 
 
-def _folded(word: Word, shift: int) -> Word:
-    low = word.low >> shift | word.high << (32 - shift)
-    return Word(word.high ^ word.high >> shift, word.low ^ low)
-
-
-def _times(word: Word, factor: int) -> Word:
-    by = Word.of(factor)
-    a, b = word.low >> 16, word.low & 0xFFFF
-    c, d = by.low >> np.uint32(16), by.low & np.uint32(0xFFFF)
-    ad, bc, bd = a * d, b * c, b * d
-    carried = (bd >> 16) + (ad & 0xFFFF) + (bc & 0xFFFF)
+def _times(word: Word, by: Word) -> Word:
+    """Return the product modulo 2**64."""
+    (a, b), (c, d) = ((low >> 16, low & 0xFFFF) for low in (word.low, by.low))
+    ad, bc = a * d, b * c
+    carried = (b * d >> 16) + (ad & 0xFFFF) + (bc & 0xFFFF)
     high = a * c + (ad >> 16) + (bc >> 16) + (carried >> 16)  # of the product of the low halves
     return Word(high + word.high * by.low + word.low * by.high, word.low * by.low)
