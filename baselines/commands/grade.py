@@ -33,6 +33,7 @@ def grade(
     A submission is a file *.py in the folder, or in a folder in it, with one class, made as
     Class(game, seed), that has predict(boards, action_masks), or with a function strategy(board).
     It runs in a confined process of its own. One that fails has no grade, and its line says why.
+    The exit status is 0 if one has a grade, else 2.
 
     Args:
         submissions: The folder of the submissions.
@@ -41,7 +42,8 @@ def grade(
             small boards of the sliding games the share of the optimal expected score; in
             tic-tac-toe the fractions of results.
         episodes: The number of games.
-        seconds: The wall-clock time of a submission in all, its loading included.
+        seconds: The wall-clock time of a submission in all, its loading included; a busy machine
+            needs more.
     """
     if out is not None:
         checked_path(out)

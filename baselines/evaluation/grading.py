@@ -93,13 +93,16 @@ def grade(
         and the `error` for which it has no grade, or None.
 
     Raises:
-        ValueError: If an argument is unusable, or there is no submission.
+        ValueError: If an argument is unusable, or there is no folder or no submission in it.
         GradingStopped: If it is interrupted.
     """
     strategies.check_system()
     seconds, memory = checked_number(seconds, "seconds"), checked_count(memory, "memory")
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     task = Task.of(*named(env, env_kwargs))
+    if not Path(folder).is_dir():
+        kind = "a file" if Path(folder).exists() else "not there"
+        raise UsageError(f"{folder} is {kind}: expected a folder of submissions.")
     patterns = f"*{SUFFIX}", f"*/*{SUFFIX}"
     files = sorted(path for each in patterns for path in Path(folder).glob(each) if path.is_file())
     if not files:

@@ -38,9 +38,11 @@ class TestAgent(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         """Make the agent of the file."""
-        classes = filter(is_agent, runpy.run_path(cls.file, run_name=STRATEGY).values())
-        (kind,) = classes  # the file defines one class with `predict`
-        cls.agent = kind(gym.make(ENV, **OPTIONS).unwrapped.game, 0)
+        kinds = [*filter(is_agent, runpy.run_path(cls.file, run_name=STRATEGY).values())]
+        if len(kinds) != 1:
+            names = ", ".join(kind.__name__ for kind in kinds) or "none"
+            sys.exit(f"{cls.file} must define one class that has predict, got {names}.")
+        cls.agent = kinds[0](gym.make(ENV, **OPTIONS).unwrapped.game, 0)
         cls.boards, cls.masks = random_boards()
 
     def actions(self, which):
