@@ -228,7 +228,7 @@ def test_a_person_plays_on_a_touch_screen(opened, served):
     assert page.evaluate("scrollY") == 0
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.tap("#back")
-    assert page.evaluate("at") == len(watched.actions) - 1
+    page.wait_for_function(f"at === {len(watched.actions) - 1}")
 
 
 def test_boards_and_replays_are_entered_on_the_page(opened, served, tmp_path):
