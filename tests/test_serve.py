@@ -222,6 +222,7 @@ def test_a_person_plays_on_a_touch_screen(opened, served):
         way = {"touchStart": [(x, y)], "touchMove": [(x + dx, y + dy)], "touchEnd": []}
         for kind, places in way.items():
             points = [{"x": x, "y": y} for x, y in places]
+            page.wait_for_timeout(30)  # a tap after swipes that take no time is none
             touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
         page.wait_for_function(f"at === {n + 1}")
     assert shown_labels(page) == labels(watched.position.state["board"])
