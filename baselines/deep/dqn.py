@@ -184,16 +184,17 @@ class DQNLearner(ValueAgent, SB3Learner):
         if after.shape[2:] != self._game.shape:
             raise UsageError(f"boards must have shape {self._game.shape}, got {after.shape[2:]}.")
         legal = masks > 0
-        different, which = distinct(after[legal])
+        reached = after[legal]
+        different, which = distinct(reached)
         network = self.model.q_net
         network.set_training_mode(False)
         with torch.no_grad(), torch_threads(self._settings.threads):
-            boards, reached, gains = (
+            boards, moved, gains = (
                 torch.as_tensor(array, device=self.model.device)
-                for array in (different, after[legal], rewards[legal].astype(np.float32))
+                for array in (different, reached, rewards[legal].astype(np.float32))
             )
             following = torch.cat([network.q_net(p)[:, 0] for p in torch.split(boards, PART)])
-            found = network.add_rewards(following[which], reached, gains).cpu().numpy()
+            found = network.add_rewards(following[which], moved, gains).cpu().numpy()
         values = np.full(legal.shape, -np.inf)
         values[legal] = found.astype(np.float64) / self._settings.reward_scale
         return values

@@ -66,7 +66,7 @@ class BatchedSearch:
         return values
 
     def _action_values(
-        self, boards: Observations, depth: int, order: Sequence[int] = ALL
+        self, boards: Observations, depth: int, order: Sequence[int]
     ) -> NDArray[np.float64]:
         if self._is_late():
             return np.full((len(boards), self._game.n_actions), np.nan)
