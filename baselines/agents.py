@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, ClassVar
 
@@ -27,6 +27,8 @@ from tile_envs.game import Game
 
 Observations = NDArray[Any]
 Actions = NDArray[np.int64]
+Values = Callable[[Any, Observations], NDArray[np.float64]]
+"""A method that gives action values."""
 
 BOARD_AXES = 2
 """Rows and columns: one board, not a batch."""
@@ -93,6 +95,19 @@ class StochasticAgent(BoardAgent):
         return actions
 
 
+def one_or_many(batch_values: Values) -> Values:
+    """Return a method that gives the action values of a single board as well as of a batch."""
+
+    @wraps(batch_values)
+    def action_values(agent: Any, observations: Observations) -> NDArray[np.float64]:
+        if np.ndim(observations) > BOARD_AXES:
+            return batch_values(agent, observations)
+        (values,) = batch_values(agent, np.asarray(observations)[None])
+        return np.asarray(values)
+
+    return action_values
+
+
 class ValueAgent(BoardAgent):
     """Plays the action with the highest value that a subclass gives."""
 
@@ -100,14 +115,7 @@ class ValueAgent(BoardAgent):
         """Let `action_values` take a single board as well; a subclass writes it for batches."""
         super().__init_subclass__(**options)
         if batch_values := vars(cls).get("action_values"):
-
-            @wraps(batch_values)
-            def action_values(agent: Any, observations: Observations) -> Any:
-                if np.ndim(observations) > BOARD_AXES:
-                    return batch_values(agent, observations)
-                return batch_values(agent, np.asarray(observations)[None])[0]
-
-            cls.action_values = action_values  # type: ignore[assignment]
+            cls.action_values = one_or_many(batch_values)  # type: ignore[assignment]
 
     @abstractmethod
     def action_values(self, observations: Observations) -> NDArray[np.float64]:

@@ -87,7 +87,8 @@ SHIPPED = (Games(10_000), Games(300, depth=3))
 SEARCHES = (Games(1_000), Games(300, depth=2), Games(100, depth=3))
 A_MILLISECOND = Games(100, depth=10, milliseconds=1)
 TWO_CORES = {"threads": 2}
-ALWAYS_RESTARTS: Options = {"network": "5x6", "restart": 1.0}
+PLAIN: Options = {"half_games": 0, "averaging": 0.0}
+ALWAYS_RESTARTS: Options = {"network": "5x6", "restart": 1.0, **PLAIN}
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
 ONE_CORE = _ntuple("one core", GAME_2048, CLOSELY, 9, seeds=3, minutes=(1, 2, 4, 9))
 RESTARTED = replace(ONE_CORE.training, settings=ALWAYS_RESTARTS)
@@ -197,7 +198,7 @@ def _deep(
 DEEPER = (Games(1_000), Games(100, depth=2), Games(30, depth=3))
 RECORDED = {
     "settings": {"replay_steps": 5_000},
-    "replays": Recording(Training("ntuple", GAME_2048, minutes=(1,)), episodes=100),
+    "replays": Recording(Training("ntuple", GAME_2048, settings=PLAIN, minutes=(1,)), episodes=100),
 }
 DQN = _deep("dqn", GAME_2048, 12, DEEPER[:2], 10, seeds=3)
 PPO = _deep("ppo", GAME_2048, 12, ALONE, 1)
@@ -227,9 +228,11 @@ CHANGES: Mapping[str, Sequence[Options]] = {
         {"method": "td", "learning_rate": 0.1},
         {"learning_rate": 0.1},
         {"trace_decay": 0.0},
-        {"initial": 320_000.0},
+        {"initial": 320_000.0, "half_games": 0},
         {"restart": 1.0},
-        {"stages": (8192, 16384), "stage_games": 10_000},
+        {"half_games": 0},
+        {"averaging": 0.0},
+        {"stages": (8192, 16384), "stage_games": 10_000, "half_games": 0},
     ),
     "dqn": (
         {},

@@ -191,6 +191,9 @@ class Training:
             algorithm += ", forward" * (settings.direction == "forward")
             algorithm += f", restart {settings.restart:g}" * bool(settings.restart)
             algorithm += f", optimistic {settings.initial:,.0f}" * bool(settings.initial)
+            half = f", half of it for {settings.half_games:,} games"
+            algorithm += half * bool(settings.half_games)
+            algorithm += f", mean of the last {settings.averaging:.0%}" * bool(settings.averaging)
         elif self.agent in ("dqn", "ppo"):
             convolves = getattr(settings, "network", "patterns") == "cnn"
             hidden = " and ".join(map(str, settings.hidden))

@@ -378,11 +378,19 @@ def test_a_search_with_threads_is_forked_pickled_and_copied():
     python("-c", FORKED, cwd=Path(__file__).parent)
 
 
-@pytest.mark.parametrize("change", ["learns", "is loaded", "begins its stages"])
+CHANGES = {
+    "learns": {},
+    "is loaded": {},
+    "begins its stages": {"stages": (8, 16, 32), "stage_games": 100},
+    "takes all its tuples": {"half_games": 100},
+    "takes means": {"averaging": 1.0},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("kind", [lambda made: made, AnyAgent])
 def test_a_search_follows_the_values_of_its_network(kind, change):
-    stages = {"stages": (8, 16, 32), "stage_games": 100} if change == "begins its stages" else {}
-    settings = NTupleSettings(network="0123", iteration_games=100, **stages)
+    settings = NTupleSettings(network="0123 0145", iteration_games=100, **CHANGES[change])
     made, other = NTuple(TILES_2048, 0, settings), NTuple(TILES_2048, 1, settings)
     if change == "is loaded":
         other.learn()

@@ -270,6 +270,28 @@ def test_stages_begin_with_what_all_have_learned_together():
     assert not np.array_equal(first, second)
 
 
+def test_the_first_half_of_the_tuples_learns_alone_until_the_others_join():
+    learner = made(network="0123 0145 1256", half_games=200, **COHERENT)
+    half, boards = made(network="0123 0145", **COHERENT), boards_from_play()
+    for _ in range(2):
+        assert learner.network == half.network
+        learner.learn(), half.learn()
+    assert learner.network.tuples[2:] == ((1, 2, 5, 6),)
+    assert np.allclose(learner.action_values(boards), half.action_values(boards))
+    first, joined = np.split(weights_of(learner), [len(weights_of(half))])
+    assert np.array_equal(first, weights_of(half))
+    assert not joined.any()
+    before = first.copy()
+    copied = copy.deepcopy(learner)
+    learner.learn()
+    assert joined.any()
+    assert not np.array_equal(first, before)
+    for _ in range(2):
+        assert len(copied.learn()) > 5
+        copied.iterations = 1  # uses half of the same weights again
+        assert np.shares_memory(copied.net.weights, copied._weights)
+
+
 def test_larger_tiles_share_the_last_value():
     learner = with_random_weights(made(TILES_2584, network="0123", values=21))
     boards = np.zeros((3, 4, 4), np.uint8)
@@ -366,6 +388,12 @@ def test_games_with_many_tiles_have_smaller_tuples_and_more_values(rules, small,
             TILES_2048,
             {"stages": (3_000_000,)},
             "stages must be sums of tiles up to 2,097,152, got 3,000,000",
+        ),
+        (TILES_2048, {"half_games": 9, "initial": 1.0}, r"half_games needs initial 0, got 1\.0"),
+        (
+            TILES_2048,
+            {"half_games": 9, "stages": (64,), "stage_games": 5},
+            "stage_games must be half_games or more, 9, got 5",
         ),
         (SMALL_BOARD, {"network": "4x6"}, "4x6 is one for 4×4, not for 2×3"),
         (SlidingGame(RULES_2048, (5, 5)), {}, "2 to 4 rows and columns, got 5×5: dqn and ppo play"),

@@ -44,17 +44,50 @@ def test_a_network_is_evaluated_alone_and_with_search(trained, tmp_path):
         assert row["agent"] == name + ", milliseconds 5" * (options == timed)
 
 
-def test_a_network_that_only_plays_holds_its_weights_alone(tmp_path):
-    settings = {"network": "0123 4567", "iteration_games": 50, "method": "tc", "learning_rate": 1.0}
-    learned = train("ntuple", "Tiles2048-v0", games=100, out=tmp_path / "tc", **settings)
+TC = {"network": "0123 4567", "iteration_games": 50, "method": "tc", "learning_rate": 1.0}
+
+
+@pytest.mark.parametrize("averaging", [0.0, 0.6])
+def test_a_network_that_only_plays_holds_the_weights_to_play_by_alone(averaging, tmp_path):
+    learned = train(
+        "ntuple", "Tiles2048-v0", games=100, out=tmp_path / "tc", **TC, averaging=averaging
+    )
     played = load(tmp_path / "tc")
-    assert 3 * len(played.net.weights) == len(learned.net.weights)
+    assert (4 if averaging else 3) * len(played.net.weights) == learned.net.stages.size
     boards, _ = vector_env(learned.game, 50).reset(seed=1)
     assert np.array_equal(played.action_values(boards), learned.action_values(boards))
     searched = [
         Expectimax(agent, agent.game, 3).action_values(boards) for agent in (played, learned)
     ]
     assert np.array_equal(*searched)
+
+
+@pytest.mark.parametrize("method", ["td", "tc"])
+def test_a_network_plays_by_the_mean_of_its_last_weights_and_learns_on_without_it(method, tmp_path):
+    """It looks at most ten times, here after each iteration in the window, the last half.
+
+    A run that goes on keeps the mean if it is in the new window, as of 8 and 9 iterations.
+    """
+    settings, seen, plain = {**TC, "method": method, "averaging": 0.5}, [], []
+
+    def mean(weights):
+        return sum(weights) / len(weights)
+
+    def see(learner, _):
+        seen.append(learner.state_dict()["latest"].copy())
+
+    def train_to(games, resume=False):
+        how = {} if resume else settings
+        return train("ntuple", games=games, out=tmp_path / "n", resume=resume, callback=see, **how)
+
+    learned = train_to(400)
+    assert np.allclose(learned.state_dict()["weights"], mean(seen[4:]), atol=1e-3)
+    for games, first in ((450, 4), (800, 9)):
+        learned = train_to(games, resume=True)
+        assert np.allclose(learned.state_dict()["weights"], mean(seen[first:]), atol=1e-3)
+    alike = {**settings, "averaging": 0.0}
+    train("ntuple", games=800, callback=lambda n, _: plain.append(n._weights.copy()), **alike)
+    assert np.array_equal(seen, plain)
 
 
 def test_tables_are_kept_without_what_has_not_been_used(tmp_path):

@@ -54,6 +54,32 @@ def test_ppo_plays_legal_actions(deterministic):
         policy_of(made(PPOLearner, "TicTacToe-v0"), side)
 
 
+def test_action_values_of_ppo_look_one_move_and_one_tile_ahead():
+    settings = PPOSettings(**small.PPO, reward_scale=1 / 64, gamma=0.9)
+    learner = PPOLearner(Task("Tiles2048-v0", {"shape": (2, 3)}).game, 0, settings)
+    game, boards = learner.envs.games.game, learner.envs.reset()
+    boards[0] = [[1, 2, 1], [2, 1, 0]]  # the game may end
+    after, rewards, masks = game.afterstates(boards)
+    values = learner.action_values(boards)
+    assert np.array_equal(values == -np.inf, masks == 0)
+    for i, action in np.argwhere(masks):
+        expected = 0.0
+        empty = np.argwhere(after[i, action] == 0)
+        for cell in empty:
+            for tile, chance in ((1, 0.9), (2, 0.1)):
+                state = after[i, action].copy()
+                state[tuple(cell)] = tile
+                if game.legal_actions(state[None]).any():
+                    with torch.no_grad():
+                        value = learner.model.policy.predict_values(torch.from_numpy(state[None]))
+                    expected += chance / len(empty) * float(value) * 64
+        expected = rewards[i, action] + 0.9 * expected
+        assert values[i, action] == pytest.approx(expected, rel=1e-5)
+    assert np.allclose(learner.action_values(boards[0]), values[0])
+    assert evaluate(learner, "Tiles2048-v0", {"shape": (2, 3)}, 3, search=2)["mean"] > 0
+    assert not hasattr(made(PPOLearner, "TicTacToe-v0"), "action_values")
+
+
 def test_a_tiny_run_beats_random_play(tmp_path):
     folder = tmp_path / "run"
     arguments = [

@@ -35,14 +35,11 @@ from stable_baselines3.common.type_aliases import TrainFreq
 from baselines.agents import Observations, ValueAgent, distinct
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.torch_setup import Parts, torch_threads
+from baselines.deep.torch_setup import PART, Parts, torch_threads
 from baselines.settings import Count, Fraction, Positive, Rate, check_memory
 from baselines.training.learner import State
 from baselines.training.recording import read_transitions
 from tile_envs.errors import UsageError
-
-PART = 2048
-"""Boards that the network is given at once: their vectors fit into a processor's cache."""
 
 
 @dataclass(frozen=True)

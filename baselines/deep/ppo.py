@@ -12,23 +12,28 @@ optimization algorithms", 2017).  Illegal actions are left out of the policy (Hu
 closer look at invalid action masking in policy gradient algorithms", 2022).
 
 What this one adds to that file: models in Stable-Baselines3's format, checkpoints to resume from,
-and a choice of networks: `patterns`, looked-up pairs of neighboring cells, or `cnn`, convolutions.
+a choice of networks (`patterns`, looked-up pairs of neighboring cells, or `cnn`, convolutions), and
+action values to search with, from the value function.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from torch import nn
 
-from baselines.agents import Actions, BoardAgent, Observations
+from baselines.agents import Actions, BoardAgent, Observations, distinct, one_or_many
 from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.torch_setup import torch_threads
+from baselines.deep.torch_setup import PART, torch_threads
 from baselines.settings import Count, Fraction
 from tile_envs.plug.features import BoardFeatures
+from tile_envs.sliding.game import SlidingGame
 
 
 @dataclass(frozen=True)
@@ -90,3 +95,36 @@ class PPOLearner(BoardAgent, SB3Learner):
         with torch_threads(self._settings.threads):
             actions, _ = self.model.predict(boards, None, None, deterministic, masks)
         return np.where(masks.any(axis=1), actions, 0)
+
+    @property
+    def action_values(self) -> Callable[[Observations], NDArray[np.float64]]:
+        """A function of boards `(n, R, C)` of a sliding game: their action values `(n, actions)`.
+
+        They look one move and one new tile ahead, r + γ Σ P(tile) V(s'), with V(s') = 0 where no
+        action is legal; those of illegal actions are minus infinity.  The agent itself plays by its
+        policy, a search by these values.
+
+        Raises:
+            AttributeError: In tic-tac-toe, where V is of games against one opponent.
+        """
+        if not isinstance(self._game, SlidingGame):
+            raise AttributeError(f"ppo has no action_values in {self._game}.")
+        return self._action_values
+
+    @one_or_many
+    def _action_values(self, boards: Observations) -> NDArray[np.float64]:
+        game, settings = self._game, self._settings
+        after, rewards, masks = game.afterstates(boards)
+        legal = masks > 0
+        parents, states, probabilities = game.replies(after[legal])
+        different, which = distinct(states)
+        goes_on = game.legal_actions(different).any(axis=1)
+        found = np.zeros(len(different))
+        with torch.no_grad(), torch_threads(settings.threads):
+            asked = torch.as_tensor(different[goes_on], device=self.model.device)
+            parts = [self.model.policy.predict_values(p)[:, 0] for p in torch.split(asked, PART)]
+            found[goes_on] = torch.cat(parts).cpu().numpy() / settings.reward_scale
+        following = np.bincount(parents, probabilities * found[which], legal.sum())
+        values = np.full(legal.shape, -np.inf)
+        values[legal] = rewards[legal] + settings.gamma * following
+        return values

@@ -23,6 +23,8 @@ Parts = Mapping[str, Mapping[str, Any]]
 Device = Annotated[str, StringConstraints(pattern=r"^(auto|cpu|cuda(:\d{1,3})?)$")]
 SMALLEST = 5e-324
 """A denormal number, which equals zero where these are flushed."""
+PART = 2048
+"""Boards that a network is given at once: their vectors fit into a processor's cache."""
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.ntuple.network import Weights
 from baselines.ntuple.values import Indices, Net, best_move, look_up, room_for, sum_up
 from tile_envs.base.compiled import NEXT, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
@@ -27,7 +28,7 @@ SHORTEST_RESTART = 10
 """Games of at most this many moves are not restarted."""
 
 ERRORS, SIZES = Word(1), Word(2)
-"""Where an entry of a TC network holds E and A, after its weight."""
+"""Where an entry of a TC network holds E and A, after its weight and before its mean."""
 
 
 class Rule(NamedTuple):
@@ -74,6 +75,16 @@ def adjust(
                 net.weights[stage + indices[begin + lane]] += change
     sums[0] += size
     sums[1] += rates
+
+
+@compiled_loop
+def average(numbers: Weights, share: np.float32) -> None:
+    """Move the mean of each entry, its last number, by a share of what its weight differs.
+
+    `numbers` are those of all entries, `(entries, width)`.
+    """
+    for entry in range(len(numbers)):
+        numbers[entry, -1] += share * (numbers[entry, 0] - numbers[entry, -1])
 
 
 @compiled_loop

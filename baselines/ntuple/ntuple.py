@@ -22,6 +22,9 @@ V(s') is a sum of m table entries (see `network`); each of them changes by α δ
   sum of all |δ|, which is 1 at first (Beal and Smith, "Temporal coherence and prediction decay in
   TD learning", IJCAI 1999; Jaśkowski, "Mastering 2048 with delayed temporal coherence learning,
   multistage weight promotion, redundant encoding and carousel shaping", 2018).
+- `averaging`: the agent plays by the mean of its weights over the end of the budget; learning goes
+  on with the weights themselves (Ruppert 1988; Polyak and Juditsky, "Acceleration of stochastic
+  approximation by averaging", 1992).
 - `restart`: in a fraction of the iterations, after each game comes another one from its middle,
   until a game has at most 10 moves, so that late positions are seen more often (Matsuzaki,
   "Developing a 2048 player with backward temporal coherence learning and restart", ACG 2017).
@@ -49,7 +52,7 @@ from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
-from baselines.ntuple.learning import Played, Rule, play
+from baselines.ntuple.learning import ERRORS, SIZES, Played, Rule, average, play
 from baselines.ntuple.network import Network, new_weights
 from baselines.ntuple.values import Net, action_values, net_of
 from baselines.progress import clock
@@ -61,8 +64,11 @@ from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import game_tables, rows_of
 
-NUMBERS = ("weights", "errors", "sizes")
-"""What a state calls the numbers of entries: their weights, E and A."""
+NUMBERS = ("weights", "errors", "sizes", "latest")
+"""What a state calls the numbers of entries: the weights to play by, E, A, and the weights to learn
+on from if the first are means."""
+SAMPLES = 10
+"""How many times weights are looked at for their mean."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,8 @@ class NTupleSettings:
             the two of "0123 4567"; by default 8x6 in 2048, 5x5 in 2584, and fitting ones on smaller
             boards.
         values: Number of values of a cell (16 in 2048, 32 in 2584); larger tiles share the last.
+        half_games: Games in which only the first half of the tuples is used: these learn fast, and
+            the others begin at 0 beside them.
         stages: Sums of a board's tiles from which on its values have weights of their own.
         stage_games: Games in which all stages share the weights of the first; then each stage
             begins with a copy of them.
@@ -85,6 +93,7 @@ class NTupleSettings:
         restart: Fraction of iterations whose games are played again from their middle; needs
             direction backward.
         learning_rate: α, the fraction of an error that one update removes.
+        averaging: Fraction of the budget, at its end, of whose weights it plays by the mean.
         halving_games: Games after which α is halved, again and again; 0 is never.
         iteration_games: Games per iteration, without those that were begun in the middle.
         threads: Threads that play, and learn into one table without locks; only 1 is reproducible.
@@ -92,6 +101,7 @@ class NTupleSettings:
 
     network: str = ""
     values: Count | None = None
+    half_games: NonNegative = 0
     stages: tuple[Count, ...] = ()
     stage_games: NonNegative = 0
     initial: Finite | None = 0.0
@@ -100,6 +110,7 @@ class NTupleSettings:
     trace_decay: Fraction = 0.0
     restart: Fraction = 0.0
     learning_rate: Positive = 0.1
+    averaging: Fraction = 0.0
     halving_games: NonNegative = 0
     iteration_games: Count = 100
     threads: Threads = 1
@@ -107,11 +118,20 @@ class NTupleSettings:
     def __post_init__(self) -> None:
         if self.direction == "forward" and (self.trace_decay or self.restart):
             raise UsageError("trace_decay and restart need direction backward.")
+        if self.half_games and self.initial != 0:
+            raise UsageError(
+                f"half_games needs initial 0, got {self.initial}: give half_games 0, or no initial."
+            )
+        if self.stages and self.stage_games < self.half_games:
+            raise UsageError(
+                f"stage_games must be half_games or more, {self.half_games:,}, got "
+                f"{self.stage_games:,}."
+            )
 
     @property
     def width(self) -> int:
-        """Numbers per entry: its weight, and in TC the sums of its errors and of their sizes."""
-        return 3 if self.method == "tc" else 1
+        """Numbers per entry: its weight, in TC the sums of errors and of their sizes, its mean."""
+        return (3 if self.method == "tc" else 1) + (self.averaging > 0)
 
 
 class NTuple(ValueAgent, Learner):
@@ -121,9 +141,9 @@ class NTuple(ValueAgent, Learner):
 
     Attributes:
         game: The game.
-        network: The shape of the network.
         moves: The number of moves it has learned from.
         changes: How often its values have changed: what was computed from them before is stale.
+        samples: How many weights each mean is of; it plays by the weights themselves if none.
     """
 
     Settings = NTupleSettings
@@ -142,24 +162,31 @@ class NTuple(ValueAgent, Learner):
             raise DependencyNotInstalled("n-tuple networks are compiled: unset NUMBA_DISABLE_JIT.")
         self.game, settings = game, self._settings
         check_batch(settings.iteration_games, "iteration_games", 100)  # bytes of a game
-        self.network = Network.of(game, settings.network, settings.values, settings.stages)
+        whole = Network.of(game, settings.network, settings.values, settings.stages)
         self._tables = game_tables(game)
         initial = settings.initial or 0.0
-        weights = new_weights(self.network, settings.width, initial)
-        self._initial = np.float32(initial / self.network.per_board)
-        self._staged = net_of(self.network, game.rules, weights)
-        self.changes = 0
+        weights = new_weights(whole, settings.width, initial)
+        self._initial = np.float32(initial / whole.per_board)
+        self._whole = whole, net_of(whole, game.rules, weights)
+        self._half = self._halved()
+        self.changes = self.samples = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_tables": None}
+        return vars(self) | {"_tables": None, "_half": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Anew: writeable copies would be other types for compiled code.
         vars(self).update(state, _tables=game_tables(state["game"]))
+        self._half = self._halved()  # anew: it has a part of the same weights
 
     @property
-    def _weights(self) -> NDArray[np.float32]:  # without E and A
-        return self._staged.weights[:: self._settings.width]
+    def _numbers(self) -> NDArray[np.float32]:  # of all entries, `(entries, width)`
+        _, net = self._whole
+        return net.weights.reshape(-1, self._settings.width)
+
+    @property
+    def _weights(self) -> NDArray[np.float32]:  # those that it plays by
+        return self._numbers[:, -1 if self.samples else 0]
 
     @property
     def games(self) -> int:
@@ -167,12 +194,33 @@ class NTuple(ValueAgent, Learner):
         return self.iterations * self._settings.iteration_games
 
     @property
+    def network(self) -> Network:
+        """The shape of the network that it uses by now."""
+        return self._used[0]
+
+    @property
     def net(self) -> Net:
-        """The network for compiled loops, with its weights."""
-        if self.games >= self._settings.stage_games:
-            return self._staged
-        stages = self._staged.stages
-        return self._staged._replace(stages=stages._replace(begins=stages.begins[:0]))
+        """The network for compiled loops, with the weights that it plays by."""
+        net = self._learned
+        first = self._settings.width - 1 if self.samples else 0
+        return net._replace(weights=net.weights[first:])
+
+    @property
+    def _used(self) -> tuple[Network, Net]:
+        return self._half if self.games < self._settings.half_games else self._whole
+
+    def _halved(self) -> tuple[Network, Net]:
+        whole, net = self._whole
+        half = replace(whole, tuples=whole.tuples[: -(-len(whole.tuples) // 2)], stages=())
+        weights = net.weights[: half.size * self._settings.width]  # of the first stage
+        return half, net_of(half, self.game.rules, weights)
+
+    @property
+    def _learned(self) -> Net:  # with the weights that it learns
+        _, net = self._used
+        if self.games < self._settings.stage_games:
+            return net._replace(stages=net.stages._replace(begins=net.stages.begins[:0]))
+        return net
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
@@ -192,14 +240,15 @@ class NTuple(ValueAgent, Learner):
         seeds = training_seeds(rng, self._settings.iteration_games)
         began = clock()
         rows, positions = self._starts(self.game, seeds)
-        rule, direction = self._rule(), self._settings.direction
+        rule, direction, per_board = self._rule(), self._settings.direction, self.network.per_board
         scores, tiles, moves, sums = self._play(rows, positions, rule, direction)
         speed = moves / (clock() - began)
         self.moves += moves
         self.iterations += 1
         if self.games - len(seeds) < self._settings.stage_games <= self.games:
-            stages = self.net.weights.reshape(1 + len(self.network.stages), -1)
+            stages = self._numbers.reshape(1 + len(self.network.stages), -1)
             stages[1:] = stages[0]
+        self._average()
         error, rate = (sums / max(moves, 1)).tolist()
         if not math.isfinite(error):
             raise UsageError(
@@ -209,8 +258,20 @@ class NTuple(ValueAgent, Learner):
         metrics = self._metrics(scores, tiles) | {"return": self.mean_return(scores)}
         metrics |= {"error": error}
         if rule.coherent:
-            metrics["rate"] = rate / self.network.per_board
+            metrics["rate"] = rate / per_board
         return metrics | {"moves": float(self.moves), "moves_per_second": speed}
+
+    def _average(self) -> None:
+        """Look at the weights for their mean, when it is time."""
+        settings = self._settings
+        if not settings.averaging:
+            return
+        due = SAMPLES - (1 - self.progress) / settings.averaging * SAMPLES
+        if self.samples > due + 1:  # of a smaller budget
+            self.samples = 0
+        if self.samples <= due:
+            self.samples += 1
+            average(self._numbers, np.float32(1 / self.samples))
 
     def _rule(self) -> Rule:
         settings = self._settings
@@ -227,8 +288,9 @@ class NTuple(ValueAgent, Learner):
         return rows_of(game, boards), positions
 
     def _play(self, rows: Words, positions: Words, rule: Rule, direction: str) -> Played:
+        net = self._learned if rule.rate > 0 else self.net
         threads = self._settings.threads
-        return play(self._tables, self.net, rule, rows, positions, direction, threads)
+        return play(self._tables, net, rule, rows, positions, direction, threads)
 
     def test(self, games: int) -> Metrics:
         """Return the metrics of games that are the same every time, and never learned from.
@@ -254,12 +316,15 @@ class NTuple(ValueAgent, Learner):
         return metrics
 
     def state_dict(self) -> State:
-        """Return the weights, E and A, what they mean, and the numbers of iterations and moves."""
-        network = np.frombuffer(str(self.network).encode(), np.uint8)
+        """Return the numbers of entries, what they mean, and the counts of what it has learned."""
+        network = np.frombuffer(str(self._whole[0]).encode(), np.uint8)
         counts = {"iterations": np.array(self.iterations), "moves": np.array(self.moves)}
         counts |= {"recent returns": self.recent}
-        width = self._settings.width
-        numbers = {name: self.net.weights[i::width] for i, name in enumerate(NUMBERS[:width])}
+        numbers = {"weights": self._weights}
+        if self._settings.method == "tc":
+            numbers |= {"errors": self._numbers[:, ERRORS], "sizes": self._numbers[:, SIZES]}
+        if self._settings.averaging:
+            numbers |= {"latest": self._numbers[:, 0], "samples": np.array(self.samples)}
         return {"network": network, **counts, **numbers}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -268,6 +333,7 @@ class NTuple(ValueAgent, Learner):
             theirs = state["network"].tobytes().decode(errors="replace")
             raise UsageError(f"the checkpoint's network is {theirs}, expected {self.network}.")
         self.changes += 1
+        self.samples = int(state.get("samples", 0))  # first: it says which the weights are
         for name, numbers in self.state_dict().items():
             if name in NUMBERS:
                 numbers[:] = state[name]
@@ -283,8 +349,8 @@ class NTuple(ValueAgent, Learner):
 
     @staticmethod
     def for_playing(settings: NTupleSettings) -> NTupleSettings:
-        """Return settings without E and A, with which a network takes a third of the memory."""
-        return replace(settings, method="td", learning_rate=0.1)
+        """Return settings with which a network takes only the memory of its weights."""
+        return replace(settings, method="td", learning_rate=0.1, averaging=0.0)
 
     def export_state(self) -> State:
         """Return what weights have learned beyond their initial value, in half precision.
@@ -296,5 +362,6 @@ class NTuple(ValueAgent, Learner):
             raise UsageError("a weight is too large for half precision: the network cannot shrink.")
         step = 2.0 ** (np.log2(abs(learned).mean() or 1.0) // 1 - 5)
         rounded = (np.round(learned / step) * step).astype(np.float16)
-        state = {name: a for name, a in self.state_dict().items() if name not in NUMBERS}
+        left_out = (*NUMBERS, "samples")
+        state = {name: a for name, a in self.state_dict().items() if name not in left_out}
         return state | {"weights": rounded}

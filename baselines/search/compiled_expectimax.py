@@ -58,12 +58,17 @@ class CompiledSearch:
 
     def __init__(self, learner: NTuple, game: SlidingGame, table_bytes: int) -> None:
         self._learner, self._game, self._tables = learner, game, game_tables(game)
-        self._leaf, self._table_bytes = leaf_net(learner.network, learner.net), table_bytes
-        self._room, self._changes = scratch(self._leaf.net, self._tables), learner.changes
+        self._table_bytes = table_bytes
+        self._take_network()
         buckets = 1 << (table_bytes // BUCKET).bit_length() - 1
         entries = np.zeros((buckets, BUCKET // 8), np.uint64)
         self._table = TranspositionTable(entries, entries.view(np.float32))
         self._lock = Lock()
+
+    def _take_network(self) -> None:
+        learner = self._learner
+        self._changes, self._leaf = learner.changes, leaf_net(learner.network, learner.net)
+        self._room = scratch(self._leaf.net, self._tables)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Everything else follows from these; a table changes no value.
@@ -81,9 +86,7 @@ class CompiledSearch:
         actions = np.array(order, np.uint64)
         with self._lock:  # its network, room and table are for one search at a time
             if self._changes != self._learner.changes:
-                self._changes = self._learner.changes
-                net = self._leaf.net._replace(stages=self._learner.net.stages)
-                self._leaf = self._leaf._replace(net=net)
+                self._take_network()
                 self._table.entries[:] = 0
             network = self._tables, self._leaf, self._room, self._table
             values = search(*network, rows, depths, end, actions).astype(np.float64)
