@@ -159,20 +159,25 @@ REPRODUCTION = tuple(
 
 FOR_SEARCH: Options = {
     **TWO_CORES,
-    "stages": (16384, 24576, 28672, 30720, 32768),
+    "stages": (16384, 24576, 32768),
     "stage_games": 60_000,
     "restart": 1.0,
-    "halving_games": 160_000,
+    "averaging": 0.3,
 }
 IN_DEPTH = (Games(300, depth=2), Games(300, depth=3))
 TIMED = (A_MILLISECOND, Games(20, depth=10, milliseconds=10))
 SLOWLY = tuple(Games(n, depth=10, milliseconds=time) for n, time in ((20, 1), (6, 10)))
 SEARCHED = (*ALONE, *IN_DEPTH, Games(300, depth=3, downgrade=16384), *TIMED)
 SEARCHED_2584 = (*ALONE, Games(300, depth=2), Games(40, depth=3), *SLOWLY)
+LONGEST = (
+    *(*CLOSELY, *IN_DEPTH, Games(30, depth=4)),
+    *(Games(n, depth=depth, downgrade=32768) for n, depth in ((10_000, 1), (300, 3))),
+    *(A_MILLISECOND, Games(60, depth=10, milliseconds=10)),
+)
 LONG = _ntuple(
-    *("two cores, for search", GAME_2048, (*CLOSELY, *IN_DEPTH), 20),
+    *("two cores, for search", GAME_2048, LONGEST, 150),
     settings=FOR_SEARCH,
-    minutes=(70, 120),
+    minutes=(60, 120, 240),
 )
 SEARCH = tuple(
     replace(each, table="search")

@@ -159,6 +159,11 @@ class Games(NamedTuple):
     milliseconds: float | None = None
     downgrade: int | None = None
 
+    @property
+    def searches(self) -> bool:
+        """Whether a search plays, not the agent alone."""
+        return self.depth > 1 or self.downgrade is not None
+
 
 @dataclass(frozen=True)
 class Sampled(Evaluated):
@@ -200,7 +205,7 @@ class Sampled(Evaluated):
     def _decisive(self, games: Games) -> Row:
         """Return what of an evaluation decides its result."""
         decisive = games._asdict() | {"seed": SEED, "version": sampled.VERSION, "bins": self.bins}
-        if games.depth > 1:
+        if games.searches:
             is_compiled = self.training.agent == "ntuple" and not games.samples
             search = version_of(CompiledSearch if is_compiled else Expectimax)
             decisive |= {"search": search, "threads": self._threads(games)}
@@ -220,7 +225,7 @@ class Sampled(Evaluated):
         if training.learns:
             row |= training.in_words() | {"threads": training.threads}
             row |= training.learned(seed, runs, with_curve=games == self.evaluations[0])
-        if games.depth > 1:
+        if games.searches:
             search: Row = {"threads": cores, "samples": games.samples}
             search |= {"milliseconds": games.milliseconds, "downgrade": games.downgrade}
             agent = Expectimax(agent, task.game, games.depth, **search)

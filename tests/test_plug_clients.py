@@ -108,7 +108,7 @@ def test_programs_train_without_illegal_actions(client):
     assert record.illegal == 0
 
 
-@pytest.mark.parametrize("name", ["cleanrl_ppo", "cleanrl_dqn"])
+@pytest.mark.parametrize("name", ["cleanrl_ppo", "cleanrl_dqn", "ppo_hour"])
 def test_a_program_runs_as_a_script(name):
     program = Path(clients.__file__).with_name(f"{name}.py")
     assert "mean score" in python(program, "--minutes", 0.001).stdout

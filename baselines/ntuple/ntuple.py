@@ -22,6 +22,8 @@ V(s') is a sum of m table entries (see `network`); each of them changes by α δ
   sum of all |δ|, which is 1 at first (Beal and Smith, "Temporal coherence and prediction decay in
   TD learning", IJCAI 1999; Jaśkowski, "Mastering 2048 with delayed temporal coherence learning,
   multistage weight promotion, redundant encoding and carousel shaping", 2018).
+- `half_games`: the first half of the tuples learns alone, in half of the time and from fewer games;
+  the second half then adds to it what it cannot tell apart, as in Barnabet's 2k48 (2026).
 - `averaging`: the agent plays by the mean of its weights over the end of the budget; learning goes
   on with the weights themselves (Ruppert 1988; Polyak and Juditsky, "Acceleration of stochastic
   approximation by averaging", 1992).

@@ -109,7 +109,8 @@ def _learning(committed: Committed, env: str, column: int) -> dict[str, tuple[Po
     lines = {}
     rows = [row for row in learned(committed, *LEARNERS, env=env) if row["minutes"]]
     rows.sort(key=lambda row: [*PLAYERS].index(kind(row)))
-    for runs in group((row for row in rows if row["depth"] == "1"), "agent", "label"):
+    alone = (row for row in rows if row["depth"] == "1" and not row.get("downgrade"))
+    for runs in group(alone, "agent", "label"):
         curves = [np.array(_curve(of_seed)) for of_seed in group(runs, "train_seed")]
         if not all(curve[-1, column] for curve in curves):
             continue

@@ -16,12 +16,13 @@ from torch import nn
 from baselines import evaluate
 from tile_envs.plug.sb3 import BoardFeatures, make_sb3
 
-FASTEST, SLOWEST = 0.0025, 0.00001  # learning rates
+ENV = "Tiles2048-v0"
+FIRST, LAST = 0.0025, 0.00001  # learning rates
 
 
-def train(env_id: str = "Tiles2048-v0", minutes: float = 60, seed: int = 0, n_envs: int = 512):
+def train(env_id=ENV, minutes=60.0, seed=0, n_envs=512):
     torch.set_num_threads(1)  # more only wait for each other with networks as small as these
-    torch.set_flush_denormal(True)  # numbers of this kind, in Adam's moments, take 30 times as long
+    torch.set_flush_denormal(True)  # what Adam's moments of pairs no longer seen become is slow
     began = time.monotonic()
 
     def used():
@@ -30,7 +31,7 @@ def train(env_id: str = "Tiles2048-v0", minutes: float = 60, seed: int = 0, n_en
     model = MaskablePPO(
         "MlpPolicy",
         make_sb3(env_id, n_envs, seed=seed, reward_scale=1 / 1024),
-        learning_rate=lambda _: max(SLOWEST, FASTEST * (1 - used())),
+        learning_rate=lambda _: max(LAST, FIRST * (1 - used())),
         n_steps=32,
         batch_size=8 * n_envs,
         n_epochs=4,
@@ -50,5 +51,10 @@ def train(env_id: str = "Tiles2048-v0", minutes: float = 60, seed: int = 0, n_en
     return model
 
 
+def main(minutes: float = 60, seed: int = 0) -> None:
+    """Train, then play 1,000 games."""
+    print(f"mean score {evaluate(train(minutes=minutes, seed=seed), ENV)['mean']:,.0f}")
+
+
 if __name__ == "__main__":
-    print(evaluate(tyro.cli(train), "Tiles2048-v0")["mean"])
+    tyro.cli(main)
