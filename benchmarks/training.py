@@ -184,15 +184,13 @@ class Training:
             network = " and ".join(tuples)
             network += f", {settings.values} values" * (settings.values is not None)
             network += f", {len(shape.stages) + 1} stages" * bool(shape.stages)
-            halving = settings.halving_games
             algorithm = f"{settings.method.upper()}({settings.trace_decay:g})"
             algorithm += f", α {settings.learning_rate:g}" * (settings.learning_rate != 1)
-            algorithm += f", α halved every {halving:,} games" * bool(halving)
             algorithm += ", forward" * (settings.direction == "forward")
             algorithm += f", restart {settings.restart:g}" * bool(settings.restart)
             algorithm += f", optimistic {settings.initial:,.0f}" * bool(settings.initial)
-            half = f", half of it for {settings.half_games:,} games"
-            algorithm += half * bool(settings.half_games)
+            if settings.half_games:
+                algorithm += f", half of it for {settings.half_games:,} games"
             algorithm += f", mean of the last {settings.averaging:.0%}" * bool(settings.averaging)
         elif self.agent in ("dqn", "ppo"):
             convolves = getattr(settings, "network", "patterns") == "cnn"

@@ -46,9 +46,9 @@ def test_seeds_are_one_band_and_settings_are_lines_of_their_own(tmp_path):
         "ntuple, learning_rate 0.1",
     ]
     newer = run(tmp_path / "newer", 3)
-    replace(RunConfig.read(newer), agent_version=3).write(newer)
+    replace(RunConfig.read(newer), agent_version=4).write(newer)
     apart = bands_of([read_curve(folder, "games", "return") for folder in (newer, folders[0])])
-    assert [band.label for band in apart] == [f"ntuple, ntuple version {n}" for n in (3, 2)]
+    assert [band.label for band in apart] == [f"ntuple, ntuple version {n}" for n in (4, 3)]
     assert np.allclose(bands[0].mean, 10 * bands[0].xs + 10)
     assert np.allclose(bands[0].high - bands[0].low, 20)
     assert np.array_equal(bands[1].low, bands[1].high)

@@ -48,7 +48,7 @@ CASES = [
             TUPLES,
             COHERENT,
             COHERENT | {"trace_decay": 0.5, "stages": (512,), "stage_games": 200},
-            COHERENT | {"halving_games": 10, "half_games": 200},
+            COHERENT | {"half_games": 200},
         )
     ),
     *((DQNLearner, game, DQN) for game in GAMES),

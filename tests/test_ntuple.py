@@ -311,15 +311,6 @@ def test_optimistic_values_are_the_first_of_every_board():
     assert plain.value(np.zeros((4, 4), np.uint8)) == pytest.approx(80)
 
 
-def test_the_learning_rate_falls_by_halves():
-    learner = made(network="01", halving_games=100, iteration_games=100, learning_rate=0.1)
-    rates = []
-    for _ in range(3):
-        rates.append(float(learner._rule().rate))
-        learner.learn()
-    assert rates == pytest.approx([0.1 / 8, 0.1 / 16, 0.1 / 32])
-
-
 @pytest.mark.parametrize(("rules", "mean"), [(RULES_2048, 6000), (RULES_2584, 12000)])
 def test_seconds_of_learning_go_far(rules, mean):
     settings = COHERENT | {"network": "0123 4567 0145 1256 569a", "iteration_games": 40}

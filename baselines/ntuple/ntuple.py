@@ -96,7 +96,6 @@ class NTupleSettings:
             direction backward.
         learning_rate: α, the fraction of an error that one update removes.
         averaging: Fraction of the budget, at its end, of whose weights it plays by the mean.
-        halving_games: Games after which α is halved, again and again; 0 is never.
         iteration_games: Games per iteration, without those that were begun in the middle.
         threads: Threads that play, and learn into one table without locks; only 1 is reproducible.
     """
@@ -113,7 +112,6 @@ class NTupleSettings:
     restart: Fraction = 0.0
     learning_rate: Positive = 0.1
     averaging: Fraction = 0.0
-    halving_games: NonNegative = 0
     iteration_games: Count = 100
     threads: Threads = 1
 
@@ -150,7 +148,7 @@ class NTuple(ValueAgent, Learner):
 
     Settings = NTupleSettings
     plays = SlidingGame
-    version = 2
+    version = 3
     test_games = 300
     moves = 0
     _settings: NTupleSettings
@@ -277,8 +275,7 @@ class NTuple(ValueAgent, Learner):
 
     def _rule(self) -> Rule:
         settings = self._settings
-        halvings = self.games // settings.halving_games if settings.halving_games else 0
-        rate = settings.learning_rate * 0.5**halvings / self.network.per_board
+        rate = settings.learning_rate / self.network.per_board
         decay, coherent = np.float32(settings.trace_decay), settings.method == "tc"
         share, number = settings.restart, self.iterations  # as even as the fraction allows
         restart = int((number + 1) * share) > int(number * share)

@@ -52,8 +52,8 @@ class PlainNTuple(ValueAgent):
     Args:
         game: The game.
         seed: The seed of start boards and new tiles.
-        settings: The settings; None is the defaults.  Stages, halving, iterations and threads are
-            left to the compiled learner; restart is 0 or 1.
+        settings: The settings; None is the defaults.  Stages, halves, means, iterations and
+            threads are left to the compiled learner; restart is 0 or 1.
 
     Attributes:
         weights: The entries of all tables; `initial` / m where nothing has been learned.
