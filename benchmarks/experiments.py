@@ -177,7 +177,7 @@ LONGEST = (
 LONG = _ntuple(
     *("two cores, for search", GAME_2048, LONGEST, 150),
     settings=FOR_SEARCH,
-    minutes=(60, 120, 240),
+    minutes=(70, 120),
 )
 SEARCH = tuple(
     replace(each, table="search")

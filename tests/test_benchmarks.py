@@ -199,7 +199,7 @@ def with_experiment(label, change):
     return lambda _, experiments: [change(e) if str(e) == label else e for e in experiments]
 
 
-DEPTH = 1 + NAMES["ntuple"].index("depth")
+DEPTH, DOWNGRADE = (1 + NAMES["ntuple"].index(column) for column in ("depth", "downgrade"))
 
 
 def of(label):
@@ -214,7 +214,7 @@ def searched(by_ntuple):
     return lambda each, name: (
         isinstance(each, Sampled)
         and each.training.learns
-        and name[DEPTH] != "1"
+        and (name[DEPTH], name[DOWNGRADE]) != ("1", "")
         and (each.training.agent == "ntuple") == by_ntuple
     )
 
@@ -368,7 +368,9 @@ def test_rows_of_learners_say_what_has_learned(tmp_path):
     run_small(tmp_path, NTUPLE, DEEP)
     alone, *_ = read_rows(tmp_path / "results" / "ntuple.csv")
     (deep,) = read_rows(tmp_path / "results" / "deep.csv")
-    assert (alone["network"], alone["algorithm"]) == ("2 four-tuples", "TC(0.5), restart 0.2")
+    assert alone["network"] == "2 four-tuples"
+    variants = "restart 0.2, half of it for 25,000 games, mean of the last 50%"
+    assert alone["algorithm"] == f"TC(0.5), {variants}"
     assert deep["network"] == "looked-up patterns, width 4, hidden 8"
     assert deep["algorithm"] == "3-step DQN, after 1 recorded games"
     assert int(alone["moves_learned"]) > 10 * int(alone["games_learned"]) >= 100

@@ -17,7 +17,7 @@ def run(folder, seed=0, shift=0.0, games=100, **settings):
     """Write what a run leaves behind, as far as curves read it."""
     folder.mkdir(parents=True)
     rates = {"learning_rate": 1.0} | settings
-    RunConfig("ntuple", 2, "Tiles2048-v0", {}, (), rates, seed, games).write(folder)
+    RunConfig("ntuple", 3, "Tiles2048-v0", {}, (), rates, seed, games).write(folder)
     rows = [
         {
             "games": n,
