@@ -226,10 +226,7 @@ def _deepened(
     last, growth = 0.0, 8.0  # an action takes `growth` times as long with a move more
     for depth in range(2, deepest + 1):
         began = now()
-        left = max(0.0, end - began)
-        if last:
-            order = order[: int(left / (last * growth))]  # the best, as many as there is time for
-        if not left or len(order) < 2:
+        if len(order) < 2 or began + last * growth * len(order) > end:
             break
         found = search(board, np.array([depth]), end, order)[0]
         taken = (now() - began) / len(order)
