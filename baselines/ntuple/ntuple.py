@@ -162,27 +162,37 @@ class NTuple(ValueAgent, Learner):
             raise DependencyNotInstalled("n-tuple networks are compiled: unset NUMBA_DISABLE_JIT.")
         self.game, settings = game, self._settings
         check_batch(settings.iteration_games, "iteration_games", 100)  # bytes of a game
-        whole = Network.of(game, settings.network, settings.values, settings.stages)
+        self._whole = Network.of(game, settings.network, settings.values, settings.stages)
         self._tables = game_tables(game)
         initial = settings.initial or 0.0
-        weights = new_weights(whole, settings.width, initial)
-        self._initial = np.float32(initial / whole.per_board)
-        self._whole = whole, net_of(whole, game.rules, weights)
-        self._half = self._halved()
+        weights = new_weights(self._whole, settings.width, initial)
+        self._numbers = weights.reshape(-1, settings.width)  # of all entries
+        self._initial = np.float32(initial / self._whole.per_board)
+        self._nets = self._phases()
         self.changes = self.samples = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_tables": None, "_half": None}
+        return vars(self) | {"_tables": None, "_nets": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Anew: writeable copies would be other types for compiled code.
+        # Anew: writeable copies would be other types for compiled code, and share no weights.
         vars(self).update(state, _tables=game_tables(state["game"]))
-        self._half = self._halved()  # anew: it has a part of the same weights
+        self._nets = self._phases()
 
-    @property
-    def _numbers(self) -> NDArray[np.float32]:  # of all entries, `(entries, width)`
-        _, net = self._whole
-        return net.weights.reshape(-1, self._settings.width)
+    def _phases(self) -> list[tuple[float, Network, Net]]:
+        """Return the networks it learns one after the other, each with the game at which it ends.
+
+        Each is the beginning of the whole one, with the same weights.
+        """
+        settings, whole = self._settings, self._whole
+        one_stage = replace(whole, stages=())
+        half = replace(one_stage, tuples=whole.tuples[: -(-len(whole.tuples) // 2)])
+        ends = (settings.half_games, half), (settings.stage_games, one_stage), (math.inf, whole)
+        return [
+            (end, each, net_of(each, self.game.rules, self._numbers[: each.entries].reshape(-1)))
+            for end, each in ends
+            if end > 0
+        ]
 
     @property
     def _weights(self) -> NDArray[np.float32]:  # those that it plays by
@@ -201,26 +211,14 @@ class NTuple(ValueAgent, Learner):
     @property
     def net(self) -> Net:
         """The network for compiled loops, with the weights that it plays by."""
-        net = self._learned
+        _, net = self._used
         first = self._settings.width - 1 if self.samples else 0
         return net._replace(weights=net.weights[first:])
 
     @property
     def _used(self) -> tuple[Network, Net]:
-        return self._half if self.games < self._settings.half_games else self._whole
-
-    def _halved(self) -> tuple[Network, Net]:
-        whole, net = self._whole
-        half = replace(whole, tuples=whole.tuples[: -(-len(whole.tuples) // 2)], stages=())
-        weights = net.weights[: half.size * self._settings.width]  # of the first stage
-        return half, net_of(half, self.game.rules, weights)
-
-    @property
-    def _learned(self) -> Net:  # with the weights that it learns
-        _, net = self._used
-        if self.games < self._settings.stage_games:
-            return net._replace(stages=net.stages._replace(begins=net.stages.begins[:0]))
-        return net
+        games = self.games
+        return next((network, net) for end, network, net in self._nets if games < end)
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
@@ -246,7 +244,7 @@ class NTuple(ValueAgent, Learner):
         self.moves += moves
         self.iterations += 1
         if self.games - len(seeds) < self._settings.stage_games <= self.games:
-            stages = self._numbers.reshape(1 + len(self.network.stages), -1)
+            stages = self._numbers.reshape(1 + len(self._whole.stages), -1)
             stages[1:] = stages[0]
         self._average()
         error, rate = (sums / max(moves, 1)).tolist()
@@ -287,7 +285,7 @@ class NTuple(ValueAgent, Learner):
         return rows_of(game, boards), positions
 
     def _play(self, rows: Words, positions: Words, rule: Rule, direction: str) -> Played:
-        net = self._learned if rule.rate > 0 else self.net
+        net = self._used[1] if rule.rate > 0 else self.net
         threads = self._settings.threads
         return play(self._tables, net, rule, rows, positions, direction, threads)
 
@@ -316,7 +314,7 @@ class NTuple(ValueAgent, Learner):
 
     def state_dict(self) -> State:
         """Return the numbers of entries, what they mean, and the counts of what it has learned."""
-        network = np.frombuffer(str(self._whole[0]).encode(), np.uint8)
+        network = np.frombuffer(str(self._whole).encode(), np.uint8)
         counts = {"iterations": np.array(self.iterations), "moves": np.array(self.moves)}
         counts |= {"recent returns": self.recent}
         numbers = {"weights": self._weights}
@@ -330,7 +328,7 @@ class NTuple(ValueAgent, Learner):
         """Take over a state."""
         if not np.array_equal(state["network"], self.state_dict()["network"]):
             theirs = state["network"].tobytes().decode(errors="replace")
-            raise UsageError(f"the checkpoint's network is {theirs}, expected {self.network}.")
+            raise UsageError(f"the checkpoint's network is {theirs}, expected {self._whole}.")
         self.changes += 1
         self.samples = int(state.get("samples", 0))  # first: it says which the weights are
         for name, numbers in self.state_dict().items():
