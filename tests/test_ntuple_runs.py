@@ -53,7 +53,8 @@ def test_a_network_that_only_plays_holds_the_weights_to_play_by_alone(averaging,
         "ntuple", "Tiles2048-v0", games=100, out=tmp_path / "tc", **TC, averaging=averaging
     )
     played = load(tmp_path / "tc")
-    assert (4 if averaging else 3) * len(played.net.weights) == learned.net.stages.size
+    held, needed = (each._numbers.size + each._means.size for each in (played, learned))
+    assert (4 if averaging else 3) * held == needed
     boards, _ = vector_env(learned.game, 50).reset(seed=1)
     assert np.array_equal(played.action_values(boards), learned.action_values(boards))
     searched = [

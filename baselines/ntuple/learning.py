@@ -28,7 +28,7 @@ SHORTEST_RESTART = 10
 """Games of at most this many moves are not restarted."""
 
 ERRORS, SIZES = Word(1), Word(2)
-"""Where an entry of a TC network holds E and A, after its weight and before its mean."""
+"""Where an entry of a TC network holds E and A, after its weight."""
 
 
 class Rule(NamedTuple):
@@ -78,13 +78,13 @@ def adjust(
 
 
 @compiled_loop
-def average(numbers: Weights, share: np.float32) -> None:
-    """Move the mean of each entry, its last number, by a share of what its weight differs.
+def average(means: Weights, numbers: Weights, share: np.float32) -> None:
+    """Move the mean of each entry, `(entries, 1)`, by a share of what its weight differs.
 
     `numbers` are those of all entries, `(entries, width)`.
     """
     for entry in range(len(numbers)):
-        numbers[entry, -1] += share * (numbers[entry, 0] - numbers[entry, -1])
+        means[entry, 0] += share * (numbers[entry, 0] - means[entry, 0])
 
 
 @compiled_loop

@@ -126,21 +126,15 @@ class Network:
         return len(self.tuples) * (8 if self.shape[0] == self.shape[1] else 4)
 
 
-def new_weights(network: Network, width: int, initial: float) -> Weights:
-    """Return the weights of a network that has learned nothing, `(entries * width,)`.
-
-    The first of an entry's numbers is its weight; `initial` is the value of every board.
-    """
+def new_weights(network: Network, width: int) -> Weights:
+    """Return zeros for the entries of a network, of so many numbers each, `(entries * width,)`."""
     if network.size * width > LARGEST:
         raise UsageError(
             f"the network ({network}) has {network.size * width:,} weights and sums in a stage, "
             f"more than the {LARGEST:,} that can be numbered: use shorter tuples."
         )
     check_memory(4 * network.entries * width, f"the network ({network})", "use shorter tuples")
-    weights = np.zeros(network.entries * width, np.float32)
-    if initial:
-        weights[::width] = initial / network.per_board
-    return weights
+    return np.zeros(network.entries * width, np.float32)
 
 
 def _checked_tuple(text: str, shape: tuple[int, int]) -> tuple[int, ...]:

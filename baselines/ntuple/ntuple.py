@@ -130,8 +130,8 @@ class NTupleSettings:
 
     @property
     def width(self) -> int:
-        """Numbers per entry: its weight, in TC the sums of errors and of their sizes, its mean."""
-        return (3 if self.method == "tc" else 1) + (self.averaging > 0)
+        """Numbers per entry: its weight, and in TC the sums of its errors and of their sizes."""
+        return 3 if self.method == "tc" else 1
 
 
 class NTuple(ValueAgent, Learner):
@@ -164,12 +164,15 @@ class NTuple(ValueAgent, Learner):
         check_batch(settings.iteration_games, "iteration_games", 100)  # bytes of a game
         self._whole = Network.of(game, settings.network, settings.values, settings.stages)
         self._tables = game_tables(game)
-        initial = settings.initial or 0.0
-        weights = new_weights(self._whole, settings.width, initial)
-        self._numbers = weights.reshape(-1, settings.width)  # of all entries
-        self._initial = np.float32(initial / self._whole.per_board)
+        numbers = new_weights(self._whole, settings.width + (settings.averaging > 0))
+        learned = self._whole.entries * settings.width
+        self._numbers = numbers[:learned].reshape(-1, settings.width)  # w, E and A of all entries
+        self._means = numbers[learned:].reshape(-1, 1)
+        self._initial = np.float32((settings.initial or 0.0) / self._whole.per_board)
         self._nets = self._phases()
         self.changes = self.samples = 0
+        if self._initial:
+            self._weights[:] = self._initial
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_tables": None, "_nets": None}
@@ -179,24 +182,25 @@ class NTuple(ValueAgent, Learner):
         vars(self).update(state, _tables=game_tables(state["game"]))
         self._nets = self._phases()
 
-    def _phases(self) -> list[tuple[float, Network, Net]]:
+    def _phases(self) -> list[tuple[float, Network, list[Net]]]:
         """Return the networks it learns one after the other, each with the game at which it ends.
 
-        Each is the beginning of the whole one, with the same weights.
+        Each is the beginning of the whole one, with the weights to learn, and with their means.
         """
-        settings, whole = self._settings, self._whole
+
+        def nets(network: Network) -> list[Net]:
+            parts = (numbers[: network.entries].reshape(-1) for numbers in kinds if len(numbers))
+            return [net_of(network, self.game.rules, part) for part in parts]
+
+        settings, whole, kinds = self._settings, self._whole, (self._numbers, self._means)
         one_stage = replace(whole, stages=())
         half = replace(one_stage, tuples=whole.tuples[: -(-len(whole.tuples) // 2)])
         ends = (settings.half_games, half), (settings.stage_games, one_stage), (math.inf, whole)
-        return [
-            (end, each, net_of(each, self.game.rules, self._numbers[: each.entries].reshape(-1)))
-            for end, each in ends
-            if end > 0
-        ]
+        return [(end, network, nets(network)) for end, network in ends if end > 0]
 
     @property
     def _weights(self) -> NDArray[np.float32]:  # those that it plays by
-        return self._numbers[:, -1 if self.samples else 0]
+        return self._means[:, 0] if self.samples else self._numbers[:, 0]
 
     @property
     def games(self) -> int:
@@ -211,14 +215,13 @@ class NTuple(ValueAgent, Learner):
     @property
     def net(self) -> Net:
         """The network for compiled loops, with the weights that it plays by."""
-        _, net = self._used
-        first = self._settings.width - 1 if self.samples else 0
-        return net._replace(weights=net.weights[first:])
+        _, nets = self._used
+        return nets[-1 if self.samples else 0]
 
     @property
-    def _used(self) -> tuple[Network, Net]:
+    def _used(self) -> tuple[Network, list[Net]]:
         games = self.games
-        return next((network, net) for end, network, net in self._nets if games < end)
+        return next((network, nets) for end, network, nets in self._nets if games < end)
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
@@ -244,8 +247,9 @@ class NTuple(ValueAgent, Learner):
         self.moves += moves
         self.iterations += 1
         if self.games - len(seeds) < self._settings.stage_games <= self.games:
-            stages = self._numbers.reshape(1 + len(self._whole.stages), -1)
-            stages[1:] = stages[0]
+            for numbers in (self._numbers, self._means):
+                stages = numbers.reshape(1 + len(self._whole.stages), -1)
+                stages[1:] = stages[0]
         self._average()
         error, rate = (sums / max(moves, 1)).tolist()
         if not math.isfinite(error):
@@ -269,7 +273,7 @@ class NTuple(ValueAgent, Learner):
             self.samples = 0
         if self.samples <= due:
             self.samples += 1
-            average(self._numbers, np.float32(1 / self.samples))
+            average(self._means, self._numbers, np.float32(1 / self.samples))
 
     def _rule(self) -> Rule:
         settings = self._settings
@@ -285,7 +289,7 @@ class NTuple(ValueAgent, Learner):
         return rows_of(game, boards), positions
 
     def _play(self, rows: Words, positions: Words, rule: Rule, direction: str) -> Played:
-        net = self._used[1] if rule.rate > 0 else self.net
+        net = self._used[1][0] if rule.rate > 0 else self.net
         threads = self._settings.threads
         return play(self._tables, net, rule, rows, positions, direction, threads)
 

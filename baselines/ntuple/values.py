@@ -67,7 +67,7 @@ class Net(NamedTuple):
         used: The lanes in use, from 0 on.  The tuple's length carries their number at compile time.
         turns: 2 on a square board, whose lines are read as rows and then as columns; else 1.
         stages: Its stages.
-        weights: `(entries * width,) float32`, from the first number on that is a weight to use.
+        weights: `(entries * width,) float32`.
     """
 
     parts: Indices
@@ -80,18 +80,18 @@ class Net(NamedTuple):
 
 def net_of(network: Network, rules: Rules, weights: Weights) -> Net:
     """Return a network for compiled loops, given its weights `(entries * width,)`."""
-    used, width = len(REFLECTIONS) * len(network.tuples), len(weights) // network.entries
+    used = len(REFLECTIONS) * len(network.tuples)
     faces = np.zeros(CELL_MASK + 1, np.uint64)
     faces[: len(rules.faces)] = rules.faces
     return Net(
-        parts=parts_of(network, width, orientations(network, turned=False)).reshape(-1),
+        parts=parts_of(network, weights, orientations(network, turned=False)).reshape(-1),
         lanes=Word(round_up(used)),
         used=tuple(map(Word, range(used))),
         turns=network.per_board // used,
         stages=Stages(
             faces=np.add.outer(faces, faces).reshape(-1),
             begins=np.array(network.stages, np.uint64),
-            size=Word(network.size * width),
+            size=Word(len(weights) // (1 + len(network.stages))),
         ),
         weights=weights,
     )
@@ -113,11 +113,9 @@ def orientations(network: Network, turned: bool) -> list[Orientation]:
     return lanes
 
 
-def parts_of(network: Network, width: int, lanes: Sequence[Orientation]) -> Indices:
-    """Return what each pair of tiles adds to the entry number of each lane, `(4, 2, 1024, n)`.
-
-    `width` is how many numbers an entry has.
-    """
+def parts_of(network: Network, weights: Weights, lanes: Sequence[Orientation]) -> Indices:
+    """Return what each pair of tiles adds to the entry number of each lane, `(4, 2, 1024, n)`."""
+    width = len(weights) // network.entries
     pairs = np.arange(PAIRS)
     digits = np.minimum([pairs & CELL_MASK, pairs >> CELL_BITS], network.values - 1)
     parts = np.zeros((4, 2, PAIRS, round_up(len(lanes))), np.int64)

@@ -106,8 +106,7 @@ def leaf_net(network: Network, net: Net) -> LeafNet:
         for row in range(4):
             if seeing := [i for i, (_, cells) in enumerate(lanes) if row in dict(cells)]:
                 bounds[:, turn:, row] = [[seeing[0] // 4 * 4], [seeing[-1] // 4 * 4 + 4]]
-    width = int(net.stages.size) // network.size
-    parts = [parts_of(network, width, lanes).reshape(-1) for lanes in images]
+    parts = [parts_of(network, net.weights, lanes).reshape(-1) for lanes in images]
     used = tuple(map(Word, range(network.per_board)))
     return LeafNet(
         net=net._replace(
