@@ -243,6 +243,21 @@ def test_torch_computes_as_the_settings_say_and_is_left_as_it_was_found(name, th
         hook.remove()
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
+@pytest.mark.parametrize("name", ["dqn", "ppo"])
+def test_a_run_on_a_gpu_is_resumed_and_plays_as_on_a_processor(name, tmp_path):
+    options = replace(SMALL_RUNS[name], out=tmp_path)
+    options = replace(options, settings=replace(options.settings, device="cuda"))
+    run(name, options)
+    run(name, replace(options, games=2 * options.games, resume=True))
+    agent, task = load(tmp_path), Task(options.env, options.env_kwargs)
+    assert agent.model.device.type == "cuda"
+    same = type(agent)(task.game, 0, replace(options.settings, device="cpu"))
+    same.load_state_dict(agent.state_dict())
+    boards, _ = gym.make_vec(task.env, 20, **task.env_kwargs).reset(seed=0)
+    assert np.allclose(agent.action_values(boards), same.action_values(boards), rtol=1e-4)
+
+
 def test_a_run_says_what_device_auto_was(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(PPOLearner, "test_games", 2)

@@ -87,6 +87,8 @@ class MaskedDQN(DQN):
         if self.replay_buffer_class is NStepReplayBuffer:  # of a loaded model, where SB3 warns
             self.replay_buffer_class = None  # of what it has chosen itself for `n_steps`
         super()._setup_model()
+        # Adagrad makes its sums beside the parameters, before SB3 moves these to the device.
+        self.policy.optimizer.load_state_dict(self.policy.optimizer.state_dict())
 
     @classmethod
     def load(cls, path: Any, *args: Any, **kwargs: Any) -> MaskedDQN:

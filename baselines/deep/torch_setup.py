@@ -101,7 +101,7 @@ def moments(optimizer: torch.optim.Optimizer, *names: str) -> dict[str, Tensor]:
     for index, parameter in enumerate(parameters):
         state: dict[str, Tensor] = optimizer.state[parameter]
         if not state:
-            state["step"] = torch.tensor(0.0)
+            state["step"] = torch.zeros((), device=parameter.device)
             state |= {name: torch.zeros_like(parameter) for name in names}
         tensors |= {f"{name} {index}": tensor for name, tensor in state.items()}
     return tensors
