@@ -160,8 +160,7 @@ REPRODUCTION = tuple(
 FOR_SEARCH: Options = {
     **TWO_CORES,
     "stages": (16384, 24576, 32768),
-    "stage_games": 60_000,
-    "restart": 1.0,
+    "stage_games": 300_000,  # after 60,000, learning soon stood still
     "averaging": 0.3,
 }
 IN_DEPTH = (Games(300, depth=2), Games(300, depth=3))
@@ -213,7 +212,7 @@ DEEP = (
     _deep("dqn, an hour", GAME_2584, 60, DEEPER[:2], 15),
     _deep("dqn, after a strong agent", GAME_2048, 12, ALONE, 4, **RECORDED),
     PPO,
-    _deep("ppo, an hour", GAME_2048, 60, ALONE, 1),
+    _deep("ppo, an hour", GAME_2048, 60, DEEPER[:2], 15, seeds=3),
     *(
         _deep(f"{agent}, cnn{label}", env, minutes, ALONE, 1, preset="cnn")
         for agent in ("dqn", "ppo")
