@@ -85,6 +85,7 @@ def _ntuple(
 
 SHIPPED = (Games(10_000), Games(300, depth=3))
 SEARCHES = (Games(1_000), Games(300, depth=2), Games(100, depth=3))
+IN_DEPTH = (Games(300, depth=2), Games(300, depth=3))
 A_MILLISECOND = Games(100, depth=10, milliseconds=1)
 TWO_CORES = {"threads": 2}
 PLAIN: Options = {"half_games": 0, "averaging": 0.0}
@@ -97,8 +98,13 @@ TWO_CORES_2584 = _ntuple("two cores", GAME_2584, SEARCHES, 8, settings=TWO_CORES
 STRONGEST = replace(
     TWO_CORES_2584,
     label="two cores, 1 and 3 appear",
-    training=replace(TWO_CORES_2584.training, env_kwargs=ONE_AND_THREE, minutes=(1, 10, 30)),
-    evaluations=(*SEARCHES, A_MILLISECOND),
+    training=replace(
+        TWO_CORES_2584.training,
+        env_kwargs=ONE_AND_THREE,
+        minutes=(1, 10, 30),
+        settings={**TWO_CORES, "network": "5x6", "values": 20, "averaging": 0.5},
+    ),
+    evaluations=(Games(10_000), *IN_DEPTH, A_MILLISECOND),
     cost=12,
 )
 BY_GAMES = (("td", GAME_2048, 8), ("td", GAME_2584, 8), ("optimistic", GAME_2048, 20))
@@ -163,7 +169,6 @@ FOR_SEARCH: Options = {
     "stage_games": 300_000,  # after 60,000, learning soon stood still
     "averaging": 0.3,
 }
-IN_DEPTH = (Games(300, depth=2), Games(300, depth=3))
 TIMED = (A_MILLISECOND, Games(20, depth=10, milliseconds=10))
 SLOWLY = tuple(Games(n, depth=10, milliseconds=time) for n, time in ((20, 1), (6, 10)))
 SEARCHED = (*ALONE, *IN_DEPTH, Games(300, depth=3, downgrade=16384), *TIMED)
