@@ -104,7 +104,7 @@ STRONGEST = replace(
         minutes=(1, 10, 30),
         settings={**TWO_CORES, "network": "5x6", "values": 20, "averaging": 0.5},
     ),
-    evaluations=(Games(10_000), *IN_DEPTH, A_MILLISECOND),
+    evaluations=(*CLOSELY, *IN_DEPTH, A_MILLISECOND),
     cost=12,
 )
 BY_GAMES = (("td", GAME_2048, 8), ("td", GAME_2584, 8), ("optimistic", GAME_2048, 20))
