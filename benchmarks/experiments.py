@@ -106,6 +106,7 @@ STRONGEST = replace(
     ),
     evaluations=(*CLOSELY, *IN_DEPTH, A_MILLISECOND),
     cost=12,
+    memory=6.0,
 )
 BY_GAMES = (("td", GAME_2048, 8), ("td", GAME_2584, 8), ("optimistic", GAME_2048, 20))
 NTUPLE = (
