@@ -39,10 +39,12 @@ MIX_SHIFTS = tuple(map(Word, random_stream.MIX_SHIFTS))
 def compiled(function: Function) -> Function:
     """Compile a step of a loop: it is inlined, and makes no arrays.
 
-    Without inlining, a call copies the tables' descriptions and counts references to them, which
-    takes longer than most steps.
+    Without inlining, a call copies the tables' descriptions, which takes longer than most steps.
     """
-    step: Any = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    # A step counts no references to arrays (`_nrt`): its caller holds them, and counting is atomic,
+    # which made a move of an n-tuple network take half as long again.
+    options: Any = {"forceinline": True, "_nrt": False}
+    step: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     return cast(Function, step)
 
 

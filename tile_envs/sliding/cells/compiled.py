@@ -81,7 +81,9 @@ def begin(world: World, listed: NDArray[np.uint8] | None, i: int, board: Board) 
         position += NEXT
         word = mixed(position)
         if word & LOW_HALF < Word(world.threshold):
-            board[:] = listed[(word >> HALF) * Word(len(listed)) >> HALF]
+            start = listed[(word >> HALF) * Word(len(listed)) >> HALF]
+            for cell in range(len(board)):
+                board[cell] = start[cell]
             tiles = tiles[:0]
     for fixed in tiles:
         position += NEXT
