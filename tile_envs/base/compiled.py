@@ -42,7 +42,7 @@ def compiled(function: Function) -> Function:
     Without inlining, a call copies the tables' descriptions, which takes longer than most steps.
     """
     # A step counts no references to arrays (`_nrt`): its caller holds them, and counting is atomic,
-    # which made a move of an n-tuple network take half as long again.
+    # which made a move of an n-tuple network take a third longer.
     options: Any = {"forceinline": True, "_nrt": False}
     step: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     return cast(Function, step)

@@ -82,7 +82,7 @@ def begin(world: World, listed: NDArray[np.uint8] | None, i: int, board: Board) 
         word = mixed(position)
         if word & LOW_HALF < Word(world.threshold):
             start = listed[(word >> HALF) * Word(len(listed)) >> HALF]
-            for cell in range(len(board)):
+            for cell in range(len(board)):  # numba would copy a slice first
                 board[cell] = start[cell]
             tiles = tiles[:0]
     for fixed in tiles:
