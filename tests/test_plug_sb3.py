@@ -278,6 +278,21 @@ def test_board_features_fit_every_board(env_id, shape):
     assert not torch.isclose(features(changed.float()), outputs).all(dim=1).any()
 
 
+def test_the_gradient_of_board_features_is_that_of_an_embedding_bag():
+    features = BoardFeatures(gym.make("Tiles2048-v0").observation_space, width=8)
+    boards = torch.randint(0, 4, (50, 4, 4))
+    features(boards).square().sum().backward()
+    gradient, features.pairs.weight.grad = features.pairs.weight.grad, None
+    cells = boards.flatten(1)
+    right = [(i, i + 1) for i in range(16) if i % 4 < 3]
+    pairs = [(i, i + 4) for i in range(12)] + right
+    entries = torch.stack(
+        [n * 18**2 + cells[:, a] * 18 + cells[:, b] for n, (a, b) in enumerate(pairs)], 1
+    )
+    torch.relu(features.pairs(entries)).square().sum().backward()
+    torch.testing.assert_close(gradient, features.pairs.weight.grad)
+
+
 SUBPROCESSES = """
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import SubprocVecEnv
