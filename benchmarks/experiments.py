@@ -249,9 +249,9 @@ CHANGES: Mapping[str, Sequence[Options]] = {
         {"n_steps": 1},
         {"n_steps": 5},
         {"gamma": 0.99},
-        {"width": 32},
+        {"width": 64},
         {"final_learning_rate": 0.02},
-        {"exploration_final_eps": 0.02},
+        {"exploration_initial_eps": 0.02},
         {"target_update_interval": 102_400},
         {"n_envs": 256, "target_update_interval": 2_560},  # as many gradient steps between
         {"batch_size": 256},
