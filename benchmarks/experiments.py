@@ -166,8 +166,10 @@ REPRODUCTION = tuple(
 
 FOR_SEARCH: Options = {
     **TWO_CORES,
-    "stages": (16384, 24576, 32768),
-    "stage_games": 300_000,  # after 60,000, learning soon stood still
+    "stages": (16384, 24576),
+    "stage_games": 25_000,
+    "late_stages": (28672, 31744, 32512, 32768),
+    "late_games": 100_000,  # after 25,000, games do not get far enough
     "averaging": 0.3,
 }
 TIMED = (A_MILLISECOND, Games(20, depth=10, milliseconds=10))
@@ -182,12 +184,12 @@ LONGEST = (
 LONG = _ntuple(
     *("two cores, for search", GAME_2048, LONGEST, 150),
     settings=FOR_SEARCH,
-    minutes=(70, 120),
+    minutes=(120,),
 )
 SEARCH = tuple(
     replace(each, table="search")
     for each in (
-        replace(LONG, memory=12.0),
+        replace(LONG, memory=20.0),
         _ntuple("for search", GAME_2048, SEARCHED, 45, settings=ALWAYS_RESTARTS, minutes=(10,)),
         _ntuple("for search", GAME_2584, SEARCHED_2584, 30, minutes=(10,)),
     )

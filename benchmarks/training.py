@@ -178,7 +178,7 @@ class Training:
         settings: Any = self.options.settings
         if self.agent == "ntuple":
             game: Any = Task.of(self.env, self.options.env_kwargs).game
-            shape = Network.of(game, settings.network, settings.values, settings.stages)
+            shape = Network.of(game, settings.network, settings.values, settings.sums)
             counts = Counter(map(len, shape.tuples)).items()
             tuples = [f"{n} {SIZES.get(size, size)}-tuple{'s' * (n > 1)}" for size, n in counts]
             network = " and ".join(tuples)
@@ -188,6 +188,7 @@ class Training:
             algorithm += f", α {settings.learning_rate:g}" * (settings.learning_rate != 1)
             algorithm += ", forward" * (settings.direction == "forward")
             algorithm += f", restart {settings.restart:g}" * bool(settings.restart)
+            algorithm += ", carousel" * bool(settings.late_stages)
             algorithm += f", optimistic {settings.initial:,.0f}" * bool(settings.initial)
             if settings.half_games:
                 algorithm += f", half of it for {settings.half_games:,} games"

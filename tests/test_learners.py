@@ -48,6 +48,7 @@ CASES = [
             TUPLES,
             COHERENT,
             COHERENT | {"trace_decay": 0.5, "stages": (512,), "stage_games": 200},
+            COHERENT | {"restart": 0.5, "late_stages": (512, 768), "late_games": 200},
             COHERENT | {"half_games": 200},
         )
     ),

@@ -270,6 +270,47 @@ def test_stages_begin_with_what_all_have_learned_together():
     assert not np.array_equal(first, second)
 
 
+def test_late_stages_begin_with_boards_half_as_large():
+    stages = {"stages": (64,), "late_stages": (112, 128), "late_games": 100}
+    learner = with_random_weights(made(network="0123", **stages, **COHERENT))
+    boards = np.zeros((4, 4, 4), np.uint8)
+    boards[0, 0], boards[1, 0] = (6, 5, 4, 2), (5, 4, 3, 2)  # the sums are 116 and 60
+    boards[2, 0], boards[3, 0] = (7, 2, 1, 0), (6, 2, 1, 0)  # 134 and 70
+    learner.learn()
+    on_the_way, half, made_128, made_64 = learner.action_values(boards)[:, 2]
+    assert on_the_way == pytest.approx(0.2 * half)
+    assert made_128 == pytest.approx(made_64)
+    first, second, *late = weights_of(learner).reshape(4, -1, 3)
+    for source, numbers in zip((first, second), late, strict=True):
+        assert set(numbers[:, 2].tolist()) <= set(source[:, 2].tolist())
+        assert numbers[:, 2].any()
+    learner.learn()
+    assert learner.action_values(boards)[0, 2] != on_the_way
+
+
+def test_a_carousel_plays_on_from_where_a_game_entered_each_stage():
+    """Without learning to speak of, and from sums that all games reach soon."""
+    for stages, games in (((8,), 1 + 4), ((8, 12), 1 + 1 + 4), ((1 << 15,), 1)):
+        settings = COHERENT | {"network": "01", "learning_rate": 1e-30, "late_stages": stages}
+        learner = with_random_weights(made(**settings | {"restart": 0.0}))
+        rule, starting = learner._rule(), learner._starts(learner.game, consecutive(0, 200))
+        scores, _, moves, _ = learner._play(*starting, rule, "backward")
+        same, _, alone, _ = learner._play(*starting, rule._replace(carousel=False), "backward")
+        assert np.array_equal(scores, same)
+        assert moves == pytest.approx(games * alone, rel=0.08)
+
+
+def test_a_carousel_begins_with_the_late_stages_where_nothing_is_restarted():
+    late = {"late_stages": (64,), "late_games": 200}
+    learner = made(network="0123", **late, **COHERENT | {"restart": 0.5})
+    rules = []
+    for _ in range(4):
+        rules.append(learner._rule())
+        learner.learn()
+    assert [rule.restart for rule in rules] == [False, True, False, True]
+    assert [rule.carousel for rule in rules] == [False, False, True, False]
+
+
 def test_the_first_half_of_the_tuples_learns_alone_until_the_others_join():
     learner = made(network="0123 0145 1256", half_games=200, **COHERENT)
     half, boards = made(network="0123 0145", **COHERENT), boards_from_play()
@@ -385,6 +426,16 @@ def test_games_with_many_tiles_have_smaller_tuples_and_more_values(rules, small,
             TILES_2048,
             {"half_games": 9, "stages": (64,), "stage_games": 5},
             "stage_games must be half_games or more, 9, got 5",
+        ),
+        (
+            TILES_2048,
+            {"stages": (64,), "late_stages": (32,), **COHERENT},
+            "late_stages must be larger than stages, got 32",
+        ),
+        (
+            TILES_2048,
+            {"stages": (64,), "stage_games": 7, "late_stages": (96,), "late_games": 5, **COHERENT},
+            "late_games must be half_games and stage_games or more, got 5",
         ),
         (SMALL_BOARD, {"network": "4x6"}, "4x6 is one for 4×4, not for 2×3"),
         (SlidingGame(RULES_2048, (5, 5)), {}, "2 to 4 rows and columns, got 5×5: dqn and ppo play"),

@@ -26,6 +26,8 @@ Played = tuple[NDArray[np.int64], NDArray[np.int64], int, Sums]
 
 SHORTEST_RESTART = 10
 """Games of at most this many moves are not restarted."""
+CAROUSEL = 4
+"""How many times a game is played again from where it entered its last stage."""
 
 ERRORS, SIZES = Word(1), Word(2)
 """Where an entry of a TC network holds E and A, after its weight."""
@@ -39,12 +41,14 @@ class Rule(NamedTuple):
         trace_decay: λ.
         coherent: Whether each entry also has a rate of its own, |E| / A.
         restart: Whether games are played again from their middle.
+        carousel: Whether they are played again from where they entered each stage.
     """
 
     rate: np.float32
     trace_decay: np.float32
     coherent: bool
-    restart: bool
+    restart: bool = False
+    carousel: bool = False
 
 
 @compiled
@@ -141,14 +145,16 @@ def play_backwards(
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
     indices = np.zeros(room_for(net, ACTIONS_END), np.uint32)
     path = np.zeros((1 << 14, 8), np.uint64)
+    entries = np.zeros((1 + len(net.stages.begins), 8), np.uint64)  # moves that entered a stage
     moves, sums = 0, np.zeros(2)
     for number in range(len(boards)):
         a, b, c, d = boards[number, 0], boards[number, 1], boards[number, 2], boards[number, 3]
         position, from_start = positions[number], True
+        last_stage, replayed, times = Word(0), Word(1), 0
         while True:
             score, largest, length = Word(0), Word(0), 0
             while True:
-                action, after, _, _, _ = best_move(game, net, a, b, c, d, indices, Word(0))
+                action, after, _, _, stage = best_move(game, net, a, b, c, d, indices, Word(0))
                 if action == ACTIONS_END:
                     break
                 if length == len(path):
@@ -158,6 +164,9 @@ def play_backwards(
                 path[length, 3], path[length, 4] = after.c, after.d
                 path[length, 5], path[length, 6] = after.reward, after.largest
                 path[length, 7] = after.pattern
+                if stage > last_stage:
+                    last_stage = stage
+                    entries[stage] = path[length]
                 length += 1
                 score += after.reward
                 largest = max(largest, after.largest)
@@ -168,9 +177,17 @@ def play_backwards(
                 scores[number], tiles[number] = score, largest
                 from_start = False
             learn_backwards(game, net, rule, path[:length], indices, sums)
-            if not rule.restart or length <= SHORTEST_RESTART:
+            if rule.carousel:
+                if times >= (CAROUSEL if replayed == last_stage else 1):
+                    replayed, times = replayed + ONE, 0
+                if replayed > last_stage:
+                    break
+                times += 1
+                action, after = unpack_move(entries[replayed])
+            elif rule.restart and length > SHORTEST_RESTART:
+                action, after = unpack_move(path[length // 2])
+            else:
                 break
-            action, after = unpack_move(path[length // 2])
             position += NEXT
             a, b, c, d = following(game, action, after, mixed(position))
     return scores, tiles, moves, sums

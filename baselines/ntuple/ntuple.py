@@ -30,6 +30,10 @@ V(s') is a sum of m table entries (see `network`); each of them changes by α δ
 - `restart`: in a fraction of the iterations, after each game comes another one from its middle,
   until a game has at most 10 moves, so that late positions are seen more often (Matsuzaki,
   "Developing a 2048 player with backward temporal coherence learning and restart", ACG 2017).
+- `late_stages`: before a tile that no game has made, all values say that games end there, and so
+  the agent lets them end.  Such boards have weights of their own, which begin too high, by those of
+  boards half as large; and games are played again from where they entered a stage, most often from
+  the last one (as in the carousel shaping of 2018).
 
 The same algorithm stands in `plain`, in plain Python; the code that runs is in `learning`.
 Deviations from the articles:
@@ -44,7 +48,8 @@ Deviations from the articles:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from bisect import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -56,7 +61,7 @@ from numpy.typing import NDArray
 from baselines.agents import Observations, ValueAgent
 from baselines.ntuple.learning import ERRORS, SIZES, Played, Rule, average, play
 from baselines.ntuple.network import Network, new_weights
-from baselines.ntuple.values import Net, action_values, net_of
+from baselines.ntuple.values import Net, action_values, lowered, net_of
 from baselines.progress import clock
 from baselines.seeds import game_seeds, training_generator, training_seeds
 from baselines.settings import Count, Finite, Fraction, NonNegative, Positive, Threads, check_batch
@@ -71,6 +76,8 @@ NUMBERS = ("weights", "errors", "sizes", "latest")
 on from if the first are means."""
 SAMPLES = 10
 """How many times weights are looked at for their mean."""
+ON_THE_WAY = np.float32(0.2)
+"""What is left of the value of a board half as large, where the next tile is still to be made."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,9 @@ class NTupleSettings:
         stages: Sums of a board's tiles from which on its values have weights of their own.
         stage_games: Games in which all stages share the weights of the first; then each stage
             begins with a copy of them.
+        late_stages: Further sums, which games hardly reach at first: their values begin as those of
+            boards half as large, and games are played again from where they entered a stage.
+        late_games: Games after which the late stages begin.
         initial: Initial value of every board; optimistic values encourage exploration. None is the
             score of making the largest tile that a board can hold.
         method: Temporal differences, or tc, temporal coherence.
@@ -105,6 +115,8 @@ class NTupleSettings:
     half_games: NonNegative = 0
     stages: tuple[Count, ...] = ()
     stage_games: NonNegative = 0
+    late_stages: tuple[Count, ...] = ()
+    late_games: NonNegative = 0
     initial: Finite | None = 0.0
     method: Literal["td", "tc"] = "td"
     direction: Literal["forward", "backward"] = "forward"
@@ -116,8 +128,9 @@ class NTupleSettings:
     threads: Threads = 1
 
     def __post_init__(self) -> None:
-        if self.direction == "forward" and (self.trace_decay or self.restart):
-            raise UsageError("trace_decay and restart need direction backward.")
+        replayed = self.trace_decay or self.restart or self.late_stages
+        if self.direction == "forward" and replayed:
+            raise UsageError("trace_decay, restart and late_stages need direction backward.")
         if self.half_games and self.initial != 0:
             raise UsageError(
                 f"half_games needs initial 0, got {self.initial}: give half_games 0, or no initial."
@@ -127,6 +140,19 @@ class NTupleSettings:
                 f"stage_games must be half_games or more, {self.half_games:,}, got "
                 f"{self.stage_games:,}."
             )
+        if self.late_stages and min(self.late_stages) <= max(self.stages, default=0):
+            raise UsageError(
+                f"late_stages must be larger than stages, got {min(self.late_stages):,}."
+            )
+        if self.late_stages and self.late_games < max(self.half_games, self.stage_games):
+            raise UsageError(
+                f"late_games must be half_games and stage_games or more, got {self.late_games:,}."
+            )
+
+    @property
+    def sums(self) -> tuple[int, ...]:
+        """The sums of tiles of all stages."""
+        return self.stages + self.late_stages
 
     @property
     def width(self) -> int:
@@ -162,7 +188,7 @@ class NTuple(ValueAgent, Learner):
             raise DependencyNotInstalled("n-tuple networks are compiled: unset NUMBA_DISABLE_JIT.")
         self.game, settings = game, self._settings
         check_batch(settings.iteration_games, "iteration_games", 100)  # bytes of a game
-        self._whole = Network.of(game, settings.network, settings.values, settings.stages)
+        self._whole = Network.of(game, settings.network, settings.values, settings.sums)
         self._tables = game_tables(game)
         numbers = new_weights(self._whole, settings.width + (settings.averaging > 0))
         learned = self._whole.entries * settings.width
@@ -193,10 +219,11 @@ class NTuple(ValueAgent, Learner):
             return [net_of(network, self.game.rules, part) for part in parts]
 
         settings, whole, kinds = self._settings, self._whole, (self._numbers, self._means)
-        one_stage = replace(whole, stages=())
+        early, one_stage = replace(whole, stages=settings.stages), replace(whole, stages=())
         half = replace(one_stage, tuples=whole.tuples[: -(-len(whole.tuples) // 2)])
-        ends = (settings.half_games, half), (settings.stage_games, one_stage), (math.inf, whole)
-        return [(end, network, nets(network)) for end, network in ends if end > 0]
+        ends = settings.half_games, settings.stage_games, settings.late_games, math.inf
+        phases = zip(ends, (half, one_stage, early, whole), strict=True)
+        return [(end, network, nets(network)) for end, network in phases if end > 0]
 
     @property
     def _weights(self) -> NDArray[np.float32]:  # those that it plays by
@@ -246,10 +273,7 @@ class NTuple(ValueAgent, Learner):
         speed = moves / (clock() - began)
         self.moves += moves
         self.iterations += 1
-        if self.games - len(seeds) < self._settings.stage_games <= self.games:
-            for numbers in (self._numbers, self._means):
-                stages = numbers.reshape(1 + len(self._whole.stages), -1)
-                stages[1:] = stages[0]
+        self._begin_stages(self.games - len(seeds))
         self._average()
         error, rate = (sums / max(moves, 1)).tolist()
         if not math.isfinite(error):
@@ -262,6 +286,23 @@ class NTuple(ValueAgent, Learner):
         if rule.coherent:
             metrics["rate"] = rate / per_board
         return metrics | {"moves": float(self.moves), "moves_per_second": speed}
+
+    def _begin_stages(self, before: int) -> None:
+        """Give stages their first weights, if their time came after so many games."""
+        settings, sums, faces = self._settings, self._whole.stages, self.game.rules.faces
+        kinds = [self._numbers, *[self._means] * (self.samples > 0)]
+        stages = [numbers.reshape(1 + len(sums), -1, numbers.shape[1]) for numbers in kinds]
+        if before < settings.stage_games <= self.games:
+            for numbers in stages:
+                numbers[1 : 1 + len(settings.stages)] = numbers[0]
+        if before < settings.late_games <= self.games:
+            for stage in range(1 + len(settings.stages), 1 + len(sums)):
+                tiles = _fewest_tiles(faces, sums[stage - 1])
+                like = bisect(sums, sum(faces[tile - 1] for tile in tiles))
+                lower = lowered(self._whole, max(1, tiles[-1] - 1))
+                for numbers in stages:
+                    np.take(numbers[like], lower, axis=0, out=numbers[stage], mode="clip")
+                    numbers[stage, :, 0] *= ON_THE_WAY if len(tiles) > 1 else 1
 
     def _average(self) -> None:
         """Look at the weights for their mean, when it is time."""
@@ -281,7 +322,8 @@ class NTuple(ValueAgent, Learner):
         decay, coherent = np.float32(settings.trace_decay), settings.method == "tc"
         share, number = settings.restart, self.iterations  # as even as the fraction allows
         restart = int((number + 1) * share) > int(number * share)
-        return Rule(np.float32(rate), decay, coherent, restart)
+        carousel = bool(settings.late_stages) and self.games >= settings.late_games and not restart
+        return Rule(np.float32(rate), decay, coherent, restart, carousel)
 
     def _starts(self, game: SlidingGame, seeds: Words) -> tuple[Words, Words]:
         """Return the rows that games start from, and the positions of their streams after that."""
@@ -305,7 +347,7 @@ class NTuple(ValueAgent, Learner):
 
     def play_greedily(self, seeds: Words) -> Played:
         """Play the games of seeds as the environment does, without `starts` and learning."""
-        rule = Rule(np.float32(0), np.float32(0), coherent=False, restart=False)
+        rule = Rule(np.float32(0), np.float32(0), coherent=False)
         return self._play(*self._starts(self.game.without_starts(), seeds), rule, "forward")
 
     def _metrics(self, scores: NDArray[np.int64], tiles: NDArray[np.int64]) -> Metrics:
@@ -366,3 +408,13 @@ class NTuple(ValueAgent, Learner):
         left_out = (*NUMBERS, "samples")
         state = {name: a for name, a in self.state_dict().items() if name not in left_out}
         return state | {"weights": rounded}
+
+
+def _fewest_tiles(faces: Sequence[int], total: int) -> list[int]:
+    """Return the tiles, from the largest on, of a board with so large a sum that has the fewest."""
+    tiles = []
+    for tile in range(len(faces) - 1, 0, -1):
+        while faces[tile] <= total:
+            tiles.append(tile)
+            total -= faces[tile]
+    return tiles

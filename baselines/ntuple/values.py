@@ -11,6 +11,7 @@ cell and any order of the entries.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -142,6 +143,21 @@ def _addends(values: int, cells: int) -> NDArray[np.int64]:
         rest //= factor
         one *= factor**cells
     return addends
+
+
+def lowered(network: Network, tile: int) -> Indices:
+    """Return, by entry, that of the same cells with tiles from `tile` on one lower, `(size,)`."""
+    digits = np.arange(network.values)
+    entries, begins = [], 0
+    for cells in map(len, network.tuples):
+        addends = _addends(network.values, cells).astype(np.uint32)
+        one_lower = addends[digits - (digits >= tile)]
+        # The digits of a number, one axis each; sums over all of them.
+        numbers, lower = (reduce(np.add.outer, kind.T).reshape(-1) for kind in (addends, one_lower))
+        entries.append(np.empty_like(lower))
+        entries[-1][numbers] = begins + lower
+        begins += len(lower)
+    return np.concatenate(entries)
 
 
 def _prime_factors(n: int) -> tuple[int, ...]:
