@@ -177,7 +177,7 @@ SLOWLY = tuple(Games(n, depth=10, milliseconds=time) for n, time in ((20, 1), (6
 SEARCHED = (*ALONE, *IN_DEPTH, Games(300, depth=3, downgrade=16384), *TIMED)
 SEARCHED_2584 = (*ALONE, Games(300, depth=2), Games(40, depth=3), *SLOWLY)
 LONGEST = (
-    *(*CLOSELY, *IN_DEPTH, Games(30, depth=4)),
+    *(*CLOSELY, *SEARCHES[1:], Games(30, depth=4)),
     *(Games(n, depth=depth, downgrade=32768) for n, depth in ((10_000, 1), (300, 3))),
     *(A_MILLISECOND, Games(60, depth=10, milliseconds=10)),
 )
