@@ -288,6 +288,12 @@ def test_late_stages_begin_with_boards_half_as_large():
     assert learner.action_values(boards)[0, 2] != on_the_way
 
 
+def test_a_late_stage_may_begin_below_the_smallest_tile():
+    learner = made(network="0123", late_stages=(1,), late_games=100, **COHERENT)
+    learner.learn()
+    assert weights_of(learner).reshape(2, -1, 3)[1, :, 2].any()
+
+
 def test_a_carousel_plays_on_from_where_a_game_entered_each_stage():
     """Without learning to speak of, and from sums that all games reach soon."""
     for stages, games in (((8,), 1 + 4), ((8, 12), 1 + 1 + 4), ((1 << 15,), 1)):

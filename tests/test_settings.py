@@ -21,7 +21,11 @@ UNUSABLE = [
     (QTableSettings, {"trice": 1}, "there is no setting 'trice', only opponent, n_envs, sequent"),
     (ValueTableSettings, {"draw": 2}, "draw must be from -loss_weight to 1, got 2"),
     (NTupleSettings, {"method": "sarsa"}, "method must be 'td' or 'tc', got 'sarsa'."),
-    (NTupleSettings, {"trace_decay": 0.5}, "trace_decay, restart and late_stages need direction b"),
+    (
+        NTupleSettings,
+        {"trace_decay": 0.5},
+        "trace_decay, restart and late_stages need direction backward.",
+    ),
     (DQNSettings, {"hidden": [1] * 100_000}, "hidden must have at most 16 items"),
     (DQNSettings, {"device": "tpu"}, "device must match pattern"),
     (DQNSettings, {"buffer_size": 64}, "learning_starts must be from batch_size to buffer_size"),

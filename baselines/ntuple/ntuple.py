@@ -297,7 +297,7 @@ class NTuple(ValueAgent, Learner):
                 numbers[1 : 1 + len(settings.stages)] = numbers[0]
         if before < settings.late_games <= self.games:
             for stage in range(1 + len(settings.stages), 1 + len(sums)):
-                tiles = _fewest_tiles(faces, sums[stage - 1])
+                tiles = _fewest_tiles(faces, max(sums[stage - 1], faces[1]))
                 like = bisect(sums, sum(faces[tile - 1] for tile in tiles))
                 lower = lowered(self._whole, max(1, tiles[-1] - 1))
                 for numbers in stages:
