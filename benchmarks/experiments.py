@@ -182,9 +182,9 @@ LONGEST = (
     *(A_MILLISECOND, Games(60, depth=10, milliseconds=10)),
 )
 LONG = _ntuple(
-    *("two cores, for search", GAME_2048, LONGEST, 150),
+    *("two cores, for search", GAME_2048, LONGEST, 270),
     settings=FOR_SEARCH,
-    minutes=(120,),
+    minutes=(240,),
 )
 SEARCH = tuple(
     replace(each, table="search")
