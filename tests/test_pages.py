@@ -94,6 +94,14 @@ def test_a_kind_of_player_has_one_color_in_all_pictures(drawn):
     assert all(looks.count(look) == 1 for look in looks)
 
 
+def test_no_two_players_of_a_panel_look_alike(drawn):
+    lines = [axis.lines for axis in drawn["scores"][0].axes]
+    bars = [[bar[0] for bar in axis.containers] for axis in drawn["tiles"][0].axes]
+    looks = [[(line.get_color(), line.get_linestyle()) for line in panel] for panel in lines]
+    looks += [[(bar.get_facecolor(), bar.get_hatch()) for bar in panel] for panel in bars]
+    assert all(len(set(panel)) == len(panel) > 5 for panel in looks)
+
+
 def test_no_line_joins_the_lowest_score_to_a_quantile(drawn):
     figure, panels = drawn["scores"]
     for axis, lines in zip(figure.axes, panels.values(), strict=True):

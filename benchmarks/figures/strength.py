@@ -158,9 +158,9 @@ def _best(committed: Committed, env: str, column: str) -> dict[str, Row]:
 
 
 def _look(label: str) -> tuple[str, bool]:
-    """Return the color of a player, and whether it searches."""
+    """Return the color of a player, and whether it looks further ahead than one move."""
     name, _, search = label.removesuffix(MARK).partition(", ")
-    return PLAYERS[name], search not in ("", "1-ply")
+    return PLAYERS[name], bool(search) and not search.startswith("1-ply")
 
 
 def by_tile(committed: Committed) -> bytes:
@@ -173,8 +173,8 @@ def by_tile(committed: Committed) -> bytes:
             for number, (label, bars) in enumerate(of_game.items()):
                 offset = (number - (len(of_game) - 1) / 2) * width
                 heights = [bars.get(tile, 0.0) for tile in tiles]
-                color, searches = _look(label)
-                look: Any = {"hatch": "/////", "edgecolor": "white"} if searches else {}
+                color, looks_ahead = _look(label)
+                look: Any = {"hatch": "/////", "edgecolor": "white"} if looks_ahead else {}
                 look |= {"label": label, "color": color, "linewidth": 0}
                 axis.bar(places + offset, heights, width, **look)
             labels = [f"{tile:,}" for tile in tiles]
@@ -208,10 +208,10 @@ def distributions(committed: Committed) -> bytes:
     with panels(list(lines), 4.9, 4.6, sharey=True) as (figure, axes):
         for axis, of_game in zip(axes, lines.values(), strict=True):
             for label, scores in of_game.items():
-                color, searches = _look(label)
+                color, looks_ahead = _look(label)
                 # Without the lowest and the highest score: nothing is known of what is between.
                 points = scores[1:-1], [1 - share for share in QUANTILES[1:-1]]
-                axis.semilogx(*points, "--" if searches else "-", label=label, color=color)
+                axis.semilogx(*points, "--" if looks_ahead else "-", label=label, color=color)
             axis.set(xlabel="score", ylim=(0, 1))
             _write_numbers(axis.xaxis, EngFormatter(), subs=(1,))
             axis.yaxis.set_major_formatter(PercentFormatter(1.0))
