@@ -27,7 +27,6 @@ from benchmarks.figures.drawing import (
 from benchmarks.results import Row
 from benchmarks.rows import (
     FEWEST,
-    MARK,
     Committed,
     group,
     kind,
@@ -45,6 +44,8 @@ TILES = 8
 """How many of the largest tiles are shown that anyone reaches in a hundredth of the games."""
 
 Points = list[tuple[float, ...]]
+Players = dict[str, tuple[Row, str, bool]]
+"""By label: a row, the player's color, and whether it looks further ahead than one move."""
 
 
 def _write_numbers(axis: Axis, numbers: str | Formatter, subs: Sequence[float] = (1, 2, 5)) -> None:
@@ -139,8 +140,8 @@ def _curve(rows: Sequence[Row]) -> list[tuple[float, ...]]:
     return [_result(row) for row in rows]
 
 
-def _best(committed: Committed, env: str, column: str) -> dict[str, Row]:
-    """Return the best row with a column of each of `KINDS`, the lowest mean first."""
+def _best(committed: Committed, env: str, column: str) -> Players:
+    """Return the best rows with a column of each of `PLAYERS`, the lowest mean first."""
     rows = [(row["agent"], row) for row in committed.rows("agents", env)]
     rows += [(kind(row), row) for row in learned(committed, *LEARNERS, env=env)]
     best: dict[tuple[str, bool], Row] = {}
@@ -152,29 +153,24 @@ def _best(committed: Committed, env: str, column: str) -> dict[str, Row]:
             best[place] = row
     ordered = sorted(best.items(), key=lambda item: float(item[1]["mean"]))
     return {
-        ", ".join(filter(None, (name, search_name(row)))) + mark([row]): row
-        for (name, _), row in ordered
+        ", ".join(filter(None, (name, search_name(row)))) + mark([row]): (row, PLAYERS[name], ahead)
+        for (name, ahead), row in ordered
     }
-
-
-def _look(label: str) -> tuple[str, bool]:
-    """Return the color of a player, and whether it looks further ahead than one move."""
-    name, _, search = label.removesuffix(MARK).partition(", ")
-    return PLAYERS[name], bool(search) and not search.startswith("1-ply")
 
 
 def by_tile(committed: Committed) -> bytes:
     """Draw the fraction of games in which players reach each of the largest tiles."""
-    shares = {name: _tiles(committed, env) for name, env in SLIDING.items()}
+    best = {name: _best(committed, env, "mean") for name, env in SLIDING.items()}
+    shares = {name: _tiles(players) for name, players in best.items()}
     with panels(list(shares), 9.8, 3.2, 1) as (figure, axes):
-        for axis, of_game in zip(axes, shares.values(), strict=True):
+        for axis, (name, of_game) in zip(axes, shares.items(), strict=True):
             tiles = sorted({tile for bars in of_game.values() for tile in bars})
             places, width = np.arange(len(tiles)), 0.85 / max(1, len(of_game))
             for number, (label, bars) in enumerate(of_game.items()):
                 offset = (number - (len(of_game) - 1) / 2) * width
                 heights = [bars.get(tile, 0.0) for tile in tiles]
-                color, looks_ahead = _look(label)
-                look: Any = {"hatch": "/////", "edgecolor": "white"} if looks_ahead else {}
+                _, color, ahead = best[name][label]
+                look: Any = {"hatch": "/////", "edgecolor": "white"} if ahead else {}
                 look |= {"label": label, "color": color, "linewidth": 0}
                 axis.bar(places + offset, heights, width, **look)
             labels = [f"{tile:,}" for tile in tiles]
@@ -186,9 +182,9 @@ def by_tile(committed: Committed) -> bytes:
     return svg(figure, shares)
 
 
-def _tiles(committed: Committed, env: str) -> dict[str, dict[int, float]]:
-    """Return what the best player of each kind reaches."""
-    bars = {label: reached(row) for label, row in _best(committed, env, "mean").items()}
+def _tiles(players: Players) -> dict[str, dict[int, float]]:
+    """Return what players reach."""
+    bars = {label: reached(row) for label, (row, _, _) in players.items()}
     tiles = sorted({tile for of in bars.values() for tile, share in of.items() if share >= 0.01})
     return {
         label: {tile: share for tile, share in of.items() if tile in tiles[-TILES:]}
@@ -198,20 +194,18 @@ def _tiles(committed: Committed, env: str) -> dict[str, dict[int, float]]:
 
 def distributions(committed: Committed) -> bytes:
     """Draw the fraction of games that reach a score, against the score."""
+    best = {name: _best(committed, env, "quantiles") for name, env in SLIDING.items()}
     lines = {
-        name: {
-            label: json.loads(row["quantiles"])
-            for label, row in _best(committed, env, "quantiles").items()
-        }
-        for name, env in SLIDING.items()
+        name: {label: json.loads(row["quantiles"]) for label, (row, _, _) in players.items()}
+        for name, players in best.items()
     }
     with panels(list(lines), 4.9, 4.6, sharey=True) as (figure, axes):
-        for axis, of_game in zip(axes, lines.values(), strict=True):
+        for axis, (name, of_game) in zip(axes, lines.items(), strict=True):
             for label, scores in of_game.items():
-                color, looks_ahead = _look(label)
+                _, color, ahead = best[name][label]
                 # Without the lowest and the highest score: nothing is known of what is between.
                 points = scores[1:-1], [1 - share for share in QUANTILES[1:-1]]
-                axis.semilogx(*points, "--" if looks_ahead else "-", label=label, color=color)
+                axis.semilogx(*points, "--" if ahead else "-", label=label, color=color)
             axis.set(xlabel="score", ylim=(0, 1))
             _write_numbers(axis.xaxis, EngFormatter(), subs=(1,))
             axis.yaxis.set_major_formatter(PercentFormatter(1.0))
