@@ -90,22 +90,32 @@ A_MILLISECOND = Games(100, depth=10, milliseconds=1)
 TWO_CORES = {"threads": 2}
 PLAIN: Options = {"half_games": 0, "averaging": 0.0}
 ALWAYS_RESTARTS: Options = {"network": "5x6", "restart": 1.0, **PLAIN}
+NEVER_RESTARTS: Options = {"restart": 0, **PLAIN}
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
 ONE_CORE = _ntuple("one core", GAME_2048, CLOSELY, 9, seeds=3, minutes=(1, 2, 4, 9))
 RESTARTED = replace(ONE_CORE.training, settings=ALWAYS_RESTARTS)
 ONE_CORE_2584 = _ntuple("one core", GAME_2584, ALONE, 1, minutes=(1, 5))
-TWO_CORES_2584 = _ntuple("two cores", GAME_2584, SEARCHES, 8, settings=TWO_CORES, minutes=(5, 60))
-STRONGEST = replace(
+TWO_CORES_2584 = _ntuple("two cores", GAME_2584, ALONE, 8, settings=TWO_CORES, minutes=(5,))
+LARGER: Options = {**TWO_CORES, "network": "5x6"}
+HOUR_2584 = replace(
     TWO_CORES_2584,
+    label="two cores, 5x6",
+    training=replace(TWO_CORES_2584.training, minutes=(60,), settings={**LARGER, "values": 24}),
+    evaluations=SEARCHES,
+    cost=110,
+    memory=20.0,
+)
+STRONGEST = replace(
+    HOUR_2584,
     label="two cores, 1 and 3 appear",
     training=replace(
-        TWO_CORES_2584.training,
+        HOUR_2584.training,
         env_kwargs=ONE_AND_THREE,
         minutes=(1, 10, 30),
-        settings={**TWO_CORES, "network": "5x6", "values": 20, "averaging": 0.5},
+        settings={**LARGER, "values": 20, "restart": 0},
     ),
     evaluations=(*CLOSELY, *IN_DEPTH, A_MILLISECOND),
-    cost=12,
+    cost=60,
     memory=6.0,
 )
 BY_GAMES = (("td", GAME_2048, 8), ("td", GAME_2584, 8), ("optimistic", GAME_2048, 20))
@@ -119,6 +129,7 @@ NTUPLE = (
     _ntuple("strong", GAME_2584, SHIPPED[:1], 5, preset="strong"),
     ONE_CORE_2584,
     TWO_CORES_2584,
+    HOUR_2584,
     STRONGEST,
     *(
         _ntuple(f"course, {values} values", GAME_2584, ALONE, 2, minutes=(2, 4, 12), **how)
@@ -191,7 +202,11 @@ SEARCH = tuple(
     for each in (
         replace(LONG, memory=20.0),
         _ntuple("for search", GAME_2048, SEARCHED, 45, settings=ALWAYS_RESTARTS, minutes=(10,)),
-        _ntuple("for search", GAME_2584, SEARCHED_2584, 30, minutes=(10,)),
+        _ntuple(
+            *("for search", GAME_2584, SEARCHED_2584, 30),
+            settings=NEVER_RESTARTS,
+            minutes=(10,),
+        ),
     )
 )
 
@@ -319,7 +334,7 @@ ADVERSARY = tuple(
             _ntuple(f"{games:,} games, {PLACED[placer]}", env, BOTH_PLACERS, 3, games=games, **how)
             for env, options, settings, games in (
                 (GAME_2048, {}, ALWAYS_RESTARTS, 10_000),
-                (GAME_2584, ONE_AND_THREE, {}, 100_000),
+                (GAME_2584, ONE_AND_THREE, NEVER_RESTARTS, 100_000),
             )
             for placer in ("random", "adversary")
             for how in [{"env_kwargs": {**options, "placer": placer}, "settings": settings}]
