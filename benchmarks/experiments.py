@@ -78,9 +78,8 @@ SEEDS = tuple(
 def _ntuple(
     label: str, env: str, evaluations: Sequence[Games], cost: float, seeds: int = 1, **how: Any
 ) -> Sampled:
-    training = Training("ntuple", env, **how)
-    how = {"seeds": seeds, "cost": cost, "memory": 2.0}
-    return Sampled("ntuple", label, training, tuple(evaluations), **how)
+    needs = {"seeds": seeds, "cost": cost, "memory": how.pop("memory", 2.0)}
+    return Sampled("ntuple", label, Training("ntuple", env, **how), tuple(evaluations), **needs)
 
 
 SHIPPED = (Games(10_000), Games(300, depth=3))
@@ -95,27 +94,12 @@ ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
 ONE_CORE = _ntuple("one core", GAME_2048, CLOSELY, 9, seeds=3, minutes=(1, 2, 4, 9))
 RESTARTED = replace(ONE_CORE.training, settings=ALWAYS_RESTARTS)
 ONE_CORE_2584 = _ntuple("one core", GAME_2584, ALONE, 1, minutes=(1, 5))
-TWO_CORES_2584 = _ntuple("two cores", GAME_2584, ALONE, 8, settings=TWO_CORES, minutes=(5,))
 LARGER: Options = {**TWO_CORES, "network": "5x6"}
-HOUR_2584 = replace(
-    TWO_CORES_2584,
-    label="two cores, 5x6",
-    training=replace(TWO_CORES_2584.training, minutes=(60,), settings={**LARGER, "values": 24}),
-    evaluations=SEARCHES,
-    cost=110,
-    memory=20.0,
-)
-STRONGEST = replace(
-    HOUR_2584,
-    label="two cores, 1 and 3 appear",
-    training=replace(
-        HOUR_2584.training,
-        env_kwargs=ONE_AND_THREE,
-        minutes=(1, 10, 30),
-        settings={**LARGER, "values": 20, "restart": 0},
-    ),
-    evaluations=(*CLOSELY, *IN_DEPTH, A_MILLISECOND),
-    cost=60,
+STRONGEST = _ntuple(
+    *("two cores, 1 and 3 appear", GAME_2584, (*CLOSELY, *IN_DEPTH, A_MILLISECOND), 60),
+    env_kwargs=ONE_AND_THREE,
+    settings={**LARGER, "values": 20, "restart": 0},
+    minutes=(1, 10, 30),
     memory=6.0,
 )
 BY_GAMES = (("td", GAME_2048, 8), ("td", GAME_2584, 8), ("optimistic", GAME_2048, 20))
@@ -128,8 +112,13 @@ NTUPLE = (
     _ntuple("strong", GAME_2048, SHIPPED, 5, preset="strong"),
     _ntuple("strong", GAME_2584, SHIPPED[:1], 5, preset="strong"),
     ONE_CORE_2584,
-    TWO_CORES_2584,
-    HOUR_2584,
+    _ntuple("two cores", GAME_2584, ALONE, 2, settings=TWO_CORES, minutes=(5,)),
+    _ntuple(
+        *("two cores, 5x6", GAME_2584, SEARCHES, 75),
+        settings={**LARGER, "values": 24},
+        minutes=(60,),
+        memory=20.0,
+    ),
     STRONGEST,
     *(
         _ntuple(f"course, {values} values", GAME_2584, ALONE, 2, minutes=(2, 4, 12), **how)
@@ -190,17 +179,19 @@ SEARCHED_2584 = (*ALONE, Games(300, depth=2), Games(40, depth=3), *SLOWLY)
 LONGEST = (
     *(*CLOSELY, *SEARCHES[1:], Games(30, depth=4)),
     *(Games(n, depth=depth, downgrade=32768) for n, depth in ((10_000, 1), (300, 3))),
-    *(A_MILLISECOND, Games(60, depth=10, milliseconds=10)),
+    A_MILLISECOND,
+    *(Games(60, depth=10, milliseconds=10, downgrade=tile) for tile in (None, 32768)),
 )
 LONG = _ntuple(
     *("two cores, for search", GAME_2048, LONGEST, 270),
     settings=FOR_SEARCH,
     minutes=(240,),
+    memory=20.0,
 )
 SEARCH = tuple(
     replace(each, table="search")
     for each in (
-        replace(LONG, memory=20.0),
+        LONG,
         _ntuple("for search", GAME_2048, SEARCHED, 45, settings=ALWAYS_RESTARTS, minutes=(10,)),
         _ntuple(
             *("for search", GAME_2584, SEARCHED_2584, 30),

@@ -91,7 +91,7 @@ def learning(committed: Committed) -> bytes:
         for name, loc in zip(legends, ("upper left", "lower left"), strict=True):
             labels = list(map(_training, legends[name]))
             handles = [Line2D([], [], markersize=4, **looks[label]) for label in labels]
-            how: Any = {"title": name, "loc": loc, "fontsize": 9, "labelspacing": 0.15}
+            how: Any = {"title": name, "loc": loc, "fontsize": 8, "labelspacing": 0.15}
             how |= {"alignment": "left", "handlelength": 3}
             axes[-1].add_artist(Legend(axes[-1], handles, [*legends[name]], **how))
     return svg(figure, lines)
