@@ -182,16 +182,15 @@ LONGEST = (
     A_MILLISECOND,
     *(Games(60, depth=10, milliseconds=10, downgrade=tile) for tile in (None, 32768)),
 )
-LONG = _ntuple(
-    *("two cores, for search", GAME_2048, LONGEST, 270),
-    settings=FOR_SEARCH,
-    minutes=(240,),
-    memory=20.0,
-)
 SEARCH = tuple(
     replace(each, table="search")
     for each in (
-        LONG,
+        _ntuple(
+            *("two cores, for search", GAME_2048, LONGEST, 270),
+            settings=FOR_SEARCH,
+            minutes=(240,),
+            memory=20.0,
+        ),
         _ntuple("for search", GAME_2048, SEARCHED, 45, settings=ALWAYS_RESTARTS, minutes=(10,)),
         _ntuple(
             *("for search", GAME_2584, SEARCHED_2584, 30),
