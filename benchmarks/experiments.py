@@ -85,6 +85,7 @@ def _ntuple(
 SHIPPED = (Games(10_000), Games(300, depth=3))
 SEARCHES = (Games(1_000), Games(300, depth=2), Games(100, depth=3))
 IN_DEPTH = (Games(300, depth=2), Games(300, depth=3))
+DOWNGRADED = Games(100, depth=3, downgrade=16384)
 A_MILLISECOND = Games(100, depth=10, milliseconds=1)
 TWO_CORES = {"threads": 2}
 PLAIN: Options = {"half_games": 0, "averaging": 0.0}
@@ -96,7 +97,10 @@ RESTARTED = replace(ONE_CORE.training, settings=ALWAYS_RESTARTS)
 ONE_CORE_2584 = _ntuple("one core", GAME_2584, ALONE, 1, minutes=(1, 5))
 LARGER: Options = {**TWO_CORES, "network": "5x6"}
 STRONGEST = _ntuple(
-    *("two cores, 1 and 3 appear", GAME_2584, (*CLOSELY, *IN_DEPTH, A_MILLISECOND), 60),
+    "two cores, 1 and 3 appear",
+    GAME_2584,
+    evaluations=(*CLOSELY, *IN_DEPTH, A_MILLISECOND._replace(episodes=300)),
+    cost=60,
     env_kwargs=ONE_AND_THREE,
     settings={**LARGER, "values": 20, "restart": 0},
     minutes=(1, 10, 30),
@@ -108,7 +112,12 @@ NTUPLE = (
     _ntuple("10,000 games", GAME_2584, ALONE, 4, games=10_000),
     ONE_CORE,
     replace(ONE_CORE, label="one core, 5x6, always restarts", training=RESTARTED),
-    _ntuple("two cores", GAME_2048, SEARCHES, 15, seeds=3, settings=TWO_CORES, minutes=(10,)),
+    _ntuple(
+        *("two cores", GAME_2048, (*SEARCHES, DOWNGRADED), 25),
+        seeds=3,
+        settings=TWO_CORES,
+        minutes=(10,),
+    ),
     _ntuple("strong", GAME_2048, SHIPPED, 5, preset="strong"),
     _ntuple("strong", GAME_2584, SHIPPED[:1], 5, preset="strong"),
     ONE_CORE_2584,
@@ -174,7 +183,7 @@ FOR_SEARCH: Options = {
 }
 TIMED = (A_MILLISECOND, Games(20, depth=10, milliseconds=10))
 SLOWLY = tuple(Games(n, depth=10, milliseconds=time) for n, time in ((20, 1), (6, 10)))
-SEARCHED = (*ALONE, *IN_DEPTH, Games(300, depth=3, downgrade=16384), *TIMED)
+SEARCHED = (*ALONE, *IN_DEPTH, DOWNGRADED._replace(episodes=300), *TIMED)
 SEARCHED_2584 = (*ALONE, Games(300, depth=2), Games(40, depth=3), *SLOWLY)
 LONGEST = (
     *(*CLOSELY, *SEARCHES[1:], Games(30, depth=4)),

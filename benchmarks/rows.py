@@ -178,9 +178,14 @@ def search_name(row: Row) -> str:
     return f"{searched}, downgraded from {tile}" if tile else searched
 
 
+def looks_ahead(row: Row) -> bool:
+    """Return whether a search looked further ahead than one move."""
+    return (row.get("depth") or "1") != "1"
+
+
 def cores(row: Row) -> int:
     """Return how many cores played; rows that do not say so searched on all that had learned."""
-    return int(row.get("cores") or (row["threads"] if row["depth"] != "1" else 1))
+    return int(row.get("cores") or (row["threads"] if looks_ahead(row) else 1))
 
 
 def minutes(value: Any) -> str:

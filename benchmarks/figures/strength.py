@@ -31,6 +31,7 @@ from benchmarks.rows import (
     group,
     kind,
     learned,
+    looks_ahead,
     published,
     reached,
     search_name,
@@ -146,7 +147,7 @@ def _best(committed: Committed, env: str, column: str) -> Players:
     rows += [(kind(row), row) for row in learned(committed, *LEARNERS, env=env)]
     best: dict[tuple[str, bool], Row] = {}
     for name, row in rows:
-        place = name, (row.get("depth") or "1") != "1"
+        place = name, looks_ahead(row)
         is_shown = name in PLAYERS and row.get(column) and int(row["episodes"]) >= FEWEST
         is_better = place not in best or float(row["mean"]) > float(best[place]["mean"])
         if is_shown and is_better:
