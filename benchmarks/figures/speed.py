@@ -22,7 +22,7 @@ from benchmarks.rows import Committed, cores, group, learned, minutes, published
 from benchmarks.speed.environments import GAMES
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND
 
-ELSEWHERE = "another machine"
+ELSEWHERE, DOWNGRADED = "another machine", "downgraded from"
 
 Point = tuple[float, float, str]
 """Milliseconds of a move on one core, mean score, and what is searched."""
@@ -70,7 +70,8 @@ def by_milliseconds(committed: Committed) -> bytes:
                 style = looks[_training(label)] | {"label": label, "marker": MARKERS[n]}
                 axis.semilogx(times, means, markersize=5, **style)
                 above = {"xytext": (-5, 5), "ha": "right"}
-                place = above if label.endswith(ELSEWHERE) else {"xytext": (5, -10)}
+                beside = {"xytext": (5, 4 if DOWNGRADED in label else -10)}
+                place = above if label.endswith(ELSEWHERE) else beside
                 for time, mean, name in points:
                     axis.annotate(
                         name, (time, mean), textcoords="offset points", fontsize=7, **place
@@ -80,7 +81,7 @@ def by_milliseconds(committed: Committed) -> bytes:
             axis.xaxis.set_major_formatter(SEPARATED)
             axis.yaxis.set_major_formatter(EngFormatter())
             axis.set_ylim(bottom=0)
-            axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))
+            axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14))
         axes[0].set_ylabel("mean score")
     return svg(figure, lines)
 
@@ -91,21 +92,20 @@ def _training(label: str) -> str:
 
 
 def _searches(committed: Committed, env: str) -> dict[str, list[Point]]:
-    """Return the points of each network, without those that downgrade boards."""
-    rows = [row for row in learned(committed, "search", env=env) if not row["downgrade"]]
+    """Return the points of each network, those that downgrade boards apart."""
     lines = {}
-    for network in group(rows, "label", "minutes"):
+    for network in group(learned(committed, "search", env=env), "label", "minutes", "downgrade"):
         points = [
             (
                 1000 * cores(row) / float(row["moves_per_second"]),
                 float(row["mean"]),
-                search_name(row),
+                search_name(row | {"downgrade": ""}),
             )
             for row in network
         ]
-        most = max(map(cores, network))
-        played = f"; played on {most} cores" if most > 1 else ""
-        label = f"{training_name(network[0])}, {minutes(network[0]['minutes'])} min{played}"
+        most, tile = max(map(cores, network)), network[0]["downgrade"]
+        how = f"; played on {most} cores" * (most > 1) + f"; {DOWNGRADED} {tile}" * bool(tile)
+        label = f"{training_name(network[0])}, {minutes(network[0]['minutes'])} min{how}"
         lines[label + mark(network)] = sorted(points)
     return lines
 
