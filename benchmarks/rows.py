@@ -20,6 +20,8 @@ PUBLISHED = Path(__file__).parent / "published.yml"
 """The one home of results that others have published."""
 MARK = " †"
 """What marks a row that the list of experiments no longer asks for."""
+DOWNGRADED = "downgraded from"
+"""What tables and figures write before the tile from which on a search downgrades boards."""
 FEWEST = 60
 """The best results are those of rows of so many games at least."""
 
@@ -175,7 +177,7 @@ def search_name(row: Row) -> str:
     time, drawn, tile = map(row.get, ("milliseconds", "samples", "downgrade"))
     searched = f"{float(time):g} ms" if time else f"{row['depth']}-ply" if row.get("depth") else ""
     searched += f", {drawn} drawn" if str(drawn or 0) != "0" else ""
-    return f"{searched}, downgraded from {tile}" if tile else searched
+    return f"{searched}, {DOWNGRADED} {tile}" if tile else searched
 
 
 def looks_ahead(row: Row) -> bool:

@@ -18,11 +18,20 @@ from benchmarks.figures.drawing import (
     trainings,
 )
 from benchmarks.results import Row
-from benchmarks.rows import Committed, cores, group, learned, minutes, published, search_name
+from benchmarks.rows import (
+    DOWNGRADED,
+    Committed,
+    cores,
+    group,
+    learned,
+    minutes,
+    published,
+    search_name,
+)
 from benchmarks.speed.environments import GAMES
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND
 
-ELSEWHERE, DOWNGRADED = "another machine", "downgraded from"
+ELSEWHERE = "another machine"
 
 Point = tuple[float, float, str]
 """Milliseconds of a move on one core, mean score, and what is searched."""
