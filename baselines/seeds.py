@@ -8,7 +8,6 @@
 | evaluation | the games of evaluations |
 | questions | the boards of questions for the best move |
 | weights | the initial weights of networks, by torch |
-| submissions | the seeds of classes that are graded, from which that of the games is not found |
 | updates | what torch and Stable-Baselines3 draw in an iteration: exploration and minibatches |
 
 No two uses draw from the same generator or stream.  An agent that draws its actions without
@@ -23,7 +22,7 @@ import numpy as np
 
 from tile_envs.base.random_stream import WORD_MASK, Words, ahead, mix, start
 
-Use = Literal["evaluation", "test", "recording", "questions", "weights", "submissions", "updates"]
+Use = Literal["evaluation", "test", "recording", "questions", "weights", "updates"]
 
 KEYS: dict[Use, int] = {
     "evaluation": 0,
@@ -31,10 +30,9 @@ KEYS: dict[Use, int] = {
     "recording": 0xBB67AE8584CAA73B,
     "questions": 0xA54FF53A5F1D36F1,
     "weights": 0,  # only torch draws weights, and it draws nothing else from this sequence
-    "submissions": 0x510E527FADE682D1,
     "updates": 0x3C6EF372FE94F82B,
 }
-"""What tells the streams of a seed apart: digits of the square roots of 2, 3, 5, 7 and 11."""
+"""What tells the streams of a seed apart: digits of square roots of primes."""
 
 
 def game_seeds(seed: int, games: int, use: Use = "evaluation") -> Words:

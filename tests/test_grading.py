@@ -5,16 +5,19 @@ import json
 import re
 import shutil
 import signal
+import socket
+import sys
 from pathlib import Path
 
 import pytest
 from commands import command, in_a_process, refused, typed
-from test_strategies import FIRST_LEGAL, LOWEST
+from test_strategies import FIRST_LEGAL, LOWEST, check_nothing_is_left, process_ids
 
-from baselines import evaluate, evaluate_exactly, grade
+from baselines import evaluate, evaluate_exactly, grade, judge
 from baselines.agents import RandomAgent
+from baselines.commands import grade as grade_command
 from baselines.errors import Interrupted
-from baselines.evaluation import grading
+from baselines.evaluation import grading, submissions
 from baselines.evaluation.rows import read_rows
 from baselines.task import Task
 
@@ -59,6 +62,10 @@ NO_GRADE = {
     CLASS.replace("{answer}", "self.rng.choice(4)"): "AttributeError: .* has no attribute 'rng'",
     CLASS.replace("{answer}", "action_masks.argmax(axis=1), 1"): "predict returns a state",
     "def strategy(board): return 'jump'": "read no move in 'jump'",
+    "import numpy\n\ndef strategy(board):\n    return numpy.ones(2)[2]": r"\(\d\d.py, line 4\)",
+    "from baselines.solver.optimal import OptimalAgent": "No module named 'baselines.solver'",
+    "import os, sys; os.write(int(sys.argv[2]), b'{\"answers\": [' + b'9' * 9999)": "lines",
+    "import ctypes; ctypes.CDLL(None).prctl(1, 0)\nwhile True: pass": "seconds",
     "import builtins; builtins.TAKEN = 1": "no class",
 }
 """Submissions, and why they have no grade."""
@@ -72,10 +79,11 @@ def folder_of(folder, *sources):
 
 
 def test_those_that_fail_have_a_line_and_the_others_are_graded_still(tmp_path):
-    folder = folder_of(tmp_path / "submissions", FIRST, *NO_GRADE, FIRST_LEGAL)
+    before, folder = process_ids(), folder_of(tmp_path / "s", FIRST, *NO_GRADE, FIRST_LEGAL)
     (folder / "student").mkdir()
     (folder / "student" / "agent.py").write_text(STOCHASTIC)
-    rows = grade(folder, ENV, SMALL, exact=True)
+    rows = grade(folder, ENV, SMALL, exact=True, seconds=10)
+    check_nothing_is_left(before)
     for row, wanted in zip(rows[1:], NO_GRADE.values(), strict=False):
         assert re.search(wanted, row["error"] or ""), row
     assert not hasattr(builtins, "TAKEN")
@@ -83,7 +91,7 @@ def test_those_that_fail_have_a_line_and_the_others_are_graded_still(tmp_path):
     expected = {
         "00.py": LOWEST,
         f"{len(NO_GRADE) + 1:02}.py": LOWEST,
-        "student/agent.py": random,
+        "student": random,
     }
     graded = {row["agent"]: row for row in rows if row["error"] is None}
     assert graded.keys() == expected.keys()
@@ -104,30 +112,137 @@ def test_sampled_games_are_those_of_evaluate(tmp_path, env, options):
         assert row | same == row
 
 
-def test_the_seed_of_a_class_follows_that_of_the_games_and_does_not_tell_it(tmp_path):
+def test_the_seed_of_a_class_is_drawn_and_can_be_given(tmp_path):
     folder = folder_of(tmp_path / "s", CLASS.replace("{answer}", "{}[self.seed]"))
-    (one,), (same,), (other,) = (grade(folder, ENV, SMALL, 1, seed=seed) for seed in (5, 5, 6))
-    assert one["error"] == same["error"] != other["error"]
-    assert int(one["error"].removeprefix("KeyError: ")) > 6
+    given = [{}, {}, {"agent_seed": 7}]
+    rows = [grade(folder, ENV, SMALL, 1, **seed)[0] for seed in given]
+    told = [int(re.findall(r"KeyError: (\d+)", row["error"])[0]) for row in rows]
+    assert told == [row["agent_seed"] for row in rows]
+    assert told[0] != told[1]
+    assert told[2] == 7
+
+
+@pytest.mark.parametrize("env", [ENV, "TicTacToe-v0"])
+def test_one_rule_for_illegal_answers_holds_for_all_that_is_judged(tmp_path, env):
+    """It tries a direction 15 times, or a cell 5 times, then the next one."""
+    each = "lambda n: n // 15 % 4" if env == ENV else "lambda n: n // 5 % 9"
+    source = f"n, each = 0, {each}\ndef strategy(board):\n    global n; n += 1\n    return each(n)"
+    options = SMALL if env == ENV else {}
+    (row,) = grade(folder_of(tmp_path / "s", source), env, options, 20)
+    same = judge(source, env, 20, env_kwargs=options)
+    names = ("mean", "illegal", "repeated", "quantiles", "low")
+    assert [row[name] for name in names] == [same[name] for name in names]
+    assert row["illegal"] > 20
 
 
 @pytest.mark.parametrize(
     "answer",
-    json.loads(
-        '[[0], "left", null, {}, 1e999, NaN, 18446744073709551616, -1, [[[]]], [2, -1, 0, 0]]'
-    ),
+    [
+        *json.loads('[[0], "left", null, {}, 1e999, NaN, 18446744073709551616, -1, [[[]]]]'),
+        [2, -1, 0, 0],
+        "9" * 5000,
+    ],
 )
 @pytest.mark.parametrize("kind", ["actions", "probabilities", "strategy", "[]"])
 def test_nothing_that_a_process_sends_ends_the_grading(tmp_path, monkeypatch, kind, answer):
     class Hostile:
-        def __init__(self, memory):
-            self.load = lambda source, seconds: kind
+        def __init__(self, memory, seconds, source):
+            self.load = lambda seconds, made_with: kind
             self.ask = lambda boards, seconds: [answer] * len(boards)
             self.stop = lambda: None
 
     monkeypatch.setattr(grading, "Process", Hostile)
     (row,) = grade(folder_of(tmp_path / "s", ""), ENV, SMALL, exact=True)
     assert row["error"]
+    (row,) = grade(folder_of(tmp_path / "t", ""), ENV, SMALL, 2)
+    assert row["error"] or row["illegal"]
+
+
+def test_each_entry_of_the_folder_has_a_line_and_a_folder_is_one_submission(tmp_path):
+    files = {
+        "a/agent.py": "import helper\n" + CLASS.replace("{answer}", "helper.first(action_masks)"),
+        "a/helper.py": "def first(masks): return masks.argmax(1)\n\nclass Node: pass",
+        "b/hw1/agent.PY": FIRST,
+        "c/agent.ipynb": "{}",
+        "d/one.py": FIRST,
+        "d/two.py": FIRST_LEGAL,
+        "e.py": FIRST_LEGAL.encode("utf-16"),
+        "f/": "",
+        "g.zip": "",
+        "large.py": "#" * (1 << 20 | 1),
+        "wide/agent.py": FIRST,
+        "wide/values.npy": "0" * (32 << 20),
+        "=1+1.py": FIRST,
+        "__MACOSX/._agent.py": "",
+        ".ipynb_checkpoints/agent.py": FIRST,
+        "c/.agent.py": FIRST,
+    }
+    for name, text in files.items():
+        path = tmp_path / "s" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith("/"):
+            path.mkdir()
+        else:
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    (tmp_path / "s" / "c" / "link.py").symlink_to(tmp_path / "s" / "e.py")
+    out = tmp_path / "grades.csv"
+    done = command("grade", tmp_path / "s", *EXACTLY, "--out", out)
+    errors = {row["agent"]: row["error"] for row in read_rows(out)}
+    wanted = {"c": "agent.ipynb", "d": "one.py, two.py", "f": "nothing", "g.zip": "g.zip"}
+    wanted |= {"large.py": "1.0 MiB", "wide": "32 MiB"}
+    assert errors.keys() == {*wanted, "a", "b", "e.py", "'=1+1.py"}, done.stderr
+    for name, error in errors.items():
+        assert wanted.get(name, "") in error
+        assert bool(error) == (name in wanted), (name, error)
+
+
+SPY = """
+import os
+from pathlib import Path
+
+def strategy(board):
+    os.makedirs(os.path.expanduser("~/cache"))
+    for module in ("matplotlib.pyplot", "torch", "baselines.agents"):
+        __import__(module)
+    found = [path for path in PATHS if Path(path).exists()]
+    kept = []
+    for act in (lambda: os.rename(__file__, __file__ + "x"), lambda: os.remove(__file__),
+                lambda: os.mkfifo("/submission/f"), lambda: open("/usr/x", "w")):
+        try:
+            act()
+            kept.append(act)
+        except OSError:
+            pass
+    raise ValueError(found, kept)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems hide nothing")
+def test_a_submission_sees_itself_and_libraries_and_leaves_nothing(tmp_path, capsys):
+    submissions._warn.cache_clear()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+        folder = folder_of(tmp_path / "s", FIRST)
+        root = Path(grading.__file__).parents[2]
+        paths = [folder / "00.py", tmp_path / "socket", ASSIGNMENT, root / ".git"]
+        paths += [root / "baselines" / name for name in ("solver", "strong", "search")]
+        spy = SPY.replace("PATHS", repr([*map(str, paths)]))
+        (folder / "01.py").write_text(spy)
+        row = grade(folder, ENV, SMALL, 1)[1]
+    if "use of your files" not in capsys.readouterr().err:
+        assert row["error"].startswith("ValueError: ([], [])")
+
+
+def test_with_a_full_disk_the_table_is_printed_and_the_file_is_named(tmp_path, monkeypatch, capsys):
+    def full(rows, path):
+        raise OSError(28, "the disk is full", str(path))
+
+    monkeypatch.setattr(grade_command, "write_rows", full)
+    with pytest.raises(OSError, match="disk"):
+        grade_command.grade(
+            folder_of(tmp_path / "s", "1 / 0", FIRST_LEGAL), episodes=2, out=tmp_path / "grades.csv"
+        )
+    assert len(capsys.readouterr().out.splitlines()) == 4
 
 
 def test_the_command_prints_a_table_and_writes_a_line_for_each(tmp_path):
@@ -136,13 +251,16 @@ def test_the_command_prints_a_table_and_writes_a_line_for_each(tmp_path):
     done = command("grade", folder, *EXACTLY, "--out", out)
     assert done.returncode == 0
     heading, columns, best, failed = done.stdout.splitlines()
+    heading, seed = heading.split(", agent seed ")
     share = evaluate_exactly(LOWEST, ENV, SMALL)["share"]
     assert heading == f"{ENV}, shape=(2, 2), exactly"
     assert columns.split() == ["share", "mean", "seconds"]
     assert best.split()[:2] == ["01.py", f"{share:.2%}"]
-    assert failed == "  00.py  no grade: ZeroDivisionError: division by zero"
+    error = "ZeroDivisionError: division by zero (00.py, line 1)"
+    assert failed == f"  00.py  no grade: {error}"
     rows = read_rows(out)
-    assert [row["error"] for row in rows] == ["ZeroDivisionError: division by zero", ""]
+    assert [row["error"] for row in rows] == [error, ""]
+    assert [row["agent_seed"] for row in rows] == [seed, seed]
     assert float(rows[1]["share"]) == share
     printed = typed("grade", folder, "--env", "TicTacToe-v0", "--exact")
     assert "win       draw       loss      worst    seconds" in printed
@@ -169,10 +287,10 @@ def test_mistakes_are_one_line_before_any_submission_is_asked(tmp_path):
 def test_grades_before_an_interruption_are_kept(tmp_path, monkeypatch):
     load = grading.Submission.load
 
-    def interrupted(self, path, made_with):
-        if path.name == "01.py":
+    def interrupted(self, made_with):
+        if self._process._source.files == ["01.py"]:
             raise Interrupted(signal.SIGTERM)
-        load(self, path, made_with)
+        load(self, made_with)
 
     monkeypatch.setattr(grading.Submission, "load", interrupted)
     out = tmp_path / "grades.csv"

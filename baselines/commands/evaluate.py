@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from baselines.commands import options
-from baselines.evaluation import strategies
 from baselines.evaluation.comparison import Judged, over_seeds, seeds_text
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block, checked_path, write_rows
 from baselines.evaluation.sampled import Stopped, evaluated
-from baselines.evaluation.strategies import ENV, SECONDS, SUFFIX
+from baselines.evaluation.strategies import ENV, SECONDS, judge
+from baselines.evaluation.submissions import SUFFIX, text_of
 from baselines.players import Player, given_options, names_run, player, with_search
 from baselines.search.placing import ValuePlacer
 from baselines.settings import Count, Positive
@@ -67,7 +67,7 @@ def evaluate(
         raise UsageError("exact evaluation knows named placers only: leave out --placer-agent.")
     if placer_agent is not None and "placer" in (env_kwargs or {}):
         raise UsageError("give either --placer-agent or a placer in --env-kwargs, not both.")
-    judged = []
+    judged, failures = list[Judged](), list[str]()
     try:
         for name in agents:
             if name.endswith(SUFFIX):
@@ -76,10 +76,18 @@ def evaluate(
                     raise UsageError(f"{name} is a strategy: it has no options but --seconds.")
                 task = {**(env_kwargs or {}), **options.given(side=side)}
                 path = Path(name)
-                source = strategies.source_of(path)
-                row = strategies.judge(
-                    source, env or ENV, episodes, seed, seconds, env_kwargs=task, name=path.name
+                row = judge(
+                    text_of(path),
+                    env or ENV,
+                    episodes,
+                    seed,
+                    seconds,
+                    env_kwargs=task,
+                    name=path.name,
                 )
+                if row["failed"] == row["episodes"]:
+                    failures.append(f"{path.name} has failed in every game: {row['failure']}")
+                    continue
                 judged.append(Judged(row, ""))
                 print(block(row))
                 continue
@@ -117,6 +125,8 @@ def evaluate(
             write_rows([one.row for one in judged] + seeds, out)
     for row in seeds:
         print(seeds_text(row))
+    if failures:
+        raise UsageError("; ".join(failures))
 
 
 def _values(name: str, played: Player, unfinished: bool) -> Player:

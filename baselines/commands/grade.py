@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
 from baselines.commands import options
-from baselines.evaluation.grading import SECONDS, Grades, GradingStopped
+from baselines.evaluation.grading import SECONDS, Grades
 from baselines.evaluation.grading import grade as grade_all
 from baselines.evaluation.rows import checked_path, write_rows
 from baselines.evaluation.strategies import ENV
-from baselines.settings import Count, Positive
+from baselines.settings import Count, Positive, Seed
 from tile_envs.errors import UsageError
 
 
@@ -26,11 +27,12 @@ def grade(
     shape: options.Shape = None,
     env_kwargs: options.EnvKwargs = None,
     seconds: Positive = SECONDS,
+    agent_seed: Seed | None = None,
     out: options.Rows = None,
 ) -> None:
     """Grade the agents that students hand in, and print one table, the best first.
 
-    A submission is a file *.py in the folder, or in a folder in it, with one class, made as
+    A submission is a file *.py in the folder, or a folder in it, with one class, made as
     Class(game, seed), that has predict(boards, action_masks), or with a function strategy(board).
     It runs in a confined process of its own. One that fails has no grade, and its line says why.
     The exit status is 0 if one has a grade, else 2.
@@ -44,19 +46,35 @@ def grade(
         episodes: The number of games.
         seconds: The wall-clock time of a submission in all, its loading included; a busy machine
             needs more.
+        agent_seed: The seed that classes are made with. If not given, the system draws one, so that
+            it tells nothing of the games; the table has it.
     """
     if out is not None:
         checked_path(out)
     task, rows = options.with_shape(shape, env_kwargs), Grades()
+
+    def keep(graded: Grades) -> None:
+        rows[:] = graded
+        if out is not None:
+            with suppress(OSError):  # with a full disk, say, the others are graded still
+                write_rows(rows, out)
+
     try:
-        rows = grade_all(submissions, env, task, episodes, seed, seconds, exact=exact)
-    except GradingStopped as stopped:
-        rows = stopped.rows
-        raise
+        grade_all(
+            submissions,
+            env,
+            task,
+            episodes,
+            seed,
+            seconds,
+            exact=exact,
+            agent_seed=agent_seed,
+            keep=keep,
+        )
     finally:
-        if rows and out is not None:
-            write_rows(rows, out)
         if rows:
             print(rows)
+            if out is not None:
+                write_rows(rows, out)
     if all(row["error"] for row in rows):
         raise UsageError(f"{submissions} holds no submission that can be graded.")

@@ -14,6 +14,8 @@ from tile_envs.files import checked_file, write_file
 from tile_envs.words import counted, number, printable
 
 Row = dict[str, Any]
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""With these a cell begins that spreadsheets compute; an apostrophe before it keeps it a text."""
 
 
 class Printed(Row):
@@ -103,7 +105,8 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
     """Write rows to a file, which is replaced when all is written.
 
     A `.json` file is a list of rows; in a `.csv` file, dictionaries and lists are JSON cells.  An
-    object, such as an opponent or a placer of tiles, is written as its `str`.
+    object, such as an opponent or a placer of tiles, is written as its `str`, and a text that a
+    spreadsheet would compute begins with an apostrophe.
     """
     text = io.StringIO()
     if path.suffix == ".json":
@@ -118,6 +121,8 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
 
 
 def _cell(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return f"'{value}"
     return json.dumps(value, default=str) if isinstance(value, dict | list) else value
 
 

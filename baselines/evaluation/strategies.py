@@ -1,33 +1,25 @@
-"""The judge of written strategies: code of the form `def strategy(board) -> action`.
+"""The judge of written strategies, `def strategy(board) -> action`, and the rule of their games.
 
-A strategy runs in a process of its own, which is confined (see `strategy_process`) and gets boards
-only; the games are played here.  baselines/README.md says what it does not protect from.
+A strategy runs in a confined process (see `submissions`) and gets boards only; the games are played
+here.
 """
 
 from __future__ import annotations
 
 import inspect
-import json
-import os
-import select
 import signal
-import subprocess
-import sys
 import textwrap
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.errors import Interrupted
-from baselines.evaluation import strategy_process
 from baselines.evaluation.rows import Printed, Row
 from baselines.evaluation.sampled import Record, Stopped, summary
+from baselines.evaluation.submissions import MEMORY, Failed, Process, Source, check_system
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.settings import check_batch
@@ -38,26 +30,13 @@ from tile_envs.game import Game
 from tile_envs.games import AnyEnv, make, named
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import parse
-from tile_envs.words import counted, printable
+from tile_envs.words import counted
 
-ENV, SUFFIX = "Tiles2048-v0", ".py"
-SECONDS, MEMORY = 5.0, 1 << 30
-"""The usual limits: seconds of a game, and bytes beyond what Python takes."""
+ENV = "Tiles2048-v0"
+SECONDS = 5.0
+"""The usual limit: seconds of a game."""
 MOST_ILLEGAL, MOST_FAILED = 10, 3
 """Illegal answers in a row that end a game, and failed games in a row that end the list."""
-STARTING = 60.0
-"""Seconds for Python to start, before it loads the strategy."""
-LONGEST_WAIT = 1e6
-"""The most seconds that `poll` is asked to wait, which takes no number of more than 31 bits."""
-LONGEST, LONGEST_ANSWER = 4096, 256
-"""Bytes of a message from a strategy, and those more for each board that it answers."""
-KEPT = ("PATH", "LD_LIBRARY_PATH")
-"""Environment variables that a strategy sees; others may hold secrets."""
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-
-
-class Failed(Exception):
-    """A strategy has failed in a game; the message says how."""
 
 
 def judge(
@@ -76,10 +55,11 @@ def judge(
         row = judge("def strategy(board): return 'left'", episodes=10)
 
     Args:
-        strategy: Python source that defines `strategy(board)`, or a function, which is taken as its
-            source, and so imports itself what it needs.  The board is a list of rows of faces, 0
-            for an empty cell (in tic-tac-toe 1 for own marks, -1 for others); the answer is a word
-            ("up"), a letter ("w", "a", "s", "d"), or the number of an action.
+        strategy: Python source that defines `strategy(board)`, or an answer of a language model
+            whose last fenced block does; or a function, which is taken as its source, and so
+            imports itself what it needs.  The board is a list of rows of faces, 0 for an empty cell
+            (in tic-tac-toe 1 for own marks, -1 for others); the answer is a word ("up"), a letter
+            ("w", "a", "s", "d"), or the number of an action.
         env: The environment or its id.
         episodes: The number of games.
         seed: The seed of the list of games.
@@ -98,52 +78,71 @@ def judge(
         Stopped: If it is interrupted after the first game has ended.
     """
     if callable(strategy):
-        name = name or getattr(strategy, "__name__", "strategy")
-        try:
-            source = textwrap.dedent(inspect.getsource(strategy))
-        except (OSError, TypeError):
-            raise UsageError(f"the source of {name} is not known: give it as a text.") from None
-        strategy = f"{source}\nstrategy = {strategy.__name__}"
+        name, strategy = name or getattr(strategy, "__name__", None), _source(strategy)
     if not isinstance(strategy, str):
         raise UsageError(f"a strategy is a text or a function, got {brief(strategy)}.")
     check_system()
-    seconds = checked_number(seconds, "seconds")
+    seconds, memory = checked_number(seconds, "seconds"), checked_count(memory, "memory")
     task, episodes = Task.of(*named(env, env_kwargs)), checked_count(episodes, "episodes")
     check_batch(episodes, "episodes", 64)
-    seed, name, left = checked_seed(seed), name or "strategy", 0
-    games = _Games(strategy, task, seconds, checked_count(memory, "memory"))
+    seed, name = checked_seed(seed), name or "strategy"
+    own, games, failures = make(task.env, task.env_kwargs), list[Played](), list[str]()
+    process: Process | None = None
+    answers = in_a_row = 0
     began = time.perf_counter()
+
+    def row(name: str) -> Row:
+        counts = {"failed": len(failures), "failure": failures[0] if failures else None}
+        return Printed(row_of(games, task, name, seed, time.perf_counter() - began) | counts)
+
     try:
         with Progress(f"{name} on {task.env}", episodes) as progress:
-            for n, word in enumerate(game_seeds(seed, episodes).tolist(), 1):
-                games.play(word)
-                progress.update(n, counted(games.answers, "answer"))
-                if games.failed_in_a_row == MOST_FAILED:
-                    left = episodes - n
-                    break
+            for word in game_seeds(seed, episodes).tolist():
+                game, left = Played(own, word), seconds
+                try:
+                    if process is None:
+                        process = Process(memory, seconds * (episodes + 1), Source(strategy))
+                        process.load(seconds)
+                    while not game.is_over:
+                        asked = time.perf_counter()
+                        (answer,) = process.ask([game.board().tolist()], left)
+                        left -= time.perf_counter() - asked
+                        game.play(answer)
+                    in_a_row = 0
+                except Failed as failed:
+                    if process is not None:
+                        process.stop()
+                    process, in_a_row = None, in_a_row + 1
+                    failures.append(f"{failed} (game {len(games) + 1})")
+                games.append(game)
+                answers += game.answers
+                progress.update(len(games), counted(answers, "answer"))
+                if in_a_row == MOST_FAILED and (left_out := episodes - len(games)):
+                    return row(f"{name}, stopped with {counted(left_out, 'game')} left")
     except KeyboardInterrupt as interrupt:
-        number = getattr(interrupt, "number", signal.SIGINT)
-        if not games.ended:
-            raise Interrupted(number, "stopped without a result: no game has ended.") from None
-        stopped = Stopped(number)
-        stopped.record = games.record(time.perf_counter() - began)
-        stopped.row = games.row(stopped.record, f"{name}, stopped", seed)
+        stopped = Stopped(getattr(interrupt, "number", signal.SIGINT))
+        if not games:
+            text = "stopped without a result: no game has ended."
+            raise Interrupted(stopped.number, text) from None
+        stopped.row = row(f"{name}, stopped")
         raise stopped from None
     finally:
-        games.stop()
-    name += f", stopped with {counted(left, 'game')} left" * (left > 0)
-    return games.row(games.record(time.perf_counter() - began), name, seed)
+        if process is not None:
+            process.stop()
+    return row(name)
 
 
-def check_system() -> None:
-    """Refuse by a `ValueError` a system that has no limits for processes."""
-    if os.name != "posix":
-        raise UsageError("strategies are judged on Linux and macOS: elsewhere nothing limits them.")
-
-
-def source_of(path: Path) -> str:
-    """Return the text of a file, which may come from Windows."""
-    return path.read_text(encoding="utf-8-sig", errors="replace")
+def _source(strategy: Callable[..., Any]) -> str:
+    """Return the source of a function, which ends by naming it."""
+    name = getattr(strategy, "__name__", type(strategy).__name__)
+    kind = "a lambda" if name == "<lambda>" else "a method" if inspect.ismethod(strategy) else ""
+    try:
+        source = textwrap.dedent(inspect.getsource(strategy))
+    except (OSError, TypeError):
+        kind = kind or f"{name}, whose source is not known,"
+    if kind:
+        raise UsageError(f"{kind} cannot be judged: write a function by def, or give its text.")
+    return f"{source}\nstrategy = {name}"
 
 
 def faces_of(game: Game) -> NDArray[Any] | None:
@@ -152,168 +151,74 @@ def faces_of(game: Game) -> NDArray[Any] | None:
 
 
 def action_of(game: Game, answer: Any, mask: Any = None) -> int:
-    """Return the action of an answer; a `ValueError` says if a word is none of the mask's."""
+    """Return the action of an answer; a `ValueError` says if it is none of the mask's."""
     if isinstance(answer, str) and not answer.strip().isdecimal():
         return parse(game, answer, mask)
-    return int(answer) if isinstance(answer, str | int) else -1
+    action = int(answer) if isinstance(answer, str | int) else -1
+    if not 0 <= action < game.n_actions or (mask is not None and not mask[action]):
+        raise UsageError(f"{brief(answer)} is no legal action.")
+    return action
 
 
-class _Games:
-    """Games that a strategy plays one by one; its process goes on from game to game."""
+class Played:
+    """A game that a submission plays, by the one rule of all that is judged.
 
-    def __init__(self, source: str, task: Task, seconds: float, memory: int) -> None:
-        self._source, self._task, self._seconds, self._memory = source, task, seconds, memory
-        self._env = make(task.env, task.env_kwargs)
-        self._process: Process | None = None
-        self._faces = faces_of(self._env.game)
-        self.ended = list[tuple[float, int]]()  # the score and the largest tile of each game
-        self.answers = self.illegal = self.repeated = self.failed = self.failed_in_a_row = 0
-        self.failure: str | None = None
+    An answer that is no legal action is illegal: it changes nothing, and is a step for a time
+    limit.  `MOST_ILLEGAL` of them in a row end the game with its score so far, in tic-tac-toe as a
+    loss.
 
-    def play(self, seed: int) -> None:
-        """Play a game to its end, or until the strategy fails."""
-        observation, info = self._env.reset(seed=seed)
-        mark, largest, answers = info.get("to_play"), info.get("max_tile", 0), self.answers
-        wrong, left, terminated, over = list[Any](), self._seconds, False, False
+    Attributes:
+        env: Its environment, which plays no other game until it is over.
+        answers: How many answers it has taken.
+        illegal: How many of them were illegal.
+        repeated: How many of these were given on the same board before.
+        is_over: Whether it has ended.
+    """
+
+    def __init__(self, env: Any, seed: int) -> None:
+        self.env, self._faces, self._wrong = env, faces_of(env.game), list[Any]()
+        self._observation, self._info = env.reset(seed=seed)
+        self._mark, self._largest = self._info.get("to_play"), self._info.get("max_tile", 0)
+        self.answers = self.illegal = self.repeated = 0
+        self.is_over = self._is_terminated = False
+
+    def board(self, with_faces: bool = True) -> NDArray[Any]:
+        """Return the board, `(R, C)`, by faces or as it is observed."""
+        observation: NDArray[Any] = self._observation
+        return self._faces[observation] if with_faces and self._faces is not None else observation
+
+    def play(self, answer: Any) -> None:
+        """Play an answer, which may be anything."""
+        self.answers += 1
         try:
-            if self._process is None:
-                self._process = Process(self._memory)
-                self._process.load({"source": self._source}, self._seconds)
-            while not over:
-                board = observation if self._faces is None else self._faces[observation]
-                began = time.perf_counter()
-                (answer,) = self._process.ask([board.tolist()], left)
-                left -= time.perf_counter() - began
-                self.answers += 1
-                if (action := self._action(answer, info["action_mask"])) is None:
-                    self.illegal += 1
-                    self.repeated += answer in wrong
-                    wrong.append(answer)
-                    over = len(wrong) == MOST_ILLEGAL
-                else:
-                    wrong.clear()
-                    observation, _, terminated, truncated, info = self._env.step(action)
-                    largest = max(largest, info.get("max_tile", 0))  # in some games tiles shrink
-                    over = terminated or truncated
-                # An illegal answer is a step, too.
-                over = over or self.answers - answers == self._env.max_episode_steps
-            self.failed_in_a_row = 0
-        except Failed as failed:
-            self.stop()
-            self.failed += 1
-            self.failed_in_a_row += 1
-            self.failure = self.failure or f"{failed} (game {len(self.ended) + 1})"
-        outcome = info["winner"] * mark if terminated and mark is not None else -1
-        self.ended.append((float(info.get("score", outcome)), int(largest)))
-
-    def _action(self, answer: Any, mask: Any) -> int | None:
-        """Return the legal action of an answer, or None."""
-        try:
-            action = action_of(self._env.game, answer, mask)
+            action = action_of(self.env.game, answer, self._info["action_mask"])
         except ValueError:
-            return None
-        return action if 0 <= action < len(mask) and mask[action] else None
+            self.illegal += 1
+            self.repeated += answer in self._wrong
+            self._wrong.append(answer)
+            self.is_over = len(self._wrong) == MOST_ILLEGAL
+        else:
+            self._wrong.clear()
+            self._observation, _, self._is_terminated, truncated, self._info = self.env.step(action)
+            self._largest = max(self._largest, self._info.get("max_tile", 0))  # tiles may shrink
+            self.is_over = self._is_terminated or truncated
+        self.is_over = self.is_over or self.answers == self.env.max_episode_steps
 
-    def record(self, seconds: float) -> Record:
-        """Return the games so far, without their boards."""
-        returns, tiles = map(np.array, zip(*self.ended, strict=True))
-        faces = () if self._faces is None else tuple(self._faces.tolist())
-        none = np.zeros((len(returns), 0, 0))
-        return Record(returns, tiles, none, faces, self.answers, self.illegal, seconds)
-
-    def row(self, record: Record, name: str, seed: int) -> Row:
-        """Return the row of a record of these games."""
-        row = summary(record, name, self._task.env, self._task.env_kwargs, seed)
-        counts = ("illegal", "repeated", "failed", "failure")
-        return Printed(row | {each: getattr(self, each) for each in counts})
-
-    def stop(self) -> None:
-        """End the strategy's process, if there is one."""
-        if self._process is not None:
-            self._process.stop()
-            self._process = None
+    @property
+    def result(self) -> tuple[float, int]:
+        """Return the score, or the outcome, and the largest tile."""
+        outcome = self._info["winner"] * self._mark if self._is_terminated and self._mark else -1
+        return float(self._info.get("score", outcome)), int(self._largest)
 
 
-class Process:
-    """A process that serves a strategy; what it sends may be anything."""
-
-    def __init__(self, memory: int) -> None:
-        theirs_in, self._boards = os.pipe()
-        self._answers, theirs_out = os.pipe()
-        alone = 1 << 30 | os.getpid()  # the number of a user that nobody else is
-        numbers = map(str, (theirs_in, theirs_out, memory, alone))
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-B", strategy_process.__file__, *numbers],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={n: v for n, v in os.environ.items() if n in KEPT} | ONE_THREAD,
-            pass_fds=(theirs_in, theirs_out),
-            start_new_session=True,
-        )
-        os.close(theirs_in)
-        os.close(theirs_out)
-        os.set_blocking(self._boards, False)  # it may read none
-        self._unread = b""
-
-    def load(self, source: Mapping[str, Any], seconds: float) -> str:
-        """Load what `strategy_process.loaded` takes; return what that has defined."""
-        if unlimited := self._read(time.perf_counter() + STARTING).get("unlimited"):
-            _warn(", ".join(map(str, unlimited)))
-        end = time.perf_counter() + seconds
-        self._send(source, end)
-        return str(self._read(end).get("kind"))
-
-    def ask(self, boards: Sequence[Any], seconds: float) -> list[Any]:
-        """Return the answers to a list of boards."""
-        end = time.perf_counter() + seconds
-        self._send(boards, end)
-        answers = self._read(end, LONGEST + LONGEST_ANSWER * len(boards)).get("answers")
-        if not isinstance(answers, list) or len(answers) != len(boards):
-            raise Failed("it sends no answers")
-        return answers
-
-    def stop(self) -> None:
-        """End it, and with it all that it has started."""
-        self._process.kill()
-        self._process.wait()
-        os.close(self._boards)
-        os.close(self._answers)
-
-    def _send(self, message: Any, end: float) -> None:
-        left = memoryview(json.dumps(message).encode() + b"\n")
-        with suppress(BrokenPipeError):  # reading then says why
-            while left:
-                _wait(self._boards, select.POLLOUT, end)
-                left = left[os.write(self._boards, left) :]
-
-    def _read(self, end: float, longest: int = LONGEST) -> dict[str, Any]:
-        """Return the next message, which must come before some time."""
-        while b"\n" not in self._unread:
-            _wait(self._answers, select.POLLIN, end)
-            more = os.read(self._answers, 1 << 16)
-            if not more or len(self._unread) > longest:
-                raise Failed("its process has ended, or does not answer in lines")
-            self._unread += more
-        line, _, self._unread = self._unread.partition(b"\n")
-        message = None
-        with suppress(ValueError, RecursionError):
-            message = json.loads(line)
-        if not isinstance(message, dict):
-            raise Failed("it sends no answers")
-        if "error" in message:
-            raise Failed(printable(" ".join(str(message["error"]).split())))
-        return message
-
-
-def _wait(pipe: int, event: int, end: float) -> None:
-    """Wait until a pipe can be read or written."""
-    poll = select.poll()
-    poll.register(pipe, event)
-    if not poll.poll(min(max(0.0, end - time.perf_counter()), LONGEST_WAIT) * 1000):
-        raise Failed("it has used up its seconds")
-
-
-@cache  # once
-def _warn(unlimited: str) -> None:
-    print(f"warning: this system does not restrict a strategy's {unlimited}.", file=sys.stderr)
+def row_of(games: Sequence[Played], task: Task, name: str, seed: int, seconds: float) -> Row:
+    """Return the row of `evaluate` of some games, with the counts of illegal answers."""
+    returns, tiles = map(np.array, zip(*(game.result for game in games), strict=True))
+    faces, none = faces_of(task.game), np.zeros((len(games), 0, 0))
+    answers, *counts = (
+        sum(getattr(game, name) for game in games) for name in ("answers", "illegal", "repeated")
+    )
+    shown = () if faces is None else tuple(faces.tolist())
+    record = Record(returns, tiles, none, shown, answers, counts[0], seconds)
+    row = summary(record, name, task.env, task.env_kwargs, seed)
+    return row | dict(zip(("illegal", "repeated"), counts, strict=True))

@@ -10,7 +10,7 @@ import numpy as np
 
 import tile_envs  # noqa: F401 # registers the games
 from baselines import evaluate_exactly
-from baselines.evaluation.strategy_process import STRATEGY, is_agent
+from baselines.evaluation.confined import STRATEGY, is_agent
 from tile_envs.agents import choose_actions
 
 ENV, OPTIONS = "Tiles2048-v0", {"shape": (2, 3)}

@@ -1,0 +1,216 @@
+"""The process of a submission: it confines itself, and answers boards until it is ended.
+
+Lines of JSON come and go through pipes.  It runs by itself, on the standard library alone, but for
+classes: seeds of games and their random streams stay with the judge (see `submissions`).
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import operator
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+from typing import Any
+
+STRATEGY = "strategy"
+ACTIONS, PROBABILITIES = "actions", "probabilities"
+"""What a class answers with: integers `(n,)`, or numbers `(n, actions)`."""
+PLAYING = {"predict", "choose_actions", "action_values", "action_probabilities"}
+"""Methods of agents, one of which a class has whose `predict` is that of its base."""
+MOST_CHARACTERS, MOST_NUMBER = 200, 199
+"""The most characters of an answer or an error, and the largest number, that are told."""
+FENCED = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
+"""A block of code in an answer of a language model."""
+MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16"}
+MARKS |= {b"\xfe\xff": "utf-16"}
+"""Encodings by their byte order marks; without one, a text is UTF-8."""
+
+
+def serve(boards: int, answers: int) -> None:
+    """Confine this process, then answer lists of boards with what comes first; never return.
+
+    Args:
+        boards: The file descriptor that the arguments of `confine`, those of `loaded`, and then
+            lists of boards come from, a line each.
+        answers: That which answers go to.
+    """
+
+    def tell(**message: Any) -> None:
+        os.write(answers, json.dumps(message).encode() + b"\n")
+
+    from baselines.evaluation.confinement import confine  # late: where `__main__` says it is
+
+    folder = ""
+    try:
+        lines = os.fdopen(boards)
+        folder, unlimited = confine(tell, **json.loads(lines.readline()))
+        tell(unlimited=unlimited)
+        kind, answers_to = loaded(folder, **json.loads(lines.readline()))
+        tell(kind=kind)
+        for line in lines:
+            tell(answers=answers_to(json.loads(line)))
+    except BaseException as error:
+        at = "" if isinstance(error, SyntaxError) else line_of(error.__traceback__, folder)
+        error.__traceback__ = None  # which would keep what has filled the memory
+        text = f"{type(error).__name__}: {error}"[:MOST_CHARACTERS].rstrip(": ")
+        tell(error=f"{text}{at}")
+    finally:
+        os._exit(0)
+
+
+def line_of(traceback: TracebackType | None, folder: str) -> str:
+    """Return the last line of a submission's own code that a traceback goes through, as words."""
+    at = ""
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if file == STRATEGY or (folder and file.startswith(f"{folder}/")):
+            at = f" ({file.removeprefix(f'{folder}/')}, line {traceback.tb_lineno})"
+        traceback = traceback.tb_next
+    return at
+
+
+def loaded(
+    folder: str, source: str = "", files: Sequence[str] = (), made_with: Any = None
+) -> tuple[str, Callable[[Any], list[Any]]]:
+    """Load a submission; return what it has defined, and what answers a list of boards.
+
+    Args:
+        folder: The folder of its files.
+        source: The text of a strategy, if there are no files.
+        files: Its files of Python in that folder: one defines the agent, it can import the others.
+        made_with: Of files, what a class that they define is made with, see `answering`.
+    """
+    module = sys.modules[STRATEGY] = ModuleType(STRATEGY)  # where dataclasses look for theirs
+    file = STRATEGY
+    if files:
+        file = module.__file__ = os.path.join(folder, agent_file(folder, files))
+        source = text_of(Path(file).read_bytes())
+        sys.path[:0] = [os.path.dirname(file)] * (len(files) > 1)
+    exec(code_of(source, file), vars(module))
+    found = {
+        name: each
+        for name, each in vars(module).items()
+        if (name == STRATEGY and callable(each)) or (made_with and is_agent(each))
+    }
+    if not found:
+        missing = "class with predict(boards, action_masks) and no " * bool(made_with)
+        raise NameError(f"it defines no {missing}function strategy(board)")
+    ((name, agent), *others) = found.items()
+    if others:
+        raise NameError(f"it defines several agents, {', '.join(found)}: keep one")
+    if name != STRATEGY:
+        return answering(agent, **made_with)
+    # A coroutine, an asynchronous generator or a generator.
+    if (code := getattr(agent, "__code__", None)) and code.co_flags & 0x2A0:
+        raise TypeError("strategy is async or a generator: expected a function with an answer")
+    return STRATEGY, lambda boards: [as_answer(agent(board)) for board in boards]
+
+
+def text_of(content: bytes) -> str:
+    """Return the text of a file, in the encoding of its byte order mark."""
+    encoding = next((MARKS[mark] for mark in MARKS if content.startswith(mark)), "utf-8-sig")
+    return content.decode(encoding, errors="replace")
+
+
+def code_of(source: str, file: str) -> CodeType:
+    """Compile a source; of an answer with words around it, its last fenced block."""
+    try:
+        return compile(source, file, "exec", dont_inherit=True)
+    except SyntaxError:
+        blocks = FENCED.findall(source)
+        if not blocks:
+            raise
+        return compile(textwrap.dedent(blocks[-1][1]), file, "exec", dont_inherit=True)
+
+
+def agent_file(folder: str, files: Sequence[str]) -> str:
+    """Return the file that defines an agent: a `strategy`, or a class that plays."""
+    if len(files) == 1:
+        return files[0]
+    trees = {}
+    for file in files:
+        with suppress(SyntaxError, ValueError):  # a helper that is never imported does no harm
+            trees[file] = ast.parse(text_of(Path(folder, file).read_bytes()))
+    found = [file for file, tree in trees.items() if any(map(is_agent_node, tree.body))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise NameError(f"several files define an agent, {', '.join(found)}: keep one")
+    raise NameError(f"no class with predict and no function strategy in {', '.join(files)}")
+
+
+def is_agent_node(node: ast.stmt) -> bool:
+    """Tell whether a statement defines a strategy, or a class that plays."""
+    if isinstance(node, ast.ClassDef):
+        return not PLAYING.isdisjoint(getattr(each, "name", "") for each in node.body)
+    names = [getattr(target, "id", "") for target in getattr(node, "targets", ())]
+    return STRATEGY in (getattr(node, "name", ""), *names)
+
+
+def is_agent(value: Any) -> bool:
+    """Tell whether a value is a class of the source, not an imported one, that has `predict`."""
+    return isinstance(value, type) and value.__module__ == STRATEGY and hasattr(value, "predict")
+
+
+def as_answer(answer: Any) -> str | int:
+    """Return an answer as a text or an integer, -1 for anything else."""
+    if isinstance(answer, str):
+        return answer[:MOST_CHARACTERS]
+    try:
+        number = int(operator.index(answer))  # numpy's as well
+    except TypeError:
+        return -1
+    return number if abs(number) <= MOST_NUMBER else -1
+
+
+def answering(
+    kind: type[Any], game: str, seed: int, exact: bool
+) -> tuple[str, Callable[[Any], list[Any]]]:
+    """Make an agent; return what it answers with, and what answers a list of boards.
+
+    Args:
+        kind: The class, made as `kind(game, seed)`.
+        game: The game as JSON.
+        seed: The seed of the agent's own random numbers.
+        exact: Whether it answers with probabilities if it has them.
+    """
+    import numpy as np  # late: strategies do without
+
+    from baselines.agents import instance
+    from tile_envs.agents import ask
+    from tile_envs.games import game_from_json
+
+    own = game_from_json(game)
+    agent, dtype = instance(kind, {"game": own, "seed": seed}), own.observation_space.dtype
+
+    def probabilities(boards: Any) -> list[Any]:
+        return list(np.asarray(agent.action_probabilities(np.array(boards, dtype))).tolist())
+
+    def actions(boards: Any) -> list[Any]:
+        observations = np.array(boards, dtype)
+        chosen, state = ask(agent, observations, own.legal_actions(observations))
+        if state is not None:
+            raise ValueError("predict returns a state: a submission is a function of the board")
+        array = np.asarray(chosen)
+        if array.shape != (len(boards),) or array.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions must be {len(boards)} integers, one for each board, got "
+                f"{type(chosen).__name__} of shape {array.shape} and dtype {array.dtype}"
+            )
+        return list(array.tolist())
+
+    if exact and hasattr(agent, "action_probabilities"):
+        return PROBABILITIES, probabilities
+    return ACTIONS, actions
+
+
+if __name__ == "__main__":
+    sys.path.append(sys.argv[3])
+    serve(*map(int, sys.argv[1:3]))

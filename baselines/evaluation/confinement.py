@@ -1,0 +1,209 @@
+"""How the process of a submission gives up what it does not need.
+
+Where the system has namespaces, they hold three processes: the judge's child, which waits; the
+namespaces' first process, with which all others end, and which runs nothing of a submission; and
+the one that does.  It sees no file but those of the libraries and its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+NEW_USER, NEW_NETWORK, NEW_PROCESSES, NEW_SHARED_MEMORY = 1 << 28, 1 << 30, 1 << 29, 1 << 27
+NEW_MOUNTS, PRIVATE, BIND, DETACH = 1 << 17, 1 << 14 | 1 << 18, 1 << 12 | 1 << 14, 2
+MOUNT_SETATTR, HERE, RECURSIVE, READ_ONLY = 442, -100, 0x8000, (1, 0, 0, 0)
+DEATH_SIGNAL, DUMPABLE, KEEP_CAPABILITIES, NO_NEW_PRIVILEGES = 1, 4, 8, 38
+READ_ALL = 1 << 2
+"""The capability to read what root can read, such as Python's own files."""
+NOBODY = 65534
+SYSTEM = (
+    *("/usr", "/bin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/alternatives"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/dev/null", "/dev/zero", "/dev/urandom"),
+)
+"""What libraries need of a system, beside the folders of Python."""
+PLACES = ("/mnt", "/media", "/srv", "/opt", "/boot", "/var", "/tmp", "/run", "/home")
+"""Where the new file system is put together: in the first folder that holds nothing of it."""
+OWN, SCRATCH, SCRATCH_BYTES = "/submission", "/scratch", 64 << 20
+UNSEEN, UNKEPT = ("use of your files", "sight of other processes"), "changes of files"
+BASE_CLASSES = ("__init__.py", "agents.py")
+"""The files of `baselines` that a submission sees: the agents that it may build on."""
+
+
+def confine(
+    tell: Callable[..., None],
+    memory: int,
+    seconds: int,
+    user: int,
+    packages: str,
+    hidden: str,
+    folder: str,
+    files: Sequence[str],
+) -> tuple[str, list[str]]:
+    """Give up what a submission does not need; return its folder, and what is not limited here.
+
+    Args:
+        tell: Tells the judge `first`, the process with which all others end.
+        memory: How many bytes may be taken in addition to those that are taken now.
+        seconds: The most CPU time.
+        user: The number of the user to become where root started this.
+        packages: The folder of this project's packages.
+        hidden: The folder of all submissions.
+        folder: That of this submission's files.
+        files: Their paths in it.
+    """
+    import resource  # late: Windows has none, where nothing is judged
+
+    unlimited, is_root, libc = list[str](), os.geteuid() == 0, ctypes.CDLL(None, use_errno=True)
+    prctl = getattr(libc, "prctl", lambda *_: None)
+    statm = Path("/proc/self/statm")
+    taken = int(statm.read_text().split()[0]) * resource.getpagesize() if statm.exists() else 0
+    prctl(DEATH_SIGNAL, signal.SIGKILL)
+    os.umask(0o022)
+    ids = os.geteuid(), os.getegid()
+    apart = NEW_NETWORK | NEW_PROCESSES | NEW_SHARED_MEMORY | NEW_MOUNTS | NEW_USER * (not is_root)
+    is_apart = hasattr(libc, "unshare") and not libc.unshare(apart)
+    if is_apart:
+        if not is_root:
+            keep_ids(*ids)
+        if first := os.fork():
+            tell(first=first)
+            os.waitpid(first, 0)
+            os._exit(0)
+        unlimited += see_only(libc, packages, hidden, folder, files)
+    else:
+        tell(first=os.getpid())
+        unlimited += ["network", *UNSEEN]
+    sees_only, temporary = UNSEEN[0] not in unlimited, "/tmp"
+    if sees_only:
+        folder, temporary = OWN, SCRATCH
+    # Elsewhere Python's own files may be for root alone.
+    if is_root and not become(user, libc, 0 if sees_only else READ_ALL):
+        unlimited.append("processes")
+    if is_apart:
+        if not is_root:
+            keep_capabilities(libc, 0)  # those of the namespaces, which could undo their mounts
+        prctl(DUMPABLE, 0)  # or the next process, of the same user, could change this one
+    prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    prctl(DEATH_SIGNAL, signal.SIGKILL)  # anew, since another user loses it
+    if is_apart:
+        if second := os.fork():
+            os.waitpid(second, 0)
+            os._exit(0)
+        prctl(DUMPABLE, 1)
+    limits = {"memory": ("AS", taken + memory), "time": ("CPU", seconds), "processes": ("NPROC", 0)}
+    writable = sees_only and UNKEPT not in unlimited
+    limits |= {"files": ("FSIZE", writable * SCRATCH_BYTES), "dumps": ("CORE", 0)}
+    for what, (name, most) in limits.items():
+        kind = getattr(resource, f"RLIMIT_{name}")
+        before = resource.getrlimit(kind)[1]
+        most = most if before == resource.RLIM_INFINITY else min(most, before)
+        try:
+            resource.setrlimit(kind, (most, most))
+        except (ValueError, OSError):
+            unlimited.append(what)
+    tempfile.tempdir = temporary  # without trying whether files can be written
+    os.environ |= {"HOME": temporary, "TMPDIR": temporary, "USER": "nobody"}
+    os.chdir("/")
+    return folder, unlimited
+
+
+def keep_ids(user: int, group: int) -> None:
+    """Keep the numbers of user and group in a namespace of users, which begins without any."""
+    texts = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
+    for name, text in texts.items():
+        Path("/proc/self", name).write_text(text)
+
+
+def see_only(libc: Any, packages: str, hidden: str, folder: str, files: Sequence[str]) -> list[str]:
+    """Move to a file system of the libraries and a submission; return what is not limited here.
+
+    All is read-only but `SCRATCH`, which is in memory.
+    """
+    paths = {*SYSTEM, *sys.path, sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
+    paths |= {*map(os.path.realpath, paths)}  # where links of libraries lead
+    shown = {path: os.path.realpath(path) for path in paths - {"/"} if os.path.exists(path)}
+    environments, own = (os.path.join(packages, name) for name in ("tile_envs", "baselines"))
+    covered = [own, *([hidden] if hidden else [])]
+    if os.path.exists(os.path.join(packages, "pyproject.toml")):  # a clone, with all that it holds
+        covered.append(packages)
+    for each in map(os.path.realpath, covered):
+        shown |= {
+            path + each.removeprefix(source): ""
+            for path, source in shown.items()
+            if source and is_in(each, source)
+        }
+    shown[environments] = os.path.realpath(environments)
+    sources = [*shown.values(), os.path.realpath(packages), os.path.realpath(folder)]
+    root = next((each for each in PLACES if not any(is_in(s, each) for s in sources)), "/mnt")
+
+    def mount(source: str, path: str, kind: str = "", flags: int = 0, options: str = "") -> None:
+        texts = [os.fsencode(text) or None for text in (source, path, kind, options)]
+        if libc.mount(*texts[:3], flags, texts[3]):
+            raise OSError(ctypes.get_errno(), f"not mounted: {path}")
+
+    try:
+        mount("", "/", flags=PRIVATE)
+        mount("tmpfs", root, "tmpfs", options="mode=755")
+        for path, source in sorted(shown.items()):  # folders before what is in them
+            at, is_file = root + path, source and not os.path.isdir(source)
+            os.makedirs(os.path.dirname(at) if is_file else at, exist_ok=True)
+            if is_file and not os.path.exists(at):
+                Path(at).touch()
+            if source:
+                mount(source, at, flags=BIND)
+            else:
+                mount("tmpfs", at, "tmpfs", options="mode=755")
+        for source, target, names in ((own, own, BASE_CLASSES), (folder, OWN, files)):
+            for name in names:
+                at = os.path.join(root + target, name)
+                os.makedirs(os.path.dirname(at), exist_ok=True)
+                shutil.copyfile(os.path.join(source, name), at)
+        os.makedirs(f"{root}/proc")
+        os.makedirs(root + SCRATCH)
+        with suppress(OSError):
+            os.symlink(SCRATCH, f"{root}/tmp")
+        with suppress(OSError):  # in some containers; then nothing is seen of processes at all
+            mount("proc", f"{root}/proc", "proc")
+        attributes = (ctypes.c_uint64 * 4)(*READ_ONLY)
+        is_old = libc.syscall(MOUNT_SETATTR, HERE, root.encode(), RECURSIVE, attributes, 32)
+        mount("tmpfs", root + SCRATCH, "tmpfs", options=f"size={SCRATCH_BYTES},mode=1777")
+        os.chroot(root)
+    except OSError:
+        libc.umount2(root.encode(), DETACH)
+        return [*UNSEEN]
+    os.chdir("/")
+    return [UNKEPT] * bool(is_old)
+
+
+def is_in(path: str, folder: str) -> bool:
+    """Tell whether a path is a folder or in it."""
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def become(user: int, libc: Any, capability: int) -> bool:
+    """Become another user, whom limits bind, with one capability of root or none."""
+    libc.prctl(KEEP_CAPABILITIES, 1, 0, 0, 0)
+    for uid in (user, NOBODY):  # some containers have no others
+        try:
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+        except OSError:
+            continue
+        return any(keep_capabilities(libc, kept) for kept in (capability, 0))
+    return False
+
+
+def keep_capabilities(libc: Any, kept: int) -> bool:
+    """Give up all capabilities but these."""
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    return bool(libc.capset(header, (ctypes.c_uint32 * 6)(kept, kept)) == 0)
