@@ -101,7 +101,8 @@ HOSTILE = {
         "no answers|answer in lines",
     ),
     "sends text": (
-        "import os, sys\n    os.write(int(sys.argv[2]), b'{\"answers\": [\"' + b'9' * 4000 + b'\"]}\\n')",
+        "import os, sys\n    text = b'{\"answers\": [\"' + b'9' * 4000 + b'\"]}\\n'"
+        "\n    os.write(int(sys.argv[2]), text)",
         None,
     ),
     "links": ("import os; os.symlink('/', PATH)", "Read-only|No such file"),
@@ -208,11 +209,13 @@ def test_what_is_no_function_with_an_answer_is_refused_by_its_kind():
     assert "async" in judge(waiting, episodes=1)["failure"]
 
 
-def test_secrets_of_the_environment_are_not_seen(monkeypatch):
+def test_secrets_of_the_environment_are_not_seen_and_time_is_bounded_by_the_kernel(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    row = judge("import os\ndef strategy(board): raise ValueError(sorted(os.environ))", episodes=1)
-    assert "ValueError" in row["failure"]
-    assert "OPENAI" not in row["failure"]
+    told = "resource.getrlimit(resource.RLIMIT_CPU)[1], sorted(os.environ)"
+    source = f"import os, resource\ndef strategy(board): raise ValueError({told})"
+    failure = judge(source, episodes=1, seconds=5)["failure"]
+    assert failure.startswith("ValueError: (70, [")
+    assert "OPENAI" not in failure
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
@@ -266,7 +269,7 @@ def test_the_command_judges_a_file_and_says_what_failed(tmp_path):
     assert "ZeroDivisionError: division by zero" in printed
     assert '"repeated"' in rows.read_text()
     path.write_text(path.read_text(), encoding="utf-8-sig")
-    assert "ZeroDivisionError" in typed("evaluate", path, "--episodes", 1)
+    assert "corner.py on" in typed("evaluate", path, "--episodes", 1)
     path.write_text("def strategy(board): return 1 / 0")
     assert "ZeroDivisionError" in refused("evaluate", path, "--episodes", 2)
     for options in (("--exact",), ("--milliseconds", 5), ("--search", 0)):

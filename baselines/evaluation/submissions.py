@@ -49,21 +49,12 @@ class Failed(UsageError):
 
 
 class Source(NamedTuple):
-    """What a process loads: a text, or files.
-
-    `hidden` is the folder of all submissions, `folder` that of these files, `files` their paths in
-    it; `python` those that are Python.
-    """
+    """What a process loads: a text, or files by their paths in a folder; `hidden` is that of all."""
 
     text: str = ""
     hidden: str = ""
     folder: str = ""
     files: Sequence[str] = ()
-
-    @property
-    def python(self) -> list[str]:
-        """Return the files of Python."""
-        return [file for file in self.files if is_python(file)]
 
 
 def check_system() -> None:
@@ -166,8 +157,8 @@ class Process:
         if told["unlimited"]:
             _warn(", ".join(told["unlimited"]))
         end = time.perf_counter() + seconds
-        source = {"source": self._source.text, "files": self._source.python}
-        self._send({**source, "made_with": made_with}, end)
+        source = {"source": self._source.text, "made_with": made_with}
+        self._send({**source, "files": [*filter(is_python, self._source.files)]}, end)
         return str(self._read(end).get("kind"))
 
     def ask(self, boards: Sequence[Any], seconds: float) -> list[Any]:
