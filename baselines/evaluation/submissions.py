@@ -49,7 +49,7 @@ class Failed(UsageError):
 
 
 class Source(NamedTuple):
-    """What a process loads: a text, or files by their paths in a folder; `hidden` is that of all."""
+    """What a process loads: a text, or the files of a folder; `hidden` holds all submissions."""
 
     text: str = ""
     hidden: str = ""
