@@ -129,7 +129,7 @@ def test_one_rule_for_illegal_answers_holds_for_all_that_is_judged(tmp_path, env
     source = f"n, each = 0, {each}\ndef strategy(board):\n    global n; n += 1\n    return each(n)"
     options = SMALL if env == ENV else {}
     (row,) = grade(folder_of(tmp_path / "s", source), env, options, 20)
-    same = judge(source, env, 20, env_kwargs=options)
+    same = judge(source, env, 20, seconds=60, env_kwargs=options)
     names = ("mean", "illegal", "repeated", "quantiles", "low")
     assert [row[name] for name in names] == [same[name] for name in names]
     assert row["illegal"] > 20

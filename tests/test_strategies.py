@@ -39,7 +39,7 @@ LOWEST = SimpleNamespace(predict=lambda observation, action_masks: action_masks.
     ["action", "np.int64(action)", "'wdsa'[action]", "['up', 'Right', 'DOWN', '[left]'][action]"],
 )
 def test_a_strategy_plays_the_games_of_evaluate(answer):
-    row = judge(FIRST.replace("{answer}", answer), episodes=5, seed=7)
+    row = judge(FIRST.replace("{answer}", answer), episodes=5, seed=7, seconds=60)
     same = evaluate(LOWEST, "Tiles2048-v0", episodes=5, seed=7)
     check_same(row, same)
 
@@ -59,7 +59,7 @@ def test_a_function_is_judged_by_its_source_and_its_side_wins_and_loses(side, li
         return min(3 * r + c for r in range(3) for c in range(3) if not board[r][c])
 
     options = {"side": side, **limit}
-    row = judge(free, "TicTacToe-v0", 50, 1, env_kwargs=options)
+    row = judge(free, "TicTacToe-v0", 50, 1, 60, env_kwargs=options)
     assert row["agent"] == "free"
     assert row["win"] or limit
     check_same(row, evaluate(LOWEST, "TicTacToe-v0", options, 50, 1))
@@ -84,7 +84,7 @@ def test_a_tile_is_reached_though_it_shrinks_later(registering):
     rules = Rules("Shrinking", (0, 1, 2, 3), [(1, 1, 3), (3, 3, 1)], {1: 1.0}, goal=3)
     register_game("Shrinking-v0", rules)
     options = {"shape": (1, 3), "max_episode_steps": 4}
-    row = judge(FIRST_LEGAL, "Shrinking-v0", 50, env_kwargs=options)
+    row = judge(FIRST_LEGAL, "Shrinking-v0", 50, seconds=60, env_kwargs=options)
     same = evaluate(LOWEST, "Shrinking-v0", options, 50)
     check_same(row, same)
 
@@ -166,7 +166,7 @@ def strategy(board):
         pass
     raise ValueError(len(taken))
 """
-    failure = judge(take, episodes=1, memory=200 * MIB)["failure"]
+    failure = judge(take, episodes=1, seconds=60, memory=200 * MIB)["failure"]
     assert 100 < int(failure.split()[1]) <= 200
 
 
@@ -184,7 +184,7 @@ def strategy(board):
 
 
 def test_the_last_fenced_block_of_an_answer_is_judged_and_an_error_has_its_line():
-    row = judge(ANSWER, episodes=2)
+    row = judge(ANSWER, episodes=2, seconds=60)
     assert (row["failed"], row["illegal"] >= 20) == (0, True)
     assert "(strategy, line 2)" in judge(ANSWER.replace('"left"', "1 / 0"), episodes=1)["failure"]
     assert "SyntaxError" in judge("This is no program.", episodes=1)["failure"]
@@ -239,7 +239,7 @@ def test_games_that_have_ended_before_an_interruption_are_a_row(monkeypatch, gam
 
     monkeypatch.setattr(strategies, "Played", Interrupting)
     with pytest.raises(Interrupted) as stopped:
-        judge(FIRST_LEGAL, episodes=5, seed=7, name="first")
+        judge(FIRST_LEGAL, episodes=5, seed=7, seconds=60, name="first")
     assert stopped.value.number == signal.SIGTERM
     if not games:
         assert str(stopped.value) == "stopped without a result: no game has ended."
