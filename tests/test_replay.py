@@ -162,18 +162,36 @@ def test_a_game_that_no_id_names_has_no_replay(env):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("replay", "message"),
     [
-        ({"render_mode": "human"}, "unknown option 'render_mode'"),
-        ({"rules": {}}, "register them by register_game"),
-        ({"shape": (9, 9, 9)}, "shape must be"),
-        ({"placer": LastCell()}, "numbers and names only, got .*LastCell"),
+        ({"options": {"render_mode": "human"}}, "unknown option 'render_mode'"),
+        ({"options": {"rules": {}}}, "register them by register_game"),
+        ({"options": {"shape": (9, 9, 9)}}, "shape must be"),
+        ({"options": {"placer": LastCell()}}, "numbers and names only, got .*LastCell"),
+        ({"actions": (0, 7)}, "action 2 of 2: .* got 7"),
+        ({"actions": (0,) * 101}, "action 101 of 101, 0, comes after the end"),
+        ({"version": "99.0"}, "needs version 99.0"),
+        ({"player": 3}, '"player" must be a string, got 3'),
     ],
 )
-def test_what_could_not_be_read_is_not_written(options, message, tmp_path):
+def test_what_could_not_be_read_is_not_written_over_a_good_file(replay, message, tmp_path):
+    stuck = {"board": [[1, 2, 3, 4], *[[0] * 4] * 3]}  # upwards
+    write(Replay("Tiles2048-v0", 0), tmp_path / "game.json")
+    before = (tmp_path / "game.json").read_text()
+    bad = {"reset": stuck, **replay}
     with pytest.raises(UsageError, match=message):
-        write(Replay("Tiles2048-v0", 0, (), options), tmp_path / "game.json")
-    assert not list(tmp_path.iterdir())
+        write(Replay("Tiles2048-v0", 0, **bad), tmp_path / "game.json")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"game.json": before}
+
+
+def test_options_of_numpy_are_written_as_plain_ones(tmp_path):
+    options = {"shape": np.array([2, 2]), "spawn": {np.int64(2): np.float64(1.0)}}
+    game = Playthrough(make("Tiles2048-v0", options), np.int64(3))
+    game.play(int(game.position.info["action_mask"].argmax()))
+    write(Replay("Tiles2048-v0", np.int64(3), np.array(game.actions), options), tmp_path / "g.json")
+    replay = read(tmp_path / "g.json")
+    assert replay.options == {"shape": [2, 2], "spawn": {"2": 1.0}}
+    assert_same(play_through(replay), game.position)
 
 
 BAD = {

@@ -359,6 +359,22 @@ def test_wrappers_in_the_wrong_order_are_refused(made):
         wrappers.PenalizeIllegal(make(), -1)
 
 
+@pytest.mark.parametrize("name", ["Mine", "OneHotPlanes", "Game", "Step"])
+def test_a_subclass_of_a_wrapper_is_for_one_game_or_for_many(name):
+    def reset(self, **kwargs):
+        planes, infos = super(kind, self).reset(**kwargs)
+        return planes * 2, infos
+
+    kind = type(name, (wrappers.OneHotPlanes,), {"reset": reset, "__module__": __name__})
+    assert kind(gym.make("Tiles2048-v0")).reset(seed=0)[0].max() == 2
+    with pytest.raises(UsageError, match=rf"{name} wraps one game, .*\.vector\.OneHotPlanes"):
+        kind(gym.make_vec("Tiles2048-v0", 2))
+    kind = type(name, (wrappers.vector.OneHotPlanes,), {"reset": reset, "__module__": __name__})
+    envs = kind(gym.make_vec("Tiles2048-v0", 2))
+    assert type(envs) is kind
+    assert envs.reset(seed=0)[0].max() == 2
+
+
 def test_wrappers_refuse_what_they_cannot_wrap():
     env = gym.make("Tiles2048-v0")
     for wrap in (wrappers.ReplaceIllegal, wrappers.Log2Reward, wrappers.AfterstatesInObservation):
