@@ -31,7 +31,7 @@ from baselines.training.run_folder import MODEL_SUFFIX
 from tile_envs.agents import Agent
 from tile_envs.base.checks import brief, checked_integer, checked_mapping
 from tile_envs.errors import UsageError
-from tile_envs.games import AnyEnv, make, named, options_of, resolve_id
+from tile_envs.games import AnyEnv, ids, make, named, options_of, resolve_id
 
 
 class Player(NamedTuple):
@@ -169,7 +169,7 @@ def load_player(path: str | Path) -> Player:
     path = Path(path)
     folder = path.parent if path.suffix == MODEL_SUFFIX else path
     config = RunConfig.read(folder)
-    if config.agent not in AGENTS and config.agent.partition(":")[0] not in sys.modules:
+    if not _is_known(config.agent):
         # A module that only a file names is never imported.
         error = UsageError(f"{CONFIG} names the agent {config.agent!r}, which is not known here.")
         raise _in_folder(folder, config, error)
@@ -184,9 +184,14 @@ def load_player(path: str | Path) -> Player:
         raise _in_folder(folder, config, error) from error
 
 
+def _is_known(agent: str) -> bool:
+    return agent in AGENTS or agent.partition(":")[0] in sys.modules
+
+
 def _in_folder(folder: Path, config: RunConfig, error: UsageError) -> UsageError:
-    """Return what to say of a run that cannot be loaded: its modules may be missing."""
-    if missing := [module for module in config.modules if module not in sys.modules]:
+    """Return what to say of a run that cannot be loaded: perhaps a module is missing."""
+    missing = [module for module in config.modules if module not in sys.modules]
+    if missing and not (config.env in ids() and _is_known(config.agent)):
         return UsageError(
             f"{folder}: it needs the module {', '.join(missing)}: import it first, with --import"
         )

@@ -8,9 +8,11 @@ against the memory that is free before it is made.
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
@@ -23,7 +25,19 @@ from tile_envs.errors import UsageError
 
 MOST = (1 << 63) - 1
 CGROUP = Path("/sys/fs/cgroup")
-"""Where Linux tells of the memory of a container."""
+"""Where Linux tells what a container may use: in version 2 of control groups, or in version 1."""
+QUOTAS = ("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")
+"""The time on cores, and the period in which it may be used."""
+LIMITS = (
+    ("memory.max", "memory.current", "memory.stat", "inactive_file"),
+    (
+        *("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+        *("memory/memory.stat", "total_inactive_file"),
+    ),
+)
+"""The most bytes, those in use, and which of these are copies of files, which are let go."""
+SHARE = "BASELINES_MEMORY"
+"""The variable of the environment that tells a process how many bytes it may take, if not all."""
 
 Count = Annotated[int, Interval(ge=1, le=MOST)]
 NonNegative = Annotated[int, Interval(ge=0, le=MOST)]
@@ -63,7 +77,9 @@ def read_settings(kind: type[S], values: Mapping[str, Any]) -> S:
 
 def check_settings(settings: Any) -> None:
     """Check settings that were made in Python or on the command line; see `read_settings`."""
-    read_settings(type(settings), asdict(settings))
+    # Not as `asdict`, which copies every object.
+    values = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    read_settings(type(settings), values)
 
 
 def _in_words(error: ValidationError) -> str:
@@ -87,14 +103,30 @@ def check_batch(games: int, name: str, bytes_per_game: int) -> None:
     )
 
 
+def usable_cores() -> int:
+    """Return how many cores this process may use, by its affinity and a container's quota."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    for names in QUOTAS:
+        with suppress(OSError, ValueError):  # no such file, or a quota that is "max"
+            quota, period = map(int, _words(*names))
+            cores = min(cores, quota // period) if quota > 0 else cores
+    return max(1, cores)
+
+
 def free_memory() -> int:
-    """Return the free bytes of the machine, or of a control group such as a container's."""
+    """Return the free bytes of the machine, of a control group such as a container's, or a share."""
     free: int = psutil.virtual_memory().available
-    with suppress(OSError, ValueError):  # no such file, or a limit that is "max"
-        most, taken = (int((CGROUP / f"memory.{n}").read_text()) for n in ("max", "current"))
-        stat = dict(map(str.split, (CGROUP / "memory.stat").read_text().splitlines()))
-        free = min(free, most - taken + int(stat["inactive_file"]))  # copies of files are let go
+    free = min(free, int(os.environ.get(SHARE, free)))
+    for *names, stat, copies in LIMITS:
+        with suppress(OSError, ValueError):
+            most, taken = map(int, _words(*names))
+            told = _words(stat)
+            free = min(free, most - taken + int(told[told.index(copies) + 1]))
     return free
+
+
+def _words(*names: str) -> list[str]:
+    return [word for name in names for word in (CGROUP / name).read_text().split()]
 
 
 def check_memory(needed: int, what: str, advice: str, unit: int = 1) -> None:

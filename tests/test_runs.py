@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import replace
 from socket import gethostname
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -22,7 +23,7 @@ from baselines.commands.train import _typed
 from baselines.progress import clock
 from baselines.tabular.qtable import QTable, QTableSettings
 from baselines.task import Task
-from baselines.training import config
+from baselines.training import config, loop
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig
 from baselines.training.run import starting_options
@@ -365,6 +366,12 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
         (with_entries(agent="subprocess:Popen"), "subprocess:Popen is no agent"),
         (with_entries(sides=["X", "Z"]), "tic-tac-toe has no side 'Z', only X, O"),
         (lambda folder: os.remove(folder / "checkpoint.npz"), "has no checkpoint.npz"),
+        (
+            with_entries(modules=["elsewhere"], settings={"epsilon": 7}),
+            "epsilon must be less than or equal to 1, got 7",
+        ),
+        (with_entries(modules=["elsewhere"], agent="elsewhere:Mine"), "the module elsewhere"),
+        (with_entries(modules=["elsewhere"], env="Mine-v0"), "the module elsewhere"),
         (lambda folder: os.remove(folder / "config.json"), "holds no run"),
     ],
 )
@@ -496,6 +503,40 @@ def test_a_callback_sees_each_iteration_and_can_end_the_run(tmp_path):
     train("qtable", resume=True, **options)
     assert train("qtable", games=50, n_envs=10).state_dict()["iterations"] == 5
     assert arrays_of(tmp_path / "q")["iterations"] == np.array(5).tobytes()
+
+
+class Heavy(QTable):
+    """A learner whose files take long to write, by a clock of its own; each test is its best."""
+
+    now, saving, shares = 0.0, 0.0, ()
+
+    def learn(self):
+        Heavy.now += 10
+        return super().learn()
+
+    def test(self, games):
+        return {"greedy_return": float(self.games)}
+
+    @classmethod
+    def write(cls, seconds):
+        cls.now, cls.saving = cls.now + seconds, cls.saving + seconds
+        cls.shares = (*cls.shares, cls.saving / cls.now)
+
+    def save_model(self, path):
+        self.write(10)
+
+
+def test_saving_takes_a_small_share_of_the_time_before_the_end(tmp_path, monkeypatch):
+    clocks = {"monotonic": lambda: Heavy.now, "perf_counter": lambda: Heavy.now}
+    monkeypatch.setattr(loop, "time", SimpleNamespace(time=time.time, **clocks))
+    monkeypatch.setattr(loop, "clock", lambda: Heavy.now)
+    monkeypatch.setattr(loop, "_size", lambda _: 30 * loop.BYTES_PER_SECOND)
+    monkeypatch.setattr(runs, "write_checkpoint", lambda *_: Heavy.write(20))
+    small = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "n_envs": 10}
+    train(Heavy, **small, games=5000, test_every=500, out=tmp_path / "q")
+    *before, _, _ = Heavy.shares
+    assert len(before) > 10 + 2 * 5  # the best models, and checkpoints with the last ones
+    assert max(before) <= 1.1 * loop.CHECKPOINT_SHARE
 
 
 def test_tests_come_as_often_and_are_as_long_as_asked(tmp_path):
