@@ -114,7 +114,7 @@ def usable_cores() -> int:
 
 
 def free_memory() -> int:
-    """Return the free bytes of the machine, of a control group such as a container's, or a share."""
+    """Return the free bytes of the machine, of a container, or of this process's share of them."""
     free: int = psutil.virtual_memory().available
     free = min(free, int(os.environ.get(SHARE, free)))
     for *names, stat, copies in LIMITS:

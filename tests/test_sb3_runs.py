@@ -113,6 +113,18 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     )
 
 
+def test_what_a_run_takes_on_disk_is_said_at_its_start(tmp_path, monkeypatch):
+    options = ("--env-kwargs", '{"shape": [3, 4]}', "--width", 32, "--n-envs", 4, "--test-games", 1)
+    words = ("train", "dqn", *options, "--buffer-size", 20_000, "--games", 4, "--out")
+    assert "GB" not in command(*words, tmp_path / "small").stderr
+    files = [path.stat().st_size for path in (tmp_path / "small").iterdir()]
+    monkeypatch.setattr(loop, "LARGE", sum(files) / 2)
+    said = command(*words, tmp_path / "large").stderr
+    assert f"{tmp_path / 'large'} will take about 0." in said
+    monkeypatch.setattr(loop, "LARGE", 2 * sum(files))
+    assert "GB" not in command(*words, tmp_path / "larger").stderr
+
+
 def test_boards_of_another_shape_are_refused():
     with pytest.raises(ValueError, match="must have shape"):
         made(DQNLearner).action_values(np.zeros((1, 3, 3), np.uint8))

@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass, fields
 
 import pytest
+from placers import LastCell
 
+from baselines import train
 from baselines.deep.dqn import DQNSettings
 from baselines.ntuple.ntuple import NTupleSettings
 from baselines.registry import AGENTS, LEARNERS, agent_class
@@ -30,6 +32,23 @@ UNUSABLE = [
     (DQNSettings, {"device": "tpu"}, "device must match pattern"),
     (DQNSettings, {"buffer_size": 64}, "learning_starts must be from batch_size to buffer_size"),
 ]
+
+
+class Large(LastCell):
+    """A placer with a network that does not fit into memory twice."""
+
+    def __deepcopy__(self, memo):
+        raise MemoryError
+
+    __copy__ = __reduce__ = __deepcopy__
+
+
+def test_an_object_among_the_options_is_not_copied():
+    options = {"shape": (2, 2), "placer": Large()}
+    small = {"env_kwargs": options, "games": 4, "n_envs": 2, "test_games": 2, "sequential": False}
+    learner = train("qtable", "Tiles2048-v0", **small)
+    assert learner.config.env_kwargs["placer"] is options["placer"]
+    assert len(options["placer"].asked) > 4
 
 
 @pytest.mark.parametrize(("kind", "values", "message"), UNUSABLE)
