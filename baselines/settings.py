@@ -25,19 +25,11 @@ from tile_envs.errors import UsageError
 
 MOST = (1 << 63) - 1
 CGROUP = Path("/sys/fs/cgroup")
-"""Where Linux tells what a container may use: in version 2 of control groups, or in version 1."""
+"""Where Linux tells what a container may use."""
 QUOTAS = ("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")
-"""The time on cores, and the period in which it may be used."""
-LIMITS = (
-    ("memory.max", "memory.current", "memory.stat", "inactive_file"),
-    (
-        *("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-        *("memory/memory.stat", "total_inactive_file"),
-    ),
-)
-"""The most bytes, those in use, and which of these are copies of files, which are let go."""
+"""The files with its time on cores, and with the period of that; the latter of version 1."""
 SHARE = "BASELINES_MEMORY"
-"""The variable of the environment that tells a process how many bytes it may take, if not all."""
+"""The environment variable that limits the bytes of one of several processes."""
 
 Count = Annotated[int, Interval(ge=1, le=MOST)]
 NonNegative = Annotated[int, Interval(ge=0, le=MOST)]
@@ -77,8 +69,7 @@ def read_settings(kind: type[S], values: Mapping[str, Any]) -> S:
 
 def check_settings(settings: Any) -> None:
     """Check settings that were made in Python or on the command line; see `read_settings`."""
-    # Not as `asdict`, which copies every object.
-    values = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    values = {field.name: getattr(settings, field.name) for field in fields(settings)}  # no copies
     read_settings(type(settings), values)
 
 
@@ -108,7 +99,8 @@ def usable_cores() -> int:
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     for names in QUOTAS:
         with suppress(OSError, ValueError):  # no such file, or a quota that is "max"
-            quota, period = map(int, _words(*names))
+            words = " ".join((CGROUP / name).read_text() for name in names).split()
+            quota, period = map(int, words)
             cores = min(cores, quota // period) if quota > 0 else cores
     return max(1, cores)
 
@@ -117,16 +109,11 @@ def free_memory() -> int:
     """Return the free bytes of the machine, of a container, or of this process's share of them."""
     free: int = psutil.virtual_memory().available
     free = min(free, int(os.environ.get(SHARE, free)))
-    for *names, stat, copies in LIMITS:
-        with suppress(OSError, ValueError):
-            most, taken = map(int, _words(*names))
-            told = _words(stat)
-            free = min(free, most - taken + int(told[told.index(copies) + 1]))
+    with suppress(OSError, ValueError):  # no such file, or a limit that is "max"
+        most, taken = (int((CGROUP / f"memory.{n}").read_text()) for n in ("max", "current"))
+        stat = dict(map(str.split, (CGROUP / "memory.stat").read_text().splitlines()))
+        free = min(free, most - taken + int(stat["inactive_file"]))  # copies of files are let go
     return free
-
-
-def _words(*names: str) -> list[str]:
-    return [word for name in names for word in (CGROUP / name).read_text().split()]
 
 
 def check_memory(needed: int, what: str, advice: str, unit: int = 1) -> None:

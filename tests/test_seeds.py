@@ -54,32 +54,27 @@ def test_seeds_are_resumed_together_and_those_that_are_missing_begun(seeds):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="affinity and control groups")
 @pytest.mark.parametrize(
-    ("files", "cores"),
+    ("file", "text", "cores"),
     [
-        ({}, 4),
-        ({"cpu.max": "max 100000"}, 4),
-        ({"cpu.max": "250000 100000"}, 2),
-        ({"cpu.max": "20000 100000"}, 1),
-        ({"cpu.max": "900000 100000"}, 4),
-        ({"cpu/cpu.cfs_quota_us": "300000", "cpu/cpu.cfs_period_us": "100000"}, 3),
-        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, 4),
+        *(("cpu.max", "max 100000", 4), ("cpu.max", "900000 100000", 4)),
+        *(("cpu.max", "250000 100000", 2), ("cpu.max", "20000 100000", 1)),
+        *(("cpu/cpu.cfs_quota_us", "300000", 3), ("cpu/cpu.cfs_quota_us", "-1", 4)),
     ],
 )
 def test_seeds_and_searches_use_the_cores_that_the_process_may_use(
-    files, cores, tmp_path, monkeypatch
+    file, text, cores, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("baselines.settings.CGROUP", tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5, 7})
     (tmp_path / "cpu").mkdir()
-    for name, text in files.items():
-        (tmp_path / name).write_text(f"{text}\n")
+    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000\n")
+    (tmp_path / file).write_text(f"{text}\n")
     begun = []
-    monkeypatch.setattr(
-        "baselines.commands.train.side_by_side", lambda *given: begun.append(given) or ()
-    )
-    typed(*RUN, "--seeds", 9, "--out", tmp_path / "q")
-    typed(*RUN, "--seeds", 1, "--out", tmp_path / "q")
-    assert [at_once for _, at_once, _ in begun] == [cores, 1]
+    train = "baselines.commands.train.side_by_side"
+    monkeypatch.setattr(train, lambda _, at_once: begun.append(at_once) or ())
+    for seeds in (9, 1):
+        typed(*RUN, "--seeds", seeds, "--out", tmp_path / "q")
+    assert begun == [cores, 1]
     game = Task("Tiles2048-v0").game
     network = NTuple(game, 0, NTupleSettings(network="0123"))
     assert Expectimax(network, game, 3, table=1).games_at_once == max(16, 4 * cores)
@@ -101,19 +96,17 @@ def test_a_folder_to_which_no_seed_can_be_added_is_refused(out, tmp_path, monkey
 
 
 def test_a_run_that_begins_while_the_others_are_stopped_is_stopped(monkeypatch):
-    begin, begun = subprocess.Popen, []
+    begin, begun, codes = subprocess.Popen, {}, {"a": "exit(3)", "b": "import time; time.sleep(60)"}
 
     def late(words, **options):
-        if words[-1] == "fails":
-            return begin([sys.executable, "-c", "exit(3)"], **options)
-        time.sleep(3)  # until the other one has failed
-        begun.append(begin([sys.executable, "-c", "import time; time.sleep(60)"], **options))
-        return begun[0]
+        time.sleep(3 * (words[-1] == "b"))  # until the other one has failed
+        begun[words[-1]] = begin([sys.executable, "-c", codes[words[-1]]], **options)
+        return begun[words[-1]]
 
     monkeypatch.setattr(subprocess, "Popen", late)
     with pytest.raises(ValueError, match="a: status 3"):
-        list(side_by_side({Path("a"): ["fails"], Path("b"): ["lasts"]}, 2, 1 << 40))
-    assert begun[0].wait() == -signal.SIGTERM
+        list(side_by_side({Path(name): [name] for name in codes}, 2))
+    assert begun["b"].wait() == -signal.SIGTERM
 
 
 def test_seeds_are_averaged_with_an_interval_over_seeds(seeds, tmp_path):

@@ -14,7 +14,7 @@ import tyro
 from baselines.errors import parsing
 from baselines.evaluation.sampled import play
 from baselines.registry import learner_class, usual_env
-from baselines.settings import check_settings, free_memory, usable_cores
+from baselines.settings import check_settings, usable_cores
 from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
 from baselines.training.config import BUDGET, CONFIG
@@ -35,9 +35,8 @@ from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED, resolve_id
 from tile_envs.words import counted
 
-GAMES = 10
-MOVES = 10_000
-"""The most moves of each of these games."""
+GAMES, MOVES = 10, 10_000
+"""How many games of a test, of at most so many moves, the board at the end is the best of."""
 
 
 def train(agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="AGENT")], /) -> None:
@@ -88,7 +87,7 @@ def train_agent(name: str, words: Sequence[str]) -> None:
             check_free(folder)
     threads = getattr(typed.settings, "threads", 1)
     at_once = min(len(commands), max(1, usable_cores() // threads))
-    for folder in side_by_side(commands, at_once, free_memory() // at_once):
+    for folder in side_by_side(commands, at_once):
         print(f"{folder} is finished")
     named = shlex.join(map(str, commands))
     print(f"\nNext:\n  python -m baselines evaluate {named}  # each, and the mean over seeds")
@@ -135,10 +134,7 @@ def _description(name: str, learner: type[Learner]) -> str:
 
 
 def closing_text(folder: Path, learner: Learner, test_games: int | None = None) -> str:
-    """Return what there is to say of a finished run: its best board, and what to do next.
-
-    The board is of the first games of its test; without tests there is none.
-    """
+    """Return what there is to say of a finished run: the best board of tests, and what is next."""
     games = min(GAMES, learner.test_games if test_games is None else test_games)
     task, agent = learner.config.task, learner.config.label
     played = f"{agent} has played {games_played(learner)}: {folder}"

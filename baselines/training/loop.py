@@ -35,8 +35,6 @@ CHECKPOINT_SHARE = 0.1
 """The largest fraction of the time that saving takes, before the last checkpoint."""
 BYTES_PER_SECOND = 100e6
 """How fast files are written, until a checkpoint has been."""
-LARGE = 1e9
-"""From so many bytes on, a run says at its start what it takes on disk."""
 REPORTS = 100
 """Lines of progress of a whole run, without those of tests."""
 SHOW_SECONDS = 2
@@ -111,7 +109,7 @@ def learn(
     with closing(log), progress, _interrupts(progress) as interrupted:
         if progress.shown:
             print(f"settings: {config.preset or 'given'}", file=sys.stderr)
-            if size > LARGE:
+            if size > 1e9:
                 print(f"{folder} will take about {size / 1e9:.1f} GB", file=sys.stderr)
         progress.update(done, "starting (compiling on first use)")
         while done < 1 and not interrupted and goes_on is not False:

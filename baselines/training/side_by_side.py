@@ -13,26 +13,23 @@ from pathlib import Path
 
 from baselines.errors import Interrupted
 from baselines.progress import Progress
-from baselines.settings import SHARE
+from baselines.settings import SHARE, free_memory
 from tile_envs.errors import UsageError
 
 
-def side_by_side(
-    commands: Mapping[Path, Sequence[str]], at_once: int, memory: int
-) -> Iterator[Path]:
+def side_by_side(commands: Mapping[Path, Sequence[str]], at_once: int) -> Iterator[Path]:
     """Run training commands, `at_once` of them at a time, and yield each run's folder at its end.
 
     Args:
         commands: The words of `python -m baselines` by the folder of the run.
-        at_once: The number of processes.
-        memory: The bytes that each of them may take.
+        at_once: The number of processes, which share the memory that is free.
 
     Raises:
         ValueError: If one of them fails; the others are stopped, and can be resumed.
         Interrupted: If the call is interrupted; all runs are stopped, and can be resumed.
     """
     running: set[subprocess.Popen[str]] = set()
-    stopping = threading.Event()
+    stopping, env = threading.Event(), os.environ | {SHARE: str(free_memory() // at_once)}
 
     def run(words: Sequence[str]) -> tuple[int, list[str]]:
         with subprocess.Popen(
@@ -40,7 +37,7 @@ def side_by_side(
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            env=os.environ | {SHARE: str(memory)},
+            env=env,
             start_new_session=True,  # Ctrl-C comes once: a second one would stop without saving
         ) as process:
             running.add(process)

@@ -37,13 +37,12 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Wrap a vector environment in the namesake that is for many games."""
         if not isinstance(env, VectorEnv):
             return super().__new__(cls)
-        own = next(kind for kind in cls.__mro__ if kind.__module__ == __name__).__name__
         if cls.__module__ != __name__:  # what it does to one game is not known for many
             raise UsageError(
-                f"{cls.__name__} wraps one game, got {env}: for many, derive another class from "
-                f"{vector.__name__}.{own}."
+                f"{cls.__name__} wraps one game, got {env}: derive one for many from its base's "
+                f"namesake in {vector.__name__}."
             )
-        return getattr(vector, own)(env, *args, **kwargs)
+        return getattr(vector, cls.__name__)(env, *args, **kwargs)
 
     def __init__(self, env: AnyEnv, **arguments: Any) -> None:
         RecordConstructorArgs.__init__(self, **arguments)
