@@ -31,7 +31,7 @@ from baselines.training.run_folder import MODEL_SUFFIX
 from tile_envs.agents import Agent
 from tile_envs.base.checks import brief, checked_integer, checked_mapping
 from tile_envs.errors import UsageError
-from tile_envs.games import AnyEnv, make, named, options_of, resolve_id
+from tile_envs.games import AnyEnv, ids, make, named, options_of, resolve_id
 
 
 class Player(NamedTuple):
@@ -169,11 +169,16 @@ def load_player(path: str | Path) -> Player:
     path = Path(path)
     folder = path.parent if path.suffix == MODEL_SUFFIX else path
     config = RunConfig.read(folder)
-    if config.agent not in AGENTS and config.agent.partition(":")[0] not in sys.modules:
-        # A module that only a file names is never imported.
-        error = UsageError(f"{CONFIG} names the agent {config.agent!r}, which is not known here.")
-        raise _in_folder(folder, config, error)
+    # A module that only a file names is never imported.
+    is_known = config.agent in AGENTS or config.agent.partition(":")[0] in sys.modules
+    missing = [module for module in config.modules if module not in sys.modules]
+    if missing and not (is_known and config.env in ids()):
+        raise UsageError(
+            f"{folder}: it needs the module {', '.join(missing)}: import it first, with --import"
+        )
     try:
+        if not is_known:
+            raise UsageError(f"{CONFIG} names the agent {config.agent!r}, which is not known here.")
         learner = learner_class(config.agent).load(folder, config)
         if path != folder:
             learner.load_model(path)
@@ -181,16 +186,9 @@ def load_player(path: str | Path) -> Player:
         name = config.label + ", unfinished" * (not config.finished)
         return Player(learner, name, config.task, True, config.finished, recipe)
     except UsageError as error:
-        raise _in_folder(folder, config, error) from error
-
-
-def _in_folder(folder: Path, config: RunConfig, error: UsageError) -> UsageError:
-    """Return what to say of a run that cannot be loaded: its modules may be missing."""
-    if missing := [module for module in config.modules if module not in sys.modules]:
-        return UsageError(
-            f"{folder}: it needs the module {', '.join(missing)}: import it first, with --import"
-        )
-    return error if str(error).startswith(str(folder)) else UsageError(f"{folder}: {error}")
+        if str(error).startswith(str(folder)):
+            raise
+        raise UsageError(f"{folder}: {error}") from error
 
 
 def with_search(player: Player, depth: int | None, options: SearchOptions) -> Player:

@@ -8,9 +8,11 @@ against the memory that is free before it is made.
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
@@ -23,7 +25,11 @@ from tile_envs.errors import UsageError
 
 MOST = (1 << 63) - 1
 CGROUP = Path("/sys/fs/cgroup")
-"""Where Linux tells of the memory of a container."""
+"""Where Linux tells what a container may use."""
+QUOTAS = ("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")
+"""The files with its time on cores, and with the period of that; the latter of version 1."""
+SHARE = "BASELINES_MEMORY"
+"""The environment variable that limits the bytes of one of several processes."""
 
 Count = Annotated[int, Interval(ge=1, le=MOST)]
 NonNegative = Annotated[int, Interval(ge=0, le=MOST)]
@@ -63,7 +69,8 @@ def read_settings(kind: type[S], values: Mapping[str, Any]) -> S:
 
 def check_settings(settings: Any) -> None:
     """Check settings that were made in Python or on the command line; see `read_settings`."""
-    read_settings(type(settings), asdict(settings))
+    values = {field.name: getattr(settings, field.name) for field in fields(settings)}  # no copies
+    read_settings(type(settings), values)
 
 
 def _in_words(error: ValidationError) -> str:
@@ -87,9 +94,21 @@ def check_batch(games: int, name: str, bytes_per_game: int) -> None:
     )
 
 
+def usable_cores() -> int:
+    """Return how many cores this process may use, by its affinity and a container's quota."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    for names in QUOTAS:
+        with suppress(OSError, ValueError):  # no such file, or a quota that is "max"
+            words = " ".join((CGROUP / name).read_text() for name in names).split()
+            quota, period = map(int, words)
+            cores = min(cores, quota // period) if quota > 0 else cores
+    return max(1, cores)
+
+
 def free_memory() -> int:
-    """Return the free bytes of the machine, or of a control group such as a container's."""
+    """Return the free bytes of the machine, of a container, or of this process's share of them."""
     free: int = psutil.virtual_memory().available
+    free = min(free, int(os.environ.get(SHARE, free)))
     with suppress(OSError, ValueError):  # no such file, or a limit that is "max"
         most, taken = (int((CGROUP / f"memory.{n}").read_text()) for n in ("max", "current"))
         stat = dict(map(str.split, (CGROUP / "memory.stat").read_text().splitlines()))

@@ -31,6 +31,15 @@ def test_training_ends_with_the_best_board_and_what_is_next(tmp_path):
     assert following[1] == ["evaluate", str(folder), "--exact"]
 
 
+def test_no_game_is_played_after_the_budget_that_was_not_asked_for(tmp_path, monkeypatch):
+    played = []
+    monkeypatch.setattr("baselines.commands.train.play", lambda *_, **how: played.append(how))
+    out = typed("train", "qtable", *SMALL, "--test-games", 0, "--out", tmp_path / "q")
+    assert "Next:" in out
+    typed("train", "qtable", *SMALL, "--seeds", "None", "--out", tmp_path / "child")
+    assert played == []
+
+
 def test_the_last_boards_are_those_of_finished_games():
     games = play(make_agent("greedy", Task.of("Tiles2048-v0").game), "Tiles2048-v0", episodes=20)
     assert games.boards.shape == (20, 4, 4)

@@ -95,12 +95,14 @@ def test_the_memory_of_a_replay_does_not_grow_with_the_game():
     tracemalloc.stop()
 
 
-def test_a_given_board_is_kept(tmp_path):
+def test_a_given_board_and_options_of_numpy_are_kept(tmp_path):
     reset = {"board": np.array([[1, 1], [0, 9]], np.uint8), "score": np.int64(72)}
-    game = Playthrough(make("Tiles2048-v0", {"shape": (2, 2)}), 3, reset)
+    options = {"shape": np.array([2, 2]), "spawn": {np.int64(2): np.float64(1.0)}}
+    game = Playthrough(make("Tiles2048-v0", options), 3, reset)
     game.play(3)
     write(replay_of(game), tmp_path / "game.json")
     replay = read(tmp_path / "game.json")
+    assert replay.options == {"shape": [2, 2], "spawn": {"2": 1.0}}
     assert replay.reset == {"board": [[1, 1], [0, 9]], "score": 72}
     assert play_through(replay).info["score"] == 76
 
@@ -162,18 +164,25 @@ def test_a_game_that_no_id_names_has_no_replay(env):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("replay", "message"),
     [
-        ({"render_mode": "human"}, "unknown option 'render_mode'"),
-        ({"rules": {}}, "register them by register_game"),
-        ({"shape": (9, 9, 9)}, "shape must be"),
-        ({"placer": LastCell()}, "numbers and names only, got .*LastCell"),
+        ({"options": {"render_mode": "human"}}, "unknown option 'render_mode'"),
+        ({"options": {"rules": {}}}, "register them by register_game"),
+        ({"options": {"shape": (9, 9, 9)}}, "shape must be"),
+        ({"options": {"placer": LastCell()}}, "numbers and names only, got .*LastCell"),
+        ({"actions": (0, 7)}, "action 2 of 2: .* got 7"),
+        ({"actions": (0,) * 101}, "action 101 of 101, 0, comes after the end"),
+        ({"version": "99.0"}, "needs version 99.0"),
     ],
 )
-def test_what_could_not_be_read_is_not_written(options, message, tmp_path):
+def test_what_could_not_be_read_is_not_written_over_a_good_file(replay, message, tmp_path):
+    stuck = {"board": [[1, 2, 3, 4], *[[0] * 4] * 3]}  # upwards
+    write(Replay("Tiles2048-v0", 0), tmp_path / "game.json")
+    before = (tmp_path / "game.json").read_text()
+    bad = {"reset": stuck, **replay}
     with pytest.raises(UsageError, match=message):
-        write(Replay("Tiles2048-v0", 0, (), options), tmp_path / "game.json")
-    assert not list(tmp_path.iterdir())
+        write(Replay("Tiles2048-v0", 0, **bad), tmp_path / "game.json")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"game.json": before}
 
 
 BAD = {

@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import replace
 from socket import gethostname
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -22,7 +23,7 @@ from baselines.commands.train import _typed
 from baselines.progress import clock
 from baselines.tabular.qtable import QTable, QTableSettings
 from baselines.task import Task
-from baselines.training import config
+from baselines.training import config, loop
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig
 from baselines.training.run import starting_options
@@ -365,6 +366,9 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
         (with_entries(agent="subprocess:Popen"), "subprocess:Popen is no agent"),
         (with_entries(sides=["X", "Z"]), "tic-tac-toe has no side 'Z', only X, O"),
         (lambda folder: os.remove(folder / "checkpoint.npz"), "has no checkpoint.npz"),
+        (with_entries(modules=["elsewhere"], settings={"epsilon": 7}), "or equal to 1, got 7"),
+        (with_entries(modules=["elsewhere"], agent="elsewhere:Mine"), "the module elsewhere"),
+        (with_entries(modules=["elsewhere"], env="Mine-v0"), "the module elsewhere"),
         (lambda folder: os.remove(folder / "config.json"), "holds no run"),
     ],
 )
@@ -496,6 +500,30 @@ def test_a_callback_sees_each_iteration_and_can_end_the_run(tmp_path):
     train("qtable", resume=True, **options)
     assert train("qtable", games=50, n_envs=10).state_dict()["iterations"] == 5
     assert arrays_of(tmp_path / "q")["iterations"] == np.array(5).tobytes()
+
+
+def test_saving_takes_a_small_share_of_the_time_before_the_end(tmp_path, monkeypatch):
+    now, shares, learn = [0.0, 0.0], [], QTable.learn  # seconds of all, and of saving
+
+    def write(seconds):
+        now[:] = now[0] + seconds, now[1] + seconds
+        shares.append(now[1] / now[0])
+
+    def learn_slowly(learner):
+        now[0] += 10
+        return learn(learner)
+
+    clocks = {"monotonic": lambda: now[0], "perf_counter": lambda: now[0]}
+    monkeypatch.setattr(loop, "time", SimpleNamespace(time=time.time, **clocks))
+    monkeypatch.setattr(loop, "clock", lambda: now[0])
+    monkeypatch.setattr(loop, "_size", lambda _: 30 * loop.BYTES_PER_SECOND)
+    monkeypatch.setattr(loop, "test", lambda learner, _: {"greedy_return": float(learner.games)})
+    monkeypatch.setattr(runs, "write_checkpoint", lambda *_: write(20))
+    monkeypatch.setattr(QTable, "save_model", lambda *_: write(10))
+    monkeypatch.setattr(QTable, "learn", learn_slowly)
+    train("qtable", games=5000, n_envs=10, test_every=500, out=tmp_path / "q")
+    assert len(shares) > 10 + 2 * 5  # the best models, and checkpoints with the last ones
+    assert max(shares[:-2]) <= 1.1 * loop.CHECKPOINT_SHARE
 
 
 def test_tests_come_as_often_and_are_as_long_as_asked(tmp_path):

@@ -113,6 +113,15 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     )
 
 
+def test_what_a_run_takes_on_disk_is_said_at_its_start(tmp_path, monkeypatch):
+    words = ("train", "ppo", "--width", 32, "--n-envs", 4, "--test-games", 1, "--games", 4, "--out")
+    guessed, guess = [], loop._size
+    monkeypatch.setattr(loop, "_size", lambda made: guessed.append(guess(made)) or 7e9)
+    assert f"{tmp_path / 'p'} will take about 7.0 GB" in command(*words, tmp_path / "p").stderr
+    files = sum(path.stat().st_size for path in (tmp_path / "p").iterdir())
+    assert 0.5 * files < guessed[0] < 2 * files
+
+
 def test_boards_of_another_shape_are_refused():
     with pytest.raises(ValueError, match="must have shape"):
         made(DQNLearner).action_values(np.zeros((1, 3, 3), np.uint8))

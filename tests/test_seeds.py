@@ -1,7 +1,13 @@
 """Several seeds of a run: trained side by side, averaged, and told apart in the same games."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +15,11 @@ from commands import command, refused, typed
 from test_runs import arrays_of
 
 from baselines.evaluation.comparison import Judged, differences, over_seeds
+from baselines.ntuple.ntuple import NTuple, NTupleSettings
+from baselines.search.expectimax import Expectimax
+from baselines.task import Task
 from baselines.training.config import RunConfig
+from baselines.training.side_by_side import side_by_side
 
 RUN = ("train", "qtable", "--games", 4000)
 
@@ -40,6 +50,63 @@ def test_seeds_are_resumed_together_and_those_that_are_missing_begun(seeds):
     assert not (folder / "q-4").exists()
     typed(*RUN, "--seed", 5, "--seeds", 3, "--out", folder / "q", "--resume")
     assert all(RunConfig.read(folder / f"q-{seed}").finished for seed in (5, 6, 7))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="affinity and control groups")
+@pytest.mark.parametrize(
+    ("file", "text", "cores"),
+    [
+        *(("cpu.max", "max 100000", 4), ("cpu.max", "900000 100000", 4)),
+        *(("cpu.max", "250000 100000", 2), ("cpu.max", "20000 100000", 1)),
+        *(("cpu/cpu.cfs_quota_us", "300000", 3), ("cpu/cpu.cfs_quota_us", "-1", 4)),
+    ],
+)
+def test_seeds_and_searches_use_the_cores_that_the_process_may_use(
+    file, text, cores, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("baselines.settings.CGROUP", tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5, 7})
+    (tmp_path / "cpu").mkdir()
+    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000\n")
+    (tmp_path / file).write_text(f"{text}\n")
+    begun = []
+    train = "baselines.commands.train.side_by_side"
+    monkeypatch.setattr(train, lambda _, at_once: begun.append(at_once) or ())
+    for seeds in (9, 1):
+        typed(*RUN, "--seeds", seeds, "--out", tmp_path / "q")
+    assert begun == [cores, 1]
+    game = Task("Tiles2048-v0").game
+    network = NTuple(game, 0, NTupleSettings(network="0123"))
+    assert Expectimax(network, game, 3, table=1).games_at_once == max(16, 4 * cores)
+
+
+def test_seeds_that_run_at_once_share_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setenv("BASELINES_MEMORY", f"{700 << 20}")
+    monkeypatch.setattr("baselines.commands.train.usable_cores", lambda: 2)
+    large = ("--network", "8x6", "--games", 10, "--out", tmp_path / "n", "--seeds")
+    assert "and 0.3 GiB are free" in refused("train", "ntuple", *large, 2)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("out", [".", "..", "/", "a/.."])
+def test_a_folder_to_which_no_seed_can_be_added_is_refused(out, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert f"got '{out}'" in refused(*RUN, "--seeds", 2, "--out", out)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_begins_while_the_others_are_stopped_is_stopped(monkeypatch):
+    begin, begun, codes = subprocess.Popen, {}, {"a": "exit(3)", "b": "import time; time.sleep(60)"}
+
+    def late(words, **options):
+        time.sleep(3 * (words[-1] == "b"))  # until the other one has failed
+        begun[words[-1]] = begin([sys.executable, "-c", codes[words[-1]]], **options)
+        return begun[words[-1]]
+
+    monkeypatch.setattr(subprocess, "Popen", late)
+    with pytest.raises(ValueError, match="a: status 3"):
+        list(side_by_side({Path(name): [name] for name in codes}, 2))
+    assert begun["b"].wait() == -signal.SIGTERM
 
 
 def test_seeds_are_averaged_with_an_interval_over_seeds(seeds, tmp_path):

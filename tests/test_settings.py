@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass, fields
 
 import pytest
+from placers import LastCell
 
+from baselines import train
 from baselines.deep.dqn import DQNSettings
 from baselines.ntuple.ntuple import NTupleSettings
 from baselines.registry import AGENTS, LEARNERS, agent_class
@@ -30,6 +32,14 @@ UNUSABLE = [
     (DQNSettings, {"device": "tpu"}, "device must match pattern"),
     (DQNSettings, {"buffer_size": 64}, "learning_starts must be from batch_size to buffer_size"),
 ]
+
+
+def test_an_object_among_the_options_is_not_copied(monkeypatch):
+    monkeypatch.setattr(LastCell, "__deepcopy__", lambda *_: 1 / 0, raising=False)
+    options = {"shape": (2, 2), "placer": LastCell()}
+    small = {"games": 4, "n_envs": 2, "test_games": 2, "sequential": False}
+    learner = train("qtable", "Tiles2048-v0", options, **small)
+    assert learner.config.env_kwargs["placer"] is options["placer"]
 
 
 @pytest.mark.parametrize(("kind", "values", "message"), UNUSABLE)

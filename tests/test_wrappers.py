@@ -359,6 +359,22 @@ def test_wrappers_in_the_wrong_order_are_refused(made):
         wrappers.PenalizeIllegal(make(), -1)
 
 
+@pytest.mark.parametrize("name", ["Mine", "OneHotPlanes", "Game"])  # two are names in that module
+def test_a_subclass_of_a_wrapper_is_for_one_game_or_for_many(name):
+    def doubled(self, **kwargs):
+        return 2 * base.reset(self, **kwargs)[0], {}
+
+    for base, make in (
+        (wrappers.OneHotPlanes, gym.make),
+        (wrappers.vector.OneHotPlanes, gym.make_vec),
+    ):
+        kind = type(name, (base,), {"reset": doubled, "__module__": __name__})
+        assert kind(make("Tiles2048-v0")).reset(seed=0)[0].max() == 2
+    derived = type(name, (wrappers.OneHotPlanes,), {"__module__": __name__})
+    with pytest.raises(UsageError, match=f"{name} wraps one game, got .*Vector"):
+        derived(gym.make_vec("Tiles2048-v0", 2))
+
+
 def test_wrappers_refuse_what_they_cannot_wrap():
     env = gym.make("Tiles2048-v0")
     for wrap in (wrappers.ReplaceIllegal, wrappers.Log2Reward, wrappers.AfterstatesInObservation):

@@ -226,15 +226,17 @@ def write(replay: Replay, path: str | os.PathLike[str]) -> None:
     """Write a replay, without the options `starts`; an interrupted write leaves the old file.
 
     Raises:
-        ValueError: If an option is an object, such as an opponent without a name, or the game
-            cannot begin.
+        ValueError: If an option is an object, such as an opponent without a name, or `read` would
+            refuse the file.
         OSError: If the file cannot be written.
     """
-    replay = _without_starts(replay, begin(replay))  # complains of what a reader would meet
+    replay = _without_starts(replay, begin(replay))
     values = {"format": FORMAT, **vars(replay)}
-    kept = [name for name in ENTRIES if values[name] or name not in OPTIONAL]
-    lines = [f'  "{name}": {json.dumps(values[name], default=_plain)}' for name in kept]
-    write_file(Path(path), ("{\n" + ",\n".join(lines) + "\n}\n").encode())
+    kept = [name for name in ENTRIES if name not in OPTIONAL or values[name]]
+    lines = [f'  "{name}": {json.dumps(_plain(values[name]))}' for name in kept]
+    content = ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+    parse(content, os.fspath(path))  # complains of what a reader would meet
+    write_file(Path(path), content)
 
 
 def read(path: str | os.PathLike[str]) -> Replay:
@@ -292,7 +294,14 @@ def _order(version: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> Any:
+    """Return a value, with those in lists and dictionaries, as JSON has it."""
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(_plain(key)): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if value is None or isinstance(value, int | float | str):
+        return value
     raise UsageError(f"a replay holds numbers and names only, got {brief(value)}.")

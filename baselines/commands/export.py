@@ -54,6 +54,8 @@ def export(
     if not config.finished:
         raise UsageError(f"{folder} is unfinished: continue it with train --resume.")
     runs.check_free(out)
+    if not out.name:
+        raise UsageError(f"--out must be a folder that can be made, got '{out}'.")
     if there := sorted(path.name for path in out.iterdir()) if out.is_dir() else []:
         raise UsageError(f"{out} holds {there[0]} already: give another --out.")
     learner = load_player(run).agent

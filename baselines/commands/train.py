@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ import tyro
 from baselines.errors import parsing
 from baselines.evaluation.sampled import play
 from baselines.registry import learner_class, usual_env
-from baselines.settings import check_settings
+from baselines.settings import check_settings, usable_cores
 from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
 from baselines.training.config import BUDGET, CONFIG
@@ -36,7 +35,8 @@ from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED, resolve_id
 from tile_envs.words import counted
 
-GAMES = 10
+GAMES, MOVES = 10, 10_000
+"""How many games of a test, of at most so many moves, the board at the end is the best of."""
 
 
 def train(agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="AGENT")], /) -> None:
@@ -64,8 +64,11 @@ def train_agent(name: str, words: Sequence[str]) -> None:
     if typed.seeds is None:
         folder = typed.out or usual_folder(name, env_id, typed.seed)
         trained = run(name, dataclasses.replace(typed, out=folder))
-        print(closing_text(folder, trained))
+        if "--seeds" not in words:  # of one of several seeds, nobody sees what is printed
+            print(closing_text(folder, trained, typed.test_games))
         return
+    if typed.out is not None and typed.out.name in ("", ".."):
+        raise UsageError(f"--out must end in a name, to which --seeds adds, got '{typed.out}'.")
     commands = {}
     for seed in range(typed.seed, typed.seed + typed.seeds):
         out = typed.out and typed.out.with_name(f"{typed.out.name}-{seed}")
@@ -83,7 +86,7 @@ def train_agent(name: str, words: Sequence[str]) -> None:
         else:
             check_free(folder)
     threads = getattr(typed.settings, "threads", 1)
-    at_once = max(1, (os.cpu_count() or 1) // threads)
+    at_once = min(len(commands), max(1, usable_cores() // threads))
     for folder in side_by_side(commands, at_once):
         print(f"{folder} is finished")
     named = shlex.join(map(str, commands))
@@ -130,8 +133,9 @@ def _description(name: str, learner: type[Learner]) -> str:
     return first + listed * bool(presets)
 
 
-def closing_text(folder: Path, learner: Learner) -> str:
-    """Return what there is to say of a finished run: its best board, and what to do next."""
+def closing_text(folder: Path, learner: Learner, test_games: int | None = None) -> str:
+    """Return what there is to say of a finished run: the best board of tests, and what is next."""
+    games = min(GAMES, learner.test_games if test_games is None else test_games)
     task, agent = learner.config.task, learner.config.label
     played = f"{agent} has played {games_played(learner)}: {folder}"
     name = shlex.quote(str(folder))
@@ -148,14 +152,16 @@ def closing_text(folder: Path, learner: Learner) -> str:
     }
     width = max(map(len, commands))
     lines = [f"  python -m baselines {typed:<{width}}  # {why}" for typed, why in commands.items()]
-    return "\n".join([played, "", *_best_board(learner, task), "Next:", *lines])
+    return "\n".join([played, "", *_best_board(learner, task, games), "Next:", *lines])
 
 
-def _best_board(learner: Learner, task: Task) -> list[str]:
-    if task.sides:
+def _best_board(learner: Learner, task: Task, games: int) -> list[str]:
+    if task.sides or not games:
         return []
-    record = play(learner, task.env, task.env_kwargs, GAMES, use="test")
+    limit = min(MOVES, task.env_kwargs.get("max_episode_steps") or MOVES)
+    options = {**task.env_kwargs, "max_episode_steps": limit}
+    record = play(learner, task.env, options, games, use="test")
     best = int(record.returns.argmax())
     board = task.game.draw(record.boards[best], "ansi", int(record.returns[best]))
     indented = "\n".join(f"  {line}" for line in board.splitlines())
-    return [f"The best of {counted(GAMES, 'game')} ended here:", "", indented, ""]
+    return [f"The best of {counted(games, 'game')} ended here:", "", indented, ""]

@@ -21,7 +21,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +29,7 @@ from baselines.ntuple.ntuple import NTuple
 from baselines.search.batched_expectimax import PIECES, BatchedSearch
 from baselines.search.compiled_expectimax import ALL, CompiledSearch, now
 from baselines.search.options import DEEPEST, MOST_CELLS, SearchOptions
-from baselines.settings import check_memory, read_settings
+from baselines.settings import check_memory, read_settings, usable_cores
 from tile_envs.agents import check_plays
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError
@@ -109,8 +108,7 @@ class Expectimax(ValueAgent):
             rngs = np.random.default_rng(0).spawn(options.threads or 1)
             limits = options.samples, options.milliseconds
             return [BatchedSearch(agent, game, rng, *limits) for rng in rngs]
-        config: Any = numba.config
-        threads, table_bytes = options.threads or config.NUMBA_NUM_THREADS, options.table * MEBIBYTE
+        threads, table_bytes = options.threads or usable_cores(), options.table * MEBIBYTE
         check_memory(
             threads * table_bytes,
             f"a transposition table for each of {threads} threads",

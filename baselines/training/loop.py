@@ -32,7 +32,9 @@ from tile_envs.words import counted
 CHECKPOINT_SECONDS = 30.0
 FIRST_CHECKPOINT_SECONDS = 5.0
 CHECKPOINT_SHARE = 0.1
-"""The largest fraction of the time that writing checkpoints takes."""
+"""The largest fraction of the time that saving takes, before the last checkpoint."""
+BYTES_PER_SECOND = 100e6
+"""How fast files are written, until a checkpoint has been."""
 REPORTS = 100
 """Lines of progress of a whole run, without those of tests."""
 SHOW_SECONDS = 2
@@ -91,14 +93,15 @@ def learn(
     test_games = learner.test_games if test_games is None else test_games
     between = CHECKPOINT_SECONDS if checkpoint_every is None else checkpoint_every
     share = CHECKPOINT_SHARE if checkpoint_every is None else 1.0
-    written = 0.0  # seconds
-    shown = time.monotonic()
+    size = _size(learner) if folder else 0
+    written = size / BYTES_PER_SECOND  # seconds that the next checkpoint takes
+    shown = started = time.monotonic()
     saved = shown - max(0.0, between - FIRST_CHECKPOINT_SECONDS)
     tested: Metrics = {}
     if config.moves is not None and learner.moves is None:
         raise UsageError(f"{config.agent} does not count its moves: give games or minutes.")
     done = _used(learner, config.seconds)
-    name = folder.name if folder else f"{config.agent} on {config.env}"
+    name = (folder and folder.name) or f"{config.agent} on {config.env}"  # a folder may be "."
     progress = Progress(name, 1, done, visible)
     stopwatch, log = Clock(progress, config.seconds), _Log(folder, learner.games)
     kept = f", --resume continues: {folder}" if folder else "."
@@ -106,6 +109,8 @@ def learn(
     with closing(log), progress, _interrupts(progress) as interrupted:
         if progress.shown:
             print(f"settings: {config.preset or 'given'}", file=sys.stderr)
+            if size > 1e9:
+                print(f"{folder} will take about {size / 1e9:.1f} GB", file=sys.stderr)
         progress.update(done, "starting (compiling on first use)")
         while done < 1 and not interrupted and goes_on is not False:
             games, before = learner.games, done
@@ -127,13 +132,13 @@ def learn(
                 with stopwatch.timed("tests"):
                     tested = test(learner, test_games)
             if tested:
-                _note_test(learner, log, seconds, metrics | tested, tested)
-            if now - saved > max(between, written / share):
-                began = time.monotonic()
+                with stopwatch.timed("saving"):  # of the best model
+                    _note_test(learner, log, seconds, metrics | tested, tested)
+            saving = stopwatch.seconds["saving"]
+            if now - saved > between and saving + written < share * (now - started):
                 with stopwatch.timed("saving"):
                     _save(folder, learner, seconds)
-                saved = time.monotonic()
-                written = saved - began
+                saved, written = time.monotonic(), stopwatch.seconds["saving"] - saving
             if callback:
                 try:
                     goes_on = callback(learner, metrics | tested)
@@ -148,7 +153,8 @@ def learn(
         if finished:
             with stopwatch.timed("tests"):
                 tested = tested or test(learner, test_games)
-            _note_test(learner, log, seconds, tested, tested)
+            with stopwatch.timed("saving"):
+                _note_test(learner, log, seconds, tested, tested)
         with stopwatch.timed("saving"):
             _save(folder, learner, seconds, finished)
     if interrupted:
@@ -204,6 +210,15 @@ def test(learner: Learner, games: int) -> Metrics:
         return side_metrics(learner, task.sides)
     record = play(learner, task.env, task.env_kwargs, games, use="test")
     return {"greedy_return": float(record.returns.mean())}
+
+
+def _size(learner: Learner) -> int:
+    """Return about how many bytes a run's files take: the checkpoint, and the last and best model.
+
+    Tables `(n,)` are not counted: what a checkpoint holds of them is little at first.
+    """
+    files = 1 if type(learner).save_model is Learner.save_model else 3
+    return files * sum(array.nbytes for array in learner.state_dict().values() if array.ndim != 1)
 
 
 def _save(folder: Path | None, learner: Learner, seconds: float, finished: bool = False) -> None:

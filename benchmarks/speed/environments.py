@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 import tile_envs  # noqa: F401
+from baselines.settings import usable_cores
 from benchmarks.results import Row
 from benchmarks.speed.peers import JaxPlay, Peer, Play, held_jax, installed, repeat
 from benchmarks.speed.turns import BY_WALL_CLOCK, OURS, measure_speeds
@@ -58,7 +58,7 @@ def measure(
             peer._replace(make=partial(peer.make, threads=k), threads=k, measure=BY_WALL_CLOCK)
             for peer in candidates
             if peer.kind == "numba" or peer.package == "envpool"
-            for k in (2**i for i in range((os.cpu_count() or 1).bit_length()))
+            for k in (2**i for i in range(usable_cores().bit_length()))
         ]
     return measure_speeds(candidates, turns, seconds)
 

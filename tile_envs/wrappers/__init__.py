@@ -3,7 +3,8 @@
     envs = OneHotPlanes(gym.make_vec("Tiles2048-v0", 64))
 
 Of a vector environment they make their namesakes in `tile_envs.wrappers.vector`, which do the same
-to every game, in every autoreset mode.
+to every game, in every autoreset mode.  A subclass of yours is for one game; one for many derives
+from the namesake.
 
 The order, from an environment of this package outwards: `Log2Reward`, `ShapeReward`,
 `ReplaceIllegal`, `PenalizeIllegal`, `OneHotPlanes`, `FlatObservation`, `MaskInObservation` or
@@ -21,6 +22,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import DTypeLike, NDArray
 
 from tile_envs.base.checks import checked_action, plain
+from tile_envs.errors import UsageError
 from tile_envs.wrappers import transforms, vector
 from tile_envs.wrappers.potentials import Potential, Shaping
 
@@ -33,9 +35,14 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def __new__(cls, env: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Wrap a vector environment in the namesake that is for many games."""
-        if isinstance(env, VectorEnv) and hasattr(vector, cls.__name__):
-            return getattr(vector, cls.__name__)(env, *args, **kwargs)
-        return super().__new__(cls)
+        if not isinstance(env, VectorEnv):
+            return super().__new__(cls)
+        if cls.__module__ != __name__:  # what it does to one game is not known for many
+            raise UsageError(
+                f"{cls.__name__} wraps one game, got {env}: derive one for many from its base's "
+                f"namesake in {vector.__name__}."
+            )
+        return getattr(vector, cls.__name__)(env, *args, **kwargs)
 
     def __init__(self, env: AnyEnv, **arguments: Any) -> None:
         RecordConstructorArgs.__init__(self, **arguments)
