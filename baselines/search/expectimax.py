@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -108,7 +109,9 @@ class Expectimax(ValueAgent):
             rngs = np.random.default_rng(0).spawn(options.threads or 1)
             limits = options.samples, options.milliseconds
             return [BatchedSearch(agent, game, rng, *limits) for rng in rngs]
-        threads, table_bytes = options.threads or usable_cores(), options.table * MEBIBYTE
+        config: Any = numba.config
+        cores = min(usable_cores(), config.NUMBA_NUM_THREADS)
+        threads, table_bytes = options.threads or cores, options.table * MEBIBYTE
         check_memory(
             threads * table_bytes,
             f"a transposition table for each of {threads} threads",

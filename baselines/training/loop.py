@@ -213,12 +213,13 @@ def test(learner: Learner, games: int) -> Metrics:
 
 
 def _size(learner: Learner) -> int:
-    """Return about how many bytes a run's files take: the checkpoint, and the last and best model.
+    """Return about how many bytes a run with models takes: the checkpoint, the last and the best.
 
-    Tables `(n,)` are not counted: what a checkpoint holds of them is little at first.
+    That of others is 0: what a checkpoint holds of a table is little at first.
     """
-    files = 1 if type(learner).save_model is Learner.save_model else 3
-    return files * sum(array.nbytes for array in learner.state_dict().values() if array.ndim != 1)
+    if type(learner).save_model is Learner.save_model:
+        return 0
+    return 3 * sum(array.nbytes for array in learner.state_dict().values())
 
 
 def _save(folder: Path | None, learner: Learner, seconds: float, finished: bool = False) -> None:
