@@ -4,6 +4,7 @@ import random
 import re
 from copy import deepcopy
 from pathlib import Path
+from types import SimpleNamespace
 
 import gymnasium as gym
 import numpy as np
@@ -150,7 +151,19 @@ def test_instructions_are_those_of_the_game():
     text = instructions(gym.make("Tiles2584-v0", shape=(2, 3)).unwrapped.game)
     assert "2584 on a board of 2 rows and 3 columns" in text
     assert "1 and 1 make 2, 1 and 2 make 3, 2 and 3 make 5" in text
+    assert "1 with probability 0.9 or 2 with probability 0.1. Its cell is one of the empty" in text
     assert "number of a free cell" in instructions(gym.make("TicTacToe-v0").unwrapped.game)
+
+
+def test_instructions_name_the_new_tiles_and_what_their_cells_depend_on():
+    corner = SimpleNamespace(place=lambda boards, tiles: boards.reshape(len(boards), -1).argmin(1))
+    told = []
+    for placer in ("random", "adversary", corner):
+        text = instructions(SlidingGame(RULES_2048, spawn={2: 0.75, 4: 0.25}, placer=placer))
+        told.append(text.partition("2 with probability 0.75 or 4 with probability 0.25. ")[2])
+    assert len(set(told)) == 3
+    assert ["equally likely" in each for each in told] == [True, False, False]
+    assert all(told)
 
 
 def test_student_programs_play_the_games_of_the_package():
