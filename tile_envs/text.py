@@ -31,10 +31,7 @@ FORM = re.compile(
     | ```\w*\r?\n\s* ([^\W_]+)[.!]?\s* (?:```|\Z)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Ways to mark an answer: tags, a box of LaTeX, JSON, brackets, a fenced block.
-
-Long texts take linear time: repetitions that follow each other share no character.
-"""
+"""Ways to mark an answer.  No two repetitions in a row share a character: time is linear."""
 EMPHASIS = re.compile(r"(\*\*?|`)([^\W_]+)[.!]?\1")
 MATCHES = (None, "first", "last")
 KEYS = {"w": UP, "d": RIGHT, "s": DOWN, "a": LEFT}
@@ -189,10 +186,10 @@ def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | Non
     r"""Return the action that a text names.
 
     What is in `<think>` is left out.  The rest is a word (`up`), a key (`w`, `a`, `s`, `d`) or a
-    cell's number, perhaps in quotes, bold or code and with a full stop; or it marks exactly one:
-    `<move>up</move>`, `{"move": "up"}` (or `action`, `answer`), `\boxed{up}`, `[Up]`, or a fenced
-    block.  Other brackets and blocks are passed over; other tags, boxes and JSON are wrong answers.
-    Where nothing is marked so, a word in bold or code counts if the text names no other.
+    cell's number, perhaps in quotes, bold or code, or it marks exactly one: `<move>up</move>`,
+    `{"move": "up"}` (or `action`, `answer`), `\boxed{up}`, `[Up]`, a fenced block; or it has one
+    in bold or code, and names no other.  Other brackets and blocks are passed over; other tags,
+    boxes and JSON are wrong answers.
 
     Examples:
         >>> from tile_envs.sliding import RULES_2048
@@ -216,10 +213,10 @@ def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | Non
             read, and what is legal.
     """
     checked_choice(match, "match", MATCHES)
-    words = {name: n for n, name in enumerate(ACTIONS if game.n_actions == 4 else CELL_NAMES)}
-    names = words | (KEYS if game.n_actions == 4 else {})
+    names = {name: n for n, name in enumerate(ACTIONS if game.n_actions == 4 else CELL_NAMES)}
+    names |= KEYS if game.n_actions == 4 else {}
     legal = describe_actions(np.ones(game.n_actions, np.int8) if mask is None else mask)
-    marked, named = _answers(text, names, words) if isinstance(text, str) else ([], [])
+    marked, named = _answers(text, names) if isinstance(text, str) else ([], [])
     answers = marked
     if match:
         answers = (marked or named)[:1] if match == "first" else (marked or named)[-1:]
@@ -235,14 +232,12 @@ def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | Non
     return action
 
 
-def _answers(
-    text: str, names: dict[str, int], words: dict[str, int]
-) -> tuple[list[str], list[str]]:
-    """Return the answers that a text is or marks, and the words that it has."""
+def _answers(text: str, names: dict[str, int]) -> tuple[list[str], list[str]]:
+    """Return the answers that a text is or marks, and the words for moves in it, without keys."""
     text = THOUGHT_END.split(THOUGHT.sub(" ", text))[-1]
     if _bare(text).lower() in names:
         return [_bare(text)], []
-    marked = _marked(text, names)
+    marked, words = _marked(text, names), names.keys() - KEYS
     named = [word for word in re.findall(r"\w+", text) if word.lower() in words]
     if not marked and len({word.lower() for word in named}) == 1:
         marked = [form[2] for form in EMPHASIS.finditer(text) if form[2].lower() in words][:1]

@@ -137,8 +137,8 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             )
         if getattr(getattr(values, "run_config", None), "exported", None):
             gym.logger.warn(
-                "values of an exported network are rounded, so that good moves may lose up to "
-                "thousands of points: take a solved board, or a run that was not exported."
+                "values of an exported network are rounded, and best moves may cost 1,000 points: "
+                "use a solved board or a run of your own."
             )
         self._plain, self._reward, self._values = plain, reward, values
         self._wrong = checked_choice(wrong, "wrong", WRONG)

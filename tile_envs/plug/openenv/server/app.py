@@ -16,7 +16,6 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import describe_actions
 
 with extra("openenv"):
-    from fastapi import Request
     from fastapi.responses import JSONResponse
     from openenv.core.env_server.http_server import create_app
     from openenv.core.env_server.interfaces import Environment
@@ -24,6 +23,7 @@ with extra("openenv"):
 
 SESSIONS = 256
 """The most clients at once."""
+NO_GAME = "no game has begun: over HTTP, none is kept between requests; play over /ws, by TilesEnv."
 
 
 class TilesEnvironment(Environment):  # type: ignore[misc]
@@ -73,16 +73,8 @@ def make_app(env_id: str = "Tiles2048-v0", reward: str = "score", **options: Any
     make = partial(TilesEnvironment, env_id, reward, **options)
     make()  # a wrong option is refused here, not in a session
     made = create_app(make, TilesAction, TilesObservation, "tiles", max_concurrent_envs=SESSIONS)
-    made.add_exception_handler(ResetNeeded, _without_game)
+    made.add_exception_handler(ResetNeeded, lambda *_: JSONResponse({"detail": NO_GAME}, 409))
     return made
-
-
-async def _without_game(request: Request, error: Exception) -> JSONResponse:
-    """Refuse `/step` over HTTP, for each request of which the library makes a new game."""
-    told = (
-        "no game has begun: over HTTP, none is kept between requests; play over /ws, by TilesEnv."
-    )
-    return JSONResponse({"detail": told}, status_code=409)
 
 
 app = make_app()
