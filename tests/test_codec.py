@@ -104,7 +104,7 @@ def test_boards_that_are_none_are_not_shown():
         *[('{"move": "down", "reason": "not left"}', 2), ("{'action' : 'D'}", 1)],
         *[('[{"action": {"move": "up"}}]', 0), ('<answer>{"move": "up"}</answer>', 0)],
         *[("```\nup\n```", 0), ("So:\n```text\r\nup\r\n```", 0), ('```json\n{"move":"s"}\n```', 2)],
-        *[("I go **down**, yes, down.", 2), ("I press `up`", 0)],
+        *[("I go **down**, yes, down.", 2), ("I press `up`", 0), ("In a <move> tag: [up].", 0)],
         *[("<think>[up]? left?</think> right", 1), ("[up]? </think>\n[left]", 3)],
         *[("[left] <THINK>[up] or", 3), ("<think>up</think><thinking>up</thinking> [s]", 2)],
     ],

@@ -24,14 +24,20 @@ from tile_envs.tictactoe.render import LETTERS
 THOUGHT = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 FORM = re.compile(
-    r"""<(move|action|answer)> ([^<>]*) (?:</\1>|\Z)
+    r"""<(move|action|answer)> ([^<>]*) </\1>
     | \\boxed\{ (?:\\\w+\{)? ([^{}]*) \}
     | ["'](?:move|action|answer)["']\s*:\s* (?:["']\s*)? ([^\s"'\[\]{},][^"'\[\]{},\n]*)
+    | <(?:move|action|answer)> ([^<>]+) \Z
     | \[ [^\w\[\]]* ([^\W_]+) [^\w\[\]]* \]
     | ```\w*\r?\n\s* ([^\W_]+)[.!]?\s* (?:```|\Z)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Ways to mark an answer.  No two repetitions in a row share a character: time is linear."""
+"""Ways to mark an answer, first those that do so whatever they hold.
+
+No two repetitions in a row share a character: time is linear.
+"""
+N_STRICT = 4
+"""The groups of these, the tag's name among them."""
 EMPHASIS = re.compile(r"(\*\*?|`)([^\W_]+)[.!]?\1")
 MATCHES = (None, "first", "last")
 KEYS = {"w": UP, "d": RIGHT, "s": DOWN, "a": LEFT}
@@ -246,11 +252,14 @@ def _answers(text: str, names: dict[str, int]) -> tuple[list[str], list[str]]:
 
 def _marked(text: str, names: dict[str, int]) -> list[str]:
     """Return the answers that a text marks, also in two ways, such as a box in a tag."""
-    answers = []
+    answers = list[str]()
     for form in FORM.finditer(text):
-        content = _bare(form[form.lastindex or 0])
-        if form[0][0] not in "[`" or content.lower() in names:
-            answers += _marked(content, names) or [content]
+        group = form.lastindex or 0
+        content = _bare(form[group])
+        if inner := _marked(form[group], names):
+            answers += inner
+        elif group <= N_STRICT or content.lower() in names:
+            answers.append(content)
     return answers
 
 
