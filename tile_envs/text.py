@@ -32,12 +32,11 @@ FORM = re.compile(
     | ```\w*\r?\n\s* ([^\W_]+)[.!]?\s* (?:```|\Z)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Ways to mark an answer, first those that do so whatever they hold.
+"""Ways to mark an answer; the first `N_STRICT` groups mark one whatever they hold.
 
-No two repetitions in a row share a character: time is linear.
+Time is linear, as no two repetitions in a row share a character.
 """
 N_STRICT = 4
-"""The groups of these, the tag's name among them."""
 EMPHASIS = re.compile(r"(\*\*?|`)([^\W_]+)[.!]?\1")
 MATCHES = (None, "first", "last")
 KEYS = {"w": UP, "d": RIGHT, "s": DOWN, "a": LEFT}
@@ -193,9 +192,8 @@ def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | Non
 
     What is in `<think>` is left out.  The rest is a word (`up`), a key (`w`, `a`, `s`, `d`) or a
     cell's number, perhaps in quotes, bold or code, or it marks exactly one: `<move>up</move>`,
-    `{"move": "up"}` (or `action`, `answer`), `\boxed{up}`, `[Up]`, a fenced block; or it has one
-    in bold or code, and names no other.  Other brackets and blocks are passed over; other tags,
-    boxes and JSON are wrong answers.
+    `{"move": "up"}` (or `action`, `answer`), `\boxed{up}`, `[Up]`, a fenced block; or it has one in
+    bold or code, and names no other.  Other tags, boxes and JSON are wrong answers.
 
     Examples:
         >>> from tile_envs.sliding import RULES_2048

@@ -43,7 +43,6 @@ CELLS = {
     ADVERSARY: "Its cell is the empty one after which your best move is worth least: the points of "
     "the move plus the number of empty cells that it leaves.",
 }
-"""What the cell of a new tile depends on, by placer."""
 OTHER_CELLS = "Its cell is an empty one that a program chooses by the board and the tile."
 
 
@@ -95,8 +94,7 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             answer as much as the worst legal action or, if it ends the episode, all; or a
             function of the board before, the action, the board after and the info.  Boards are as
             the player sees them.
-        values: An object with `action_values(boards)`, such as a solution of `baselines.solve`.  An
-            exported network, such as `strong`, has rounded values, which a warning says.
+        values: An object with `action_values(boards)`, such as a solution of `baselines.solve`.
         match: Which of several answers counts; see `tile_envs.text.parse`.
         max_wrong: Consecutive wrong answers that truncate an episode, unless a random action is
             played in their place.
