@@ -69,9 +69,8 @@ class LanguageModel(BoardAgent):
         seed: The seed of the moves that are played in place of the model's.
         url: The endpoint, to which `/chat/completions` is added.
         model: The model's name.
-        key: The environment variable that holds the endpoint's key.  None is `OPENAI_API_KEY` for
-            https://api.openai.com, and no key for other endpoints.  A key is sent by https, or to
-            this machine.
+        key: The environment variable with the key, which goes by https or to this machine.  None is
+            `OPENAI_API_KEY` for https://api.openai.com, and no key elsewhere.
         body: More entries of each request, such as `{"temperature": 0}`.
         at_once: The most requests at a time.
         timeout: Seconds to wait for an answer.

@@ -22,7 +22,6 @@ from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, checked_marks
 from tile_envs.tictactoe.render import LETTERS
 
 THOUGHT = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
-THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 FORM = re.compile(
     r"""<(move|action|answer)> ([^<>]*) </\1>
     | \\boxed\{ (?:\\\w+\{)? ([^{}]*) \}
@@ -238,7 +237,7 @@ def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | Non
 
 def _answers(text: str, names: dict[str, int]) -> tuple[list[str], list[str]]:
     """Return the answers that a text is or marks, and the words for moves in it, without keys."""
-    text = THOUGHT_END.split(THOUGHT.sub(" ", text))[-1]
+    text = re.split("(?i)</think(?:ing)?>", THOUGHT.sub(" ", text))[-1]
     if _bare(text).lower() in names:
         return [_bare(text)], []
     marked, words = _marked(text, names), names.keys() - KEYS
