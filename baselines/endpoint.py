@@ -47,6 +47,8 @@ TRANSIENT = (408, 429, 500, 502, 503, 504)
 FIRST_WAIT, LONGEST_TIMEOUT = 0.5, 1e6
 """Seconds before a request is sent again, and the most that are handed to a socket."""
 TOKENS = ("prompt_tokens", "completion_tokens")
+OPENAI = "https", "api.openai.com"
+LOOPBACK = "127.0.0.1", "localhost", "::1"
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -67,7 +69,8 @@ class LanguageModel(BoardAgent):
         seed: The seed of the moves that are played in place of the model's.
         url: The endpoint, to which `/chat/completions` is added.
         model: The model's name.
-        key: The environment variable that holds the key, if the endpoint needs one.
+        key: The environment variable with the key, which goes by https or to this machine.  None is
+            `OPENAI_API_KEY` for https://api.openai.com, and no key elsewhere.
         body: More entries of each request, such as `{"temperature": 0}`.
         at_once: The most requests at a time.
         timeout: Seconds to wait for an answer.
@@ -85,7 +88,7 @@ class LanguageModel(BoardAgent):
         seed: int = 0,
         url: str = "http://127.0.0.1:8000/v1",
         model: str = "",
-        key: str = "OPENAI_API_KEY",
+        key: str | None = None,
         body: Mapping[str, Any] | None = None,
         at_once: int = 16,
         timeout: float = 60.0,
@@ -98,7 +101,11 @@ class LanguageModel(BoardAgent):
         self.game, self._url = game, url.rstrip("/") + "/chat/completions"
         self._body = {"model": model, **checked_mapping(body, "body")}
         self._timeout = min(checked_number(timeout, "timeout"), LONGEST_TIMEOUT)
-        self._key = os.environ.get(key, "").strip()
+        if key is None and (parts.scheme, parts.hostname) == OPENAI:
+            key = "OPENAI_API_KEY"
+        if key and parts.scheme != "https" and parts.hostname not in LOOPBACK:
+            raise UsageError(f"key={key!r} needs a url with https, got {url!r}: or leave it out.")
+        self._key = os.environ.get(key, "").strip() if key else ""
         if not (self._key.isascii() and self._key.isprintable()):  # errors of a header show it
             raise UsageError(
                 f"the key in {key} must be of printable ASCII characters: set it anew."
@@ -147,7 +154,7 @@ class LanguageModel(BoardAgent):
             answer = str(completion["choices"][0]["message"]["content"] or "")
             used = completion.get("usage") or {}
             tokens = {name: int(used.get(name) or 0) for name in TOKENS}
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             raise self._error(f"sends no chat completion: {brief(completion)}") from None
         seconds = round(time.perf_counter() - began, 3)
         return {**sent, "answer": answer, "seconds": seconds, "requests": 1, **tokens}
@@ -168,7 +175,7 @@ class LanguageModel(BoardAgent):
                 reason = f"answers {error.code}: {error.read(1000).decode(errors='replace')}"
                 if error.code not in TRANSIENT:
                     break
-            except (OSError, HTTPException, ValueError) as error:  # none in time, or no JSON
+            except (OSError, HTTPException, ValueError, RecursionError) as error:  # or no JSON
                 reason = f"gives no answer: {error}"
         raise self._error(reason)
 

@@ -99,10 +99,19 @@ def test_boards_that_are_none_are_not_shown():
         *[("[Up]", 0), ("[ s ]", 2), ("<move>up</move>", 0), (r"\boxed{left}", 3)],
         *[(r"$\boxed{\text{Down}}$", 2), ("<ANSWER> d </ANSWER>", 1), ("<move>[up]</move>", 0)],
         ("The board [2 4 8] has [two] rows, so not left but [down].", 2),
+        *[(text, 0) for text in ("Up.", "UP!", "**up**", "*Up*.", "`up`", "'up'", "**[up]**")],
+        *[(text, 3) for text in ("<move>left", "[<action>Left.]", '{"move": "left', '["left"]')],
+        *[('{"move": "down", "reason": "not left"}', 2), ("{'action' : 'D'}", 1)],
+        *[('[{"action": {"move": "up"}}]', 0), ('<answer>{"move": "up"}</answer>', 0)],
+        *[("```\nup\n```", 0), ("So:\n```text\r\nup\r\n```", 0), ('```json\n{"move":"s"}\n```', 2)],
+        *[("I go **down**, yes, down.", 2), ("I press `up`", 0), ("In a <move> tag: [up].", 0)],
+        *[("<think>[up]? left?</think> right", 1), ("[up]? </think>\n[left]", 3)],
+        *[("[left] <THINK>[up] or", 3), ("<think>up</think><thinking>up</thinking> [s]", 2)],
     ],
 )
-def test_forms_of_moves_are_read(text, action):
-    read = parse(GAME, text)
+@pytest.mark.parametrize("match", [None, "last"])
+def test_forms_of_moves_are_read(text, action, match):
+    read = parse(GAME, text, match=match)
     assert type(read) is int
     assert read == action
 
@@ -115,6 +124,12 @@ def test_forms_of_moves_are_read(text, action):
         ("<move>jump</move>", "'jump' is no move: expected one of up"),
         ("<move>jump</move> [up]", "read 2 moves"),
         ("<move>up</answer>", "read no move"),
+        *[(text, 'match="last"') for text in ("[up, left]", "up or down", "[up] or [down]")],
+        ('{"move": "up or down"}', "'up or down' is no move"),
+        ('{"move": "up", "action": "left"}', r"read 2 moves, \['up', 'left'\]"),
+        ("**up** keeps left full", "read no move"),
+        ("I press **a** key", "read no move"),
+        ("<think>[up]", r"read no move in '<think>\[up\]': expected one of .*left\.$"),
         ("4", "read no move in '4'"),
         ("", "read no move in ''"),
         (None, "read no move in None"),
@@ -131,13 +146,14 @@ def test_words_in_free_text_count_where_a_match_is_asked_for():
     assert (parse(GAME, text, match="first"), parse(GAME, text, match="last")) == (0, 3)
     assert parse(GAME, "left? <move>up</move> <move>down</move> right", match="last") == 2
     assert parse(CROSSES, "not 4 but 8", match="last") == 8
+    assert parse(GAME, "[up, left]", match="last") == parse(GAME, "*up or left*", match="last") == 3
     with pytest.raises(ValueError, match="match must be one of None, 'first', 'last'"):
         parse(GAME, "up", match="any")
 
 
 def test_cells_are_numbers_and_illegal_actions_are_refused_with_the_legal_ones():
     mask = [1, 0, 0, 0, 1, 0, 0, 0, 0]
-    assert parse(CROSSES, "[4]", mask) == parse(CROSSES, "4", mask) == 4
+    assert {parse(CROSSES, text, mask) for text in ("[4]", "4", "**4**.", '{"move": 4}')} == {4}
     with pytest.raises(ValueError, match="'8' is illegal here: expected one of 0, 4"):
         parse(CROSSES, "8", mask)
     with pytest.raises(ValueError, match="'up' is illegal here: expected one of none"):
@@ -147,23 +163,8 @@ def test_cells_are_numbers_and_illegal_actions_are_refused_with_the_legal_ones()
 
 
 PIECES = ["[", "]", "<move>", "</move>", "\\boxed{", "\\text{", "}", "up", "W", "4", "X", "o", " "]
-PIECES += [
-    "\n",
-    "|",
-    "/",
-    ",",
-    "2048",
-    "16",
-    "f" * 4,
-    ".",
-    "0",
-    "-",
-    "é",
-    "\ud800",
-    "\x00",
-    "²",
-    "٣",
-]
+PIECES += ["\n", "|", "/", ",", "2048", "16", "f" * 4, ".", "0", "-", "é", "\ud800", "\x00"]
+PIECES += ["²", "٣", "**", "`", '{"move":', "<think>"]
 
 
 @pytest.mark.parametrize("n", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
@@ -178,3 +179,13 @@ def test_any_string_is_an_action_or_a_board_or_a_value_error(n):
             with suppress(ValueError):
                 board = read_board(game, text)
                 assert np.array_equal(read_board(game, show(game, board)), board)
+
+
+LONG = [("", "<move>"), ("", "```a"), ("", "<think>"), ("", '"move":'), ("[", " "), ("**", "*")]
+LONG += [("<answer>", r"\boxed{"), (r"\boxed{" + "\\", "a"), ('{"move":', " "), ("```a\n", "\n")]
+
+
+@pytest.mark.parametrize(("start", "piece"), LONG)
+def test_an_answer_of_any_length_is_refused_in_linear_time(start, piece):  # otherwise, it hangs
+    with pytest.raises(ValueError, match=r"read|is no move"):
+        parse(GAME, start + piece * (300_000 // len(piece)) + "<")

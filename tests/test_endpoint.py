@@ -5,7 +5,9 @@ import signal
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from types import SimpleNamespace
+from urllib.request import OpenerDirector
 
 import numpy as np
 import pytest
@@ -17,7 +19,8 @@ from baselines.errors import Interrupted
 from baselines.evaluation.sampled import Stopped
 from baselines.task import Task
 
-AGENT, KEY = "baselines.endpoint:LanguageModel", "sk-very-secret-1"
+CHAT = '{"choices": [{"message": {"content": "[up]"}}], "usage": %s}'
+AGENT, KEY, VARIABLE = "baselines.endpoint:LanguageModel", "sk-very-secret-1", "OPENAI_API_KEY"
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -46,7 +49,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv(VARIABLE, KEY)
     monkeypatch.setattr("baselines.endpoint.FIRST_WAIT", 0.0)
     served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     served.lock, served.seen = threading.Lock(), []
@@ -63,10 +66,10 @@ LOWEST = SimpleNamespace(predict=lambda observation, action_masks: action_masks.
 
 @pytest.mark.parametrize("env", ["Tiles2048-v0", "TicTacToe-v0"])
 def test_a_model_plays_batched_and_its_prompts_answers_and_tokens_are_kept(server, tmp_path, env):
-    options = json.dumps({"url": server.url, "model": "tiny", "body": {"temperature": 0}})
+    options = {"url": server.url, "model": "tiny", "body": {"temperature": 0}, "key": VARIABLE}
     shape = {"shape": [2, 2]} if env == "Tiles2048-v0" else {}
     words = ("--env", env, "--env-kwargs", json.dumps(shape), "--episodes", 3, "--out", "rows.json")
-    printed = typed("evaluate", AGENT, *words, "--agent-kwargs", options)
+    printed = typed("evaluate", AGENT, *words, "--agent-kwargs", json.dumps(options))
     (row,) = json.loads((tmp_path / "rows.json").read_text())
     assert row["mean"] == evaluate(LOWEST, env, shape, episodes=3)["mean"]
     n = len(server.seen)
@@ -108,17 +111,20 @@ def test_requests_that_fail_for_now_are_sent_again(server):
         ((307, "elsewhere"), "answers 307"),
         ((200, "{}"), "sends no chat completion: {}"),
         ((500, f"{KEY} fails"), "answers 500: *** fails"),
+        ((200, "[" * 100_000), "gives no answer: "),
+        ((200, CHAT % '{"prompt_tokens": 1e999}'), "sends no chat completion: "),
     ],
 )
 def test_an_endpoint_that_refuses_is_one_line_and_no_key_is_shown_or_kept(
     server, tmp_path, answer, message
 ):
     server.answers = lambda prompt: answer
-    done = command("evaluate", AGENT, "--agent-kwargs", json.dumps({"url": server.url}))
+    options = {"url": server.url, "key": VARIABLE}
+    done = command("evaluate", AGENT, "--agent-kwargs", json.dumps(options))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert message in done.stderr
     server.answers = lambda prompt: f"[up], says {KEY}"
-    evaluate(AGENT, "Tiles2048-v0", {"shape": (2, 2)}, 1, agent_kwargs={"url": server.url})
+    evaluate(AGENT, "Tiles2048-v0", {"shape": (2, 2)}, 1, agent_kwargs=options)
     kept = (tmp_path / "runs" / "prompts.jsonl").read_text()
     assert "says ***" in kept
     assert KEY not in kept + done.stderr
@@ -134,21 +140,41 @@ def test_an_endpoint_that_is_down_or_slow_is_one_line(server):
     for url in ("ftp://host", "127.0.0.1:8000", "http://me:secret@host/v1"):
         refusal = refused("evaluate", AGENT, "--agent-kwargs", json.dumps({"url": url}))
         assert "url must be http" in refusal
+    options = json.dumps({"url": "http://b.org/v1", "key": VARIABLE})  # where all could read it
+    assert f"key='{VARIABLE}'" in refused("evaluate", AGENT, "--agent-kwargs", options)
 
 
 GAME = Task.of("TicTacToe-v0").game
 
 
 def test_a_key_is_stripped_and_one_that_no_header_holds_is_not_shown(server, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
-    agent = LanguageModel(GAME, url=server.url, timeout=np.float32(30))
+    monkeypatch.setenv(VARIABLE, f" {KEY}\n")
+    agent = LanguageModel(GAME, url=server.url, key=VARIABLE, timeout=np.float32(30))
     agent.predict(np.zeros((1, 3, 3), np.int8))
     assert server.seen[0][1] == f"Bearer {KEY}"
     for key in ("sk-very\nsecret", "sk-λ-secret"):
-        monkeypatch.setenv("OPENAI_API_KEY", key)
+        monkeypatch.setenv(VARIABLE, key)
         with pytest.raises(ValueError, match="the key in OPENAI_API_KEY must be") as refusal:
-            LanguageModel(GAME, url=server.url)
+            LanguageModel(GAME, url=server.url, key=VARIABLE)
         assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "sent"),
+    [
+        *[("https://api.openai.com/v1", None, True), ("http://api.openai.com/v1", None, False)],
+        *[("https://api.openai.com.example.org/v1", None, False), ("https://b.org", None, False)],
+        *[("https://b.org", VARIABLE, True), ("http://127.0.0.1:8000/v1", None, False)],
+        *[("http://localhost:8000/v1", VARIABLE, True), ("http://[::1]:8000", VARIABLE, True)],
+    ],
+)
+def test_a_key_goes_to_the_endpoint_that_it_is_for(server, monkeypatch, url, key, sent):
+    seen = []
+    opened = lambda self, request, **_: seen.append(request) or BytesIO()  # noqa: E731
+    monkeypatch.setattr(OpenerDirector, "open", opened)
+    with pytest.raises(ValueError, match="gives no answer"):
+        LanguageModel(GAME, url=url, key=key, retries=0).predict(np.zeros((1, 3, 3), np.int8))
+    assert seen[0].get_header("Authorization") == (f"Bearer {KEY}" if sent else None)
 
 
 def test_usage_is_that_of_a_row_also_of_one_that_is_stopped(server, monkeypatch):

@@ -4,6 +4,7 @@ import random
 import re
 from copy import deepcopy
 from pathlib import Path
+from types import SimpleNamespace
 
 import gymnasium as gym
 import numpy as np
@@ -150,6 +151,12 @@ def test_instructions_are_those_of_the_game():
     text = instructions(gym.make("Tiles2584-v0", shape=(2, 3)).unwrapped.game)
     assert "2584 on a board of 2 rows and 3 columns" in text
     assert "1 and 1 make 2, 1 and 2 make 3, 2 and 3 make 5" in text
+    corner = SimpleNamespace(place=lambda boards, tiles: boards.reshape(len(boards), -1).argmin(1))
+    told, new = set(), "appears: 2 with probability 0.75 or 4 with probability 0.25. Its cell "
+    for placer in ("random", "adversary", corner):
+        game = SlidingGame(RULES_2048, spawn={2: 0.75, 4: 0.25}, placer=placer)
+        told.add(instructions(game).partition(new)[2].partition(".")[0])
+    assert len(told - {""}) == 3, "what the cell depends on"
     assert "number of a free cell" in instructions(gym.make("TicTacToe-v0").unwrapped.game)
 
 
@@ -201,5 +208,5 @@ def test_renumbered_environments_keep_masks_and_actions_together():
 def test_the_code_of_the_page_that_needs_no_library_runs():
     page = Path(plug.__file__).with_name("README.md").read_text()
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-        if not re.search("trl|openenv|verifiers|textarena", block):
+        if not re.search("trl|openenv|verifiers|textarena|baselines", block):
             exec(block, {})

@@ -3,13 +3,15 @@
 import json
 from contextlib import suppress
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from commands import refused, typed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines import solve
+from baselines import load, solve
+from tile_envs.plug.text import TextEnv
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.sliding.rules import ACTIONS
 from tile_envs.text import read_board
@@ -69,3 +71,11 @@ def test_the_best_move_is_that_of_the_highest_value():
     assert f"[{told['best']} " in typed(*asked, "2 4 / 2 .", "--agent", "optimal")
     assert '"best": null' in typed(*asked, "2 4 / 4 2", "--agent", "optimal", "--json")
     assert "has no action_values" in refused(*asked, "2 4 / 2 .", "--agent", "greedy")
+
+
+def test_rounded_values_are_warned_of_where_regrets_are_rewards():
+    env = gym.make("Tiles2048-v0")
+    with pytest.warns(UserWarning, match="exported network are rounded"):
+        TextEnv(env, reward="regret", values=load("strong"))
+    exact = solve(SlidingGame(RULES_2048, (2, 2)))
+    TextEnv(gym.make("Tiles2048-v0", shape=(2, 2)), reward="regret", values=exact)

@@ -21,11 +21,22 @@ from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP
 from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, checked_marks
 from tile_envs.tictactoe.render import LETTERS
 
+THOUGHT = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 FORM = re.compile(
-    r"<(move|action|answer)>([^<>]*)</\1>|\\boxed\{(?:\\text\{)?([^{}]*)\}|\[([^\[\]]*)\]",
-    re.IGNORECASE,
+    r"""<(move|action|answer)> ([^<>]*) </\1>
+    | \\boxed\{ (?:\\\w+\{)? ([^{}]*) \}
+    | ["'](?:move|action|answer)["']\s*:\s* (?:["']\s*)? ([^\s"'\[\]{},][^"'\[\]{},\n]*)
+    | <(?:move|action|answer)> ([^<>]+) \Z
+    | \[ [^\w\[\]]* ([^\W_]+) [^\w\[\]]* \]
+    | ```\w*\r?\n\s* ([^\W_]+)[.!]?\s* (?:```|\Z)""",
+    re.IGNORECASE | re.VERBOSE,
 )
-"""Ways to mark an answer in a text: tags, a box of LaTeX, brackets."""
+"""Ways to mark an answer; the first `N_STRICT` groups mark one whatever they hold.
+
+Time is linear, as no two repetitions in a row share a character.
+"""
+N_STRICT = 4
+EMPHASIS = re.compile(r"(\*\*?|`)([^\W_]+)[.!]?\1")
 MATCHES = (None, "first", "last")
 KEYS = {"w": UP, "d": RIGHT, "s": DOWN, "a": LEFT}
 MARKS = {letter: mark for mark, letter in LETTERS.items()}
@@ -178,15 +189,18 @@ def describe_actions(mask: ArrayLike) -> str:
 def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | None = None) -> int:
     r"""Return the action that a text names.
 
-    The text is a word (`up`), a key (`w`, `a`, `s`, `d`) or a cell's number, or it contains exactly
-    one that is tagged, boxed or in brackets: `<move>up</move>` (or `action`, `answer`),
-    `\boxed{up}`, `[Up]`.  Other brackets are passed over; other tags and boxes are wrong answers.
+    What is in `<think>` is left out.  The rest is a word (`up`), a key (`w`, `a`, `s`, `d`) or a
+    cell's number, perhaps in quotes, bold or code, or it marks exactly one: `<move>up</move>`,
+    `{"move": "up"}` (or `action`, `answer`), `\boxed{up}`, `[Up]`, a fenced block; or it has one in
+    bold or code, and names no other.  Other tags, boxes and JSON are wrong answers.
 
     Examples:
         >>> from tile_envs.sliding import RULES_2048
         >>> game = SlidingGame(RULES_2048)
-        >>> parse(game, "Up"), parse(game, "I choose [Right]."), parse(game, r"\boxed{down}")
+        >>> parse(game, "**Up.**"), parse(game, "I choose [Right]."), parse(game, r"\boxed{down}")
         (0, 1, 2)
+        >>> parse(game, '<think>up? left?</think> {"move": "down", "reason": "not left"}')
+        2
         >>> parse(game, "Right loses a tile, so I go left.", match="last")
         3
 
@@ -195,22 +209,24 @@ def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | Non
         text: What somebody has answered.
         mask: The legal actions; others are refused then.
         match: "first" or "last": which of several answers counts, and that words in free text count
-            (not keys) where nothing is tagged, boxed or in brackets.
+            (not keys) where nothing is marked.
 
     Raises:
         ValueError: If it names no action, or several, or an illegal one; the message says what was
             read, and what is legal.
     """
     checked_choice(match, "match", MATCHES)
-    words = {name: n for n, name in enumerate(ACTIONS if game.n_actions == 4 else CELL_NAMES)}
-    names = words | (KEYS if game.n_actions == 4 else {})
+    names = {name: n for n, name in enumerate(ACTIONS if game.n_actions == 4 else CELL_NAMES)}
+    names |= KEYS if game.n_actions == 4 else {}
     legal = describe_actions(np.ones(game.n_actions, np.int8) if mask is None else mask)
-    answers = _answers(text, names, words if match else {}) if isinstance(text, str) else []
+    marked, named = _answers(text, names) if isinstance(text, str) else ([], [])
+    answers = marked
     if match:
-        answers = answers[:1] if match == "first" else answers[-1:]
+        answers = (marked or named)[:1] if match == "first" else (marked or named)[-1:]
     if len(answers) != 1:
         found = f"{len(answers)} moves, {brief(answers)}," if answers else "no move"
-        raise UsageError(f"read {found} in {brief(text)}: expected one of {legal}.")
+        hint = '; match="last" takes the last one' * bool(marked or named)
+        raise UsageError(f"read {found} in {brief(text)}: expected one of {legal}{hint}.")
     action = names.get(answers[0].lower())
     if action is None:
         raise UsageError(f"{brief(answers[0])} is no move: expected one of {legal}.")
@@ -219,13 +235,31 @@ def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | Non
     return action
 
 
-def _answers(text: str, names: dict[str, int], words: dict[str, int]) -> list[str]:
-    """Return the answers in a text: the names that it is or marks, else the words that it has."""
-    if text.strip().lower() in names:
-        return [text.strip()]
-    answers = []
+def _answers(text: str, names: dict[str, int]) -> tuple[list[str], list[str]]:
+    """Return the answers that a text is or marks, and the words for moves in it, without keys."""
+    text = re.split("(?i)</think(?:ing)?>", THOUGHT.sub(" ", text))[-1]
+    if _bare(text).lower() in names:
+        return [_bare(text)], []
+    marked, words = _marked(text, names), names.keys() - KEYS
+    named = [word for word in re.findall(r"\w+", text) if word.lower() in words]
+    if not marked and len({word.lower() for word in named}) == 1:
+        marked = [form[2] for form in EMPHASIS.finditer(text) if form[2].lower() in words][:1]
+    return marked, named
+
+
+def _marked(text: str, names: dict[str, int]) -> list[str]:
+    """Return the answers that a text marks, also in two ways, such as a box in a tag."""
+    answers = list[str]()
     for form in FORM.finditer(text):
-        content = str(form[form.lastindex or 0]).strip("[] \t\r\n")
-        if form[0][0] != "[" or content.lower() in names:
+        group = form.lastindex or 0
+        content = _bare(form[group])
+        if inner := _marked(form[group], names):
+            answers += inner
+        elif group <= N_STRICT or content.lower() in names:
             answers.append(content)
-    return answers or [word for word in re.findall(r"\w+", text) if word.lower() in words]
+    return answers
+
+
+def _bare(text: str) -> str:
+    """Return a text without quotes, bold, code, brackets or a mark at its end."""
+    return text.lstrip("[\"'*_` \t\r\n").rstrip("]\"'*_`.! \t\r\n")

@@ -25,6 +25,7 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.plug.course import Renumbered
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.placer import ADVERSARY, RANDOM
 from tile_envs.text import MATCHES, describe_actions, parse, show
 from tile_envs.tictactoe.render import LETTERS
 from tile_envs.wrappers.transforms import replacements
@@ -36,6 +37,13 @@ Reward = Callable[[NDArray[Any], int, NDArray[Any], Info], float]
 REWARDS = ("score", "log2", "goal", "regret")
 WRONG = ("tell", "end", "random")
 LONGEST = 4096
+
+CELLS = {
+    RANDOM: "Its cell is one of the empty ones, each equally likely.",
+    ADVERSARY: "Its cell is the empty one after which your best move is worth least: the points of "
+    "the move plus the number of empty cells that it leaves.",
+}
+OTHER_CELLS = "Its cell is an empty one that a program chooses by the board and the tile."
 
 
 def instructions(game: Game) -> str:
@@ -49,15 +57,16 @@ def instructions(game: Game) -> str:
     rules, (rows, columns) = game.rules, game.shape
     merges = [[rules.faces[tile] for tile in merge] for merge in rules.merges]
     sums = ", ".join([f"{a} and {b} make {c}" for a, b, c in merges if a <= b][:3])
-    new = " or ".join(str(face) for face, _ in game.spawn)
+    new = " or ".join(f"{face} with probability {chance:g}" for face, chance in game.spawn)
+    cell = CELLS.get(str(game.placer), OTHER_CELLS)
     ends = f" or a tile shows {rules.goal}" if game.terminate_at_goal else ""
     return (
         f"You play {game.name} on a board of {rows} rows and {columns} columns. A move slides all "
         "tiles up, right, down or left, as far as they go. Tiles that meet merge, each at most "
         f"once a move: {sums}, and so on. The score is the sum of all tiles made. After a move, a "
-        f"new tile appears, {new}. A move that changes nothing is illegal. The game ends when no "
-        f"move is legal{ends}. The goal is a tile that shows {rules.goal}. Answer with one move in "
-        "brackets, such as [up]."
+        f"new tile appears: {new}. {cell} A move that changes nothing is illegal. The game ends "
+        f"when no move is legal{ends}. The goal is a tile that shows {rules.goal}. Answer with one "
+        "move in brackets, such as [up]."
     )
 
 
@@ -73,7 +82,7 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     | `action` | the action that was played, -1 after a wrong answer that changed nothing |
     | `wrong` | whether the answer named no legal action |
 
-    A game is still its seed and its actions: wrong answers leave it as it is.
+    A game is still its seed and its actions without -1: wrong answers leave it as it is.
 
     Args:
         env: An environment of `gym.make`, wrapped already or not.
@@ -123,6 +132,11 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise UsageError(
                 "reward='regret' and values, an object with action_values(), need each other, "
                 f"got reward={brief(reward)} and values={brief(values)}."
+            )
+        if getattr(getattr(values, "run_config", None), "exported", None):
+            gym.logger.warn(
+                "values of an exported network are rounded, and best moves may cost 1,000 points: "
+                "use a solved board or a run of your own."
             )
         self._plain, self._reward, self._values = plain, reward, values
         self._wrong = checked_choice(wrong, "wrong", WRONG)

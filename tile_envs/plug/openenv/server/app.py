@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import gymnasium as gym
+from gymnasium.error import ResetNeeded
 
 import tile_envs  # noqa: F401 # registers the environments
 from tile_envs.errors import extra
@@ -15,12 +16,14 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import describe_actions
 
 with extra("openenv"):
+    from fastapi.responses import JSONResponse
     from openenv.core.env_server.http_server import create_app
     from openenv.core.env_server.interfaces import Environment
     from openenv.core.env_server.types import State
 
 SESSIONS = 256
 """The most clients at once."""
+NO_GAME = "no game has begun: over HTTP, none is kept between requests; play over /ws, by TilesEnv."
 
 
 class TilesEnvironment(Environment):  # type: ignore[misc]
@@ -69,7 +72,9 @@ def make_app(env_id: str = "Tiles2048-v0", reward: str = "score", **options: Any
     """Return the server's application; see `TilesEnvironment`."""
     make = partial(TilesEnvironment, env_id, reward, **options)
     make()  # a wrong option is refused here, not in a session
-    return create_app(make, TilesAction, TilesObservation, "tiles", max_concurrent_envs=SESSIONS)
+    made = create_app(make, TilesAction, TilesObservation, "tiles", max_concurrent_envs=SESSIONS)
+    made.add_exception_handler(ResetNeeded, lambda *_: JSONResponse({"detail": NO_GAME}, 409))
+    return made
 
 
 app = make_app()
