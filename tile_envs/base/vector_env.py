@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.base import checks, episodes
 from tile_envs.base.env import AGame, GameEnv, check_counts
 from tile_envs.base.episodes import BY_NUMPY, NUMBA, NUMPY, Executor, Final, Games, Limits, Outcome
-from tile_envs.base.random_stream import Words, consecutive, seed_of, start, starts
+from tile_envs.base.random_stream import Words, checked_seeds, consecutive, seed_of, starts
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Bools, Floats, Info, Observations, describe
 
@@ -248,7 +248,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             >>> bool(masks.all())
             True
         """
-        return self.game.masks(self._started_games().state)
+        return self.game._masks(self._started_games().state)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of every game, or what its method returns, as `SyncVectorEnv` does.
@@ -280,7 +280,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
     def get_state(self) -> dict[str, Any]:
         """Return all of the games, random streams too, as a small dictionary, for `set_state`."""
-        own = self.game.position(self._started_games().state)
+        own = self.game._position(self._started_games().state)
         shared = {name: array.copy() for name, array in self._shared_state().items()}
         return {"game": self._described, **shared, **own}
 
@@ -294,7 +294,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """
         shared = self._shared_state()
         checks.check_state(
-            state, self._described, {"game", *shared, *self.game.position(self._games.state)}
+            state, self._described, {"game", *shared, *self.game._position(self._games.state)}
         )
         for name, array in shared.items():
             checks.check_like(state[name], array, f"state[{name!r}]")
@@ -332,7 +332,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """
         if len(states) != self.num_envs:
             raise UsageError(f"states must be {self.num_envs}, one a game, got {len(states)}.")
-        now = self._shared_state() | self.game.position(self._games.state)
+        now = self._shared_state() | self.game._position(self._games.state)
         names = now.keys() - {*_MANY}
         for state in states:
             checks.check_state(state, self._described, {"game", *names})
@@ -346,7 +346,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""
         if self.render_mode is None:
             return None
-        shown = self.game.position(self._started_games().state)
+        shown = self.game._position(self._started_games().state)
         scores = shown.get("score", np.zeros(self.num_envs, np.int64)).tolist()
         boards = zip(shown["board"], scores, strict=True)
         return tuple(self.game.draw(board, self.render_mode, score) for board, score in boards)
@@ -393,20 +393,20 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         }
 
     def _seeded_streams(self, seed: Any) -> Words:
-        unsigned = isinstance(seed, np.ndarray) and seed.dtype.kind == "u"
-        if unsigned and seed.shape == (self.num_envs,):
-            return starts(seed.astype(np.uint64))
         if isinstance(seed, Sequence) or np.ndim(seed) > 0:
             if len(seed) != self.num_envs:
                 raise UsageError(
                     f"seed must be one integer, or one for each of {self.num_envs} games, "
                     f"got {checks.brief(seed)}."
                 )
-            given = [None if s is None else start(checks.checked_seed(s)) for s in seed]
-            streams = self._seeded_streams(None)
-            for game, position in enumerate(given):
-                if position is not None:
-                    streams[game] = position
+            if isinstance(seed, np.ndarray) and seed.dtype.kind != "O":
+                streams = starts(checked_seeds(seed, least=0))
+            else:
+                given = [game for game, each in enumerate(seed) if each is not None]
+                begun = starts(checked_seeds([seed[game] for game in given], least=0))
+                streams = self._seeded_streams(None)
+                streams[given] = begun
+            self._np_random_seed = -1  # Gymnasium's word for none
             return streams
         if seed is not None:
             seed = checks.checked_seed(seed)
