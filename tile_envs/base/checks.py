@@ -59,7 +59,7 @@ def checked_integer(value: object, name: str, least: float = 0, most: float = LA
     """Return an integer from `least`, 0, 1 or none, to `most` as Python's."""
     number = as_integer(value)
     if number is None or number < least:
-        kind = {0: "a non-negative", 1: "a positive"}.get(least, "an")
+        kind = "an" if least < 0 else "a positive" if least else "a non-negative"
         raise UsageError(f"{name} must be {kind} integer, got {value!r}.")
     if number > most:
         raise UsageError(f"{name} must be at most {most}, got {value!r}.")

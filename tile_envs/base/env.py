@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import fields
 from difflib import get_close_matches
@@ -63,10 +63,12 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         self._illegal = False
 
     @classmethod
-    def game_of(cls, **options: Any) -> Any:
-        """Return the game that options describe."""
+    def game_of(
+        cls, others: Sequence[str] = ("max_illegal", "render_mode"), /, **options: Any
+    ) -> Any:
+        """Return the game that options describe; an error names the `others` that there are."""
         kind: Any = cls.game_type
-        names = [field.name for field in fields(kind)] + ["max_illegal"]
+        names = [*(field.name for field in fields(kind)), *others]
         for name in (name for name in options if name not in names):
             meant = "".join(f", perhaps {near!r}" for near in get_close_matches(name, names, 1))
             wanted = checks.listed(names)

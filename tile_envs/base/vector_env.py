@@ -6,8 +6,10 @@ actions: observations, rewards, ends, and infos wherever their `_key` is true.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, SupportsIndex
@@ -23,11 +25,15 @@ from tile_envs.base import checks, episodes
 from tile_envs.base.env import AGame, GameEnv, check_counts
 from tile_envs.base.episodes import BY_NUMPY, NUMBA, NUMPY, Executor, Final, Games, Limits, Outcome
 from tile_envs.base.random_stream import Words, checked_seeds, consecutive, seed_of, starts
-from tile_envs.errors import UsageError, extra
+from tile_envs.errors import ExtraNotInstalled, UsageError, extra
 from tile_envs.game import Bools, Floats, Info, Observations, describe
 
-PER_GAME = ("action_masks", "render")
+METHODS = "action_masks", "render"
 """The methods whose answers hold one for each game."""
+PER_GAME = *METHODS, "seeds", "ended"
+"""These, and the attributes that differ between games."""
+OPTIONS = "autoreset_mode", "max_episode_steps", "render_mode", "engine", "threads", "max_illegal"
+"""What vector environments take besides the options of a game."""
 SINGLE = {name: f"single_{name}" for name in ("observation_space", "action_space")}
 """By an attribute's name in a single environment, its name here."""
 GAMES_PER_THREAD = 2048
@@ -55,7 +61,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
     - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
     - `engine`: `"numpy"`; `"numba"`, compiled code, which is faster (extra `fast`); or `"auto"`,
-      numba where it is installed.  Both play the same games (see `tile_envs.base.episodes`).
+      numba where it is installed, or numpy with a warning if numba cannot be used there.  Both play
+      the same games (see `tile_envs.base.episodes`).
     - `threads`: how many threads may share a step of the engine `"numba"`, one for each 2,048 games
       (see the attribute); they play the same games, too, as each has a random stream of its own.
       Games that numpy plays, because an object decides them or numba is missing, have one thread.
@@ -63,7 +70,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
     Raises:
         ValueError: If an argument is not as described.
-        ExtraNotInstalled: If numba is asked for and missing.
+        ExtraNotInstalled: If numba is asked for, and missing or unusable.
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
@@ -94,7 +101,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             render_mode, "render_mode", (None, *self.metadata["render_modes"])
         )
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.game: AGame = self.single.game_of(**options) if game is None else game
+        self.game: AGame = self.single.game_of(OPTIONS, **options) if game is None else game
         self._described = describe(self.game)
         self.max_illegal = checks.checked_count(max_illegal, "max_illegal")
         self.single_observation_space = self.game.observation_space
@@ -111,7 +118,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         compiled = engine == NUMBA or (engine == episodes.AUTO and find_spec("numba") is not None)
         threads = checks.checked_count(threads, "threads")
         used = min(threads, max(1, num_envs // GAMES_PER_THREAD))
-        self._executor = self._compiled(used) if compiled else BY_NUMPY
+        self._executor = self._compiled(used, engine) if compiled else BY_NUMPY
         if threads > 1 and engine == NUMPY:
             raise UsageError(f'threads need engine="numba", got {threads} threads for numpy.')
 
@@ -140,13 +147,17 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         over: Bools = self._started_games().state.over.copy()
         return over
 
-    def _compiled(self, threads: int) -> Executor:
+    def _compiled(self, threads: int, engine: str = NUMBA) -> Executor:
         if self.game.loops is None:
             return BY_NUMPY
-        with extra("fast"):
-            from tile_envs.base.compiled_episodes import executor
+        if fault := _fault_of_numba():
+            if engine == NUMBA:
+                raise ExtraNotInstalled(fault)
+            _warn(fault)
+            return BY_NUMPY
+        from tile_envs.base.compiled_episodes import executor
 
-            code = import_module(self.game.loops).code(self.game)
+        code = import_module(self.game.loops).code(self.game)
         return executor(self.game, code, self._games, threads)
 
     def reset(
@@ -196,7 +207,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
         Raises:
             ValueError: If the actions are not `num_envs` integers inside the action space, or a
-                user's placer of tiles fails; nothing has changed then.
+                user's placer or opponent chooses what it may not.  What one of these raises is
+                passed on.  Nothing has changed then, also if a game that begins has failed.
             ResetNeeded: If a game is over and autoreset is disabled.
         """
         outcome = self.advance(actions)
@@ -215,12 +227,12 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
                 "disabled: call reset(options={'reset_mask': …}) before the next step()."
             )
         games, outcome = self._executor.advance(self.game, games, self._limits, actions)
-        self._games = games
         if mode is AutoresetMode.SAME_STEP and np.count_nonzero(games.state.over):
             ended = np.flatnonzero(games.state.over)
             last = {name: values[ended] for name, values in outcome.infos.items()}
             outcome = outcome._replace(final=Final(ended, outcome.observations[ended], last))
             self._executor.begin_shown(self.game, games, ended, outcome)
+        self._games = games  # now that no opponent of a user's has failed
         return outcome
 
     def sample_legal_actions(self) -> NDArray[np.int64]:
@@ -253,19 +265,19 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of every game, or what its method returns, as `SyncVectorEnv` does.
 
-        The games share everything but their boards, so that attributes are the same for all.
-        Methods are those that answer for every game: `action_masks` and `render`.
+        Methods are those that answer for every game: `action_masks` and `render`.  Attributes are
+        the same for all games, but for `seeds` and `ended`.
 
         Raises:
             AttributeError: If it is another method, or there is no such attribute.
         """
-        if name in PER_GAME:
-            answers = getattr(self, name)(*args, **kwargs)
-            return (None,) * self.num_envs if answers is None else tuple(answers)
         value = getattr(self, SINGLE.get(name, name))
+        if name in PER_GAME:
+            answers = value(*args, **kwargs) if name in METHODS else value
+            return (None,) * self.num_envs if answers is None else tuple(answers)
         if callable(value):
             raise AttributeError(
-                f"the methods of each game are {' and '.join(PER_GAME)}, got {name!r}: "
+                f"the methods of each game are {' and '.join(METHODS)}, got {name!r}: "
                 "call it on the vector environment."
             )
         return (value,) * self.num_envs
@@ -429,6 +441,24 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         if not mask.all():
             self._started_games()
         return mask
+
+
+def _fault_of_numba() -> str:
+    """Return why numba compiles nothing in this process; empty if it does."""
+    try:
+        with extra("fast"):
+            import numba
+    except ExtraNotInstalled as error:
+        return str(error)
+    except Exception as error:  # of a numpy that it does not know, or of llvmlite
+        return f"numba cannot be imported: {' '.join(str(error).split())}"
+    config: Any = numba.config
+    return "numba compiles nothing: unset NUMBA_DISABLE_JIT" if config.DISABLE_JIT else ""
+
+
+@cache  # once
+def _warn(fault: str) -> None:
+    warnings.warn(f'engine="auto" plays by numpy: {fault}', stacklevel=1)
 
 
 def _keyed(infos: Info, keyed: Bools) -> dict[str, Any]:

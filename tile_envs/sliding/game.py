@@ -231,7 +231,8 @@ class SlidingGame(Game):
         With boards, `scores` are those so far: one for all games, or `(n,)`.
         """
         drawn = boards is None and checks.as_integer(scores) == 0
-        return self._begin(seeds, board=boards, score=None if drawn else scores)
+        state: State = self._begin(seeds, board=boards, score=None if drawn else scores)
+        return state
 
     def _begin_from(self, streams: Words, positions: Positions | None = None) -> State:
         held = self.held
