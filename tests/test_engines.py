@@ -183,6 +183,29 @@ for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
     assert issubclass(ExtraNotInstalled, ModuleNotFoundError)
 
 
+@pytest.mark.parametrize("reason", ["needs NumPy 2.3 or less", "NUMBA_DISABLE_JIT"])
+def test_where_numba_compiles_nothing_auto_is_numpy_with_one_warning(reason, tmp_path):
+    program = """
+import gymnasium as gym, tile_envs, tile_envs.errors
+from tile_envs.plug.sb3 import make_sb3
+for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
+    assert gym.make_vec(env_id, 2, engine="auto").engine == "numpy"
+    assert make_sb3(env_id, 2).games.engine == "numpy"
+    try:
+        gym.make_vec(env_id, 2, engine="numba")
+    except tile_envs.errors.ExtraNotInstalled as error:
+        print(error)
+"""
+    environ = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    if reason != "NUMBA_DISABLE_JIT":
+        (tmp_path / "numba").mkdir()
+        (tmp_path / "numba" / "__init__.py").write_text(f"raise ImportError('Numba {reason}')")
+        environ = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = python("-c", program, cwd=ROOT, env=environ)
+    assert done.stdout.count(reason) == done.stdout.count("\n") == 2
+    assert done.stderr.count(reason) == done.stderr.count("UserWarning") == 1
+
+
 def test_games_that_a_users_object_decides_are_played_by_numpy():
     envs = gym.make_vec("Tiles2048-v0", 2, engine="numba", threads=2, placer=LastCell())
     assert (envs.engine, envs.threads) == ("numpy", 1)

@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import data_equivalence
 from scipy.stats import chisquare
 
 import tile_envs  # noqa: F401
@@ -240,6 +241,38 @@ def test_an_opponent_that_fails_in_a_reset_leaves_no_half_begun_game(make):
         env.reset(seed=0)
     with pytest.raises(ResetNeeded):
         env.step(0 if make is gym.make else [0])
+
+
+class FailsToBegin(FirstFree):
+    """An agent that cannot begin a game while it is `failing`."""
+
+    failing = False
+
+    def predict(self, observation, **given):
+        if self.failing and not observation.any(axis=(1, 2)).all():
+            raise RuntimeError
+        return super().predict(observation)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_a_step_in_which_no_game_can_begin_changes_nothing_and_can_be_played_again(mode):
+    options = {"side": "O", "autoreset_mode": mode}
+    envs = gym.make_vec("TicTacToe-v0", 2, opponent=(opponent := FailsToBegin()), **options)
+    twin = gym.make_vec("TicTacToe-v0", 2, opponent=FirstFree(), **options)
+    envs.reset(seed=0), twin.reset(seed=0)
+    failed = 0
+    for _ in range(20):
+        state, actions = envs.get_state(), envs.action_masks().argmax(axis=1)
+        opponent.failing = True
+        try:
+            outcome = envs.step(actions)
+        except RuntimeError:
+            assert data_equivalence(envs.get_state(), state, exact=True)
+            envs.set_state(state)
+            opponent.failing, failed = False, failed + 1
+            outcome = envs.step(actions)
+        assert data_equivalence(outcome, twin.step(actions), exact=True)
+    assert failed > 2
 
 
 @pytest.mark.parametrize("side", ["X", "O", "random", "both"])

@@ -85,6 +85,27 @@ def test_seeds_may_be_given_one_by_one(make_vec, env_id):
     assert np.array_equal(first, envs.reset(seed=np.int64(5))[0])
     going_on, _ = envs.reset(seed=[5, None, 7])
     assert np.array_equal(going_on[[0, 2]], first[[0, 2]])
+    for seeds in ([2**64 + 5, 2**63, 2**64 - 1], np.array([5, None, 2**64 - 1], object)):
+        envs.reset(seed=seeds)
+        assert envs.np_random_seed == -1  # not that of the reset before
+        assert envs.seeds[::2].tolist() == [5, 2**64 - 1]
+    for bad in ([1.0] * 3, [True] * 3, ["1"] * 3, "123", np.eye(3, dtype=int)):
+        with pytest.raises(ValueError, match=r"seeds? must be"):
+            envs.reset(seed=bad)
+
+
+@every_id
+def test_what_differs_between_games_is_each_games_own(make_vec, env_id):
+    envs = make_vec(env_id, 3, max_episode_steps=1, autoreset_mode="Disabled", render_mode="ansi")
+    envs.reset(seed=[7, 2**63, 9])
+    assert envs.get_attr("seeds") == envs.call("seeds") == (7, 2**63, 9)
+    assert envs.get_attr("ended") == (False, False, False)
+    envs.step(envs.sample_legal_actions())
+    assert envs.get_attr("ended") == (True, True, True)
+    for name in ("action_masks", "render"):
+        assert np.array_equal(envs.get_attr(name), getattr(envs, name)())
+    with pytest.raises(TypeError, match=r"'treads', perhaps 'threads': .*'engine'"):
+        make_vec(env_id, 2, treads=2)
 
 
 @every_id
