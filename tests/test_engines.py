@@ -164,11 +164,8 @@ def test_the_engine_is_an_attribute_and_survives_json(env_id):
     assert gym.make_vec(env_id, 2).engine == "numpy"
 
 
-def test_without_numba_auto_is_numpy_and_numba_names_its_extra():
-    program = """
-import sys
+WITHOUT_COMPILER = """
 import gymnasium as gym, tile_envs, tile_envs.errors
-sys.modules["numba"] = None  # as if it were not installed
 for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
     envs = gym.make_vec(env_id, 2, engine="auto")
     assert envs.engine == gym.make_vec(env_id, 2).engine == "numpy"
@@ -178,30 +175,21 @@ for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
     except tile_envs.errors.ExtraNotInstalled as error:
         print(error)
 """
-    done = python("-c", program, cwd=ROOT)
+
+
+def test_without_numba_auto_is_numpy_and_numba_names_its_extra():
+    missing = "import sys; sys.modules['numba'] = None  # as if it were not installed\n"
+    done = python("-W", "error", "-c", missing + WITHOUT_COMPILER, cwd=ROOT)
     assert done.stdout == "numba is not installed: in a clone, pip install -e '.[fast]'\n" * 2
     assert issubclass(ExtraNotInstalled, ModuleNotFoundError)
 
 
 @pytest.mark.parametrize("reason", ["needs NumPy 2.3 or less", "NUMBA_DISABLE_JIT"])
 def test_where_numba_compiles_nothing_auto_is_numpy_with_one_warning(reason, tmp_path):
-    program = """
-import gymnasium as gym, tile_envs, tile_envs.errors
-from tile_envs.plug.sb3 import make_sb3
-for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
-    assert gym.make_vec(env_id, 2, engine="auto").engine == "numpy"
-    assert make_sb3(env_id, 2).games.engine == "numpy"
-    try:
-        gym.make_vec(env_id, 2, engine="numba")
-    except tile_envs.errors.ExtraNotInstalled as error:
-        print(error)
-"""
-    environ = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     if reason != "NUMBA_DISABLE_JIT":
-        (tmp_path / "numba").mkdir()
-        (tmp_path / "numba" / "__init__.py").write_text(f"raise ImportError('Numba {reason}')")
-        environ = os.environ | {"PYTHONPATH": str(tmp_path)}
-    done = python("-c", program, cwd=ROOT, env=environ)
+        (tmp_path / "numba.py").write_text(f"raise ImportError('Numba {reason}')")
+    environ = {"PYTHONPATH": tmp_path} if [*tmp_path.iterdir()] else {"NUMBA_DISABLE_JIT": "1"}
+    done = python("-c", WITHOUT_COMPILER, cwd=ROOT, env=os.environ | environ)
     assert done.stdout.count(reason) == done.stdout.count("\n") == 2
     assert done.stderr.count(reason) == done.stderr.count("UserWarning") == 1
 

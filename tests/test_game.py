@@ -189,16 +189,15 @@ FOREIGN = {
 }
 
 
-@every_game
 @pytest.mark.parametrize("found", FOREIGN)
+@pytest.mark.parametrize("game", [*GAMES[:2], SlidingGame(RULES_2048, (5, 5)), TicTacToe()])
 def test_a_state_of_another_form_is_refused_in_one_line(game, found):
     words, state = np.zeros(3, np.uint64), FOREIGN[found](game.begin([1, 2, 3]))
     played = (partial(call, actions=[0, 0, 0]) for call in (game.step, game.play))
     chosen = partial(game.choose, words=words)
     for call in (*played, chosen, game.masks, game.observe, game.position):
-        with pytest.raises(UsageError, match=rf"^state.* {found}") as refused:
+        with pytest.raises(UsageError, match=rf"^state.* {found}.*$"):
             call(state)
-        assert "\n" not in str(refused.value)
     with pytest.raises(UsageError, match="words must be uint64"):
         game.choose(game.begin([1, 2, 3]), words.view(np.int64))
 
@@ -208,8 +207,7 @@ def test_games_begin_by_any_integers_and_there_may_be_none(game):
     for seeds in ([2**64 + 5, -1], (5, 2**64 - 1), np.array([5, -1])):
         begun, wanted = game.begin(seeds), game.begin(np.array([5, 2**64 - 1], np.uint64))
         assert all(map(np.array_equal, begun, wanted))
-    board = np.zeros(game.shape, int)
-    for none in (game.begin([]), game.begin(np.array([], int)), game.begin((), board)):
+    for none in (game.begin([]), game.begin((), np.zeros(game.shape, int))):
         after, step = game.step(none, [])
         assert step.observations.shape == (0, *game.shape)
         assert [array.dtype for array in after] == [array.dtype for array in begun]
@@ -221,30 +219,18 @@ def test_games_begin_by_any_integers_and_there_may_be_none(game):
 @every_game
 def test_games_begin_from_boards_as_those_of_environments_do(game):
     envs, seeds = vector_env(game, 3), [5, 6, 2**63]
-    envs.reset(seed=8)
-    for _ in range(3):
-        envs.step(envs.sample_legal_actions())
+    envs.reset(seed=8), envs.step(envs.sample_legal_actions())
     boards = envs.get_state()["board"]
     scored = [{}, {"score": 7}, {"score": [7, 8, 2**53]}]
     for board in (boards, boards[1].tolist()):
         for score in scored[: 1 if isinstance(game, TicTacToe) else 3]:
-            observations, infos = envs.reset(seed=seeds, options={"board": board} | score)
+            observations, _ = envs.reset(seed=seeds, options={"board": board} | score)
             state = game.begin(seeds, board, *score.values())
             assert np.array_equal(game.observe(state)[0], observations)
-            assert all(np.array_equal(infos[k], v) for k, v in game.observe(state)[1].items())
             assert all(map(np.array_equal, state, envs._games.state))
-    with pytest.raises(UsageError, match="board"):
-        game.begin([1], boards)
-    with pytest.raises(UsageError, match=r"hold"):
-        game.begin(seeds, np.full(game.shape, 99))
-
-
-def test_scores_of_boards_are_checked():
-    for scores in ([1], -1, 2**53 + 1, 0.5, True, "1"):
-        with pytest.raises(UsageError, match="score must be"):
-            GAMES[0].begin([1, 2], np.eye(4, dtype=int), scores)
-    with pytest.raises(UsageError, match="'score' needs a 'board'"):
-        GAMES[0].begin([1, 2], scores=5)
+    for given in ([boards[:2]], [np.full(game.shape, 99)], [boards, -1], [boards, [1]], [None, 5]):
+        with pytest.raises(UsageError, match=r"board|score"):
+            game.begin(seeds, *given)
 
 
 @pytest.mark.parametrize("text", ["[]", '{"side": "Z"}', '{"rules": 3}', "{", '{"color": 1}'])

@@ -246,8 +246,6 @@ def test_an_opponent_that_fails_in_a_reset_leaves_no_half_begun_game(make):
 class FailsToBegin(FirstFree):
     """An agent that cannot begin a game while it is `failing`."""
 
-    failing = False
-
     def predict(self, observation, **given):
         if self.failing and not observation.any(axis=(1, 2)).all():
             raise RuntimeError
@@ -259,8 +257,8 @@ def test_a_step_in_which_no_game_can_begin_changes_nothing_and_can_be_played_aga
     options = {"side": "O", "autoreset_mode": mode}
     envs = gym.make_vec("TicTacToe-v0", 2, opponent=(opponent := FailsToBegin()), **options)
     twin = gym.make_vec("TicTacToe-v0", 2, opponent=FirstFree(), **options)
+    opponent.failing = failed = 0
     envs.reset(seed=0), twin.reset(seed=0)
-    failed = 0
     for _ in range(20):
         state, actions = envs.get_state(), envs.action_masks().argmax(axis=1)
         opponent.failing = True

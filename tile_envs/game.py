@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -25,9 +25,6 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.base import checks
 from tile_envs.base.random_stream import Words, checked_seeds, starts
 from tile_envs.errors import UsageError
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -105,8 +102,7 @@ class Game(ABC):
 
     The state of many games is a named tuple of arrays with the games on their first axis, of which
     `streams` and `over` are the random streams and the games that have ended.  It is saved, stacked
-    and indexed array by array.  A `ValueError` refuses what is no state, or has the form of another
-    game's; games whose states have one form are not told apart.
+    and indexed array by array.  A `ValueError` refuses one of another form; values are not checked.
 
     Examples:
         >>> import gymnasium as gym, numpy as np, tile_envs
@@ -158,16 +154,6 @@ class Game(ABC):
     def reset_options(self) -> tuple[str, ...]:
         """The names of the options that `reset` takes, for `checked_positions`."""
 
-    @classmethod
-    def from_options(cls, **options: Any) -> Self:
-        """Return the game that the options of an environment describe.
-
-        Raises:
-            ValueError: If an option is not as described for the environment.
-            TypeError: If there is no such option.
-        """
-        return cls(**options)
-
     @property
     def loops(self) -> str | None:
         """The module whose `code(game)` are the game's compiled loops; None if numpy plays it."""
@@ -180,26 +166,23 @@ class Game(ABC):
 
     # The functional core: states are checked.
 
-    def begin(self, seeds: ArrayLike, boards: ArrayLike | None = None) -> Any:
+    def begin(
+        self, seeds: ArrayLike, boards: ArrayLike | None = None, scores: ArrayLike = 0
+    ) -> Any:
         """Begin the games of seeds `(n,)`, integers modulo 2**64; return their state.
 
-        They are the games that `reset(seed=...)` of an environment begins.
-
-        Args:
-            seeds: A list or an array; it may be empty.
-            boards: What to begin with instead of drawn boards, one `(R, C)` for all games or
-                `(n, R, C)`, as the option `board` of `reset`.
+        They are the games that `reset(seed=..., options=...)` of an environment begins: with boards
+        of their own, or with one `(R, C)` for all or each its own `(n, R, C)`, and in sliding games
+        the scores that go with these, one integer or `(n,)`.
 
         Raises:
-            ValueError: If the seeds are not integers, or a board is unusable.
+            ValueError: If the seeds are not integers, or a board or a score is unusable.
         """
-        return self._begin(seeds, board=boards)
-
-    def _begin(self, seeds: ArrayLike, **options: Any) -> Any:
-        """Begin the games of seeds with those options of `reset` that are not None."""
         streams = starts(checked_seeds(seeds))
-        given = {name: value for name, value in options.items() if value is not None}
-        positions = self.checked_positions(given, len(streams)) if given else None
+        given = {"board": boards, "score": None if checks.as_integer(scores) == 0 else scores}
+        options = {name: value for name, value in given.items() if value is not None}
+        checks.checked_options(options, self.reset_options)
+        positions = self.checked_positions(options, len(streams)) if options else None
         return self._begin_from(streams, positions)
 
     def step(self, state: State, actions: ArrayLike) -> tuple[State, Step]:
@@ -248,7 +231,7 @@ class Game(ABC):
         return self._position(self._checked(state))
 
     @cached_property
-    def _forms(self) -> tuple[Any, list[tuple[np.dtype[Any], tuple[int, ...]]]]:
+    def _forms(self) -> tuple[Any, list[tuple[Any, tuple[int, ...]]]]:
         """The type of a state; by array, its dtype and the shape that it has for one game."""
         none = self._begin_from(np.zeros(0, np.uint64))
         return type(none), [(array.dtype, array.shape[1:]) for array in none]
@@ -257,9 +240,8 @@ class Game(ABC):
         """Return a state that has the form of this game's; its values are not looked at."""
         kind, forms = self._forms
         if type(state) is not kind:
-            name = f"{kind.__module__}.{kind.__name__}"
             raise UsageError(
-                f"state must be a {name}, as begin() returns it, got {checks.brief(state)}."
+                f"state must be one that begin() of {self} returns, got {checks.brief(state)}."
             )
         n = (getattr(state[0], "size", 0),)
         for name, array, (dtype, shape) in zip(kind._fields, state, forms, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import fields
 from difflib import get_close_matches
@@ -23,6 +23,8 @@ Observation = NDArray[Any]
 Info = dict[str, Any]
 AGame = TypeVar("AGame", bound=Game)
 AnInfo = TypeVar("AnInfo", bound=Mapping[str, Any])
+OF_MANY = ["max_episode_steps", "engine", "threads"]
+"""Options that environments of many games take besides those of one."""
 
 
 class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
@@ -63,17 +65,16 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         self._illegal = False
 
     @classmethod
-    def game_of(
-        cls, others: Sequence[str] = ("max_illegal", "render_mode"), /, **options: Any
-    ) -> Any:
-        """Return the game that options describe; an error names the `others` that there are."""
+    def game_of(cls, **options: Any) -> Any:
+        """Return the game that options describe."""
         kind: Any = cls.game_type
-        names = [*(field.name for field in fields(kind)), *others]
-        for name in (name for name in options if name not in names):
-            meant = "".join(f", perhaps {near!r}" for near in get_close_matches(name, names, 1))
-            wanted = checks.listed(names)
+        own = [*(field.name for field in fields(kind)), "max_illegal", "render_mode"]
+        many = [*OF_MANY, "autoreset_mode"]
+        for name in (name for name in options if name not in own):
+            meant = "".join(f", perhaps {n!r}" for n in get_close_matches(name, own + many, 1))
+            wanted = f"{checks.listed(own)}, or for many games {checks.listed(many)}"
             raise TypeError(f"{cls.__name__} has no option {name!r}{meant}: expected {wanted}.")
-        return kind.from_options(**options)
+        return kind(**options)
 
     # What a game adds.
 

@@ -100,8 +100,8 @@ class Executor(NamedTuple):
 
 def blank(game: Game, n: int) -> Games:
     """Return n games that have not begun: all zeros."""
-    few = game._begin_from(np.zeros(0, np.uint64))
-    state = type(few)(*(np.zeros((n, *array.shape[1:]), array.dtype) for array in few))
+    kind, forms = game._forms
+    state = kind(*(np.zeros((n, *shape), dtype) for dtype, shape in forms))
     counts = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.bool_)
     return Games(state, Episodes(*counts, np.zeros(n, np.uint64)))
 

@@ -63,8 +63,7 @@ def checked_seeds(seeds: Any, least: float = -math.inf) -> Words:
     if array.ndim != 1:
         raise UsageError(f"seeds must be a list of integers, got {brief(seeds)}.")
     if array is seeds and array.dtype.kind in "iu" and array.min(initial=0) >= least:
-        words: Words = array.astype(np.uint64)
-        return words
+        return np.asarray(array, np.uint64)
     # One by one: numpy makes floats of a list of integers that need 64 bits.
     numbers = (checked_integer(seed, "seed", least, math.inf) for seed in seeds)
     return np.array([number & WORD_MASK for number in numbers], np.uint64)

@@ -32,8 +32,6 @@ METHODS = "action_masks", "render"
 """The methods whose answers hold one for each game."""
 PER_GAME = *METHODS, "seeds", "ended"
 """These, and the attributes that differ between games."""
-OPTIONS = "autoreset_mode", "max_episode_steps", "render_mode", "engine", "threads", "max_illegal"
-"""What vector environments take besides the options of a game."""
 SINGLE = {name: f"single_{name}" for name in ("observation_space", "action_space")}
 """By an attribute's name in a single environment, its name here."""
 GAMES_PER_THREAD = 2048
@@ -61,8 +59,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
     - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
     - `engine`: `"numpy"`; `"numba"`, compiled code, which is faster (extra `fast`); or `"auto"`,
-      numba where it is installed, or numpy with a warning if numba cannot be used there.  Both play
-      the same games (see `tile_envs.base.episodes`).
+      numba where it works.  Both play the same games (see `tile_envs.base.episodes`).
     - `threads`: how many threads may share a step of the engine `"numba"`, one for each 2,048 games
       (see the attribute); they play the same games, too, as each has a random stream of its own.
       Games that numpy plays, because an object decides them or numba is missing, have one thread.
@@ -101,7 +98,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             render_mode, "render_mode", (None, *self.metadata["render_modes"])
         )
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.game: AGame = self.single.game_of(OPTIONS, **options) if game is None else game
+        self.game: AGame = self.single.game_of(**options) if game is None else game
         self._described = describe(self.game)
         self.max_illegal = checks.checked_count(max_illegal, "max_illegal")
         self.single_observation_space = self.game.observation_space
@@ -115,10 +112,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         self._games, self._started = episodes.blank(self.game, num_envs), False
         self._every = np.ones(num_envs, np.bool_)
         engine = checks.checked_choice(engine, "engine", (NUMPY, NUMBA, episodes.AUTO))
-        compiled = engine == NUMBA or (engine == episodes.AUTO and find_spec("numba") is not None)
         threads = checks.checked_count(threads, "threads")
         used = min(threads, max(1, num_envs // GAMES_PER_THREAD))
-        self._executor = self._compiled(used, engine) if compiled else BY_NUMPY
+        self._executor = self._compiled(used, engine)
         if threads > 1 and engine == NUMPY:
             raise UsageError(f'threads need engine="numba", got {threads} threads for numpy.')
 
@@ -148,12 +144,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         return over
 
     def _compiled(self, threads: int, engine: str = NUMBA) -> Executor:
-        if self.game.loops is None:
-            return BY_NUMPY
-        if fault := _fault_of_numba():
-            if engine == NUMBA:
-                raise ExtraNotInstalled(fault)
-            _warn(fault)
+        if self.game.loops is None or not _compiles(engine):
             return BY_NUMPY
         from tile_envs.base.compiled_episodes import executor
 
@@ -207,8 +198,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
         Raises:
             ValueError: If the actions are not `num_envs` integers inside the action space, or a
-                user's placer or opponent chooses what it may not.  What one of these raises is
-                passed on.  Nothing has changed then, also if a game that begins has failed.
+                user's placer or opponent fails, whose own errors are passed on; nothing has changed
+                then, also if it fails where a game begins.
             ResetNeeded: If a game is over and autoreset is disabled.
         """
         outcome = self.advance(actions)
@@ -272,15 +263,15 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             AttributeError: If it is another method, or there is no such attribute.
         """
         value = getattr(self, SINGLE.get(name, name))
-        if name in PER_GAME:
-            answers = value(*args, **kwargs) if name in METHODS else value
-            return (None,) * self.num_envs if answers is None else tuple(answers)
-        if callable(value):
+        if name in METHODS:
+            value = value(*args, **kwargs)
+        elif callable(value):
             raise AttributeError(
                 f"the methods of each game are {' and '.join(METHODS)}, got {name!r}: "
                 "call it on the vector environment."
             )
-        return (value,) * self.num_envs
+        own = name in PER_GAME and value is not None
+        return tuple(value) if own else (value,) * self.num_envs
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of every game; see `call`."""
@@ -411,13 +402,11 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
                     f"seed must be one integer, or one for each of {self.num_envs} games, "
                     f"got {checks.brief(seed)}."
                 )
-            if isinstance(seed, np.ndarray) and seed.dtype.kind != "O":
-                streams = starts(checked_seeds(seed, least=0))
-            else:
-                given = [game for game, each in enumerate(seed) if each is not None]
-                begun = starts(checked_seeds([seed[game] for game in given], least=0))
-                streams = self._seeded_streams(None)
-                streams[given] = begun
+            numbers = isinstance(seed, np.ndarray) and seed.dtype.kind != "O"
+            going_on = [] if numbers else [i for i, each in enumerate(seed) if each is None]
+            given = [0 if each is None else each for each in seed] if going_on else seed
+            streams = starts(checked_seeds(given, least=0))
+            streams[going_on] = self._seeded_streams(None)[going_on]
             self._np_random_seed = -1  # Gymnasium's word for none
             return streams
         if seed is not None:
@@ -443,22 +432,25 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         return mask
 
 
-def _fault_of_numba() -> str:
-    """Return why numba compiles nothing in this process; empty if it does."""
+@cache  # it warns once
+def _compiles(engine: str) -> bool:
+    """Tell whether numba compiles here; if not, an error or, for `auto`, a warning says why."""
+    if engine == NUMPY or (engine == episodes.AUTO and find_spec("numba") is None):
+        return False
     try:
         with extra("fast"):
             import numba
+        config: Any = numba.config
+        fault = "numba compiles nothing: unset NUMBA_DISABLE_JIT" if config.DISABLE_JIT else ""
     except ExtraNotInstalled as error:
-        return str(error)
+        fault = str(error)
     except Exception as error:  # of a numpy that it does not know, or of llvmlite
-        return f"numba cannot be imported: {' '.join(str(error).split())}"
-    config: Any = numba.config
-    return "numba compiles nothing: unset NUMBA_DISABLE_JIT" if config.DISABLE_JIT else ""
-
-
-@cache  # once
-def _warn(fault: str) -> None:
-    warnings.warn(f'engine="auto" plays by numpy: {fault}', stacklevel=1)
+        fault = f"numba cannot be imported: {error}"
+    if fault and engine == NUMBA:
+        raise ExtraNotInstalled(fault)
+    if fault:
+        warnings.warn(f'engine="auto" plays by numpy: {fault}', stacklevel=1)
+    return not fault
 
 
 def _keyed(infos: Info, keyed: Bools) -> dict[str, Any]:

@@ -65,8 +65,7 @@ def make_sb3(
     Args:
         env_id: An environment of this package, or its id.
         n_envs: The number of games.
-        seed: The seed of the first `reset`; game i is seeded by `seed + i`.  None draws it from
-            numpy's global generator, as Stable-Baselines3 does.
+        seed: The seed of the first `reset`; game i is seeded by `seed + i`.
         wrappers: Wrappers of `tile_envs.wrappers`, the first one around the environment;
             with arguments as `functools.partial(PenalizeIllegal, penalty=1.0)`.
         reward_scale: Factor of the rewards: value functions learn badly from thousands of points.
@@ -242,11 +241,9 @@ class SB3VecEnv(VecEnv):
         games = self._get_indices(indices)
         envs = self.envs if attr_name in SINGLE else self.games  # wrappers change spaces
         value = getattr(envs, SINGLE.get(attr_name, attr_name))
-        if attr_name not in PER_GAME:
-            return [value for _ in games]
         if attr_name in METHODS:
             return [lambda i=i: self.env_method(attr_name, indices=i)[0] for i in games]
-        return [value[i] for i in games]
+        return [value[i] if attr_name in PER_GAME else value for i in games]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
         """Refuse by an `AttributeError`: the games share everything but their boards."""

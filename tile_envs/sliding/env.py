@@ -50,14 +50,12 @@ class SlidingEnv(GameEnv[SlidingGame, SlidingInfo]):
         self._score = 0
 
     @classmethod
-    def game_of(
-        cls, *others: Any, rules: Any = None, shape: Any = (4, 4), **options: Any
-    ) -> SlidingGame:
+    def game_of(cls, rules: Any = None, shape: Any = (4, 4), **options: Any) -> SlidingGame:
         """Return the game of these options, by the rules of this class if none are given."""
         shape = checked_shape(shape)
         own = cls.own_rules(shape)
         given = own if rules is None else rules
-        game: SlidingGame = super().game_of(*others, rules=given, shape=shape, **options)
+        game: SlidingGame = super().game_of(rules=given, shape=shape, **options)
         if own is not None and own != game.rules:
             raise UsageError(
                 f"{cls.__name__} is a game of {own.name}, got other rules, {brief(rules)}: "

@@ -223,17 +223,6 @@ class SlidingGame(Game):
         """The symmetries of the board; actions are turned along."""
         return Symmetries.of_board(self.shape)
 
-    def begin(
-        self, seeds: ArrayLike, boards: ArrayLike | None = None, scores: ArrayLike = 0
-    ) -> State:
-        """Begin the games of seeds; see `tile_envs.game.Game`.
-
-        With boards, `scores` are those so far: one for all games, or `(n,)`.
-        """
-        drawn = boards is None and checks.as_integer(scores) == 0
-        state: State = self._begin(seeds, board=boards, score=None if drawn else scores)
-        return state
-
     def _begin_from(self, streams: Words, positions: Positions | None = None) -> State:
         held = self.held
         if positions is None:
