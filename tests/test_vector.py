@@ -89,9 +89,6 @@ def test_seeds_may_be_given_one_by_one(make_vec, env_id):
         envs.reset(seed=seeds)
         assert envs.np_random_seed == -1  # not that of the reset before
         assert envs.seeds[::2].tolist() == [5, 2**64 - 1]
-    for bad in ([1.0] * 3, [True] * 3, ["1"] * 3, "123", np.eye(3, dtype=int)):
-        with pytest.raises(ValueError, match=r"seeds? must be"):
-            envs.reset(seed=bad)
 
 
 @every_id
