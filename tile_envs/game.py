@@ -197,11 +197,11 @@ class Game(ABC):
         """
         games: Any = state
         after, rewards, illegal = self.play(games, actions)
-        ended = np.flatnonzero(games.over)
-        for array, before in zip(after, games, strict=True):
-            if array is not before:
-                array[ended] = before[ended]
-        rewards[ended], illegal[ended] = 0.0, True
+        if len(ended := np.flatnonzero(games.over)):
+            for array, before in zip(after, games, strict=True):
+                if array is not before:
+                    array[ended] = before[ended]
+            rewards[ended], illegal[ended] = 0.0, True
         observations, infos = self._observe(after)
         return after, Step(observations, rewards, after.over.copy(), infos | {"illegal": illegal})
 
