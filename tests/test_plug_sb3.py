@@ -129,7 +129,6 @@ def test_attributes_are_those_of_one_or_several_games_and_the_same_for_all():
         assert envs.env_is_wrapped(Monitor, indices) == [True] * n
         own = envs.games.seeds if indices is None else envs.games.seeds[indices]
         assert envs.get_attr("seeds", indices) == np.ravel(own).tolist()
-        assert envs.get_attr("ended", indices) == [False] * n
         masks = [masks() for masks in envs.get_attr("action_masks", indices)]
         assert np.array_equal(masks, envs.env_method("action_masks", indices=indices))
     for indices in (7, [0, -6], "0", [1.5], np.array(9)):

@@ -94,9 +94,8 @@ def test_seeds_may_be_given_one_by_one(make_vec, env_id):
 @every_id
 def test_what_differs_between_games_is_each_games_own(make_vec, env_id):
     envs = make_vec(env_id, 3, max_episode_steps=1, autoreset_mode="Disabled")
-    envs.reset(seed=[7, 2**63, 9])
+    envs.reset(seed=[7, 2**63, 9]), envs.step(envs.sample_legal_actions())
     assert envs.get_attr("seeds") == envs.call("seeds") == (7, 2**63, 9)
-    envs.step(envs.sample_legal_actions())
     assert envs.get_attr("ended") == (True, True, True)
     with pytest.raises(TypeError, match=r"'treads', perhaps 'threads': .*'engine'"):
         make_vec(env_id, 2, treads=2)

@@ -407,7 +407,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             given = [0 if each is None else each for each in seed] if going_on else seed
             streams = starts(checked_seeds(given, least=0))
             streams[going_on] = self._seeded_streams(None)[going_on]
-            self._np_random_seed = -1  # Gymnasium's word for none
+            self._np_random_seed = -1  # Gymnasium's word for an unknown one
             return streams
         if seed is not None:
             seed = checks.checked_seed(seed)
