@@ -125,7 +125,6 @@ def test_attributes_are_those_of_one_or_several_games_and_the_same_for_all():
     envs.reset()
     for indices, n in ((0, 1), (np.int64(-1), 1), ([0, 3], 2), (np.array([1]), 1), (None, N)):
         assert envs.get_attr("max_illegal", indices) == [100] * n
-        assert len(envs.env_method("action_masks", indices=indices)) == n
         assert envs.env_is_wrapped(Monitor, indices) == [True] * n
         own = envs.games.seeds if indices is None else envs.games.seeds[indices]
         assert envs.get_attr("seeds", indices) == np.ravel(own).tolist()
