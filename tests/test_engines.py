@@ -164,11 +164,8 @@ def test_the_engine_is_an_attribute_and_survives_json(env_id):
     assert gym.make_vec(env_id, 2).engine == "numpy"
 
 
-def test_without_numba_auto_is_numpy_and_numba_names_its_extra():
-    program = """
-import sys
+WITHOUT_COMPILER = """
 import gymnasium as gym, tile_envs, tile_envs.errors
-sys.modules["numba"] = None  # as if it were not installed
 for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
     envs = gym.make_vec(env_id, 2, engine="auto")
     assert envs.engine == gym.make_vec(env_id, 2).engine == "numpy"
@@ -178,9 +175,23 @@ for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
     except tile_envs.errors.ExtraNotInstalled as error:
         print(error)
 """
-    done = python("-c", program, cwd=ROOT)
+
+
+def test_without_numba_auto_is_numpy_and_numba_names_its_extra():
+    missing = "import sys; sys.modules['numba'] = None  # as if it were not installed\n"
+    done = python("-W", "error", "-c", missing + WITHOUT_COMPILER, cwd=ROOT)
     assert done.stdout == "numba is not installed: in a clone, pip install -e '.[fast]'\n" * 2
     assert issubclass(ExtraNotInstalled, ModuleNotFoundError)
+
+
+@pytest.mark.parametrize("reason", ["needs NumPy 2.3 or less", "NUMBA_DISABLE_JIT"])
+def test_where_numba_compiles_nothing_auto_is_numpy_with_one_warning(reason, tmp_path):
+    if reason != "NUMBA_DISABLE_JIT":
+        (tmp_path / "numba.py").write_text(f"raise ImportError('Numba {reason}')")
+    environ = {"PYTHONPATH": tmp_path} if [*tmp_path.iterdir()] else {"NUMBA_DISABLE_JIT": "1"}
+    done = python("-c", WITHOUT_COMPILER, cwd=ROOT, env=os.environ | environ)
+    assert done.stdout.count(reason) == done.stdout.count("\n") == 2
+    assert done.stderr.count(reason) == done.stderr.count("UserWarning") == 1
 
 
 def test_games_that_a_users_object_decides_are_played_by_numpy():

@@ -2,11 +2,13 @@
 
 import pickle
 from dataclasses import FrozenInstanceError
+from functools import partial
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
+from tile_envs.errors import UsageError
 from tile_envs.games import game_from_json, vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
@@ -173,6 +175,57 @@ def test_the_bound_of_the_largest_tile_is_reached_on_small_boards(rules):
     assert SlidingGame(RULES_2584, (2, 3)).largest_tile == 12  # 233, published
     assert SlidingGame(RULES_2048).largest_tile == 17
     assert SlidingGame(RULES_2584).largest_tile == 31
+
+
+FOREIGN = {
+    "int64": lambda state: state._replace(streams=state.streams.astype(np.int64)),
+    "float64": lambda state: state._replace(**{state._fields[3]: state[3] * 1.0}),
+    r"\(2,": lambda state: state._replace(over=state.over[:2]),
+    "list": lambda state: state._replace(over=state.over.tolist()),
+    r"shape \(\)": lambda state: type(state)(*(array[0] for array in state)),
+    r"got \(array": tuple,
+    "got State": lambda state: (TicTacToe() if len(state) > 4 else GAMES[0]).begin([1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("found", FOREIGN)
+@pytest.mark.parametrize("game", [*GAMES[:2], SlidingGame(RULES_2048, (5, 5)), TicTacToe()])
+def test_a_state_of_another_form_is_refused_in_one_line(game, found):
+    words, state = np.zeros(3, np.uint64), FOREIGN[found](game.begin([1, 2, 3]))
+    played = (partial(call, actions=[0, 0, 0]) for call in (game.step, game.play))
+    chosen = partial(game.choose, words=words)
+    for call in (*played, chosen, game.masks, game.observe, game.position):
+        with pytest.raises(UsageError, match=rf"^state.* {found}.*$"):
+            call(state)
+
+
+@every_game
+def test_games_begin_by_any_integers_and_there_may_be_none(game):
+    for seeds in ([2**64 + 5, -1], (5, 2**64 - 1), np.array([5, -1])):
+        begun, wanted = game.begin(seeds), game.begin(np.array([5, 2**64 - 1], np.uint64))
+        assert all(map(np.array_equal, begun, wanted))
+    for none in (game.begin([]), game.begin((), np.zeros(game.shape, int))):
+        assert game.step(none, [])[1].observations.shape == (0, *game.shape)
+    for bad in ("12", [1.0, 2], [True, 2], ["1", 2], [[1], [2]], {1, 2}, np.array([True, False])):
+        for call in (game.begin, lambda seeds: vector_env(game, 2).reset(seed=seeds)):
+            with pytest.raises(UsageError, match=r"seeds? must be"):
+                call(bad)
+
+
+@every_game
+def test_games_begin_from_boards_as_those_of_environments_do(game):
+    envs, seeds = vector_env(game, 3), [5, 6, 2**63]
+    envs.reset(seed=8), envs.step(envs.sample_legal_actions())
+    boards = envs.get_state()["board"]
+    scored = [{}, {"score": 7}, {"score": [7, 8, 2**53]}]
+    for board in (boards, boards[1].tolist()):
+        for score in scored[: 1 if isinstance(game, TicTacToe) else 3]:
+            envs.reset(seed=seeds, options={"board": board} | score)
+            state = game.begin(seeds, board, *score.values())
+            assert all(map(np.array_equal, state, envs._games.state))
+    for given in ([boards[:2]], [np.full(game.shape, 99)], [boards, -1], [boards, [1]], [None, 5]):
+        with pytest.raises(UsageError, match=r"board|score"):
+            game.begin(seeds, *given)
 
 
 @pytest.mark.parametrize("text", ["[]", '{"side": "Z"}', '{"rules": 3}', "{", '{"color": 1}'])

@@ -10,7 +10,7 @@ import pytest
 from commands import in_a_process
 from powers3 import RULES as POWERS3
 
-from tile_envs.base.random_stream import seeds, starts
+from tile_envs.base.random_stream import seeds
 from tile_envs.replay import Replay, play_through, read, write
 from tile_envs.sliding import Rules, SlidingGame, register_game
 from tile_envs.tictactoe.positions import solve
@@ -83,7 +83,7 @@ def compare(env, n, steps, seed):
     position = {"board": boards_of(game, n, rng)}
     if isinstance(game, SlidingGame):
         position["score"] = rng.integers(2**53, size=n)
-    given = game.begin_from(starts(words[n:]), game.checked_positions(position, n))
+    given = game.begin(words[n:], *position.values())
     theirs = game.begin(words[:n]), given
     at = {name: halves(value) if name == "score" else value for name, value in position.items()}
     given = jax.vmap(lambda seed, at: env.begin(seed, **at))(halves(words[n:]), at)

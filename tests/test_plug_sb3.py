@@ -125,8 +125,11 @@ def test_attributes_are_those_of_one_or_several_games_and_the_same_for_all():
     envs.reset()
     for indices, n in ((0, 1), (np.int64(-1), 1), ([0, 3], 2), (np.array([1]), 1), (None, N)):
         assert envs.get_attr("max_illegal", indices) == [100] * n
-        assert len(envs.env_method("action_masks", indices=indices)) == n
         assert envs.env_is_wrapped(Monitor, indices) == [True] * n
+        own = envs.games.seeds if indices is None else envs.games.seeds[indices]
+        assert envs.get_attr("seeds", indices) == np.ravel(own).tolist()
+        masks = [masks() for masks in envs.get_attr("action_masks", indices)]
+        assert np.array_equal(masks, envs.env_method("action_masks", indices=indices))
     for indices in (7, [0, -6], "0", [1.5], np.array(9)):
         for call in (envs.get_attr, partial(envs.env_method, "action_masks")):
             with pytest.raises(ValueError, match="indices must be integers from 0 to 4, got"):

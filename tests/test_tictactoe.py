@@ -1,11 +1,13 @@
 """Tic-tac-toe: counts, perfect play and exact pairings over the whole tree."""
 
+from copy import deepcopy
 from functools import cache
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import data_equivalence
 from scipy.stats import chisquare
 
 import tile_envs  # noqa: F401
@@ -240,6 +242,33 @@ def test_an_opponent_that_fails_in_a_reset_leaves_no_half_begun_game(make):
         env.reset(seed=0)
     with pytest.raises(ResetNeeded):
         env.step(0 if make is gym.make else [0])
+
+
+class FailsToBegin(FirstFree):
+    """An agent that cannot begin a game while it is `failing`."""
+
+    def predict(self, observation, **given):
+        if self.failing and not observation.any(axis=(1, 2)).all():
+            raise RuntimeError
+        return super().predict(observation)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_a_step_in_which_no_game_can_begin_changes_nothing_and_can_be_played_again(mode):
+    opponent, failed = FailsToBegin(), False
+    envs = gym.make_vec("TicTacToe-v0", 2, opponent=opponent, side="O", autoreset_mode=mode)
+    opponent.failing = False
+    envs.reset(seed=0)
+    for _ in range(20):
+        twin, actions = deepcopy(envs), envs.action_masks().argmax(axis=1)
+        expected = twin.step(actions)
+        if (expected[2] if mode == "SameStep" else envs.ended).any():
+            opponent.failing = failed = True
+            with pytest.raises(RuntimeError):
+                envs.step(actions)
+            opponent.failing = False
+        assert data_equivalence(envs.step(actions), expected, exact=True)
+    assert failed
 
 
 @pytest.mark.parametrize("side", ["X", "O", "random", "both"])

@@ -85,6 +85,20 @@ def test_seeds_may_be_given_one_by_one(make_vec, env_id):
     assert np.array_equal(first, envs.reset(seed=np.int64(5))[0])
     going_on, _ = envs.reset(seed=[5, None, 7])
     assert np.array_equal(going_on[[0, 2]], first[[0, 2]])
+    for seeds in ([2**64 + 5, 2**63, 2**64 - 1], np.array([5, None, 2**64 - 1], object)):
+        envs.reset(seed=seeds)
+        assert envs.np_random_seed == -1  # not that of the reset before
+        assert envs.seeds[::2].tolist() == [5, 2**64 - 1]
+
+
+@every_id
+def test_what_differs_between_games_is_each_games_own(make_vec, env_id):
+    envs = make_vec(env_id, 3, max_episode_steps=1, autoreset_mode="Disabled")
+    envs.reset(seed=[7, 2**63, 9]), envs.step(envs.sample_legal_actions())
+    assert envs.get_attr("seeds") == envs.call("seeds") == (7, 2**63, 9)
+    assert envs.get_attr("ended") == (True, True, True)
+    with pytest.raises(TypeError, match=r"'treads', perhaps 'threads': .*'engine'"):
+        make_vec(env_id, 2, treads=2)
 
 
 @every_id

@@ -72,7 +72,7 @@ def difference(game: Game, envs: gym.vector.VectorEnv[Any, Any, Any]) -> str:
         actions = game.choose(state, words := mix(players))
         actions = actions if k % 5 else choose(words, np.array(n_actions, np.uint64)).view(np.int64)
         state, step = game.step(state, actions)
-        for array, values in zip(state, game.begin_from(state.streams[due]), strict=True):
+        for array, values in zip(state, game._begin_from(state.streams[due]), strict=True):
             array[due] = values
         rewards, illegal = step.rewards, step.infos["illegal"]
         illegal[due] = False

@@ -18,7 +18,7 @@ class UsageError(ValueError):
 
 
 class ExtraNotInstalled(DependencyNotInstalled, ModuleNotFoundError):
-    """A library that an extra of the package installs is missing."""
+    """A library that an extra of the package installs is missing or unusable."""
 
 
 def is_mistake(error: BaseException) -> bool:

@@ -14,19 +14,17 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
-from tile_envs.base.random_stream import Words, starts
+from tile_envs.base.random_stream import Words, checked_seeds, starts
 from tile_envs.errors import UsageError
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -104,7 +102,7 @@ class Game(ABC):
 
     The state of many games is a named tuple of arrays with the games on their first axis, of which
     `streams` and `over` are the random streams and the games that have ended.  It is saved, stacked
-    and indexed array by array.
+    and indexed array by array.  A `ValueError` refuses one of another form; values are not checked.
 
     Examples:
         >>> import gymnasium as gym, numpy as np, tile_envs
@@ -156,16 +154,6 @@ class Game(ABC):
     def reset_options(self) -> tuple[str, ...]:
         """The names of the options that `reset` takes, for `checked_positions`."""
 
-    @classmethod
-    def from_options(cls, **options: Any) -> Self:
-        """Return the game that the options of an environment describe.
-
-        Raises:
-            ValueError: If an option is not as described for the environment.
-            TypeError: If there is no such option.
-        """
-        return cls(**options)
-
     @property
     def loops(self) -> str | None:
         """The module whose `code(game)` are the game's compiled loops; None if numpy plays it."""
@@ -176,20 +164,26 @@ class Game(ABC):
         assert is_dataclass(self)
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
-    # The functional core.
+    # The functional core: states are checked.
 
-    def begin(self, seeds: ArrayLike) -> Any:
+    def begin(
+        self, seeds: ArrayLike, boards: ArrayLike | None = None, scores: ArrayLike = 0
+    ) -> Any:
         """Begin the games of seeds `(n,)`, integers modulo 2**64; return their state.
 
-        They are the games that `reset(seed=...)` of an environment begins.
+        They are the games that `reset(seed=..., options=...)` of an environment begins: with boards
+        of their own, or with one `(R, C)` for all or each its own `(n, R, C)`, and in sliding games
+        the scores that go with these, one integer or `(n,)`.
 
         Raises:
-            ValueError: If the seeds are not integers.
+            ValueError: If the seeds are not integers, or a board or a score is unusable.
         """
-        array = checks.as_array(seeds)
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise UsageError(f"seeds must be a list of integers, got {checks.brief(seeds)}.")
-        return self.begin_from(starts(array.astype(np.uint64)))
+        streams = starts(checked_seeds(seeds))
+        given = {"board": boards, "score": None if checks.as_integer(scores) == 0 else scores}
+        options = {name: value for name, value in given.items() if value is not None}
+        checks.checked_options(options, self.reset_options)
+        positions = self.checked_positions(options, len(streams)) if options else None
+        return self._begin_from(streams, positions)
 
     def step(self, state: State, actions: ArrayLike) -> tuple[State, Step]:
         """Play an action `(n,)` in each game; games that have ended do not change.
@@ -202,44 +196,79 @@ class Game(ABC):
                 placer or opponent chooses what it may not.
         """
         games: Any = state
-        actions = checks.checked_actions(actions, len(games.over), self.n_actions)
         after, rewards, illegal = self.play(games, actions)
-        ended = np.flatnonzero(games.over)
-        for array, before in zip(after, games, strict=True):
-            if array is not before:
-                array[ended] = before[ended]
-        rewards[ended], illegal[ended] = 0.0, True
-        observations, infos = self.observe(after)
+        if len(ended := np.flatnonzero(games.over)):
+            for array, before in zip(after, games, strict=True):
+                if array is not before:
+                    array[ended] = before[ended]
+            rewards[ended], illegal[ended] = 0.0, True
+        observations, infos = self._observe(after)
         return after, Step(observations, rewards, after.over.copy(), infos | {"illegal": illegal})
 
-    @abstractmethod
-    def masks(self, state: Any) -> Bools:
-        """Return the legal actions of each game, `(n, n_actions) bool`."""
-
-    # What environments ask for: nothing is checked.
-
-    @abstractmethod
-    def begin_from(self, streams: Words, positions: Positions | None = None) -> Any:
-        """Begin games where their random streams are, at given positions or drawn ones."""
-
-    @abstractmethod
-    def play(self, state: Any, actions: Ints) -> tuple[Any, Floats, Bools]:
+    def play(self, state: State, actions: ArrayLike) -> tuple[State, Floats, Bools]:
         """Play actions; return the state afterwards, the rewards, which actions were illegal.
 
         What becomes of games that are over is up to the caller.
         """
+        games = self._checked(state)
+        return self._play(games, checks.checked_actions(actions, len(games.over), self.n_actions))
 
-    @abstractmethod
+    def masks(self, state: Any) -> Bools:
+        """Return the legal actions of each game, `(n, n_actions) bool`."""
+        return self._masks(self._checked(state))
+
     def observe(self, state: Any) -> tuple[Observations, Info]:
         """Return fresh observations and infos, all but `illegal`."""
+        return self._observe(self._checked(state))
 
-    @abstractmethod
     def choose(self, state: Any, words: Words) -> Ints:
-        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+        """Turn a random word for each game, `uint64`, into a legal action, or 0 if it has none."""
+        checks.check_like(words, self._checked(state).streams, "words")
+        return self._choose(state, words)
+
+    def position(self, state: Any) -> dict[str, NDArray[Any]]:
+        """Return the positions of games, as options of `reset`: `board`, and what goes with it."""
+        return self._position(self._checked(state))
+
+    @cached_property
+    def _forms(self) -> tuple[Any, list[tuple[Any, tuple[int, ...]]]]:
+        """The type of a state; by array, its dtype and the shape that it has for one game."""
+        none = self._begin_from(np.zeros(0, np.uint64))
+        return type(none), [(array.dtype, array.shape[1:]) for array in none]
+
+    def _checked(self, state: Any) -> Any:
+        """Return a state that has the form of this game's; its values are not looked at."""
+        kind, forms = self._forms
+        if type(state) is not kind:
+            raise UsageError(
+                f"state must be one that begin() of {self} returns, got {checks.brief(state)}."
+            )
+        n = (getattr(state[0], "size", 0),)
+        for name, array, (dtype, shape) in zip(kind._fields, state, forms, strict=True):
+            if getattr(array, "dtype", None) != dtype or array.shape != n + shape:
+                checks.check_like(array, np.empty(n + shape, dtype), f"state.{name}")
+        return state
+
+    # What environments, which own their states, ask for: nothing is checked.
 
     @abstractmethod
-    def position(self, state: Any) -> dict[str, NDArray[Any]]:
-        """Return the positions of games as `checked_positions` reads them."""
+    def _begin_from(self, streams: Words, positions: Positions | None = None) -> Any:
+        """Begin games where their random streams are, at given positions or drawn ones."""
+
+    @abstractmethod
+    def _play(self, state: Any, actions: Ints) -> tuple[Any, Floats, Bools]: ...
+
+    @abstractmethod
+    def _masks(self, state: Any) -> Bools: ...
+
+    @abstractmethod
+    def _observe(self, state: Any) -> tuple[Observations, Info]: ...
+
+    @abstractmethod
+    def _choose(self, state: Any, words: Words) -> Ints: ...
+
+    @abstractmethod
+    def _position(self, state: Any) -> dict[str, NDArray[Any]]: ...
 
     # Boards as agents see them.
 

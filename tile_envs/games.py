@@ -16,14 +16,13 @@ from gymnasium.envs.registration import find_highest_version, load_env_creator, 
 import tile_envs.sliding
 import tile_envs.tictactoe  # noqa: F401 # their games are found as subclasses
 from tile_envs.base.checks import brief, checked_choice, checked_count, checked_mapping, listed
+from tile_envs.base.env import OF_MANY as OF_MANY
 from tile_envs.base.env import GameEnv
 from tile_envs.base.episodes import AUTO, NUMBA, NUMPY
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 
-OF_MANY = ["max_episode_steps", "engine", "threads"]
-"""Options that environments of many games take besides those of one."""
 AnyEnv: TypeAlias = str | gym.Env[Any, Any] | gym.vector.VectorEnv[Any, Any, Any]
 """An id, or an environment that stands for its own."""
 IMPORTED: list[str] = []

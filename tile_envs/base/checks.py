@@ -55,12 +55,12 @@ def as_array(value: object) -> NDArray[Any]:
         return np.asarray(None)
 
 
-def checked_integer(value: object, name: str, least: int = 0, most: float = LARGEST) -> int:
-    """Return an integer from `least`, 0 or 1, to `most` as Python's."""
+def checked_integer(value: object, name: str, least: float = 0, most: float = LARGEST) -> int:
+    """Return an integer from `least`, 0, 1 or none, to `most` as Python's."""
     number = as_integer(value)
     if number is None or number < least:
-        kind = "positive" if least else "non-negative"
-        raise UsageError(f"{name} must be a {kind} integer, got {value!r}.")
+        kind = "an" if least < 0 else "a positive" if least else "a non-negative"
+        raise UsageError(f"{name} must be {kind} integer, got {value!r}.")
     if number > most:
         raise UsageError(f"{name} must be at most {most}, got {value!r}.")
     return number
@@ -122,7 +122,7 @@ def shaped_actions(actions: ArrayLike, num_envs: int) -> NDArray[np.int64]:
     They lie in a row and can be written to, as numba compiles anew for arrays of another layout.
     """
     array = as_array(actions)
-    if array.shape != (num_envs,) or array.dtype.kind not in "iu":
+    if array.shape != (num_envs,) or (array.dtype.kind not in "iu" and num_envs):
         raise UsageError(
             f"actions must be {num_envs} integers, shape ({num_envs},), "
             f"got shape {array.shape} and dtype {array.dtype}."
@@ -175,7 +175,7 @@ def broadcast_boards(
     board: ArrayLike, shape: tuple[int, ...], num_envs: int | None = None
 ) -> NDArray[Any]:
     """Return one board for all games, or one for each, as `(n, ...)`; None is a single game."""
-    array, batched = as_array(board), (num_envs or 1, *shape)
+    array, batched = as_array(board), (1 if num_envs is None else num_envs, *shape)
     if array.shape != shape and (num_envs is None or array.shape != batched):
         wanted = f"{shape}" if num_envs is None else f"{shape} or {batched}"
         raise UsageError(f"board must have shape {wanted}, got {array.shape}.")

@@ -23,6 +23,8 @@ Observation = NDArray[Any]
 Info = dict[str, Any]
 AGame = TypeVar("AGame", bound=Game)
 AnInfo = TypeVar("AnInfo", bound=Mapping[str, Any])
+OF_MANY = ["max_episode_steps", "engine", "threads"]
+"""Options that environments of many games take besides those of one."""
 
 
 class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
@@ -66,12 +68,13 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
     def game_of(cls, **options: Any) -> Any:
         """Return the game that options describe."""
         kind: Any = cls.game_type
-        names = [field.name for field in fields(kind)] + ["max_illegal"]
-        for name in (name for name in options if name not in names):
-            meant = "".join(f", perhaps {near!r}" for near in get_close_matches(name, names, 1))
-            wanted = checks.listed(names)
+        own = [*(field.name for field in fields(kind)), "max_illegal", "render_mode"]
+        many = [*OF_MANY, "autoreset_mode"]
+        for name in (name for name in options if name not in own):
+            meant = "".join(f", perhaps {n!r}" for n in get_close_matches(name, own + many, 1))
+            wanted = f"{checks.listed(own)}, or for many games {checks.listed(many)}"
             raise TypeError(f"{cls.__name__} has no option {name!r}{meant}: expected {wanted}.")
-        return kind.from_options(**options)
+        return kind(**options)
 
     # What a game adds.
 

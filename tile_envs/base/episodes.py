@@ -100,8 +100,8 @@ class Executor(NamedTuple):
 
 def blank(game: Game, n: int) -> Games:
     """Return n games that have not begun: all zeros."""
-    few = game.begin_from(np.zeros(0, np.uint64))
-    state = type(few)(*(np.zeros((n, *array.shape[1:]), array.dtype) for array in few))
+    kind, forms = game._forms
+    state = kind(*(np.zeros((n, *shape), dtype) for dtype, shape in forms))
     counts = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.bool_)
     return Games(state, Episodes(*counts, np.zeros(n, np.uint64)))
 
@@ -114,7 +114,7 @@ def begin(
     If an opponent that a user brought fails, nothing has changed.
     """
     starts = streams[where]  # indices copy; a slice goes with positions, which draw nothing
-    begun = game.begin_from(starts, positions)
+    begun = game._begin_from(starts, positions)
     for array, values in zip(games.state, begun, strict=True):
         array[where] = values
     for array in games.episodes:
@@ -125,7 +125,7 @@ def begin(
 
 def show(game: Game, state: Any, illegal: Bools) -> tuple[Observations, Info]:
     """Return fresh observations and infos."""
-    observations, infos = game.observe(state)
+    observations, infos = game._observe(state)
     infos["illegal"] = illegal.copy()
     return observations, infos
 
@@ -135,7 +135,7 @@ def advance(game: Game, games: Games, limits: Limits, actions: Any) -> tuple[Gam
     before, episodes, _ = games
     due = before.over
     actions = checked_actions(actions, len(due), game.n_actions)
-    state, rewards, illegal = game.play(before, actions)
+    state, rewards, illegal = game._play(before, actions)
     illegal_run = episodes.illegal_run + _ONE
     illegal_run *= illegal
     truncations = illegal_run >= limits.max_illegal
@@ -164,4 +164,4 @@ def begin_shown(game: Game, games: Games, where: NDArray[np.intp], outcome: Outc
         outcome.infos[name][where] = values
 
 
-BY_NUMPY = Executor(NUMPY, advance, begin_shown, lambda game, *given: game.choose(*given))
+BY_NUMPY = Executor(NUMPY, advance, begin_shown, lambda game, *given: game._choose(*given))

@@ -9,12 +9,15 @@ Reference: Steele, Lea and Flood, "Fast splittable pseudorandom number generator
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import checked_integer
+from tile_envs.base.checks import as_array, brief, checked_integer
+from tile_envs.errors import UsageError
 
 Words = NDArray[np.uint64]
 
@@ -52,6 +55,18 @@ def starts(seeds: Words) -> Words:
 def start(seed: int) -> int:
     """Return the first stream position of a game; seeds count modulo 2**64."""
     return int(starts(np.array([seed & WORD_MASK], np.uint64))[0])
+
+
+def checked_seeds(seeds: Any, least: float = -math.inf) -> Words:
+    """Return a list or an array of seeds, integers from `least` on, modulo 2**64 as `uint64`."""
+    array = as_array(seeds)
+    if array.ndim != 1:
+        raise UsageError(f"seeds must be a list of integers, got {brief(seeds)}.")
+    if array is seeds and array.dtype.kind in "iu" and array.min(initial=0) >= least:
+        return np.asarray(array, np.uint64)
+    # One by one: numpy makes floats of a list of integers that need 64 bits.
+    numbers = (checked_integer(seed, "seed", least, math.inf) for seed in seeds)
+    return np.array([number & WORD_MASK for number in numbers], np.uint64)
 
 
 def seed_of(position: int) -> int:

@@ -6,8 +6,10 @@ actions: observations, rewards, ends, and infos wherever their `_key` is true.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, SupportsIndex
@@ -22,12 +24,14 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.base import checks, episodes
 from tile_envs.base.env import AGame, GameEnv, check_counts
 from tile_envs.base.episodes import BY_NUMPY, NUMBA, NUMPY, Executor, Final, Games, Limits, Outcome
-from tile_envs.base.random_stream import Words, consecutive, seed_of, start, starts
-from tile_envs.errors import UsageError, extra
+from tile_envs.base.random_stream import Words, checked_seeds, consecutive, seed_of, starts
+from tile_envs.errors import ExtraNotInstalled, UsageError, extra
 from tile_envs.game import Bools, Floats, Info, Observations, describe
 
-PER_GAME = ("action_masks", "render")
+METHODS = "action_masks", "render"
 """The methods whose answers hold one for each game."""
+PER_GAME = *METHODS, "seeds", "ended"
+"""These, and the attributes that differ between games."""
 SINGLE = {name: f"single_{name}" for name in ("observation_space", "action_space")}
 """By an attribute's name in a single environment, its name here."""
 GAMES_PER_THREAD = 2048
@@ -55,7 +59,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
     - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
     - `engine`: `"numpy"`; `"numba"`, compiled code, which is faster (extra `fast`); or `"auto"`,
-      numba where it is installed.  Both play the same games (see `tile_envs.base.episodes`).
+      numba where it works.  Both play the same games (see `tile_envs.base.episodes`).
     - `threads`: how many threads may share a step of the engine `"numba"`, one for each 2,048 games
       (see the attribute); they play the same games, too, as each has a random stream of its own.
       Games that numpy plays, because an object decides them or numba is missing, have one thread.
@@ -63,7 +67,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
     Raises:
         ValueError: If an argument is not as described.
-        ExtraNotInstalled: If numba is asked for and missing.
+        ExtraNotInstalled: If numba is asked for, and missing or unusable.
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
@@ -108,10 +112,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         self._games, self._started = episodes.blank(self.game, num_envs), False
         self._every = np.ones(num_envs, np.bool_)
         engine = checks.checked_choice(engine, "engine", (NUMPY, NUMBA, episodes.AUTO))
-        compiled = engine == NUMBA or (engine == episodes.AUTO and find_spec("numba") is not None)
         threads = checks.checked_count(threads, "threads")
         used = min(threads, max(1, num_envs // GAMES_PER_THREAD))
-        self._executor = self._compiled(used) if compiled else BY_NUMPY
+        self._executor = self._compiled(used, engine)
         if threads > 1 and engine == NUMPY:
             raise UsageError(f'threads need engine="numba", got {threads} threads for numpy.')
 
@@ -140,13 +143,12 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         over: Bools = self._started_games().state.over.copy()
         return over
 
-    def _compiled(self, threads: int) -> Executor:
-        if self.game.loops is None:
+    def _compiled(self, threads: int, engine: str = NUMBA) -> Executor:
+        if self.game.loops is None or not _compiles(engine):
             return BY_NUMPY
-        with extra("fast"):
-            from tile_envs.base.compiled_episodes import executor
+        from tile_envs.base.compiled_episodes import executor
 
-            code = import_module(self.game.loops).code(self.game)
+        code = import_module(self.game.loops).code(self.game)
         return executor(self.game, code, self._games, threads)
 
     def reset(
@@ -196,7 +198,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
         Raises:
             ValueError: If the actions are not `num_envs` integers inside the action space, or a
-                user's placer of tiles fails; nothing has changed then.
+                user's placer or opponent fails, whose own errors are passed on; nothing has changed
+                then, also if it fails where a game begins.
             ResetNeeded: If a game is over and autoreset is disabled.
         """
         outcome = self.advance(actions)
@@ -215,12 +218,12 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
                 "disabled: call reset(options={'reset_mask': …}) before the next step()."
             )
         games, outcome = self._executor.advance(self.game, games, self._limits, actions)
-        self._games = games
         if mode is AutoresetMode.SAME_STEP and np.count_nonzero(games.state.over):
             ended = np.flatnonzero(games.state.over)
             last = {name: values[ended] for name, values in outcome.infos.items()}
             outcome = outcome._replace(final=Final(ended, outcome.observations[ended], last))
             self._executor.begin_shown(self.game, games, ended, outcome)
+        self._games = games  # now that no opponent of a user's has failed
         return outcome
 
     def sample_legal_actions(self) -> NDArray[np.int64]:
@@ -248,27 +251,27 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             >>> bool(masks.all())
             True
         """
-        return self.game.masks(self._started_games().state)
+        return self.game._masks(self._started_games().state)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of every game, or what its method returns, as `SyncVectorEnv` does.
 
-        The games share everything but their boards, so that attributes are the same for all.
-        Methods are those that answer for every game: `action_masks` and `render`.
+        Methods are those that answer for every game: `action_masks` and `render`.  Attributes are
+        the same for all games, but for `seeds` and `ended`.
 
         Raises:
             AttributeError: If it is another method, or there is no such attribute.
         """
-        if name in PER_GAME:
-            answers = getattr(self, name)(*args, **kwargs)
-            return (None,) * self.num_envs if answers is None else tuple(answers)
         value = getattr(self, SINGLE.get(name, name))
-        if callable(value):
+        if name in METHODS:
+            value = value(*args, **kwargs)
+        elif callable(value):
             raise AttributeError(
-                f"the methods of each game are {' and '.join(PER_GAME)}, got {name!r}: "
+                f"the methods of each game are {' and '.join(METHODS)}, got {name!r}: "
                 "call it on the vector environment."
             )
-        return (value,) * self.num_envs
+        own = name in PER_GAME and value is not None
+        return tuple(value) if own else (value,) * self.num_envs
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of every game; see `call`."""
@@ -280,7 +283,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
     def get_state(self) -> dict[str, Any]:
         """Return all of the games, random streams too, as a small dictionary, for `set_state`."""
-        own = self.game.position(self._started_games().state)
+        own = self.game._position(self._started_games().state)
         shared = {name: array.copy() for name, array in self._shared_state().items()}
         return {"game": self._described, **shared, **own}
 
@@ -294,7 +297,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """
         shared = self._shared_state()
         checks.check_state(
-            state, self._described, {"game", *shared, *self.game.position(self._games.state)}
+            state, self._described, {"game", *shared, *self.game._position(self._games.state)}
         )
         for name, array in shared.items():
             checks.check_like(state[name], array, f"state[{name!r}]")
@@ -332,7 +335,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """
         if len(states) != self.num_envs:
             raise UsageError(f"states must be {self.num_envs}, one a game, got {len(states)}.")
-        now = self._shared_state() | self.game.position(self._games.state)
+        now = self._shared_state() | self.game._position(self._games.state)
         names = now.keys() - {*_MANY}
         for state in states:
             checks.check_state(state, self._described, {"game", *names})
@@ -346,7 +349,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""
         if self.render_mode is None:
             return None
-        shown = self.game.position(self._started_games().state)
+        shown = self.game._position(self._started_games().state)
         scores = shown.get("score", np.zeros(self.num_envs, np.int64)).tolist()
         boards = zip(shown["board"], scores, strict=True)
         return tuple(self.game.draw(board, self.render_mode, score) for board, score in boards)
@@ -393,20 +396,18 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         }
 
     def _seeded_streams(self, seed: Any) -> Words:
-        unsigned = isinstance(seed, np.ndarray) and seed.dtype.kind == "u"
-        if unsigned and seed.shape == (self.num_envs,):
-            return starts(seed.astype(np.uint64))
         if isinstance(seed, Sequence) or np.ndim(seed) > 0:
             if len(seed) != self.num_envs:
                 raise UsageError(
                     f"seed must be one integer, or one for each of {self.num_envs} games, "
                     f"got {checks.brief(seed)}."
                 )
-            given = [None if s is None else start(checks.checked_seed(s)) for s in seed]
-            streams = self._seeded_streams(None)
-            for game, position in enumerate(given):
-                if position is not None:
-                    streams[game] = position
+            numbers = isinstance(seed, np.ndarray) and seed.dtype.kind != "O"
+            going_on = [] if numbers else [i for i, each in enumerate(seed) if each is None]
+            given = [0 if each is None else each for each in seed] if going_on else seed
+            streams = starts(checked_seeds(given, least=0))
+            streams[going_on] = self._seeded_streams(None)[going_on]
+            self._np_random_seed = -1  # Gymnasium's word for an unknown one
             return streams
         if seed is not None:
             seed = checks.checked_seed(seed)
@@ -429,6 +430,27 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         if not mask.all():
             self._started_games()
         return mask
+
+
+@cache  # it warns once
+def _compiles(engine: str) -> bool:
+    """Tell whether numba compiles here; if not, an error or, for `auto`, a warning says why."""
+    if engine == NUMPY or (engine == episodes.AUTO and find_spec("numba") is None):
+        return False
+    try:
+        with extra("fast"):
+            import numba
+        config: Any = numba.config
+        fault = "numba compiles nothing: unset NUMBA_DISABLE_JIT" if config.DISABLE_JIT else ""
+    except ExtraNotInstalled as error:
+        fault = str(error)
+    except Exception as error:  # of a numpy that it does not know, or of llvmlite
+        fault = f"numba cannot be imported: {error}"
+    if fault and engine == NUMBA:
+        raise ExtraNotInstalled(fault)
+    if fault:
+        warnings.warn(f'engine="auto" plays by numpy: {fault}', stacklevel=1)
+    return not fault
 
 
 def _keyed(infos: Info, keyed: Bools) -> dict[str, Any]:

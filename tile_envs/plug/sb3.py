@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from tile_envs.base.checks import as_array, as_integer, brief, check_like, checked_integer
 from tile_envs.base.episodes import AUTO, Final, Outcome
-from tile_envs.base.vector_env import SINGLE, GameVectorEnv
+from tile_envs.base.vector_env import METHODS, PER_GAME, SINGLE, GameVectorEnv
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Bools
 from tile_envs.games import AnyEnv, ids, named
@@ -71,7 +71,7 @@ def make_sb3(
         reward_scale: Factor of the rewards: value functions learn badly from thousands of points.
         env_kwargs: The environment's options in a dictionary.
         **options: The environment's options, and `threads`; `engine` is "auto" here, numba where it
-            is installed.
+            can be used.
 
     Raises:
         ValueError: If an argument is not as described.
@@ -237,10 +237,13 @@ class SB3VecEnv(VecEnv):
         return [answers[i] for i in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """Return an attribute that all games share, once for each index."""
+        """Return an attribute of games: what they share, or each its own (`seeds`, `ended`)."""
+        games = self._get_indices(indices)
         envs = self.envs if attr_name in SINGLE else self.games  # wrappers change spaces
         value = getattr(envs, SINGLE.get(attr_name, attr_name))
-        return [value for _ in self._get_indices(indices)]
+        if attr_name in METHODS:
+            return [lambda i=i: self.env_method(attr_name, indices=i)[0] for i in games]
+        return [value[i] if attr_name in PER_GAME else value for i in games]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
         """Refuse by an `AttributeError`: the games share everything but their boards."""

@@ -223,8 +223,7 @@ class SlidingGame(Game):
         """The symmetries of the board; actions are turned along."""
         return Symmetries.of_board(self.shape)
 
-    def begin_from(self, streams: Words, positions: Positions | None = None) -> State:
-        """Begin games where their random streams are, at given positions or drawn ones."""
+    def _begin_from(self, streams: Words, positions: Positions | None = None) -> State:
         held = self.held
         if positions is None:
             boards, largest, streams = held.draw(self.start, streams)
@@ -242,8 +241,7 @@ class SlidingGame(Game):
             legal *= largest < self.last_tile
         return legal
 
-    def play(self, state: State, actions: Ints) -> tuple[State, NDArray[np.float64], Bools]:
-        """Play actions; return the state afterwards, the rewards, which actions were illegal."""
+    def _play(self, state: State, actions: Ints) -> tuple[State, NDArray[np.float64], Bools]:
         held, lookup = self.held, self.lookup
         legal = state.legal >> actions
         legal &= _ONE
@@ -263,8 +261,7 @@ class SlidingGame(Game):
         after = State(streams, bits == _ZERO, bits, state.scores + rewards, largest, boards)
         return after, rewards.astype(np.float64), legal == _ZERO
 
-    def observe(self, state: State) -> tuple[Observations, Info]:
-        """Return fresh observations and infos, all but `illegal`."""
+    def _observe(self, state: State) -> tuple[Observations, Info]:
         infos: Info = {
             "action_mask": batch.MASKS.take(state.legal, axis=0),
             "score": state.scores.copy(),
@@ -272,18 +269,15 @@ class SlidingGame(Game):
         }
         return self.held.tiles(self.lookup, state.boards), infos
 
-    def masks(self, state: State) -> Bools:
-        """Return the legal actions of each game, `(n, 4) bool`."""
+    def _masks(self, state: State) -> Bools:
         return batch.MASKS.take(state.legal, axis=0).view(np.bool_)
 
-    def choose(self, state: State, words: Words) -> Ints:
-        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+    def _choose(self, state: State, words: Words) -> Ints:
         k = choose(words, N_LEGAL.take(state.legal)).view(np.int64)
         actions: Ints = KTH_LEGAL.take(k + state.legal * _N_ACTIONS)
         return actions
 
-    def position(self, state: State) -> dict[str, NDArray[Any]]:
-        """Return the boards and scores of games."""
+    def _position(self, state: State) -> dict[str, NDArray[Any]]:
         boards = self.held.tiles(self.lookup, state.boards)
         return {"board": boards, "score": state.scores.copy()}
 

@@ -116,8 +116,7 @@ class TicTacToe(Game):
         """By position, the cells of which the named opponent plays one; None if it is none."""
         return self.policies.cells if isinstance(self.opponent, str) else None
 
-    def begin_from(self, streams: Words, positions: Positions | None = None) -> State:
-        """Begin games where their random streams are, at given positions or drawn ones."""
+    def _begin_from(self, streams: Words, positions: Positions | None = None) -> State:
         codes, *marks = positions or (np.zeros(len(streams), np.int64),)
         tables, over = solve(), np.zeros(len(streams), np.bool_)
         movers = tables.to_move.take(codes)
@@ -134,8 +133,7 @@ class TicTacToe(Game):
             codes, streams = self._replied(codes, streams, -played, asked)
         return State(streams, over, codes, played)
 
-    def play(self, state: State, actions: Ints) -> tuple[State, Floats, Bools]:
-        """Play actions; return the state afterwards, the rewards, which actions were illegal."""
+    def _play(self, state: State, actions: Ints) -> tuple[State, Floats, Bools]:
         tables, (streams, _, codes, marks) = solve(), state
         legal = tables.legal.take(codes) >> actions & _ONE
         codes = codes + POWERS.take(actions) * _DIGITS.take(marks) * legal
@@ -166,8 +164,7 @@ class TicTacToe(Game):
         cells = pick(policy.cells.take(places), words)
         return codes + POWERS.take(cells) * _DIGITS.take(marks) * asked, streams
 
-    def observe(self, state: State) -> tuple[Observations, Info]:
-        """Return fresh observations and infos, all but `illegal`."""
+    def _observe(self, state: State) -> tuple[Observations, Info]:
         infos: Info = {
             "action_mask": solve().masks.take(state.codes, axis=0),
             "to_play": state.marks.copy(),
@@ -175,16 +172,13 @@ class TicTacToe(Game):
         }
         return solve().views[state.marks, state.codes], infos
 
-    def masks(self, state: State) -> Bools:
-        """Return the legal actions of each game, `(n, 9) bool`."""
+    def _masks(self, state: State) -> Bools:
         return solve().masks.take(state.codes, axis=0).view(np.bool_)
 
-    def choose(self, state: State, words: Words) -> Ints:
-        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+    def _choose(self, state: State, words: Words) -> Ints:
         return pick(solve().legal.take(state.codes), words)
 
-    def position(self, state: State) -> dict[str, NDArray[Any]]:
-        """Return the marks on the boards and the marks to play."""
+    def _position(self, state: State) -> dict[str, NDArray[Any]]:
         return {"board": solve().marks[state.codes], "mark": state.marks.copy()}
 
     def ask_opponent(self, codes: Ints, marks: Ints) -> Ints:
@@ -251,7 +245,7 @@ class TicTacToe(Game):
         if "mark" not in values:
             return (codes,)
         marks, sides = checks.as_array(values["mark"]), PLAYED[self.side]
-        marks = marks if num_envs else marks[None]
+        marks = marks[None] if num_envs is None else marks
         usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
         if not usable or not np.all(
             np.isin(marks, sides) & (tables.over[codes] | (marks == tables.to_move[codes]))
