@@ -16,12 +16,9 @@ SITE = *PAGES, ".gif", ".svg", "LICENSE"
 """How the names of files end that `.ci/site` takes; it makes sections of programs."""
 
 
-def in_git():
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
-    return listed.stdout.decode().split("\0")[:-1]
-
-
-FILES = in_git()
+FILES = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0")[:-1]
+FOLDERS = {str(folder) for file in FILES for folder in Path(file).parents}
+LINK = re.compile(r"\]\(\s*([^)\s]+)|^\[[^]]+\]:\s*(\S+)|(?:href|src)=\"([^\"]+)", re.MULTILINE)
 
 
 @cache
@@ -46,22 +43,14 @@ def anchors_of(page):
     return anchors
 
 
-def links_of(page):
-    text = re.sub(r"`[^`\n]*`", "", text_of(page))
-    return re.findall(
-        r"\]\(\s*([^)\s]+)|^\[[^]]+\]:\s*(\S+)|(?:href|src)=\"([^\"]+)", text, re.MULTILINE
-    )
-
-
 @pytest.mark.parametrize("page", [file for file in FILES if file.endswith(PAGES)])
 def test_a_page_links_to_what_is_there(page):
-    folders = {str(folder) for file in FILES for folder in Path(file).parents}
-    for link in map("".join, links_of(page)):
+    links = map("".join, LINK.findall(re.sub(r"`[^`\n]*`", "", text_of(page))))
+    for link in links:
         if re.match("[a-z]+:", link):
             continue
         path, _, anchor = link.partition("#")
         target = normpath(Path(page).parent / path) if path else page
-        assert target in FILES or target in folders, link
+        assert target in FILES or target in FOLDERS, link
         assert target.endswith(SITE) or target.startswith("benchmarks/libraries"), link
-        if anchor:
-            assert anchor in anchors_of(target), link
+        assert not anchor or anchor in anchors_of(target), link
