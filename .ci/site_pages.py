@@ -96,6 +96,12 @@ def with_lessons(page: str) -> str:
     return re.sub(r"\((\d-[\w-]+)\.ipynb\)", r"(\1.md)", page)
 
 
+def with_programs(page: str) -> str:
+    """Let a page's links to programs, and to their folder, lead to their page and its sections."""
+    page = re.sub(r"(\]\((?:benchmarks/)?libraries)/(\w+)\.py\)", r"\1/README.md#\2py)", page)
+    return page.replace("](benchmarks/libraries)", "](benchmarks/libraries/README.md)")
+
+
 def main(folder: Path) -> None:
     """Write all pages into a folder, beside those of the repository."""
     for env_id, spec in gym.registry.items():
@@ -108,9 +114,8 @@ def main(folder: Path) -> None:
     programs = sorted((ROOT / "benchmarks" / "libraries").glob("[!_]*.py"))
     programs = [path for path in programs if path.stem != "clients"]  # which measures them
     page.write_text(PROGRAMS + "".join(map(program, programs)))
-    readme = folder / "README.md"  # in the repository, it links to the folder
-    link = f"]({page.relative_to(folder)})"
-    readme.write_text(readme.read_text().replace("](benchmarks/libraries)", link))
+    for readme in (folder / "README.md", page.parent.parent / "README.md"):
+        readme.write_text(with_programs(readme.read_text()))
 
     lessons = folder / "benchmarks" / "lessons"
     for notebook in sorted(lessons.glob("*.ipynb")):

@@ -3,12 +3,14 @@
 import builtins
 import json
 import re
+import runpy
 import shutil
 import signal
 import socket
 import sys
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 from commands import command, in_a_process, refused, typed
 from test_strategies import FIRST_LEGAL, LOWEST, check_nothing_is_left, process_ids
@@ -308,6 +310,21 @@ def test_the_solution_of_the_assignment_has_the_grade_that_its_page_tells(tmp_pa
         assert row["error"] is None
         assert re.search(rf"  {row['agent']} +{row['share']:.2%} ", page)
     assert rows[0]["share"] >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("env_id", "options"),
+    [
+        ("Tiles2584-v0", {"shape": (2, 3)}),
+        ("Tiles2584-v0", {"shape": (2, 2)}),
+        (ENV, {"shape": (2, 3), "spawn": {"2": 0.8, "4": 0.2}}),
+        (ENV, {"shape": (3, 2), "spawn": {"4": 1.0}}),
+    ],
+)
+def test_the_solution_is_optimal_in_the_games_that_its_page_proposes(env_id, options):
+    planner = runpy.run_path(ASSIGNMENT / "solution.py")["Planner"]
+    agent = planner(gym.make(env_id, **options).unwrapped.game, 0)
+    assert evaluate_exactly(agent, env_id, options)["share"] == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("file", "status"), [("solution.py", 0), ("template.py", 1)])

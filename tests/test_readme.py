@@ -147,22 +147,6 @@ def test_the_first_screen_has_two_commands_and_ci_runs_the_second():
     assert COMMANDS[1] in (ROOT / ".ci" / "run").read_text()
 
 
-def test_what_pages_link_to_is_there():
-    of_results = [str(page.relative_to(ROOT)) for page in (ROOT / "benchmarks").rglob("*.md")]
-    for page in (*PAGES, *of_results, "CONTRIBUTING.md"):
-        text = (ROOT / page).read_text()
-        for target in re.findall(r"\]\(([^)]+)\)", text):
-            if not target.startswith("http"):
-                path, _, anchor = target.partition("#")
-                found = (ROOT / page).parent / path
-                assert found.exists(), (page, target)
-                if anchor:
-                    heads = re.findall(r"^#+ (.*)$", found.read_text(), re.MULTILINE)
-                    assert anchor in [
-                        re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in heads
-                    ]
-
-
 def test_tests_that_pages_name_are_there():
     named = re.findall(r"`(test_\w+\.py)::(\w+)`", TEXT)
     assert len(named) > 5

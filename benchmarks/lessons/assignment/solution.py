@@ -45,7 +45,7 @@ class Planner:
 
     def keys(self, boards):
         """Return a number for each board `(n, R, C)`, the same for all of its images: `(n,)`."""
-        cells = boards.reshape(len(boards), -1)
+        cells = boards.reshape(-1, len(self.powers))  # of no boards, too
         return (cells[:, self.game.symmetries.cells] @ self.powers).min(axis=1)
 
     def action_values(self, boards):

@@ -1,0 +1,56 @@
+"""Links between pages lead somewhere, in the repository and on the site."""
+
+import json
+import re
+import subprocess
+from collections import Counter
+from functools import cache
+from os.path import normpath
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = ".md", ".ipynb"
+SITE = *PAGES, ".gif", ".svg", "LICENSE"
+"""How the names of files end that `.ci/site` takes; it makes sections of programs."""
+
+
+FILES = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0")[:-1]
+FOLDERS = {str(folder) for file in FILES for folder in Path(file).parents}
+LINK = re.compile(r"\]\(\s*([^)\s]+)|^\[[^]]+\]:\s*(\S+)|(?:href|src)=\"([^\"]+)", re.MULTILINE)
+
+
+@cache
+def text_of(page):
+    """Return the text of a page without its code."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    if page.endswith(".ipynb"):
+        cells = json.loads(text)["cells"]
+        text = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@cache
+def anchors_of(page):
+    """Return the anchors of a page's headings as GitHub makes them."""
+    anchors, seen = set(), Counter()
+    for heading in re.findall(r"^#{1,6} +(.+)$", text_of(page), re.MULTILINE):
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip()  # of a link, its text
+        anchor = re.sub(r"[^\w -]", "", words).lower().replace(" ", "-")
+        anchors.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        seen[anchor] += 1
+    return anchors
+
+
+@pytest.mark.parametrize("page", [file for file in FILES if file.endswith(PAGES)])
+def test_a_page_links_to_what_is_there(page):
+    links = map("".join, LINK.findall(re.sub(r"`[^`\n]*`", "", text_of(page))))
+    for link in links:
+        if re.match("[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = normpath(Path(page).parent / path) if path else page
+        assert target in FILES or target in FOLDERS, link
+        assert target.endswith(SITE) or target.startswith("benchmarks/libraries"), link
+        assert not anchor or anchor in anchors_of(target), link
