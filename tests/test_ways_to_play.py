@@ -11,7 +11,6 @@ from hypothesis import settings, stateful
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from tile_envs.base.random_stream import starts
 from tile_envs.replay import Playthrough, play_through, replay_of
 
 N = 3
@@ -80,8 +79,7 @@ class Ways(stateful.RuleBasedStateMachine):
     def begin(self, games, seeds, given=None):
         """Begin some games alone and in the core, by their seeds."""
         given = {name: values[games] for name, values in (given or {}).items()}
-        positions = self.game.checked_positions(given, len(games)) if given else None
-        begun = self.game.begin_from(starts(np.array(seeds, np.uint64)), positions)
+        begun = self.game.begin(np.array(seeds, np.uint64), *given.values())
         self.core = type(begun)(*map(np.copy, self.core))  # states that are kept share its arrays
         for array, new in zip(self.core, begun, strict=True):
             array[games] = new
