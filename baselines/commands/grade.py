@@ -23,7 +23,6 @@ def grade(
     exact: bool = False,
     episodes: Count = 1000,
     seed: options.GamesSeed = 0,
-    shape: options.Shape = None,
     env_kwargs: options.EnvKwargs = None,
     seconds: Positive = SECONDS,
     out: options.Rows = None,
@@ -47,9 +46,9 @@ def grade(
     """
     if out is not None:
         checked_path(out)
-    task, rows = options.with_shape(shape, env_kwargs), Grades()
+    rows = Grades()
     try:
-        rows = grade_all(submissions, env, task, episodes, seed, seconds, exact=exact)
+        rows = grade_all(submissions, env, env_kwargs, episodes, seed, seconds, exact=exact)
     except GradingStopped as stopped:
         rows = stopped.rows
         raise

@@ -15,7 +15,15 @@ import yaml
 from typing_extensions import Doc
 
 from baselines.registry import learner_class, usual_env
-from baselines.settings import Count, NonNegative, Positive, Seed, check_settings, read_settings
+from baselines.settings import (
+    Count,
+    NonNegative,
+    Positive,
+    Seed,
+    Shape,
+    check_settings,
+    read_settings,
+)
 from baselines.solver.boards import is_solved_quickly, score_of_largest
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
@@ -41,7 +49,7 @@ SEEDS = Doc(
 class Options:
     """The arguments of `train`, with the settings of the learner as one value.
 
-    The command alone has `seeds`.
+    The command alone has `seeds` and `shape`.
     """
 
     settings: Any
@@ -60,6 +68,7 @@ class Options:
     test_games: NonNegative | None = None
     checkpoint_every: Positive | None = None
     seeds: Annotated[Count | None, SEEDS] = None
+    shape: Shape = None
 
 
 def train(
