@@ -17,7 +17,6 @@ from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 import psutil
 from annotated_types import Ge, Interval, Len
 from pydantic import AllowInfNan, TypeAdapter, ValidationError
-from typing_extensions import Doc
 
 from tile_envs.base.checks import brief, plain
 from tile_envs.errors import UsageError
@@ -40,9 +39,6 @@ Rate = Annotated[float, Interval(gt=0, le=1)]
 Weight = Annotated[Finite, Ge(0)]
 Opponent = Literal["random", "minimax", "minimax_first"]
 OpponentOrSelf = Literal[Opponent, "self"]
-Shape = Annotated[
-    tuple[int, int] | None, Doc("Rows and columns of the board, instead of shape in --env-kwargs.")
-]
 
 S = TypeVar("S")
 

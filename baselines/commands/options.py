@@ -14,7 +14,8 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 from baselines.players import Player
 from baselines.search.options import SearchOptions
-from baselines.settings import Seed, Shape
+from baselines.settings import Seed
+from baselines.task import Shaped
 from tile_envs.errors import UsageError
 
 Agent = Annotated[
@@ -40,22 +41,7 @@ Env = Annotated[
         "the one that the agent was trained in, or Tiles2048-v0."
     ),
 ]
-
-
-def with_shape(
-    env_kwargs: Annotated[
-        dict[str, Any] | None, Doc("""The environment's options, such as '{"shape": [3, 3]}'.""")
-    ] = None,
-    shape: Shape = None,
-) -> dict[str, Any]:
-    """Return an environment's options with a shape, which is given once."""
-    if shape is not None and "shape" in (env_kwargs or {}):
-        raise UsageError("give the shape once: by --shape, or in --env-kwargs.")
-    return {**(env_kwargs or {}), **given(shape=shape)}
-
-
-EnvKwargs = Annotated[dict[str, Any] | None, OmitArgPrefixes, arg(constructor=with_shape)]
-"""The options `--env-kwargs` and `--shape`, as one dictionary."""
+EnvKwargs = Shaped[dict[str, Any] | None]
 SEED = Doc("The seed of the list of games, and of the agent's own random numbers.")
 GamesSeed = Annotated[Seed, SEED]
 Wrappers = Annotated[

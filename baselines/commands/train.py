@@ -12,7 +12,6 @@ from typing import Annotated
 
 import tyro
 
-from baselines.commands.options import given, with_shape
 from baselines.errors import parsing
 from baselines.evaluation.sampled import play
 from baselines.registry import learner_class, usual_env
@@ -108,8 +107,7 @@ def _typed(name: str, words: Sequence[str]) -> Options:
     resumed = None
     if common.resume and common.seeds is None:
         resumed = common.out or usual_folder(name, env_id, common.seed)
-    asked = with_shape(common.env_kwargs, common.shape)
-    usual = starting_options(name, common.env or None, common.preset, resumed, asked)
+    usual = starting_options(name, common.env or None, common.preset, resumed, common.env_kwargs)
     usual = with_budget(usual, **{budget: getattr(common, budget) for budget in BUDGET})
     with parsing():
         typed = tyro.cli(
@@ -121,8 +119,7 @@ def _typed(name: str, words: Sequence[str]) -> Options:
             config=(tyro.conf.OmitArgPrefixes,),
         )
     check_settings(typed)
-    shaped = {**typed.env_kwargs, **given(shape=typed.shape)}
-    return dataclasses.replace(typed, env_kwargs=shaped, shape=None)
+    return typed
 
 
 def _description(name: str, learner: type[Learner]) -> str:
