@@ -25,7 +25,7 @@ def with_shape(
     ] = None,
     shape: Annotated[tuple[int, int] | None, Doc("Rows and columns of the board.")] = None,
 ) -> dict[str, Any]:
-    """Return an environment's options with a shape, which is given once."""
+    """Add the shape of the board to an environment's options."""
     if shape is not None and "shape" in (env_kwargs or {}):
         raise UsageError("give the shape once: by --shape, or in --env-kwargs.")
     return {**(env_kwargs or {}), **({} if shape is None else {"shape": shape})}

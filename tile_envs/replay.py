@@ -230,11 +230,16 @@ def write(replay: Replay, path: str | os.PathLike[str]) -> None:
             cannot begin.
         OSError: If the file cannot be written.
     """
+    write_file(Path(path), dump(replay))
+
+
+def dump(replay: Replay) -> bytes:
+    """Return the content of a replay's file; see `write`."""
     replay = _without_starts(replay, begin(replay))  # complains of what a reader would meet
     values = {"format": FORMAT, **vars(replay)}
     kept = [name for name in ENTRIES if values[name] or name not in OPTIONAL]
     lines = [f'  "{name}": {json.dumps(values[name], default=_plain)}' for name in kept]
-    write_file(Path(path), ("{\n" + ",\n".join(lines) + "\n}\n").encode())
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
 def read(path: str | os.PathLike[str]) -> Replay:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from json import dumps
-from typing import Annotated
 
 import numpy as np
-from typing_extensions import Doc
 
 from baselines.commands.options import USUAL, Env, EnvKwargs, How, Search
 from baselines.players import names_run, player, with_search
@@ -15,7 +13,6 @@ from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
 from baselines.viewing.moves import Thought, action_names, exact_values, in_words
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import read_board, rows_of
 from tile_envs.tictactoe import TicTacToe
@@ -26,13 +23,7 @@ EXACT = ("optimal", "minimax", "minimax_first")
 
 def best(
     board: str,
-    agent: Annotated[
-        str | None,
-        Doc(
-            "The agent, as for watch; it has action values. If not given, minimax in tic-tac-toe, "
-            "optimal where a game is solved in seconds, else strong."
-        ),
-    ] = None,
+    agent: str | None = None,
     env: Env = None,
     env_kwargs: EnvKwargs = None,
     search: Search = DEPTH,
@@ -41,13 +32,13 @@ def best(
 ) -> None:
     """Say which move is best on a board, and what each move is worth.
 
-    Exact values, those of optimal and of minimax, are told without a search.
-
     Args:
         board: Faces row by row, 0 for an empty cell, such as "2 4 8 16 / 0 0 2 4 / 0 0 0 2 / 0 0 0
             0", or a hexadecimal digit for each cell: its tile index. The rows give the shape, if no
             other is given. In tic-tac-toe X, O or a point for each cell, such as "X . . / . O . /
             . . .".
+        agent: The agent, as for watch; it has action values. If not given, minimax in tic-tac-toe,
+            optimal where a game is solved in seconds, else strong.
         json: Print one line of JSON instead; the value of an illegal move is null.
     """
     if agent is None or not names_run(agent):  # a run knows what it plays
@@ -56,21 +47,16 @@ def best(
             task = Task.of(task.env, {**task.env_kwargs, **_shape_of(board)})
         read_board(task.game, board)  # what is no board is told first
         env, env_kwargs = task.env, dict(task.env_kwargs)
-        agent = agent or _usual_agent(task.game)
-    try:
-        played = player(agent, env, env_kwargs)
-    except UsageError as error:
-        if agent != STRONG:
-            raise
-        raise UsageError(f"{error} Give --agent RUN, a run that learned this game.") from error
+        if agent is None:
+            small = "optimal" if is_solved_quickly(task.game) else STRONG
+            agent = "minimax" if isinstance(task.game, TicTacToe) else small
+    played = player(agent, env, env_kwargs)
     game, is_sliding = played.task.game, isinstance(played.task.game, SlidingGame)
     if search == DEPTH and (agent in EXACT or not is_sliding):
-        search = None
+        search = None  # exact values need none
     played = with_search(played, search, search_options)
-    values_of = getattr(played.agent, "action_values", None)
-    if values_of is None and agent in EXACT:
-        values_of = exact_values(game)
-    if values_of is None:
+    known = exact_values(game) if agent in EXACT else None
+    if not (values_of := getattr(played.agent, "action_values", known)):
         raise UsageError(f"{played.name} has no action_values: give another --agent.")
     cells = read_board(game, board)
     legal, names = game.legal_actions(cells[None])[0] > 0, action_names(game)
@@ -98,9 +84,3 @@ def _shape_of(board: str) -> dict[str, tuple[int, ...]]:
     rows = rows_of(board)
     lengths = {len(row) for row in rows}
     return {"shape": (len(rows), *lengths)} if len(rows) > 1 and len(lengths) == 1 else {}
-
-
-def _usual_agent(game: Game) -> str:
-    if isinstance(game, TicTacToe):
-        return "minimax"
-    return "optimal" if is_solved_quickly(game) else STRONG
