@@ -43,8 +43,10 @@ def best(
     """
     if agent is None or not names_run(agent):  # a run knows what it plays
         task = Task.of(env or usual_env(agent or STRONG), env_kwargs)
-        if isinstance(task.game, SlidingGame) and "shape" not in task.env_kwargs:
-            task = Task.of(task.env, {**task.env_kwargs, **_shape_of(board)})
+        rows = rows_of(board)
+        is_grid = len(rows) > 1 and len({len(row) for row in rows}) == 1
+        if is_grid and isinstance(task.game, SlidingGame):
+            task = Task.of(task.env, {"shape": (len(rows), len(rows[0])), **task.env_kwargs})
         read_board(task.game, board)  # what is no board is told first
         env, env_kwargs = task.env, dict(task.env_kwargs)
         if agent is None:
@@ -55,17 +57,17 @@ def best(
     if search == DEPTH and (agent in EXACT or not is_sliding):
         search = None  # exact values need none
     played = with_search(played, search, search_options)
-    known = exact_values(game) if agent in EXACT else None
+    known = exact_values(game) if agent in EXACT else None  # minimax has probabilities alone
     if not (values_of := getattr(played.agent, "action_values", known)):
         raise UsageError(f"{played.name} has no action_values: give another --agent.")
     cells = read_board(game, board)
-    legal, names = game.legal_actions(cells[None])[0] > 0, action_names(game)
-    values, chosen = np.full(len(names), np.nan), None
-    if legal.any():
-        # In tic-tac-toe the marks of the player to move are 1.
-        seen = cells if is_sliding or cells.sum() == 0 else -cells
-        values = np.where(legal, values_of(seen[None])[0], np.nan)
-        chosen = int(np.nanargmax(values))
+    # In tic-tac-toe the marks of the player to move are 1.
+    seen = (cells if is_sliding or cells.sum() == 0 else -cells)[None]
+    legal, names = game.legal_actions(seen)[0] > 0, action_names(game)
+    values = (
+        np.where(legal, values_of(seen)[0], np.nan) if legal.any() else np.full(len(legal), np.nan)
+    )
+    chosen = int(np.nanargmax(values)) if legal.any() else None
     if json:
         told = {n: float(v) if ok else None for n, v, ok in zip(names, values, legal, strict=True)}
         move = None if chosen is None else names[chosen]
@@ -77,10 +79,3 @@ def best(
         print("The game is over: there is no legal move.")
     else:
         print(*in_words([Thought(f"{played.name}, value", values)], game, chosen), sep="\n")
-
-
-def _shape_of(board: str) -> dict[str, tuple[int, ...]]:
-    """Return the shape that a text's rows have, if these are several of one length."""
-    rows = rows_of(board)
-    lengths = {len(row) for row in rows}
-    return {"shape": (len(rows), *lengths)} if len(rows) > 1 and len(lengths) == 1 else {}

@@ -168,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
                 raise
             found, status = {"error": message_of(error)}, 400
         self._answer(status, "application/json", json.dumps(found).encode())
-        # Whoever is sending reads the answer after that; the bound is one GiB.
+        # A client reads the answer to a large question once all of it, up to a GiB, is taken.
         for _ in range(1 << 14 if status == 413 else 0):
             if not self.rfile.read1(1 << 16):
                 break
