@@ -74,7 +74,8 @@ def parsing() -> Iterator[None]:
         from tile_envs.errors import UsageError
 
         # A title, the message and hints, with lines between them.
-        _, message, *hints = re.split("[─-]{3,}", re.sub("[╭╮│╰╯]", " ", frame.getvalue()))
+        text = re.sub("[╭╮│╰╯]", " ", frame.getvalue()).replace("__tyro-dummy-inner__.", "--")
+        _, message, *hints = re.split("[─-]{3,}", text)
         options = re.findall(r"^ +(--[\w-]+)", "".join(hints).partition("Perhaps")[2], re.MULTILINE)
         meant = f" (perhaps {' or '.join(dict.fromkeys(options))})" if options else ""
         raise UsageError(f"{' '.join(message.split()).rstrip('.')}{meant}: see --help.") from end

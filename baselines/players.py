@@ -136,7 +136,10 @@ def _strong(task: Task) -> Player:
     folder = STRONG_FOLDER / game.name
     if getattr(game, "shape", None) != (4, 4) or not folder.exists():
         names = ", ".join(sorted(path.name for path in STRONG_FOLDER.iterdir()))
-        raise UsageError(f"strong does not play {game}: it has networks for {names} on 4×4.")
+        raise UsageError(
+            f"strong does not play {game}: it has networks for {names} on 4×4. Give another agent, "
+            "such as a run that has learned this game (of best: --agent RUN)."
+        )
     try:
         return load_player(folder)._replace(name=STRONG, task=task, trained=False)
     except UsageError as error:

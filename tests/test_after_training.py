@@ -1,5 +1,6 @@
 """The command line: its help, how it answers mistakes, and what training says at its end."""
 
+import json
 import re
 import shlex
 from importlib import import_module
@@ -12,7 +13,11 @@ from baselines.evaluation.sampled import play
 from baselines.players import load_player
 from baselines.registry import make_agent
 from baselines.task import Task
+from baselines.viewing.moves import exact_values
 from tile_envs.errors import UsageError
+from tile_envs.sliding import RULES_2048, SlidingGame
+from tile_envs.sliding.rules import ACTIONS
+from tile_envs.text import read_board
 
 SMALL = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}', "--games", "100")
 
@@ -108,3 +113,63 @@ def test_the_arguments_of_an_agent_are_told(monkeypatch):
     monkeypatch.setattr(Failing, "__init__", lambda self, game: None)
     message = "Failing takes game, and is given game, seed: too many positional arguments."
     assert message in refused(*FAILING)
+
+
+TWICE = ("--shape", 2, 3, "--env-kwargs", '{"shape": [2, 2]}')
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("evaluate", "greedy"), ("compare", "greedy"), ("watch", "greedy"), ("grade", "x")),
+        *(("solve",), ("best", "--board", "2 2 / 2 2"), ("play", "--hints", "optimal")),
+        *(("record", "greedy", "--out", "x"), ("train", "qtable", "--env", "Tiles2048-v0")),
+    ],
+)
+def test_every_command_takes_a_shape_once(words):
+    assert "give the shape once" in refused(*words, *TWICE)
+    assert "from 1 to 8" in refused(*words, "--shape", 9, 9)
+
+
+def test_a_shape_is_an_option_of_the_environment(tmp_path):
+    run = ("train", "qtable", "--out", tmp_path / "run", *SMALL[:2], "--shape")
+    typed("evaluate", "greedy", "--shape", 2, 3, "--episodes", 2, "--out", tmp_path / "rows.json")
+    typed(*run, 2, 3, "--games", 1000)
+    (row,) = json.loads((tmp_path / "rows.json").read_text())
+    config = json.loads((tmp_path / "run/config.json").read_text())
+    assert row["env_kwargs"] == config["env_kwargs"] == {"shape": [2, 3]}
+    assert "small" in config["preset"]  # as known before the options are read
+    typed(*run, 2, 3, "--games", 2000, "--resume")
+    assert "env_kwargs was {'shape': [2, 3]}" in refused(*run, 2, 2, "--resume")
+
+
+def test_the_best_move_is_exact_where_the_game_is_solved_quickly():
+    game, text = SlidingGame(RULES_2048, (2, 3)), "2 4 8 / 0 2 2"
+    values = exact_values(game)(read_board(game, text)[None])[0]
+    for shape in ((), ("--shape", 2, 3)):
+        told = json.loads(typed("best", "--json", "--board", text, *shape))
+        assert told["best"] == ACTIONS[values.argmax()]
+        assert [*told["values"].values()] == [None, *values[1:]]
+
+
+@pytest.mark.parametrize(
+    ("board", "best", "value"),
+    [
+        ("X X . / O O . / . . .", "2", 1.0),
+        ("X X . / O O . / X . .", "5", 1.0),  # O is to move
+        ("X O X / O . X / . X O", "4", 0.0),
+        ("X X X / O O . / . . .", None, None),
+    ],
+)
+@pytest.mark.parametrize("words", [("--agent", "minimax"), ("--env", "TicTacToe-v0")])
+def test_the_best_move_in_tic_tac_toe_is_that_of_the_side_to_move(board, best, value, words):
+    told = json.loads(typed("best", "--board", board, *words, "--json"))
+    assert (told["best"], told["values"].get(best)) == (best, value)
+
+
+def test_a_board_that_is_over_or_has_no_agent_is_named():
+    for board in ("2 4 / 4 2", "2 4 2 4 / 4 2 4 2 / 2 4 2 4 / 4 2 4 2"):
+        assert "The game is over" in typed("best", "--board", board)
+    line = refused("best", "--board", "2 4 8 4 2 / 0 0 0 0 0 / 0 0 0 0 0")
+    assert "2048 on 3×5" in line
+    assert "--agent RUN" in line

@@ -15,6 +15,7 @@ from commands import refused, typed
 from test_watch import SMALL, game, labels, shown_labels
 
 from baselines.viewing.server import LARGEST, Server, Table, serve_page
+from tile_envs.replay import read
 
 START = {"seed": "5", "reset": {}, "actions": [], "first": 0}
 PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 390, "height": 844}}
@@ -133,8 +134,9 @@ def test_only_pages_of_this_machine_are_answered(served):
     server, question = served(**SMALL), json.dumps(START)
     port = server.server_port
     assert server.server_address[0] == "127.0.0.1"
-    for host in (f"localhost:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}"):  # of a tunnel, too
-        own = {"Host": host, "Origin": f"http://{host}"}
+    hosts = (f"localhost:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}")  # the last is of a tunnel
+    for host in (*hosts, f"LOCALHOST:{port}", f"localhost.:{port}"):
+        own = {"Host": host, "Origin": f"http://{host.lower()}"}
         assert request(server, "GET", "/", Host=host)[0] == 200
         assert request(server, "POST", "/play", question, **own)[0] == 200
     for other in ("evil.example", f"localhost.evil.example:{port}", ""):
@@ -145,6 +147,23 @@ def test_only_pages_of_this_machine_are_answered(served):
     assert request(server, "POST", "/", question)[0] == 404
     for length in (str(LARGEST + 1), "-1", "x", "9" * 99):
         assert request(server, "POST", "/play", None, Content_Length=length)[0] == 413
+    status, content = request(server, "POST", "/replay", b" " * (LARGEST + 1))
+    assert status == 413
+    assert f"{LARGEST:,}" in json.loads(content)["error"]
+
+
+@pytest.mark.parametrize("reset", [{}, {"board": [[1, 1, 0], [2, 0, 1]], "score": 4}])
+def test_a_saved_game_is_a_replay(reset, served, tmp_path):
+    server, start = served("optimal", **SMALL), START | {"seed": str(2**64 - 1), "reset": reset}
+    actions = []
+    for _ in range(4):
+        actions.append(ask(server, "/think", start | {"actions": actions})["chosen"])
+    text = ask(server, "/save", start | {"actions": actions[:3]})["text"]
+    (tmp_path / "game.json").write_text(text)
+    recorded = read(tmp_path / "game.json")
+    assert (recorded.seed, recorded.reset, [*recorded.actions]) == (2**64 - 1, reset, actions[:3])
+    shown = ask(server, "/replay", {"name": "game.json", "text": text})
+    assert shown["boards"] == ask(server, "/play", start | {"actions": actions[:3]})["boards"]
 
 
 def test_what_cannot_be_served_is_named(tmp_path, served):
@@ -188,7 +207,7 @@ def test_a_browser_is_opened_if_it_has_windows(has_windows, monkeypatch, capsys)
 def test_a_person_plays_with_the_keyboard_and_takes_moves_back(opened, served):
     watched = game("optimal", **SMALL).play_on()
     page = opened(served("optimal", **SMALL).address)
-    keys = ["ArrowUp", "d", "ArrowDown", "a"]
+    keys = ["ArrowUp", "d", "ArrowDown", "A"]  # with Shift, too
     for n, action in enumerate(watched.actions):
         page.wait_for_function("game.thoughts[at]")
         chosen = page.locator("tr.chosen th").first.text_content()
@@ -212,11 +231,57 @@ def test_a_person_plays_with_the_keyboard_and_takes_moves_back(opened, served):
     page.wait_for_function("!game.legal[at] && timer === null", timeout=60_000)
 
 
+def test_a_game_outlives_a_reload_and_is_saved(opened, served, tmp_path):
+    page = opened(served("greedy", **SMALL).address)
+    for n in range(1, 4):
+        page.click("#step")
+        page.wait_for_function(f"at === {n} && timer === null")
+    page.click("#back")
+    played = page.evaluate("[game.start.seed, game.actions, at]")
+    page.reload()
+    page.wait_for_function("length() === 3")
+    assert page.evaluate("[game.start.seed, game.actions, at]") == played
+    with page.expect_download() as download:
+        page.click("#save")
+    download.value.save_as(tmp_path / "game.json")
+    recorded = read(tmp_path / "game.json")
+    assert [str(recorded.seed), [*recorded.actions]] == played[:2]
+
+
+def test_a_move_is_a_drag_of_the_left_button_from_the_board(opened, served):
+    watched = game("greedy", **SMALL).play_on()
+    page = opened(served("greedy", **SMALL).address)
+    box = page.locator("#board").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    dx, dy = [(0, -60), (60, 0), (0, 60), (-60, 0)][watched.actions[0]]
+
+    def moves_after(start, button):
+        page.mouse.move(*start)
+        page.mouse.down(button=button)
+        page.mouse.move(x, y)
+        page.mouse.up(button=button)
+        page.evaluate("turn")
+        return page.evaluate("length()")
+
+    outside = box["x"] + box["width"] + 40, y
+    for _ in range(2):  # before any drag, and after one
+        assert moves_after(outside, "left") == 0
+        assert moves_after((x - dx, y - dy), "right") == 0
+        assert moves_after((x - dx, y - dy), "left") == 1
+        page.evaluate("cut(0); show(0)")
+
+
 def test_a_person_plays_on_a_touch_screen(opened, served):
     watched = game("greedy", **SMALL).play_on()
     page = opened(served("greedy", **SMALL).address, **PHONE)
     touch, box = page.context.new_cdp_session(page), page.locator("#board").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    assert "swipe" in page.inner_text("#keys")
+    for kind, places in {"touchStart": (20, 40), "touchMove": (80, 100), "touchEnd": ()}.items():
+        points = [{"x": x + way, "y": y + way / 2, "id": n} for n, way in enumerate(places)]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    page.evaluate("turn")
+    assert page.evaluate("length()") == 0  # two fingers make no move
     for n, action in enumerate(watched.actions):
         dx, dy = [(0, -60), (60, 0), (0, 60), (-60, 0)][action]
         way = {"touchStart": [(x, y)], "touchMove": [(x + dx, y + dy)], "touchEnd": []}
@@ -245,6 +310,7 @@ def test_boards_and_replays_are_entered_on_the_page(opened, served, tmp_path):
         page.wait_for_function(f"at === {moves}")
     assert shown_labels(page) == ["O", "", "", "", "X", "", "", "", "X"]
     page.tap("#edit")
+    assert "tap cells" in page.inner_text("#palette")
     page.tap("#palette button:has-text('O')")
     tap(8)
     page.keyboard.press("1")  # no move while a board is edited
@@ -270,3 +336,6 @@ def test_boards_and_replays_are_entered_on_the_page(opened, served, tmp_path):
     page.set_input_files("#file", tmp_path / "bad.json")
     page.wait_for_function("note")
     assert "bad.json: not a replay" in page.text_content("#said")
+    (tmp_path / "large.json").write_bytes(b" " * (LARGEST + 1))
+    page.set_input_files("#file", tmp_path / "large.json")  # which no server is asked for
+    page.wait_for_function("note.includes('large.json is larger than 16 MiB')")

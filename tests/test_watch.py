@@ -138,11 +138,12 @@ def data_of(path):
 
 def test_a_page_holds_the_whole_game(tmp_path):
     watched = game("optimal", **SMALL)
-    watched.title = "</script><script>alert(1)</script>"  # a name is no code
+    watched.title = "</script><script>alert(1)</script><!--<script>"  # a name is no code
     write_page([watched], tmp_path / "x.html")
     data, played = data_of(tmp_path / "x.html"), watched.playthrough
     (shown,) = data["games"]
     assert shown["title"] == watched.title
+    assert "<!--" not in (tmp_path / "x.html").read_text(encoding="utf-8")
     assert list(map(int, shown["actions"].split(","))) == played.actions
     assert sum(map(int, shown["gains"].split(","))) == played.position.info["score"]
     boards = np.array([int(digit, 36) for digit in shown["boards"]]).reshape(-1, 2, 3)
@@ -221,7 +222,9 @@ def shown_labels(page):
 
 def test_a_page_steps_scrubs_and_shows_the_score_of_each_position(shown):
     watched = game(seed=1)
+    watched.title = "<!--<script>"  # a name is no code
     page = shown([watched])
+    assert page.text_content("#title") == watched.title
     positions = watched.playthrough.positions
     last = len(positions) - 1
 
@@ -264,6 +267,11 @@ def test_a_page_shows_what_the_agent_thinks_of_each_move(shown):
         page.locator("tr.chosen th").first.text_content()
         == ["up", "right", "down", "left"][watched.playthrough.actions[0]]
     )
+    page.evaluate("show(6)")
+    values = watched.thinker.of(watched.playthrough.positions[6])[0].values
+    low, high = (f"{limit(values):.6g}" for limit in (np.nanmin, np.nanmax))
+    assert low != high  # the span of the bars
+    assert f"from {low} to {high}" in page.locator("#thoughts h2").first.text_content()
 
 
 def test_a_page_of_tic_tac_toe_and_of_several_games(shown, tmp_path):

@@ -230,13 +230,18 @@ def write(replay: Replay, path: str | os.PathLike[str]) -> None:
             refuse the file.
         OSError: If the file cannot be written.
     """
+    content = dump(replay)
+    parse(content, os.fspath(path))  # complains of what a reader would meet
+    write_file(Path(path), content)
+
+
+def dump(replay: Replay) -> bytes:
+    """Return the content of a replay's file; see `write`."""
     replay = _without_starts(replay, begin(replay))
     values = {"format": FORMAT, **vars(replay)}
     kept = [name for name in ENTRIES if name not in OPTIONAL or values[name]]
     lines = [f'  "{name}": {json.dumps(_plain(values[name]))}' for name in kept]
-    content = ("{\n" + ",\n".join(lines) + "\n}\n").encode()
-    parse(content, os.fspath(path))  # complains of what a reader would meet
-    write_file(Path(path), content)
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
 def read(path: str | os.PathLike[str]) -> Replay:

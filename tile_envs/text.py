@@ -118,7 +118,7 @@ def read_board(game: Game, text: Any) -> NDArray[Any]:
     Raises:
         ValueError: If it is no board of the game.
     """
-    rows = _rows(text)
+    rows = rows_of(text)
     words = [word for row in rows for word in row]
     (n_rows, n_columns), cells = game.shape, math.prod(game.shape)
     is_grid = [len(row) for row in rows] == [n_columns] * n_rows
@@ -146,8 +146,8 @@ def read_board(game: Game, text: Any) -> NDArray[Any]:
     return np.asarray(read)
 
 
-def _rows(text: Any) -> list[list[str]]:
-    """Return the words of a text row by row, or those of nested lists."""
+def rows_of(text: Any) -> list[list[str]]:
+    """Return the words of a text row by row, or those of nested lists; see `read_board`."""
     if not isinstance(text, str):
         array = as_array(text)
         return [[str(cell) for cell in row] for row in array.tolist()] if array.ndim == 2 else []

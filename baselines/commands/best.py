@@ -3,47 +3,79 @@
 from __future__ import annotations
 
 from json import dumps
-from typing import Annotated
 
 import numpy as np
-from typing_extensions import Doc
 
 from baselines.commands.options import USUAL, Env, EnvKwargs, How, Search
-from baselines.players import player, with_search
-from baselines.registry import STRONG
-from baselines.viewing.moves import Thought, action_names, in_words
+from baselines.players import names_run, player, with_search
+from baselines.registry import STRONG, usual_env
+from baselines.solver.boards import is_solved_quickly
+from baselines.task import Task
+from baselines.viewing.moves import Thought, action_names, exact_values, in_words
 from tile_envs.errors import UsageError
-from tile_envs.text import read_board
+from tile_envs.sliding.game import SlidingGame
+from tile_envs.text import read_board, rows_of
+from tile_envs.tictactoe import TicTacToe
+
+DEPTH = 3
+EXACT = ("optimal", "minimax", "minimax_first")
 
 
 def best(
     board: str,
-    agent: Annotated[str, Doc("The agent, as for watch; it has action values.")] = STRONG,
+    agent: str | None = None,
     env: Env = None,
     env_kwargs: EnvKwargs = None,
-    search: Search = 3,
+    search: Search = DEPTH,
     search_options: How = USUAL,
     json: bool = False,
 ) -> None:
-    """Say which move is best on a board of a sliding game, and what each move is worth.
+    """Say which move is best on a board, and what each move is worth.
 
     Args:
         board: Faces row by row, 0 for an empty cell, such as "2 4 8 16 / 0 0 2 4 / 0 0 0 2 / 0 0 0
-            0", or a hexadecimal digit for each cell: its tile index.
+            0", or a hexadecimal digit for each cell: its tile index. The rows give the shape, if no
+            other is given. In tic-tac-toe X, O or a point for each cell, such as "X . . / . O . /
+            . . .".
+        agent: The agent, as for watch; it has action values. If not given, minimax in tic-tac-toe,
+            optimal where a game is solved in seconds, else strong.
         json: Print one line of JSON instead; the value of an illegal move is null.
     """
-    played = with_search(player(agent, env, env_kwargs), search, search_options)
-    game, judging = played.task.game, played.agent
-    if not hasattr(judging, "action_values"):
+    if agent is None or not names_run(agent):  # a run knows what it plays
+        task = Task.of(env or usual_env(agent or STRONG), env_kwargs)
+        rows = rows_of(board)
+        is_grid = len(rows) > 1 and len({len(row) for row in rows}) == 1
+        if is_grid and isinstance(task.game, SlidingGame):
+            task = Task.of(task.env, {"shape": (len(rows), len(rows[0])), **task.env_kwargs})
+        read_board(task.game, board)  # what is no board is told first
+        env, env_kwargs = task.env, dict(task.env_kwargs)
+        if agent is None:
+            small = "optimal" if is_solved_quickly(task.game) else STRONG
+            agent = "minimax" if isinstance(task.game, TicTacToe) else small
+    played = player(agent, env, env_kwargs)
+    game, is_sliding = played.task.game, isinstance(played.task.game, SlidingGame)
+    if search == DEPTH and (agent in EXACT or not is_sliding):
+        search = None  # exact values need none
+    played = with_search(played, search, search_options)
+    known = exact_values(game) if agent in EXACT else None  # minimax has probabilities alone
+    if not (values_of := getattr(played.agent, "action_values", known)):
         raise UsageError(f"{played.name} has no action_values: give another --agent.")
-    boards = read_board(game, board)[None]
-    legal = game.legal_actions(boards)[0] > 0
-    values, names = np.where(legal, judging.action_values(boards)[0], np.nan), action_names(game)
+    cells = read_board(game, board)
+    # In tic-tac-toe the marks of the player to move are 1.
+    seen = (cells if is_sliding or cells.sum() == 0 else -cells)[None]
+    legal, names = game.legal_actions(seen)[0] > 0, action_names(game)
+    values = (
+        np.where(legal, values_of(seen)[0], np.nan) if legal.any() else np.full(len(legal), np.nan)
+    )
     chosen = int(np.nanargmax(values)) if legal.any() else None
     if json:
         told = {n: float(v) if ok else None for n, v, ok in zip(names, values, legal, strict=True)}
         move = None if chosen is None else names[chosen]
         print(dumps({"agent": played.name, "best": move, "values": told}))
         return
-    print(game.draw(boards[0], "ansi").partition("\n")[2])  # without a score
-    print(*in_words([Thought(f"{played.name}, value", values)], game, chosen), sep="\n")
+    drawn = game.draw(cells, "ansi")
+    print(drawn.partition("\n")[2] if is_sliding else drawn)  # without a score
+    if chosen is None:
+        print("The game is over: there is no legal move.")
+    else:
+        print(*in_words([Thought(f"{played.name}, value", values)], game, chosen), sep="\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
@@ -24,7 +24,6 @@ def grade(
     exact: bool = False,
     episodes: Count = 1000,
     seed: options.GamesSeed = 0,
-    shape: options.Shape = None,
     env_kwargs: options.EnvKwargs = None,
     seconds: Positive = SECONDS,
     agent_seed: Seed | None = None,
@@ -51,7 +50,7 @@ def grade(
     """
     if out is not None:
         checked_path(out)
-    task, rows = options.with_shape(shape, env_kwargs), Grades()
+    rows = Grades()
 
     def keep(graded: Grades) -> None:
         rows[:] = graded
@@ -59,18 +58,9 @@ def grade(
             with suppress(OSError):  # with a full disk, say, the others are graded still
                 write_rows(rows, out)
 
+    given: dict[str, Any] = {"exact": exact, "agent_seed": agent_seed, "keep": keep}
     try:
-        grade_all(
-            submissions,
-            env,
-            task,
-            episodes,
-            seed,
-            seconds,
-            exact=exact,
-            agent_seed=agent_seed,
-            keep=keep,
-        )
+        grade_all(submissions, env, env_kwargs, episodes, seed, seconds, **given)
     finally:
         if rows:
             print(rows)

@@ -15,6 +15,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 from baselines.players import Player
 from baselines.search.options import SearchOptions
 from baselines.settings import Seed
+from baselines.task import Shaped
 from tile_envs.errors import UsageError
 
 Agent = Annotated[
@@ -40,9 +41,7 @@ Env = Annotated[
         "the one that the agent was trained in, or Tiles2048-v0."
     ),
 ]
-EnvKwargs = Annotated[
-    dict[str, Any] | None, Doc("""The environment's options, such as '{"shape": [3, 3]}'.""")
-]
+EnvKwargs = Shaped[dict[str, Any] | None]
 SEED = Doc("The seed of the list of games, and of the agent's own random numbers.")
 GamesSeed = Annotated[Seed, SEED]
 Wrappers = Annotated[
@@ -64,8 +63,6 @@ Unfinished = Annotated[
     bool, Doc("Evaluate a run before its budget is used up; the agent's name says so.")
 ]
 Rows = Annotated[Path | None, Doc("Write the rows to this file, .csv or .json, too.")]
-
-Shape = Annotated[tuple[int, int] | None, Doc("Rows and columns of the board.")]
 
 TYPES = ConstructorRegistry()
 """How tyro reads types, beyond its own rules."""
@@ -145,13 +142,6 @@ def _spec_of(kind: Any, info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any
 def given(**values: Any) -> dict[str, Any]:
     """Return the options that are given, of those whose default is None."""
     return {name: value for name, value in values.items() if value is not None}
-
-
-def with_shape(shape: Shape, env_kwargs: EnvKwargs) -> dict[str, Any]:
-    """Return an environment's options with a shape, which is given once."""
-    if shape is not None and "shape" in (env_kwargs or {}):
-        raise UsageError("give the shape once: by --shape, or in --env-kwargs.")
-    return {**(env_kwargs or {}), **given(shape=shape)}
 
 
 def check_finished(player: Player, folder: str, unfinished: bool) -> Player:

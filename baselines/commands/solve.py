@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 from typing_extensions import Doc
 
-from baselines.commands.options import Env, EnvKwargs, Shape, with_shape
+from baselines.commands.options import Env, EnvKwargs
 from baselines.settings import Count, Seed
 from baselines.solver.boards import check_size
 from baselines.solver.questions import questions_of
@@ -29,7 +29,6 @@ from tile_envs.sliding.game import SlidingGame
 
 def solve(
     env: Env = None,
-    shape: Shape = None,
     env_kwargs: EnvKwargs = None,
     goal: int | None = None,
     query: Path | None = None,
@@ -52,8 +51,7 @@ def solve(
     """
     if query is not None and questions is not None:
         raise UsageError("give either --query or --questions, not both.")
-    options = with_shape(shape, env_kwargs)
-    game = Task.of("Tiles2048-v0" if env is None else env, options).game
+    game = Task.of("Tiles2048-v0" if env is None else env, env_kwargs).game
     lines = None
     if query is not None:
         content = sys.stdin.buffer.read() if str(query) == "-" else query.read_bytes()

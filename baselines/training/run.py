@@ -17,7 +17,7 @@ from typing_extensions import Doc
 from baselines.registry import learner_class, usual_env
 from baselines.settings import Count, NonNegative, Positive, Seed, check_settings, read_settings
 from baselines.solver.boards import is_solved_quickly, score_of_largest
-from baselines.task import BOTH, Task
+from baselines.task import BOTH, Shaped, Task
 from baselines.training import run_folder as runs
 from baselines.training.config import BUDGET, RunConfig, content_of
 from baselines.training.learner import Learner
@@ -46,7 +46,7 @@ class Options:
 
     settings: Any
     env: str
-    env_kwargs: dict[str, Any] = field(default_factory=dict)
+    env_kwargs: Shaped[dict[str, Any]] = field(default_factory=dict)
     side: Literal["X", "O", "both"] = "both"
     games: Count | None = 100_000
     moves: Count | None = None

@@ -26,6 +26,8 @@ from tile_envs.tictactoe.positions import O, X
 TEMPLATE = Path(__file__).with_name("page.html")
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
 """The digits of cells: a tile index, or 0 empty, 1 X, 2 O."""
+LARGEST = 16 << 20
+"""The most bytes of a question to a server: a game of a million moves fits."""
 
 
 def write_page(games: Sequence[Watched], path: Path) -> None:
@@ -36,8 +38,9 @@ def write_page(games: Sequence[Watched], path: Path) -> None:
 
 def page_of(game: Game, games: Sequence[dict[str, Any]], player: str = "") -> bytes:
     """Return the page of these games, in which a person plays if it is served, beside a player."""
-    data = _look(game) | {"games": games, "player": player}
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    data = _look(game) | {"games": games, "player": player, "largest": LARGEST}
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    text = text.replace("<", "\\u003c")  # no text of a game is a tag
     return TEMPLATE.read_text(encoding="utf-8").replace("/*DATA*/", text).encode()
 
 

@@ -11,6 +11,7 @@ import re
 import sys
 import webbrowser
 from contextlib import suppress
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import takewhile
 from threading import Lock
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from baselines.viewing.moves import Watched, title_of
-from baselines.viewing.page import page_of, positions_of, thoughts_of
+from baselines.viewing.page import LARGEST, page_of, positions_of, thoughts_of
 from tile_envs import replay
 from tile_envs.agents import choose_actions
 from tile_envs.base.checks import brief, checked_integer
@@ -30,8 +31,6 @@ from tile_envs.replay import Playthrough
 
 HOSTS = ("127.0.0.1", "localhost")
 """The address of this machine alone, and its name."""
-LARGEST = 16 << 20
-"""The most bytes of a question: a game of a million moves fits."""
 
 
 class Table:
@@ -92,6 +91,13 @@ class Table:
         found = self.play(start | {"actions": list(recorded.actions), "first": 0})
         return found | {"title": title_of(recorded, name.removesuffix(".json"))}
 
+    def save(self, asked: Any) -> dict[str, Any]:
+        """Return the `text` of a replay file of the game in which actions are played."""
+        with self._playing:
+            game, n = self._played(asked)
+            recorded = replace(replay.replay_of(game), actions=tuple(game.actions[:n]))
+        return {"text": replay.dump(recorded).decode()}
+
     def _played(self, asked: Any) -> tuple[Playthrough, int]:
         """Return a game in which actions have been played, and maybe others after them."""
         match asked:
@@ -149,24 +155,28 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a question, or say what is wrong with it."""
         table, length = self.server.table, self.headers.get("Content-Length", "")
-        answers = {"/play": table.play, "/think": table.think, "/replay": table.replay}
+        answers = {f"/{a.__name__}": a for a in (table.play, table.think, table.replay, table.save)}
         if not self._accepts(self.path in answers):
             return
-        if not re.fullmatch(r"\d{1,9}", length) or int(length) > LARGEST:
-            self.send_error(413, f"a question has at most {LARGEST:,} bytes")
-            return
         try:
-            found, status = answers[self.path](_read(self.rfile.read(int(length)))), 200
+            if not re.fullmatch(r"\d{1,9}", length) or int(length) > LARGEST:
+                found, status = {"error": f"a question has at most {LARGEST:,} bytes."}, 413
+            else:
+                found, status = answers[self.path](_read(self.rfile.read(int(length)))), 200
         except Exception as error:  # another ends the connection, and the terminal shows where
             if not is_mistake(error):
                 raise
             found, status = {"error": message_of(error)}, 400
         self._answer(status, "application/json", json.dumps(found).encode())
+        # A client reads the answer to a large question once all of it, up to a GiB, is taken.
+        for _ in range(1 << 14 if status == 413 else 0):
+            if not self.rfile.read1(1 << 16):
+                break
 
     def _accepts(self, is_there: bool) -> bool:
         """Refuse what is not there, and pages from elsewhere, even under a name for this host."""
-        host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
-        is_own = re.sub(r":\d+$", "", host) in HOSTS and origin in (None, f"http://{host}")
+        host, origin = self.headers.get("Host", "").lower(), self.headers.get("Origin")
+        is_own = re.sub(r"\.?(:\d+)?$", "", host) in HOSTS and origin in (None, f"http://{host}")
         if not (is_own and is_there):
             self.send_error(404 if is_own else 403)
         return is_own and is_there
