@@ -85,7 +85,10 @@ def fill(text: str, committed: Committed) -> str:
         begin, name, end = marked.groups()
         if name not in TABLES:
             raise UsageError(f"there is no table {name!r}: expected {', '.join(TABLES)}.")
-        table = TABLES[name](committed)
+        try:
+            table = TABLES[name](committed)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise UsageError(f"the rows of table {name} are damaged: {error}.") from error
         return f"{begin}{table if isinstance(table, str) else table.markdown()}\n{end}"
 
     return MARKED.sub(made, text)

@@ -7,12 +7,12 @@ from typing import Any
 
 from baselines.commands import options
 from baselines.evaluation import strategies
-from baselines.evaluation.comparison import Judged, over_seeds, seeds_text
+from baselines.evaluation.comparison import NO_GAMES, Judged, over_seeds, seeds_text
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block, checked_path, write_rows
 from baselines.evaluation.sampled import Stopped, evaluated
 from baselines.evaluation.strategies import ENV, SECONDS, SUFFIX
-from baselines.players import Player, given_options, names_run, player, with_search
+from baselines.players import Player, given_options, names_file, names_run, player, with_search
 from baselines.search.placing import ValuePlacer
 from baselines.settings import Count, Positive
 from tile_envs.errors import UsageError
@@ -93,18 +93,17 @@ def evaluate(
                 )
                 placer = ValuePlacer(values.agent, played.task.game, placer_depth or 1, values.name)
             played = with_search(played, search, search_options)
-            if agents[1:] and names_run(name):
+            if agents[1:] and (names_run(name) or names_file(name)):
                 played = played._replace(name=f"{name} ({played.name})")
             for one_side in played.sides_to_evaluate(side, exact):
                 task = {**played.task.env_kwargs, **options.given(side=one_side, placer=placer)}
                 agent, game = played.agent, played.task.env
                 if exact:
-                    one = Judged(
-                        evaluate_exactly(agent, game, task, name=played.name), played.recipe
-                    )
+                    row, returns = evaluate_exactly(agent, game, task, name=played.name), NO_GAMES
                 else:
                     row, record = evaluated(agent, game, task, episodes, seed, name=played.name)
-                    one = Judged(row, played.recipe, record.returns)
+                    returns = record.returns
+                one = Judged(row, played.recipe, returns, played.train_seed)
                 judged.append(one)  # before it is printed, since a pipe can be closed
                 print(block(one.row))
     except Stopped as stopped:

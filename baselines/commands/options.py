@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -15,6 +16,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 from baselines.players import Player
 from baselines.search.options import SearchOptions
 from baselines.settings import Seed
+from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 
 Agent = Annotated[
@@ -67,15 +69,18 @@ Rows = Annotated[Path | None, Doc("Write the rows to this file, .csv or .json, t
 
 Shape = Annotated[tuple[int, int] | None, Doc("Rows and columns of the board.")]
 
+DEEPEST = 100
+"""The levels of brackets in options as JSON; Python's stack ends some hundreds deep."""
 TYPES = ConstructorRegistry()
 """How tyro reads types, beyond its own rules."""
 
 
 def _read_object(text: str) -> dict[str, Any]:
-    with suppress(json.JSONDecodeError):
-        if isinstance(value := json.loads(text), dict):
+    deepest = max(accumulate((c in "[{") - (c in "]}") for c in text), default=0)
+    with suppress(ValueError):
+        if deepest <= DEEPEST and isinstance(value := json.loads(text), dict):
             return value
-    raise ValueError(f"expected a JSON object, got {text!r}.")
+    raise ValueError(f"expected a JSON object, got {brief(text)}.")
 
 
 def _read_path(text: str) -> Path:
