@@ -1,5 +1,6 @@
 """Training on Stable-Baselines3 as a run: resumed bit for bit, better than random play."""
 
+import tempfile
 from dataclasses import replace
 
 import gymnasium as gym
@@ -111,6 +112,13 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     assert np.array_equal(
         model.predict(boards, deterministic=True)[0], trained.agent.predict(boards)[0]
     )
+
+
+@pytest.mark.parametrize("kind", [DQNLearner, PPOLearner])
+def test_a_learner_leaves_no_temporary_folder(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made(kind, **BOARD).learn()
+    assert not list(tmp_path.iterdir())
 
 
 def test_boards_of_another_shape_are_refused():
