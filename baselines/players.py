@@ -53,7 +53,7 @@ class Player(NamedTuple):
     trained: bool
     finished: bool = True
     recipe: str = ""
-    train_seed: int = 0
+    train_seed: int | None = None
 
     def sides_to_evaluate(self, side: str | None, exact: bool) -> tuple[str | None, ...]:
         """Return the sides that rows are to be made for.

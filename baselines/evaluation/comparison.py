@@ -30,13 +30,13 @@ class Judged(NamedTuple):
             run.
         returns: `(episodes,) float64`, the result of each game, fewer if it was interrupted; none
             of exact results.
-        train_seed: The seed of the agent's run.
+        train_seed: The seed of the agent's run, if it is known.
     """
 
     row: Row
     recipe: str
     returns: NDArray[np.float64] = NO_GAMES
-    train_seed: int = 0
+    train_seed: int | None = None
 
 
 def over_seeds(judged: Sequence[Judged]) -> list[Row]:
@@ -71,7 +71,7 @@ def _by_recipe(judged: Sequence[Judged]) -> list[list[Judged]]:
     seen: Counter[tuple[Any, ...]] = Counter()
     for n, each in enumerate(judged):
         kind = each.recipe or n, each.row.get("side")
-        of_seed = *kind, each.train_seed
+        of_seed = *kind, each.train_seed, n if each.train_seed is None else 0
         groups.setdefault((*kind, seen[of_seed]), []).append(each)
         seen[of_seed] += 1
     return list(groups.values())
