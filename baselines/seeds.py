@@ -72,10 +72,9 @@ def training_stream(seed: int) -> int:
 
 
 def _within(seed: int, bits: int) -> int:
-    """Return a seed of so many bits as it is, and a hash, of more than 64 bits, of a longer one.
+    """Return a seed of so many bits as it is, and a hash of a longer one.
 
-    numpy takes the words of a list of integers one after the other, so that a seed of two words
-    would be a shorter one with the number of an iteration after it.
+    To numpy, a seed of two words is a shorter one with the number of an iteration after it.
     """
     if seed < 1 << bits:
         return seed

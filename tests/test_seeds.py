@@ -123,9 +123,9 @@ def test_a_copied_run_is_no_further_seed(seeds, tmp_path):
 def test_seeds_of_any_length_draw_numbers_of_their_own():
     lengths = [5, 2**32 + 5, 2**33 + 5, 2**64 + 5, 2**96 + 5, 5 * 2**32 + 1]
     drawn = [game_seeds(seed, 3) for seed in lengths]
-    parts = [(), (0,), (1,), (5,), (1, 0), (1, 1), (1, 5), (5, 1)]
+    parts = [(1, 0), (1, 1), (1, 5), (5, 1)]
     for seed in lengths:
-        drawn += [training_seeds(training_generator(seed, 1, *part), 3) for part in parts]
+        drawn += [training_seeds(training_generator(seed, *part), 3) for part in parts]
         drawn += [np.array([training_stream(seed)], np.uint64)]
         for use in ("updates", "questions", "submissions"):
             drawn += [seed_sequence(seed, use, 3).generate_state(3, np.uint64)]

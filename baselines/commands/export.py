@@ -117,12 +117,14 @@ def _again(agent: Learner) -> str:
     config, version, settings = agent.config, type(agent).version, agent.config.settings
     if config.budgets or config.games == 0:  # a person has taught it
         return "No single command makes that run again. This one has its settings"
-    follows = "final_learning_rate" in settings or settings.get("averaging")
-    reasons = ["the clock that its schedules followed"] if config.minutes and follows else []
-    reasons += ["the order in which threads learned"] if settings.get("threads", 1) > 1 else []
+    but = ""
+    if config.minutes and ("final_learning_rate" in settings or settings.get("averaging")):
+        but += ", but for the clock that its schedules followed"
+    if settings.get("threads", 1) > 1:
+        but += ", but for the order in which its threads learned"
     if config.agent_version != version:
-        reasons.append(f"what has changed in version {version} of {config.label}")
-    return f"This command makes that run again{', but for ' * bool(reasons)}{' and '.join(reasons)}"
+        but += f", but for what has changed in version {version} of {config.label}"
+    return f"This command makes that run again{but}"
 
 
 def _card(copied: Player, config: RunConfig, command: str, episodes: int) -> str:

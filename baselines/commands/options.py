@@ -69,16 +69,15 @@ Rows = Annotated[Path | None, Doc("Write the rows to this file, .csv or .json, t
 
 Shape = Annotated[tuple[int, int] | None, Doc("Rows and columns of the board.")]
 
-DEEPEST = 100
-"""The levels of brackets in options as JSON; Python's stack ends some hundreds deep."""
 TYPES = ConstructorRegistry()
 """How tyro reads types, beyond its own rules."""
 
 
 def _read_object(text: str) -> dict[str, Any]:
+    # Python's stack ends some hundreds of brackets deep.
     deepest = max(accumulate((c in "[{") - (c in "]}") for c in text), default=0)
     with suppress(ValueError):
-        if deepest <= DEEPEST and isinstance(value := json.loads(text), dict):
+        if deepest <= 100 and isinstance(value := json.loads(text), dict):
             return value
     raise ValueError(f"expected a JSON object, got {brief(text)}.")
 

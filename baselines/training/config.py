@@ -184,7 +184,7 @@ def key_of(*parts: Any) -> str:
 
 
 def _normal(value: Any) -> Any:
-    """Return a value as JSON has it, with integers where numbers are some."""
+    """Return a value as JSON has it, in which 1.0 is 1."""
 
     def shortest(text: str) -> int | float:
         return int(n) if (n := float(text)).is_integer() else n
