@@ -115,10 +115,10 @@ def test_a_tiny_run_beats_random_play(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [DQNLearner, PPOLearner])
-def test_a_learner_leaves_no_temporary_folder(kind, tmp_path, monkeypatch):
+def test_a_learner_leaves_no_temporary_folder_of_its_log(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     made(kind, **BOARD).learn()
-    assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.glob("SB3-*"))
 
 
 def test_boards_of_another_shape_are_refused():
