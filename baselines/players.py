@@ -27,11 +27,12 @@ from baselines.search.options import DEEPEST, SearchOptions
 from baselines.settings import read_settings
 from baselines.task import BOTH, Task
 from baselines.training.config import CONFIG, RunConfig
-from baselines.training.run_folder import MODEL_SUFFIX
+from baselines.training.run_folder import BEST, CHECKPOINT, LAST, MODEL_SUFFIX, PROGRESS
 from tile_envs.agents import Agent
 from tile_envs.base.checks import brief, checked_integer, checked_mapping
 from tile_envs.errors import UsageError
 from tile_envs.games import AnyEnv, ids, make, named, options_of, resolve_id
+from tile_envs.words import printable
 
 
 class Player(NamedTuple):
@@ -43,6 +44,7 @@ class Player(NamedTuple):
         trained: Whether it comes from a run.
         finished: Whether that run is finished.
         recipe: What runs share that differ in the seed alone; "" without a run.
+        train_seed: The seed of its run.
     """
 
     agent: Agent
@@ -51,6 +53,7 @@ class Player(NamedTuple):
     trained: bool
     finished: bool = True
     recipe: str = ""
+    train_seed: int | None = None
 
     def sides_to_evaluate(self, side: str | None, exact: bool) -> tuple[str | None, ...]:
         """Return the sides that rows are to be made for.
@@ -116,7 +119,14 @@ def player(
         if names_file(name):
             from baselines.deep.sb3_file import SB3Model  # late: it imports torch
 
-            file = {"path": Path(name), "env": make(task.env, task.env_kwargs)}
+            path = Path(name)
+            beside = any((path.parent / file).exists() for file in (CHECKPOINT, PROGRESS))
+            if path.exists() and (beside or path.name in (LAST, BEST)):
+                said = (
+                    f"{path} has no {CONFIG} of a run beside it: loading it runs code that it holds"
+                )
+                print(printable(said), file=sys.stderr)
+            file = {"path": path, "env": make(task.env, task.env_kwargs)}
             model = instance(SB3Model, file, **(agent_kwargs or {}))
             return Player(model, model.name, task, trained=False)
         agent = make_agent(name, task.game, seed, **(agent_kwargs or {}))
@@ -186,8 +196,9 @@ def load_player(path: str | Path) -> Player:
         if path != folder:
             learner.load_model(path)
         recipe = f"{dataclasses.replace(config, seed=0).key} {path.relative_to(folder)}"
-        name = config.label + ", unfinished" * (not config.finished)
-        return Player(learner, name, config.task, True, config.finished, recipe)
+        notes = [config.budgets_in_words] if config.budgets else []
+        name = ", ".join([config.label, *notes, *["unfinished"] * (not config.finished)])
+        return Player(learner, name, config.task, True, config.finished, recipe, config.seed)
     except UsageError as error:
         if str(error).startswith(str(folder)):
             raise

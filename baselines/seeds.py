@@ -16,6 +16,7 @@ learning has `numpy.random.default_rng(seed)`; it trains nothing.
 
 from __future__ import annotations
 
+import hashlib
 from typing import Literal
 
 import numpy as np
@@ -41,13 +42,13 @@ def game_seeds(seed: int, games: int, use: Use = "evaluation") -> Words:
     The seed of game k is the k-th word of a random stream, so that lists with two seeds, or for two
     uses, share no game.
     """
-    position = start(seed) + KEYS[use] & WORD_MASK
+    position = start(_within(seed, 64)) + KEYS[use] & WORD_MASK
     return mix(ahead(np.array(position, np.uint64), games))
 
 
 def seed_sequence(seed: int, use: Use, *iteration: int) -> np.random.SeedSequence:
     """Return what seeds the generators of a use, and of one iteration of it."""
-    return np.random.SeedSequence([seed, KEYS[use], *iteration])
+    return np.random.SeedSequence([_within(seed, 32), KEYS[use], *iteration])
 
 
 def training_generator(seed: int, *iteration: int) -> np.random.Generator:
@@ -55,7 +56,7 @@ def training_generator(seed: int, *iteration: int) -> np.random.Generator:
 
     An iteration is its number, and that of a part of it if there are several.
     """
-    return np.random.default_rng([seed, *iteration])
+    return np.random.default_rng([_within(seed, 32), *iteration])
 
 
 def training_seeds(rng: np.random.Generator, games: int) -> Words:
@@ -65,4 +66,14 @@ def training_seeds(rng: np.random.Generator, games: int) -> Words:
 
 def training_stream(seed: int) -> int:
     """Return the seed of games that go on from one iteration to the next."""
-    return int(mix(np.array(start(seed), np.uint64)) >> np.uint64(1))
+    return int(mix(np.array(start(_within(seed, 64)), np.uint64)) >> np.uint64(1))
+
+
+def _within(seed: int, bits: int) -> int:
+    """Return a seed of so many bits as it is, and a hash of a longer one.
+
+    To numpy, a seed of two words is a shorter one with the number of an iteration after it.
+    """
+    if seed < 1 << bits:
+        return seed
+    return int.from_bytes(hashlib.sha256(f"{seed:x}".encode()).digest()[:16], "big")

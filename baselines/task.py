@@ -12,7 +12,7 @@ from tyro.conf import OmitArgPrefixes, arg
 
 from tile_envs.base.checks import checked_mapping
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
+from tile_envs.game import Game, describe
 from tile_envs.games import make, resolve_id
 
 BOTH = "both"
@@ -62,6 +62,12 @@ class Task:
         if side not in (*sides, BOTH):
             raise UsageError(f"{task.env} has no side {side!r}: expected {(*sides, BOTH)}.")
         return replace(task, sides=sides if side == BOTH else (side,))
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tasks share that are played alike, however their options are written."""
+        env = make(self.env, self.env_kwargs)
+        return self.env, describe(env.game), env.max_illegal, env.max_episode_steps
 
     @cached_property
     def game(self) -> Game:

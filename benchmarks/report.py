@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from baselines.evaluation.rows import write_rows
 from baselines.players import player
@@ -51,7 +52,7 @@ def write_pages() -> None:
     committed = Committed()
     write_rows(missing(committed), MISSING)
     for name, draw in PICTURES.items():
-        write_file(FIGURES / f"{name}.svg", draw(committed))
+        write_file(FIGURES / f"{name}.svg", _made(name, draw, committed))
     for page in PAGES:
         text = fill(page.read_text(encoding="utf-8"), committed)
         write_file(page, text.encode())
@@ -85,7 +86,14 @@ def fill(text: str, committed: Committed) -> str:
         begin, name, end = marked.groups()
         if name not in TABLES:
             raise UsageError(f"there is no table {name!r}: expected {', '.join(TABLES)}.")
-        table = TABLES[name](committed)
+        table = _made(name, TABLES[name], committed)
         return f"{begin}{table if isinstance(table, str) else table.markdown()}\n{end}"
 
     return MARKED.sub(made, text)
+
+
+def _made(name: str, make: Callable[[Committed], Any], committed: Committed) -> Any:
+    try:
+        return make(committed)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise UsageError(f"rows that {name} is made of are damaged: {error}.") from error

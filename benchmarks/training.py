@@ -93,7 +93,9 @@ class Training:
         parts |= {"env": self.env, "seed": seed}
         if self.learns:
             games = self.options.games if minutes is None else None
-            parts |= {"env_kwargs": self.options.env_kwargs, "games": games, "minutes": minutes}
+            budget = {"games": games, "minutes": minutes}
+            parts |= {name: n if n is None or n % 1 else int(n) for name, n in budget.items()}
+            parts["env_kwargs"] = self.options.env_kwargs  # as rows of before have them
             parts["settings"] = dataclasses.asdict(self.options.settings)
         else:
             parts |= {"env_kwargs": dict(self.env_kwargs or {}), "settings": dict(self.settings)}

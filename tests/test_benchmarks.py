@@ -499,6 +499,13 @@ def test_a_page_with_an_unknown_table_is_refused():
         report.fill("<!-- table: nothing -->\n<!-- end -->", Committed())
 
 
+def test_a_damaged_cell_is_told_with_its_table(tmp_path):
+    rows = read_rows(FOLDER / "plug.csv")
+    write_rows([row | {"mean": "1{89.356"} for row in rows], tmp_path / "plug.csv")
+    with pytest.raises(ValueError, match=r"plug.*89\.356"):
+        report.fill("<!-- table: plug -->\n<!-- end -->", Committed(tmp_path))
+
+
 @pytest.mark.parametrize("table", ["speed", "ntuple", "crosstable"])
 def test_rows_that_the_list_no_longer_asks_for_are_marked(table, tmp_path):
     for path in FOLDER.glob("*.csv"):

@@ -106,3 +106,15 @@ def test_an_interrupt_loses_no_row(runs, tmp_path, monkeypatch, words, moves, n_
         assert row["agent"].endswith(", stopped")
         assert row["agent"] in done.stdout
         assert f"{row['episodes']} games" in done.stdout
+
+
+def test_named_agents_play_every_task_of_the_runs(tmp_path):
+    spawns = ('{"2": 1.0}', '{"2": 0.5, "4": 0.5}')
+    for n, spawn in enumerate(spawns):
+        kwargs = f'{{"shape": [2, 2], "spawn": {spawn}}}'
+        words = ("--env", "Tiles2048-v0", "--env-kwargs", kwargs, "--games", 10)
+        typed("train", "qtable", *words, "--out", tmp_path / str(n))
+    played = (tmp_path / "0", tmp_path / "1", "greedy")
+    rows = rows_of("compare", *played, out=tmp_path / "rows.json")
+    greedy = [row["env_kwargs"]["spawn"] for row in rows if row["agent"] == "greedy"]
+    assert greedy == [json.loads(spawn) for spawn in spawns]

@@ -13,8 +13,12 @@ from commands import refused, typed
 import tile_envs
 from baselines import evaluate, evaluate_exactly, load
 from baselines.arrays import size_of
-from baselines.registry import LEARNERS, agent_class
+from baselines.commands.options import TYPES
+from baselines.commands.train import _typed
+from baselines.registry import LEARNERS, STRONG_FOLDER, agent_class, learner_class
 from baselines.training import run_folder as runs
+from baselines.training.config import RunConfig
+from baselines.training.run import configuration
 
 SMALL = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}')
 NETWORK = ("--n-envs", "4", "--width", "4", "--hidden", "8", "--games", "4", *SMALL)
@@ -65,6 +69,7 @@ def test_a_copy_plays_alike_is_small_and_cannot_learn(name, tmp_path):
     assert np.array_equal(before, after) or name == "ntuple"  # whose weights are rounded
     refused("train", name, *TINY[name], "--out", copy, "--resume")
     check_history(run, copy, tmp_path)
+    check_command(copy)
     card = (copy / "README.md").read_text()
     code = re.search(r"```python\n(.*)```", card, re.DOTALL)[1].replace("FOLDER", str(copy))
     names = {}
@@ -123,3 +128,25 @@ def test_the_best_model_of_a_run_is_exported_by_its_path(tmp_path):
     assert "It is `best.zip` of a run" in (copy / "README.md").read_text()
     with zipfile.ZipFile(copy / "model.zip") as ours, zipfile.ZipFile(run / "best.zip") as theirs:
         assert ours.read("policy.pth") == theirs.read("policy.pth")
+    check_command(tmp_path / "copy")
+
+
+def check_command(copy):
+    """Check that the command on a card has the settings of the configuration, named one by one."""
+    card, config = (copy / "README.md").read_text(), RunConfig.read(copy)
+    name, *words = shlex.split(re.search(r"python -m baselines train (.*)", card)[1])
+    with TYPES:
+        made, learner = configuration(name, _typed(name, words)).as_json(), learner_class(name)
+    settings = learner.settings_of(config)
+    assert learner.settings_of(made) == settings
+    assert made.task == config.task
+    assert (made.seed, made.test_every) == (config.seed, config.test_every)
+    assert made.games == config.exported["games_played"]
+    for option, value in vars(settings).items():
+        if value != getattr(learner.Settings(), option):
+            assert any(word.endswith(option.replace("_", "-")) for word in words)
+
+
+@pytest.mark.parametrize("game", ["2048", "2584"])
+def test_the_cards_of_shipped_networks_have_the_commands_of_their_configurations(game):
+    check_command(STRONG_FOLDER / game)

@@ -190,6 +190,14 @@ def test_hostile_arrays_are_refused_in_one_line(spoil, kind, message, table, cop
     assert re.search(message, refused(read))
 
 
+@pytest.mark.parametrize("game", ["[" * 100_000, '{"shape": [1e999, 2]}', "9" * 5000])
+def test_a_solution_of_no_game_is_refused_in_one_line(game, tmp_path):
+    path, read = of_a_solution(tmp_path)
+    arrays = {**np.load(path)} | {"game": np.frombuffer(game.encode(), np.uint8)}
+    np.savez(path, **arrays)
+    assert "solution.npz is damaged" in refused(read)
+
+
 def model_with(path, entries, compression=zipfile.ZIP_STORED):
     """Replace entries of a saved model."""
     with zipfile.ZipFile(path) as archive:

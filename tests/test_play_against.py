@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from commands import refused
+from commands import refused, typed
 
 from baselines.commands.play import episode_of, hints_of
 from baselines.players import player
@@ -80,3 +80,20 @@ def test_values_stand_below_the_board():
 def test_the_command_answers_bad_input_with_one_line(arguments, message, monkeypatch):
     monkeypatch.setattr(os, "isatty", lambda _: False)
     assert message in refused("play", *arguments)
+
+
+def test_a_copy_learns_from_nobody_and_a_run_is_read_under_its_lock(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    typed("train", "qtable", "--games", 10, "--n-envs", 10, "--out", "q")
+    typed("export", "q", "--out", "copy", "--episodes", 1)
+    assert "copy was exported" in refused("play", "--against", "copy", "--learn")
+    locked = []
+
+    def seen(folder, *_):
+        locked.append((tmp_path / folder / "lock").exists())
+        return player(folder, "TicTacToe-v0")
+
+    monkeypatch.setattr("baselines.commands.play.player", seen)
+    monkeypatch.setattr(os, "isatty", lambda _: False)
+    assert "this needs a terminal" in refused("play", "--against", "q", "--learn")
+    assert locked == [True]

@@ -20,6 +20,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from baselines import load, train
 from baselines.arrays import write_arrays
 from baselines.commands.train import _typed
+from baselines.evaluation.rows import write_rows
 from baselines.progress import clock
 from baselines.tabular.qtable import QTable, QTableSettings
 from baselines.task import Task
@@ -27,6 +28,8 @@ from baselines.training import config, loop
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig
 from baselines.training.run import starting_options
+from tile_envs.errors import UsageError
+from tile_envs.files import replacing
 from tile_envs.games import IMPORTED
 
 
@@ -72,6 +75,17 @@ def test_a_run_needs_no_library_that_its_agent_does_not(monkeypatch):
 def test_arrays_of_objects_are_not_written(tmp_path):
     with pytest.raises(ValueError, match="Object arrays cannot be saved"):
         write_arrays(tmp_path / "arrays.npz", {"objects": np.array([{}], object)})
+    assert not list(tmp_path.iterdir())
+
+
+def fail_beside(folder):
+    folder.mkdir()
+    raise UsageError("oh")
+
+
+def test_what_fails_while_a_file_is_written_is_told_whatever_lies_beside(tmp_path):
+    with pytest.raises(UsageError, match="oh"), replacing(tmp_path / "file") as beside:
+        fail_beside(beside)
     assert not list(tmp_path.iterdir())
 
 
@@ -404,6 +418,8 @@ def test_a_side_that_was_not_trained_is_refused(tmp_path):
         (("qtable", "--gmaes", "5"), "Unrecognized options: --gmaes, 5 (perhaps --games)"),
         (("ntuple", "--method", "q"), "invalid choice 'q' for argument '--method'. Expected one"),
         (("qtable", "--env-kwargs", "{"), "--env-kwargs: expected a JSON object, got '{'"),
+        (("qtable", "--env-kwargs", "[" * 50_000), "--env-kwargs: expected a JSON object, got"),
+        (("qtable", "--env-kwargs", '{"a": ' + "[" * 600 + "]" * 600 + "}"), "expected a JSON"),
         (("dqn", "--device", "cuda:99"), "error: device is cuda:99, and torch finds"),
         (("qtable", "--resume", "--out", "/nowhere/at/all"), "/nowhere/at/all holds no run"),
         (("ppo", "--n-envs", "999999999999"), "a batch of 999,999,999,999 games takes 931,322.6"),
@@ -534,3 +550,59 @@ def test_tests_come_as_often_and_are_as_long_as_asked(tmp_path):
         rows = runs.read_progress(folder)
         tested = [int(row["games"]) for row in rows if row.get("greedy_return")]
         assert tested == [20, 40, 60, 80, 100][:tests]
+        resumed = tmp_path / f"{games} resumed"
+        given = {"test_every": 20, "test_games": games, "callback": lambda q, _: q.games < 50}
+        train("qtable", **small, **given, out=resumed)
+        train("qtable", out=resumed, resume=True)
+        assert contents(resumed) == contents(folder)
+
+
+def test_a_run_that_is_saved_before_its_end_is_unfinished(tmp_path):
+    small = {"games": 100, "n_envs": 10}
+    train("qtable", **small, callback=lambda *_: False).save(tmp_path / "q")
+    assert not RunConfig.read(tmp_path / "q").finished
+    assert train("qtable", resume=True, out=tmp_path / "q").games == 100
+    train("qtable", **small).save(tmp_path / "whole")
+    assert RunConfig.read(tmp_path / "whole").finished
+
+
+def test_a_run_tells_all_its_budgets(tmp_path):
+    words = ("train", "qtable", "--n-envs", 10, "--out", tmp_path / "q")
+    typed(*words, "--games", 20)
+    typed(*words, "--games", 40, "--resume")
+    typed(*words, "--resume")
+    assert RunConfig.read(tmp_path / "q").budgets == ({"games": 20}, {"games": 40})
+    assert "20, then 40 games" in typed("evaluate", tmp_path / "q", "--exact")
+    typed("export", tmp_path / "q", "--out", tmp_path / "copy", "--episodes", 1)
+    card = (tmp_path / "copy" / "README.md").read_text()
+    assert "20, then 40 games" in card
+    assert "makes that run again:" not in card
+
+
+def test_the_clock_is_not_set_back_by_a_kill_before_the_configuration(tmp_path):
+    train("qtable", games=100, n_envs=10, out=tmp_path)
+    replace(RunConfig.read(tmp_path), seconds=0.0, finished=False).write(tmp_path)
+    *_, row = runs.read_progress(tmp_path)
+    write_rows([row | {"seconds": 7.5}], tmp_path / runs.PROGRESS)
+    assert train("qtable", resume=True, out=tmp_path).config.seconds == 7.5
+
+
+EQUAL = [
+    {"env_kwargs": {"shape": (4, 4)}},
+    {"env_kwargs": {"spawn": {"2": 0.9, "4": 0.1}, "max_illegal": 100}},
+    {"minutes": 1.0, "settings": {"epsilon": 1, "replays": "moved"}},
+]
+OTHERS = [
+    {"env_kwargs": {"shape": [3, 4]}},
+    {"env_kwargs": {"max_illegal": 5}},
+    {"contents": {"replays": "another"}},
+    {"budgets": ({"minutes": 0.5}, {"minutes": 1})},
+]
+
+
+@pytest.mark.parametrize("change", [*EQUAL, *OTHERS])
+def test_runs_have_equal_keys_if_the_same_decides_them(change):
+    settings = {"epsilon": 1.0, "replays": "a"}
+    one = RunConfig("qtable", 1, "Tiles2048-v0", {}, (), settings, 0, None, None, 1)
+    one = replace(one, contents={"replays": "what they hold"})
+    assert (replace(one, **change).key == one.key) == (change in EQUAL)

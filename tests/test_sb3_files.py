@@ -1,9 +1,11 @@
 """Models of Stable-Baselines3 and sb3-contrib by their files, written in another process."""
 
+import shutil
+
 import gymnasium as gym
 import numpy as np
 import pytest
-from commands import python, refused, typed
+from commands import command, python, refused, typed
 
 from baselines import evaluate, load
 
@@ -100,3 +102,27 @@ def test_what_does_not_fit_is_said_in_one_line(folder, tmp_path):
     assert "wrappers must be" in message
     with pytest.raises(ValueError, match="observation_space"):
         load(folder / "DQN.zip")
+
+
+def test_files_are_named_by_their_paths_beside_others(folder, tmp_path):
+    other = tmp_path / "other.zip"
+    shutil.copy(folder / "MaskablePPO.zip", other)
+    for name in ("compare", "evaluate"):
+        said = typed(name, folder / "MaskablePPO.zip", other, *GAME, "--episodes", 5)
+        assert str(folder / "MaskablePPO.zip") in said
+        assert str(other) in said
+
+
+@pytest.mark.parametrize("beside", ["progress.csv", None])
+def test_a_model_of_a_run_without_its_configuration_is_not_loaded_in_silence(
+    folder, tmp_path, beside
+):
+    shutil.copy(folder / "MaskablePPO.zip", tmp_path / "best.zip")
+    if beside:
+        (tmp_path / "best.zip").rename(tmp_path / "model.zip")
+        (tmp_path / beside).touch()
+    (model,) = tmp_path.glob("*.zip")
+    done = command("evaluate", model, *GAME, "--episodes", 2)
+    assert done.returncode == 0
+    assert "runs code" in done.stderr.splitlines()[0]
+    assert "runs code" not in command("evaluate", folder / "DQN.zip").stderr

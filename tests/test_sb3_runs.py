@@ -1,5 +1,6 @@
 """Training on Stable-Baselines3 as a run: resumed bit for bit, better than random play."""
 
+import tempfile
 from dataclasses import replace
 
 import gymnasium as gym
@@ -120,6 +121,13 @@ def test_what_a_run_takes_on_disk_is_said_at_its_start(tmp_path, monkeypatch):
     assert f"{tmp_path / 'p'} will take about 7.0 GB" in command(*words, tmp_path / "p").stderr
     files = sum(path.stat().st_size for path in (tmp_path / "p").iterdir())
     assert 0.5 * files < guessed[0] < 2 * files
+
+
+@pytest.mark.parametrize("kind", [DQNLearner, PPOLearner])
+def test_a_learner_leaves_no_temporary_folder_of_its_log(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made(kind, **BOARD).learn()
+    assert not list(tmp_path.glob("SB3-*"))
 
 
 def test_boards_of_another_shape_are_refused():

@@ -17,6 +17,13 @@ from test_runs import arrays_of
 from baselines.evaluation.comparison import Judged, differences, over_seeds
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
+from baselines.seeds import (
+    game_seeds,
+    seed_sequence,
+    training_generator,
+    training_seeds,
+    training_stream,
+)
 from baselines.task import Task
 from baselines.training.config import RunConfig
 from baselines.training.side_by_side import side_by_side
@@ -167,3 +174,27 @@ def test_a_run_that_fails_ends_the_others(tmp_path):
     done = command(*RUN, "--seeds", 2, "--device", "moon", "--out", tmp_path / "q")
     assert done.returncode == 2
     assert not list(tmp_path.iterdir())
+
+
+def test_a_copied_run_is_no_further_seed(seeds, tmp_path):
+    folder, _ = seeds
+    for name in ("config.json", "checkpoint.npz", "progress.csv"):
+        (tmp_path / "copy").mkdir(exist_ok=True)
+        (tmp_path / "copy" / name).write_bytes((folder / "q-5" / name).read_bytes())
+    said = typed("evaluate", folder / "q-5", tmp_path / "copy", "--exact")
+    assert "over seeds" not in said
+    said = typed("evaluate", folder / "q-5", folder / "q-6", tmp_path / "copy", "--exact")
+    assert said.count("and 1 more seed on") == 2
+
+
+def test_seeds_of_any_length_draw_numbers_of_their_own():
+    lengths = [5, 2**32 + 5, 2**33 + 5, 2**64 + 5, 2**96 + 5, 5 * 2**32 + 1]
+    drawn = [game_seeds(seed, 3) for seed in lengths]
+    parts = [(1, 0), (1, 1), (1, 5), (5, 1)]
+    for seed in lengths:
+        drawn += [training_seeds(training_generator(seed, *part), 3) for part in parts]
+        drawn += [np.array([training_stream(seed)], np.uint64)]
+        for use in ("updates", "questions", "submissions"):
+            drawn += [seed_sequence(seed, use, 3).generate_state(3, np.uint64)]
+    every = np.concatenate(drawn)
+    assert len(np.unique(every)) == len(every)

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tile_envs.errors import UsageError
@@ -28,7 +28,8 @@ def replacing(path: Path) -> Iterator[Path]:
             if beside.exists():
                 beside.replace(path)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):  # which would hide what failed
+            _remove(beside)
         raise
 
 
@@ -52,10 +53,14 @@ def write_file(path: Path, content: bytes) -> None:
 def sweep(folder: Path) -> None:
     """Remove what killed processes have left in a folder that no other process writes to."""
     for left in folder.glob(f"*{PART}"):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink(missing_ok=True)
+        _remove(left)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def checked_file(path: Path, suffixes: Sequence[str], what: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from baselines.evaluation.rows import checked_path, write_rows
 from baselines.evaluation.sampled import Stopped, evaluated
 from baselines.players import Player, names_file, names_run, player, with_search
 from baselines.settings import Count
+from baselines.task import Task
 from baselines.training.run_folder import with_runs
 from tile_envs.errors import UsageError
 
@@ -49,11 +51,13 @@ def compare(
     left_out = set(folders) - set(with_runs(folders))
     names = [name for name in agents if Path(name) not in left_out]
     trained = {}
+    tasks: dict[Any, Task] = {}  # each in the words of the first run that plays it
     for name in filter(names_run, names):
         run = options.check_finished(player(name, env, env_kwargs), name, unfinished)
         run = with_search(run, search, search_options)
-        trained[name] = run._replace(name=f"{name} ({run.name})")
-    tasks = {(run.task.env, str(run.task.game)): run.task for run in trained.values()}
+        same = tasks.setdefault(run.task.key, run.task)
+        task = replace(run.task, env_kwargs=same.env_kwargs)
+        trained[name] = run._replace(name=f"{name} ({run.name})", task=task)
     players = []
     asked: Any = [(task.env, task.env_kwargs) for task in tasks.values()] or [(env, env_kwargs)]
     for name in names:
@@ -61,15 +65,18 @@ def compare(
             players.append(trained[name])
         else:
             own = {"wrappers": wrappers} if names_file(name) else {}
-            players += [player(name, env_id, kwargs, seed, own) for env_id, kwargs in asked]
+            others = [player(name, env_id, kwargs, seed, own) for env_id, kwargs in asked]
+            if names_file(name):
+                others = [other._replace(name=f"{name} ({other.name})") for other in others]
+            players += others
     # All sides are checked before the first game.
     planned = [(one, as_side) for one in players for as_side in _sides(one, players, side)]
     judged = []
     try:
         for one, as_side in planned:
-            task = {**one.task.env_kwargs, **options.given(side=as_side)}
-            row, record = evaluated(one.agent, one.task.env, task, episodes, seed, name=one.name)
-            judged.append(Judged(row, one.recipe, record.returns))
+            played = {**one.task.env_kwargs, **options.given(side=as_side)}
+            row, record = evaluated(one.agent, one.task.env, played, episodes, seed, name=one.name)
+            judged.append(Judged(row, one.recipe, record.returns, one.train_seed))
     except Stopped as stopped:
         judged.append(Judged(stopped.row, "", stopped.record.returns))
         raise

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from baselines.commands import options
-from baselines.evaluation.comparison import Judged, over_seeds, seeds_text
+from baselines.evaluation.comparison import NO_GAMES, Judged, over_seeds, seeds_text
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block, checked_path, write_rows
 from baselines.evaluation.sampled import Stopped, evaluated
 from baselines.evaluation.strategies import ENV, SECONDS, judge
 from baselines.evaluation.submissions import SUFFIX, text_of
-from baselines.players import Player, given_options, names_run, player, with_search
+from baselines.players import Player, given_options, names_file, names_run, player, with_search
 from baselines.search.placing import ValuePlacer
 from baselines.settings import Count, Positive
 from tile_envs.errors import UsageError
@@ -75,18 +75,10 @@ def evaluate(
                 if any((exact, agent_kwargs, wrappers, placer_agent, searches)):
                     raise UsageError(f"{name} is a strategy: it has no options but --seconds.")
                 task = {**(env_kwargs or {}), **options.given(side=side)}
-                path = Path(name)
-                row = judge(
-                    text_of(path),
-                    env or ENV,
-                    episodes,
-                    seed,
-                    seconds,
-                    env_kwargs=task,
-                    name=path.name,
-                )
+                text, file = text_of(Path(name)), Path(name).name
+                row = judge(text, env or ENV, episodes, seed, seconds, env_kwargs=task, name=file)
                 if row["failed"] == row["episodes"]:
-                    failures.append(f"{path.name} has failed in every game: {row['failure']}")
+                    failures.append(f"{file} has failed in every game: {row['failure']}")
                     continue
                 judged.append(Judged(row, ""))
                 print(block(row))
@@ -101,18 +93,17 @@ def evaluate(
                 )
                 placer = ValuePlacer(values.agent, played.task.game, placer_depth or 1, values.name)
             played = with_search(played, search, search_options)
-            if agents[1:] and names_run(name):
+            if agents[1:] and (names_run(name) or names_file(name)):
                 played = played._replace(name=f"{name} ({played.name})")
             for one_side in played.sides_to_evaluate(side, exact):
                 task = {**played.task.env_kwargs, **options.given(side=one_side, placer=placer)}
                 agent, game = played.agent, played.task.env
                 if exact:
-                    one = Judged(
-                        evaluate_exactly(agent, game, task, name=played.name), played.recipe
-                    )
+                    row, returns = evaluate_exactly(agent, game, task, name=played.name), NO_GAMES
                 else:
                     row, record = evaluated(agent, game, task, episodes, seed, name=played.name)
-                    one = Judged(row, played.recipe, record.returns)
+                    returns = record.returns
+                one = Judged(row, played.recipe, returns, played.train_seed)
                 judged.append(one)  # before it is printed, since a pipe can be closed
                 print(block(one.row))
     except Stopped as stopped:

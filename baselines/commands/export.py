@@ -20,12 +20,13 @@ from tyro.conf import Positional, arg
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block
 from baselines.players import Player, evaluate, load_player
+from baselines.registry import learner_class
 from baselines.settings import Count
 from baselines.training import run_folder as runs
-from baselines.training.config import BUDGET, RunConfig
+from baselines.training.config import RunConfig
 from baselines.training.learner import Learner
 from baselines.training.loop import games_played
-from baselines.training.run import starting_options
+from baselines.training.run import presets_for, starting_options
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import PART
@@ -71,7 +72,7 @@ def export(
         runs.write_checkpoint(beside, learner.export_state())
         learner.save_model(beside / MODEL)
         config.write(beside)
-        command = shlex.join(_command(folder, config, learner.games))
+        command = shlex.join(_command(config, learner.games))
         card = _card(load_player(beside), config, command, episodes)
         if (beside / MODEL).exists():
             card += f"\n`{MODEL}` is the model, for `MaskedDQN.load` or `MaskablePPO.load`.\n"
@@ -83,22 +84,24 @@ def export(
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
 
 
-def _command(folder: Path, config: RunConfig, games: int) -> list[str]:
-    """Return the command that makes a run again: its games, and what is not by default so."""
-    name, env = config.agent, config.env
-    begun, default = (
-        vars(options) | vars(options.settings) | dict.fromkeys(BUDGET)
-        for resumed in (folder, None)
-        for options in (starting_options(name, env, None, resumed, config.env_kwargs),)
-    )
-    begun["games"], default["env_kwargs"] = games, {}
-    words = ["python", "-m", "baselines", "train", name, "--env", env]
-    for module in config.modules:
-        words += ["--import", module]
-    for key, value in begun.items():
-        if key not in ("env", "settings") and (key == "seed" or value != default[key]):
-            words += _option(key, value)
-    return words
+def _command(config: RunConfig, games: int) -> list[str]:
+    """Return the command that learns as a run did: it lists what differs from the class's defaults.
+
+    Its preset is one without settings; where there is none, it also lists what the usual one sets.
+    """
+    name, learner = config.agent, learner_class(config.agent)
+    settings, default = vars(learner.settings_of(config)), vars(learner.Settings())
+    presets = presets_for(name, config.env, config.task.game).items()
+    neutral = (preset for preset, (_, values) in presets if not values.keys() & settings.keys())
+    given: dict[str, Any] = {"preset": next(neutral, None), "games": games}
+    usual = starting_options(name, config.env, given["preset"], None, config.env_kwargs).settings
+    given |= {n: getattr(config, n) for n in ("seed", "env_kwargs", "test_every", "test_games")}
+    given["side"] = config.sides[0] if len(config.sides) == 1 else None
+    words = ["python", "-m", "baselines", "train", name, "--env", config.env]
+    words += [word for module in config.modules for word in ("--import", module)]
+    given = {key: value for key, value in given.items() if value not in (None, {})}
+    given |= {n: v for n, v in settings.items() if not v == default[n] == getattr(usual, n)}
+    return words + [word for key, value in given.items() for word in _option(key, value)]
 
 
 def _option(key: str, value: Any) -> list[str]:
@@ -111,6 +114,21 @@ def _option(key: str, value: Any) -> list[str]:
     return [f"--{option}", *map(str, value if isinstance(value, tuple) else (value,))]
 
 
+def _again(agent: Learner) -> str:
+    """Return in words what the command on a card makes."""
+    config, version, settings = agent.config, type(agent).version, agent.config.settings
+    if config.budgets or config.games == 0:  # a person has taught it
+        return "No single command makes that run again. This one has its settings"
+    but = ""
+    if config.minutes and ("final_learning_rate" in settings or settings.get("averaging")):
+        but += ", but for the clock that its schedules followed"
+    if settings.get("threads", 1) > 1:
+        but += ", but for the order in which its threads learned"
+    if config.agent_version != version:
+        but += f", but for what has changed in version {version} of {config.label}"
+    return f"This command makes that run again{but}"
+
+
 def _card(copied: Player, config: RunConfig, command: str, episodes: int) -> str:
     agent, name, task = copied.agent, copied.name, copied.task
     assert isinstance(agent, Learner)
@@ -120,9 +138,6 @@ def _card(copied: Player, config: RunConfig, command: str, episodes: int) -> str
     learned, seconds = games_played(agent), config.seconds
     minutes = seconds / 60
     learned += f" in {number(minutes)} minutes" if minutes > 1 else f" in {seconds:.2g} seconds"
-    budget = config.minutes and f", of {number(config.minutes)}, which were its budget"
-    rates = "final_learning_rate" in config.settings  # which follow the clock
-    almost = ", but for the clock that its schedules followed" if budget and rates else ""
     used = ", ".join(f"{package} {version}" for package, version in config.versions.items())
     options = dict(task.env_kwargs)
     if task.sides:
@@ -159,7 +174,9 @@ model-index:
 # {name} for {task.env}
 
 It plays `gym.make("{task.env}"{arguments})`. It is {model} of a run that has learned from
-{learned}{budget or ""}. This command makes that run again{almost}:
+{learned}; its budget: {config.budgets_in_words}.
+
+{_again(agent)}:
 
 ```bash
 {command}

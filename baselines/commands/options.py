@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -16,6 +17,7 @@ from baselines.players import Player
 from baselines.search.options import SearchOptions
 from baselines.settings import Seed
 from baselines.task import Shaped
+from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 
 Agent = Annotated[
@@ -69,10 +71,12 @@ TYPES = ConstructorRegistry()
 
 
 def _read_object(text: str) -> dict[str, Any]:
-    with suppress(json.JSONDecodeError):
-        if isinstance(value := json.loads(text), dict):
+    # Python's stack ends some hundreds of brackets deep.
+    deepest = max(accumulate((c in "[{") - (c in "]}") for c in text), default=0)
+    with suppress(ValueError):
+        if deepest <= 100 and isinstance(value := json.loads(text), dict):
             return value
-    raise ValueError(f"expected a JSON object, got {text!r}.")
+    raise ValueError(f"expected a JSON object, got {brief(text)}.")
 
 
 def _read_path(text: str) -> Path:

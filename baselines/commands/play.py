@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 
 from baselines.commands.options import USUAL, Env, EnvKwargs, GamesSeed, How, Search, given
-from baselines.players import Player, given_options, player, with_search
+from baselines.players import Player, given_options, names_run, player, with_search
 from baselines.registry import LEARNERS, learner_class
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
-from baselines.training.config import CONFIG
+from baselines.training.config import CONFIG, RunConfig
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.run import configuration, presets_for, starting_options
 from baselines.viewing.moves import Thinker, in_words
@@ -70,23 +70,30 @@ def play(
 
 def _play_against(against: str, side: str, show_values: bool, learn: bool, seed: int) -> None:
     folder = _untrained(against, seed) if against in LEARNERS else Path(against)
-    opponent = player(str(folder), ENV, {}, seed)
-    agent = opponent.agent
     other = "O" if side == "X" else "X"
-    opponent.sides_to_evaluate(BOTH if show_values else other, exact=False)
-    if learn and not isinstance(agent, EpisodicLearner):
-        raise UsageError(f"{against} does not learn from a person: expected qtable or value_table.")
-    env = make(ENV, {"opponent": agent, "side": side})
-    hints = hints_of(opponent) if show_values else lambda position: ()
+    is_run = names_run(str(folder)) and folder.is_dir()
+    # Read under the lock: until then another process may learn.
+    with runs.lock_folder(folder) if learn and is_run else nullcontext():
+        opponent = player(str(folder), ENV, {}, seed)
+        agent = opponent.agent
+        if learn and not isinstance(agent, EpisodicLearner):
+            raise UsageError(
+                f"{against} does not learn from a person: expected qtable or value_table."
+            )
+        if learn:
+            runs.check_learns(folder, RunConfig.read(folder))
+        opponent.sides_to_evaluate(BOTH if show_values else other, exact=False)
+        env = make(ENV, {"opponent": agent, "side": side})
+        hints = hints_of(opponent) if show_values else lambda position: ()
 
-    def learn_from(game: Playthrough) -> None:
-        if learn and game.position.over and game.actions:
-            assert isinstance(agent, EpisodicLearner)
-            agent.learn_from(episode_of(game, O if side == "X" else X))
-            runs.write_checkpoint(folder, agent.state_dict())
+        def learn_from(game: Playthrough) -> None:
+            if learn and game.position.over and game.actions:
+                assert isinstance(agent, EpisodicLearner)
+                agent.learn_from(episode_of(game, O if side == "X" else X))
+                runs.write_checkpoint(folder, agent.state_dict())
 
-    with runs.lock_folder(folder) if learn else nullcontext(), open_screen() as screen:
-        play_games(env, screen, seed, hints=hints, on_leave=learn_from)
+        with open_screen() as screen:
+            play_games(env, screen, seed, hints=hints, on_leave=learn_from)
 
 
 def hints_of(player: Player) -> Hints:
@@ -129,6 +136,6 @@ def _untrained(name: str, seed: int) -> Path:
     folder = Path("runs", f"{name}-person")
     if not (folder / CONFIG).exists():
         options = replace(starting_options(name, ENV, PUBLISHED), seed=seed)
-        config = replace(configuration(name, options), games=0)
+        config = replace(configuration(name, options), games=0, finished=True)
         learner_class(name).new(config).save(folder)
     return folder

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import LinearSchedule, safe_mean
 
 from baselines.arrays import check_unpacked, size_of
@@ -97,6 +98,7 @@ class SB3Learner(Learner):
         with torch_setup.torch_threads(1), torch_setup.seed_generators(seed, "weights"):
             self.model = self._new_model()
             self.envs.seed(training_stream(seed))
+            self.model.set_logger(Logger(None, []))  # SB3's own makes a temporary folder
             _, self._callback = self.model._setup_learn(0, None)
 
     @abstractmethod

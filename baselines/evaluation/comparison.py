@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -29,11 +30,13 @@ class Judged(NamedTuple):
             run.
         returns: `(episodes,) float64`, the result of each game, fewer if it was interrupted; none
             of exact results.
+        train_seed: The seed of the agent's run, if it is known.
     """
 
     row: Row
     recipe: str
     returns: NDArray[np.float64] = NO_GAMES
+    train_seed: int | None = None
 
 
 def over_seeds(judged: Sequence[Judged]) -> list[Row]:
@@ -60,10 +63,17 @@ def over_seeds(judged: Sequence[Judged]) -> list[Row]:
 
 
 def _by_recipe(judged: Sequence[Judged]) -> list[list[Judged]]:
-    """Return results in lists that differ by the training seed alone; each without a run alone."""
-    groups: dict[tuple[Any, str], list[Judged]] = {}
+    """Return results in lists that differ by the training seed alone; each without a run alone.
+
+    A seed that comes again, as of a copied run, is in a list of its own: it is no further sample.
+    """
+    groups: dict[tuple[Any, ...], list[Judged]] = {}
+    seen: Counter[tuple[Any, ...]] = Counter()
     for n, each in enumerate(judged):
-        groups.setdefault((each.recipe or n, str(each.row["env_kwargs"])), []).append(each)
+        kind = each.recipe or n, each.row.get("side")
+        of_seed = *kind, each.train_seed, n if each.train_seed is None else 0
+        groups.setdefault((*kind, seen[of_seed]), []).append(each)
+        seen[of_seed] += 1
     return list(groups.values())
 
 

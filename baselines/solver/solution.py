@@ -159,7 +159,7 @@ _DTYPES = {"keys": np.uint64, "values": np.float64, "begins": np.int64}
 def _check_game(text: NDArray[np.uint8], game: SlidingGame, path: Path) -> None:
     try:
         other = SlidingGame(**json.loads(text.tobytes().decode()))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError, OverflowError) as error:
         raise UsageError(f"{path} is damaged: it names no game.") from error
     if other != game:
         raise UsageError(

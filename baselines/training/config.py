@@ -16,9 +16,9 @@ from baselines.task import Task
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
-from tile_envs.games import IMPORTED
+from tile_envs.games import IMPORTED, ids
 from tile_envs.sliding.spawn import START_OPTIONS
-from tile_envs.words import printable
+from tile_envs.words import number, printable
 
 CONFIG = "config.json"
 FORMAT = 7
@@ -47,6 +47,9 @@ class RunConfig:
         games: The budget in games, on each side; None is no limit, as in the next two.
         moves: The budget in moves.
         minutes: The budget in minutes of learning.
+        budgets: All budgets, one after the other, if it was resumed with another one.
+        test_every: Games between two tests; None is the learner's usual, as in the next.
+        test_games: Games of a test.
         preset: The preset that its settings are from, in words.
         contents: By the options that name files to learn from, hashes of what these hold.
         modules: The modules with games and agents of the user's that it needs.
@@ -67,6 +70,9 @@ class RunConfig:
     games: NonNegative | None = None
     moves: Count | None = None
     minutes: Positive | None = None
+    budgets: tuple[dict[str, int | float], ...] | None = None
+    test_every: Count | None = None
+    test_games: NonNegative | None = None
     preset: str = ""
     contents: dict[str, str] = field(default_factory=dict)
     modules: tuple[str, ...] = field(default_factory=lambda: tuple(IMPORTED))
@@ -88,18 +94,44 @@ class RunConfig:
         return self.agent.rpartition(":")[2]
 
     @property
+    def budget(self) -> dict[str, int | float]:
+        """The budget by its names, without those that are no limit."""
+        return {name: n for name in BUDGET if (n := getattr(self, name)) is not None}
+
+    @property
+    def budgets_in_words(self) -> str:
+        """All budgets, one after the other: "4, then 6 minutes"."""
+        listed = (budget.items() for budget in self.budgets or (self.budget,))
+        texts = [" or ".join(f"{number(n)} {name}" for name, n in budget) for budget in listed]
+        unit = texts[-1].partition(" ")[2]
+        return ", then ".join(texts).replace(f" {unit}, then", ", then")
+
+    @property
     def key(self) -> str:
         """16 hexadecimal digits, which two runs share if the same decides their results."""
-        return key_of({name: getattr(self, name) for name in (*LEARNED, "settings", *BUDGET)})
+        return key_of(self.recipe, self.seed, _normal(self.budgets or [self.budget]))
+
+    @property
+    def recipe(self) -> str:
+        """What runs share that differ in seed and budget alone, however equal options are given."""
+        entries = self.learned() | {"seed": None}
+        if self.env in ids():  # else it needs a module that is not imported
+            options = entries["env_kwargs"].items()
+            starts = {name: value for name, value in options if name in START_OPTIONS}
+            entries |= {"env": self.task.key, "env_kwargs": starts}
+        return key_of(_normal(entries))
+
+    def learned(self) -> dict[str, Any]:
+        """Return what decides what is learned, by name; files by what they hold."""
+        entries = {name: getattr(self, name) for name in (*LEARNED, "settings")}
+        for option in ("env_kwargs", "settings"):
+            held = {n: hashed for n, hashed in self.contents.items() if n in entries[option]}
+            entries[option] = entries[option] | held
+        return entries
 
     def differences(self, other: RunConfig) -> list[str]:
         """Return in words how another run differs, but for its budget and device."""
-        before, now = (c.settings | {n: getattr(c, n) for n in LEARNED} for c in (self, other))
-        for name in self.contents:  # a file is what it holds, wherever it may be
-            for config, entries in ((self, before), (other, now)):
-                entries.pop(name, None)
-                content = {name: config.contents.get(name, "")}
-                entries["env_kwargs"] = entries["env_kwargs"] | content
+        before, now = ({**e.pop("settings"), **e} for e in (self.learned(), other.learned()))
         return [
             f"{name} was {value!r} and is now {now.get(name)!r}"
             for name, value in before.items()
@@ -149,6 +181,15 @@ def key_of(*parts: Any) -> str:
     """Return 16 hexadecimal digits of what decides a result: equal for parts of equal JSON."""
     text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _normal(value: Any) -> Any:
+    """Return a value as JSON has it, in which 1.0 is 1."""
+
+    def shortest(text: str) -> int | float:
+        return int(n) if (n := float(text)).is_integer() else n
+
+    return json.loads(json.dumps(value, default=str), parse_float=shortest)
 
 
 def content_of(path: Path) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -197,7 +197,7 @@ class Learner(ABC):
         """
         folder = Path(folder)
         runs.check_free(folder)
-        config = replace(self.config, finished=True).as_json()
+        config = self.config.as_json()
         with runs.lock_folder(folder):
             runs.write_checkpoint(folder, self.state_dict())
             config.write(folder)

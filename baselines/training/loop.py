@@ -71,8 +71,6 @@ class Clock:
 def learn(
     learner: Learner,
     folder: Path | None,
-    test_every: int | None,
-    test_games: int | None,
     checkpoint_every: float | None,
     visible: bool | None = None,
     callback: Callback | None = None,
@@ -90,7 +88,7 @@ def learn(
         ValueError: If the callback raises; the run is saved first.
     """
     config = learner.config
-    test_games = learner.test_games if test_games is None else test_games
+    test_games = learner.test_games if config.test_games is None else config.test_games
     between = CHECKPOINT_SECONDS if checkpoint_every is None else checkpoint_every
     share = CHECKPOINT_SHARE if checkpoint_every is None else 1.0
     size = _size(learner) if folder else 0
@@ -128,7 +126,7 @@ def learn(
             if reported:
                 log.write(learner.games, seconds, metrics)
             tested = {}
-            if _test_is_due(games, learner, test_every):
+            if _test_is_due(games, learner, config.test_every):
                 with stopwatch.timed("tests"):
                     tested = test(learner, test_games)
             if tested:

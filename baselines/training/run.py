@@ -224,19 +224,19 @@ def starting_options(
 def configuration(name: str, options: Options) -> RunConfig:
     """Return the configuration of a run."""
     check_settings(options)
-    check_settings(options.settings)
+    given = read_settings(type(options.settings), asdict(options.settings))
     learner = learner_class(name)
     for key in {"side", "opponent"} & options.env_kwargs.keys():
         raise UsageError(f"the {key} of env_kwargs is for evaluation: give {key} as an option.")
     task = Task.of(options.env, options.env_kwargs, options.side)
-    env_kwargs, settings = dict(task.env_kwargs), asdict(learner.resolve(options.settings))
+    env_kwargs, settings = dict(task.env_kwargs), asdict(learner.resolve(given))
     if settings.get("initial", 0.0) is None and isinstance(task.game, SlidingGame):
         settings["initial"] = score_of_largest(task.game)
     contents = {}
-    for option, given in (("starts", env_kwargs), ("replays", settings)):
-        if isinstance(given.get(option), str | Path) and given[option]:
-            path = Path(given[option]).absolute()  # whatever folder the run is resumed from
-            given[option], contents[option] = str(path), content_of(path)
+    for option, of in (("starts", env_kwargs), ("replays", settings)):
+        if isinstance(of.get(option), str | Path) and of[option]:
+            path = Path(of[option]).absolute()  # whatever folder the run is resumed from
+            of[option], contents[option] = str(path), content_of(path)
     opponent = settings.get("opponent", "")
     if not task.sides and opponent not in ("", "random"):
         raise UsageError(f"{task.game} has no opponent, got {opponent!r}: leave it out.")
@@ -248,7 +248,7 @@ def configuration(name: str, options: Options) -> RunConfig:
         task.sides,
         settings,
         options.seed,
-        **{budget: getattr(options, budget) for budget in BUDGET},
+        **{name: getattr(options, name) for name in (*BUDGET, "test_every", "test_games")},
         preset=_preset_in_words(name, options.preset, task.env, task.game),
         contents=contents,
     )
@@ -267,7 +267,6 @@ def run(
     Whether progress is `visible` is explained in `baselines.progress.Progress`.
     """
     kind, folder, config = learner_class(name), options.out, configuration(name, options)
-    times = options.test_every, options.test_games, options.checkpoint_every
     if folder:
         config = config.as_json()
     if options.resume:
@@ -276,7 +275,7 @@ def run(
             learner = runs.resume(folder, kind, config)
             if not learner.config.finished:
                 learner.config.write(folder)
-                learn(learner, folder, *times, visible, callback)
+                learn(learner, folder, options.checkpoint_every, visible, callback)
             return learner
     learner = kind.new(config)
     if folder:
@@ -286,7 +285,7 @@ def run(
         if folder:
             runs.check_free(folder)  # again: another process may have begun one
             config.write(folder)
-        learn(learner, folder, *times, visible, callback)
+        learn(learner, folder, options.checkpoint_every, visible, callback)
     return learner
 
 

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from filelock import SoftFileLock, Timeout
 
@@ -64,20 +64,28 @@ def check_free(folder: Path) -> None:
         raise UsageError(f"{folder} is a file: give another --out, for a folder.")
 
 
+def check_learns(folder: Path, config: RunConfig) -> None:
+    """Raise a `ValueError` if a run is an exported copy."""
+    if config.exported:
+        raise UsageError(f"{folder} was exported and cannot learn: take the run that it is of.")
+
+
 def resume(folder: Path, kind: type[Learner], config: RunConfig) -> Learner:
     """Return the learner of a run at its last checkpoint, and give the run its budget.
 
     The folder is locked.  The configuration is the one that the run began with, but for the budget,
-    which is the new one.
+    which is the new one, and for when it is tested, if that is given.
     """
     begun, budget = RunConfig.read(folder), {name: getattr(config, name) for name in BUDGET}
-    if begun.exported:
-        raise UsageError(f"{folder} was exported and cannot learn: resume the run that it is of.")
+    check_learns(folder, begun)
     if differing := begun.differences(config):
         raise UsageError(f"{folder} can be resumed only as it began: {'; '.join(differing)}.")
-    read_progress(folder)  # a damaged one is refused before anything is learned
+    progress = read_progress(folder)  # a damaged one is refused before anything is learned
     has_learned = (folder / CHECKPOINT).exists()
     learner = kind.load(folder, config, playing=False) if has_learned else kind.new(config)
+    # A kill may have come after the checkpoint was written, and before the configuration.
+    counted = (float(row["seconds"]) for row in progress if int(row["games"]) <= learner.games)
+    begun = replace(begun, seconds=max([begun.seconds, *counted]))
     used_up = learner.games, learner.moves or 0, begun.seconds / 60
     for name, used in zip(BUDGET, used_up, strict=True):
         if (budget[name] or math.inf) < min(used, getattr(begun, name) or math.inf):
@@ -86,10 +94,14 @@ def resume(folder: Path, kind: type[Learner], config: RunConfig) -> Learner:
                 f"{budget[name]}."
             )
     # Its files may have been moved, and so may its device.
-    given = {"env_kwargs": config.env_kwargs, "settings": config.settings, **budget}
+    given: dict[str, Any] = {"env_kwargs": config.env_kwargs, "settings": config.settings, **budget}
+    tests = {name: getattr(config, name) for name in ("test_every", "test_games")}
+    given |= {name: value for name, value in tests.items() if value is not None}
+    if config.budget != begun.budget:
+        given["finished"] = False
+        if has_learned:
+            given["budgets"] = (*(begun.budgets or (begun.budget,)), config.budget)
     learner.run_config = replace(begun, **given)
-    if learner.run_config != begun:
-        learner.run_config = replace(learner.run_config, finished=False)
     return learner
 
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from baselines.training import run_folder as runs
-from baselines.training.config import LEARNED, RunConfig
+from baselines.training.config import RunConfig
 from baselines.viewing.figures import drawn, styled
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
@@ -82,10 +82,8 @@ def bands_of(curves: Sequence[Curve]) -> list[Band]:
     groups: dict[str, list[Curve]] = {}
     for curve in curves:
         if len(curve.xs):
-            names = {*LEARNED, "settings"} - {"seed"}
-            kind = {name: getattr(curve.config, name) for name in names}
-            groups.setdefault(json.dumps(kind, sort_keys=True), []).append(curve)
-    labels = _labels([json.loads(key) for key in groups])
+            groups.setdefault(curve.config.recipe, []).append(curve)
+    labels = _labels([group[0].config.learned() for group in groups.values()])
     bands = []
     for label, group in zip(labels, groups.values(), strict=True):
         n_seeds = len({curve.config.seed for curve in group})
