@@ -1,6 +1,10 @@
 """`tile_envs.jax`: the games of the package as functions of JAX, and in libraries of its world."""
 
+import os
+import pickle
 import re
+import subprocess
+import sys
 from functools import cache, partial
 from pathlib import Path
 
@@ -142,6 +146,143 @@ def test_a_seed_is_an_integer_of_64_bits_in_any_form():
     for wrong in (0.5, True, "7", [1, 2, 3]):
         with pytest.raises(ValueError, match="a seed must be an integer or uint32"):
             env.begin(wrong)
+    many = [2**63 + 1, -1, 2**64 + 5]  # numpy has no type for them
+    assert Word(*halves(many).T).to_numpy().tolist() == [2**63 + 1, 2**64 - 1, 5]
+    for wrong in (1.5, [True], [2**63, 0.5], ["7"]):
+        with pytest.raises(ValueError, match="must be integers"):
+            halves(wrong)
+
+
+@pytest.mark.skipif(not jax.config.jax_enable_x64, reason="needs 64-bit types")
+def test_wide_seeds_scores_and_actions_keep_their_upper_halves():
+    env = make("Tiles2048-v0")
+    for seed in (np.uint64(2**40 + 7), np.uint64(2**64 - 1), np.int64(-3)):
+        expected = env.begin(int(seed)).stream.to_numpy()
+        assert jax.jit(env.begin)(seed).stream.to_numpy() == expected
+        assert jax.vmap(env.begin)(seed[None]).stream.to_numpy() == expected
+    begin = jax.jit(lambda score: env.begin(7, np.eye(4, dtype=np.uint8), score=score))
+    assert begin(np.uint64(2**40 + 5)).score.to_numpy() == 2**40 + 5
+    state = env.begin(7)
+    assert env.step(state, np.int64(2**32))[1].info["illegal"]
+    unchanged, _ = env.spawn(env.afterstate(state, 0), np.int64(2**32))
+    assert np.array_equal(
+        env.observation(unchanged), env.observation(env.afterstate(state, 0).state)
+    )
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+def test_bits_of_any_width_choose_legal_actions(env_id):
+    env = make(env_id)
+    state = jax.tree.map(lambda leaf: leaf, env.step(env.begin(7), 0)[0])
+    for bits in jax.random.bits(jax.random.key(0), (32,)):  # of 64 with 64-bit types on
+        assert env.mask(state)[env.choose(state, bits)]
+    for wrong in (np.int32(5), np.uint8(5), 0.5, np.float32(3)):
+        with pytest.raises(ValueError, match="bits must be uint32"):
+            env.choose(state, wrong)
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+def test_what_numpy_refuses_is_refused(env_id):
+    env = make(env_id)
+    state, states = env.begin(7), jax.vmap(env.begin)(halves([7, 8]))
+    for wrong in (0.9, np.float32(np.nan), True, jnp.arange(2)):
+        with pytest.raises(ValueError, match="action must be one integer"):
+            env.step(state, wrong)
+        with pytest.raises(ValueError, match="index must be one integer"):
+            env.spawn(env.afterstate(state, 0), wrong)
+    for function in (env.observe, partial(env.step, action=0), partial(env.afterstate, action=0)):
+        with pytest.raises(ValueError, match=r"jax\.vmap"):
+            function(states)
+    board = np.zeros(env.game.shape, np.int8)
+    for given in ({"scor": 5}, {"board": board, "scor": 5}):
+        with pytest.raises(ValueError, match="'scor'"):
+            env.begin(7, **given)
+    for traced in (board[0], board + 0.5):
+        with pytest.raises(ValueError, match="board"):
+            jax.jit(env.begin)(7, traced)
+    with pytest.raises(ValueError, match="'scor'"):
+        jax.jit(lambda board: env.begin(7, board, scor=5))(board)
+
+
+def test_a_traced_score_goes_with_a_plain_board():
+    env, board = make("Tiles2048-v0"), np.eye(4, dtype=np.uint8)
+    state = jax.jit(lambda score: env.begin(7, board, score=score))(40)
+    assert state.score.to_numpy() == 40
+    with pytest.raises(ValueError, match="score"):
+        jax.jit(lambda board: env.begin(7, board, score=-1))(board)
+
+
+def test_an_environment_that_was_used_is_pickled():
+    from tile_envs.jax import func_env, pgx_env
+
+    used = [make("Tiles2048-v0", max_illegal=3), make("TicTacToe-v0", opponent="minimax")]
+    shells = [pgx_env("Tiles2584-v0"), func_env("TicTacToe-v0")]
+    for env in (*used, *(shell.env for shell in shells)):
+        env.step(env.begin(7), 0)
+    assert pickle.loads(pickle.dumps(used)) == used
+    again = pickle.loads(pickle.dumps(shells))
+    assert [shell.env for shell in again] == [shell.env for shell in shells]
+
+
+ON_MESHES = [SLIDING[0], SLIDING[3], SLIDING[6], TICTACTOE[2]]
+
+
+@pytest.mark.skipif(len(jax.devices()) < 2, reason="needs two devices")
+@pytest.mark.parametrize(("env_id", "options"), ON_MESHES)
+def test_games_on_two_devices_are_those_of_one(env_id, options):
+    env, seeds_ = make(env_id, **options), halves(seeds(5, 8))
+
+    def play(words):
+        def tick(states, _):
+            actions = jax.vmap(env.choose)(states, words[:, 1])
+            return jax.vmap(env.step)(states, actions)
+
+        states, steps = jax.lax.scan(tick, jax.vmap(env.begin)(words), length=8)
+        replies = jax.vmap(jax.vmap(env.replies))(jax.vmap(env.afterstates)(states))
+        return states, jax.tree.map(lambda x: jnp.moveaxis(x, 0, 1), steps), replies
+
+    expected = jax.tree.leaves(jax.jit(play)(seeds_))
+    over = jax.sharding.PartitionSpec("d")
+    for kind in (jax.sharding.AxisType.Explicit, jax.sharding.AxisType.Auto):
+        mesh = jax.make_mesh((2,), ("d",), axis_types=(kind,))
+        words = jax.device_put(seeds_, jax.sharding.NamedSharding(mesh, over))
+        for function in (play, jax.shard_map(play, mesh=mesh, in_specs=over, out_specs=over)):
+            found = jax.tree.leaves(jax.jit(function)(words))
+            assert all(map(np.array_equal, found, expected))
+        with jax.set_mesh(mesh):
+            assert all(map(np.array_equal, jax.tree.leaves(jax.jit(play)(words)), expected))
+
+
+@pytest.mark.skipif(len(jax.devices()) < 2, reason="needs two devices")
+def test_shells_are_carried_in_a_scan_on_two_devices():
+    from tile_envs.jax import pgx_env
+
+    env, over = pgx_env("Tiles2048-v0", shape=(2, 2)), jax.sharding.PartitionSpec("d")
+    play = jax.vmap(
+        lambda key: jax.lax.scan(lambda s, a: (env.step(s, a), None), env.init(key), np.arange(4))[
+            0
+        ]
+    )
+    keys = jax.random.split(jax.random.key(0), 4)
+    mesh = jax.make_mesh((2,), ("d",))
+    split = jax.device_put(keys, jax.sharding.NamedSharding(mesh, over))
+    for function in (play, jax.shard_map(play, mesh=mesh, in_specs=over, out_specs=over)):
+        found, expected = jax.tree.leaves(jax.jit(function)(split)), jax.tree.leaves(play(keys))
+        assert all(map(np.array_equal, found, expected))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"JAX_ENABLE_X64": "1"},
+        {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"},
+    ],
+)
+def test_all_of_this_holds_with_64_bit_types_and_on_two_devices(setting):
+    words = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "not slow", __file__]
+    done = subprocess.run(words, env=os.environ | setting, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
@@ -245,7 +386,7 @@ def test_replays_are_played(tmp_path):
 def test_a_step_holds_words_of_32_bits_at_most_and_calls_nothing_back():
     for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
         env = make(env_id)
-        text = str(jax.make_jaxpr(env.step)(env.begin(0), 0))
+        text = str(jax.make_jaxpr(env.step)(env.begin(0), jnp.int32(0)))
         assert "callback" not in text
         assert not any(kind in text for kind in ("i64", "u64", "f64", "i16", "u16", "f16"))
 

@@ -137,7 +137,9 @@ class JaxEnv(ABC):
         Of 64 bits, which `jax.random.bits` draws where 64-bit types are on, the upper ones count.
         """
         legal = self.legal(state)
-        k = words.choose(words.half(bits), jnp.bitwise_count(legal).astype(jnp.uint32)).astype(jnp.int32)
+        k = words.choose(words.half(bits), jnp.bitwise_count(legal).astype(jnp.uint32)).astype(
+            jnp.int32
+        )
         # Before the action are those up to which there are k legal ones or fewer.
         counts = [jnp.bitwise_count(legal & (2 << i) - 1) for i in range(self.game.n_actions)]
         return sum((count <= k).astype(jnp.int32) for count in counts) * (legal > 0)
