@@ -84,7 +84,7 @@ class JaxEnv(ABC):
     max_illegal: int = 100
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What is cached for compiling has functions in it, which cannot be pickled.
+        # Not what is cached, which has functions in it.
         return type(self), (self.game, self.max_illegal)
 
     @staticmethod
@@ -96,8 +96,8 @@ class JaxEnv(ABC):
         """Return the state of the game that `reset(seed=seed)` of an environment begins.
 
         Args:
-            seed: An integer, Python's or a scalar, or `uint32[2]`, the high word first.  Seeds in an
-                array of numpy become such by `halves`: `jax.vmap` itself would cut them to 32 bits.
+            seed: An integer, Python's or a scalar, or `uint32[2]`, the high word first; never an
+                array of numpy in `jax.vmap`, which cuts it to 32 bits, without `halves`.
             board: What to begin with instead, `(R, C)`, as in the options of `reset`.
             position: Their other options.
 
@@ -132,14 +132,10 @@ class JaxEnv(ABC):
         return (self.legal(state)[..., None] >> actions & 1) > 0
 
     def choose(self, state: Any, bits: Any) -> Any:
-        """Turn 32 random bits, `uint32`, into a legal action, `int32`; 0 if there is none.
-
-        Of 64 bits, which `jax.random.bits` draws where 64-bit types are on, the upper ones count.
-        """
+        """Turn 32 random bits, or the upper ones of 64, into a legal action; 0 if there is none."""
         legal = self.legal(state)
-        k = words.choose(words.half(bits), jnp.bitwise_count(legal).astype(jnp.uint32)).astype(
-            jnp.int32
-        )
+        size = jnp.bitwise_count(legal).astype(jnp.uint32)
+        k = words.choose(words.half(bits), size).astype(jnp.int32)
         # Before the action are those up to which there are k legal ones or fewer.
         counts = [jnp.bitwise_count(legal & (2 << i) - 1) for i in range(self.game.n_actions)]
         return sum((count <= k).astype(jnp.int32) for count in counts) * (legal > 0)
@@ -198,12 +194,10 @@ class JaxEnv(ABC):
         """Return the infos that only this game has."""
 
     def _checked(self, state: Any, action: Any) -> tuple[Any, Any, Any]:
-        """Return an action, 0 if it is none, whether it is legal, and the state that counts it."""
+        """Return an action, -1 if it is none, whether it is legal, and the state that counts it."""
         check_one(state)
         action = index_of(action, self.game.n_actions, "action")
-        inside = (action >= 0) & ~state.over
-        action = jnp.where(inside, action, 0)
-        legal = inside & (self.legal(state) >> action & 1 > 0)
+        legal = (action >= 0) & ~state.over & (self.legal(state) >> action & 1 > 0)
         run = jnp.where(legal, 0, state.illegal_run + (~state.over).astype(jnp.int32))
         return action, legal, state._replace(illegal_run=run)
 
@@ -231,7 +225,6 @@ def index_of(value: Any, n: int, name: str) -> Any:
             f"{name} must be one integer from 0 to {n - 1} (jax.vmap takes many), "
             f"got {number.dtype} of shape {number.shape}."
         )
-    # Compared before it is cut to 32 bits.
     return jnp.where((number >= 0) & (number < n), number.astype(jnp.int32), -1)
 
 
@@ -245,11 +238,8 @@ def look_up(table: NDArray[Any], index: Any) -> Any:
 
 
 def _for_each(n: int, function: Any, start: Any, state: Any) -> Any:
-    """Return what a function makes of the start, which holds the state, and each number below n.
-
-    All lie where the state does: on a mesh with explicit axes `jax.vmap` copies nothing else there
-    without `jax.set_mesh`.
-    """
+    """Return what a function makes of the start, which holds the state, and each number below n."""
+    # On a mesh with explicit axes, `jax.vmap` itself copies nothing without `jax.set_mesh`.
     starts = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (n, *jnp.shape(leaf))), start)
     return jax.vmap(function)(starts, jnp.arange(n, dtype=jnp.int32) + (state.illegal_run & 0))
 

@@ -15,12 +15,8 @@ try:
     from flax import struct
     from gymnax.environments import environment, spaces
 except ModuleNotFoundError as error:
-    raise ExtraNotInstalled(
-        f"{error.name} is not installed: pip install gymnax six, in an environment of its own, as "
-        "gymnax takes Gymnasium back to 1.3",
-        name=error.name,
-        path=error.path,
-    ) from error
+    message = f"{error.name} is not installed: pip install gymnax six, in an environment of its own"
+    raise ExtraNotInstalled(message, name=error.name, path=error.path) from error
 
 
 @struct.dataclass

@@ -198,9 +198,7 @@ class Sliding(JaxEnv):
         """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
         tiles = np.array(self.game.distribution.tiles, np.uint32)
         cell, number = jnp.divmod(index_of(index, self.n_chances, "index"), len(tiles))
-        chosen = (
-            np.arange(math.prod(self.game.shape), dtype=np.int32).reshape(self.game.shape) == cell
-        )
+        chosen = np.arange(math.prod(self.game.shape)).reshape(self.game.shape) == cell
         board = afterstate.state.board
         cells = jax.tree.map(lambda x, quad: x & _zero(quad), self._columns(chosen), board)
         return self._appeared(afterstate, cells, look_up(tiles, number))

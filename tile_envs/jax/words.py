@@ -25,9 +25,7 @@ class Word(NamedTuple):
 
     @classmethod
     def of(cls, value: Any) -> Word:
-        """Return an integer modulo 2**64: Python's, a scalar, traced too, or `uint32[2]`.
-
-        `uint32[2]` has the high word first.
+        """Return an integer modulo 2**64: Python's, a scalar, or `uint32[2]`, the high word first.
 
         Raises:
             ValueError: If it is none of these.
@@ -40,12 +38,11 @@ class Word(NamedTuple):
         if array.shape == (2,) and array.dtype == jnp.uint32:
             return cls(array[0], array[1])
         if array.shape == () and jnp.issubdtype(array.dtype, jnp.integer):
-            is_wide = array.dtype.itemsize == 8
-            high = array >> 32 if is_wide else -(array < 0).astype(jnp.uint32)
+            high = array >> 32 if array.dtype.itemsize == 8 else -(array < 0).astype(jnp.uint32)
             return cls(high.astype(jnp.uint32), array.astype(jnp.uint32))
         raise UsageError(
-            "a seed must be an integer or uint32[2], as of halves or seed_of (and jax.vmap takes "
-            f"many), got {brief(value)}."
+            f"a seed must be an integer or uint32[2], as of halves or seed_of, got {brief(value)}; "
+            "jax.vmap takes many."
         )
 
     def to_float(self) -> Any:
@@ -61,16 +58,13 @@ class Word(NamedTuple):
 def halves(integers: ArrayLike) -> Any:
     """Return integers modulo 2**64 `(n,)` as `(n, 2) uint32`, which `jax.vmap(env.begin)` takes.
 
-    The high words are first.  JAX itself would cut integers of numpy to 32 bits.
-
     Raises:
         ValueError: If they are not integers.
     """
     wide = as_array(integers)
     if wide.dtype.kind not in "iu":  # numpy makes floats of those that no type of its own holds
         exact = np.asarray(integers, object)
-        numbers = [as_integer(value) for value in exact.flat]
-        if None in numbers:
+        if None in (numbers := [as_integer(value) for value in exact.flat]):
             raise UsageError(f"seeds must be integers, got {brief(integers)}.")
         wide = np.array([n % (1 << 64) for n in numbers], np.uint64).reshape(exact.shape)
     wide = wide.astype(np.uint64)
@@ -98,16 +92,11 @@ def mix(position: Word) -> Word:
 
 
 def half(bits: Any) -> Any:
-    """Return random bits as `uint32`, of 64 the upper ones, as `random_stream` does.
-
-    Raises:
-        ValueError: If they are neither 32 nor 64 bits.
-    """
+    """Return random bits as `uint32`, of 64 the upper ones, as `random_stream` does."""
     bits = np.uint32(bits) if type(bits) is int else bits
-    dtype = getattr(bits, "dtype", None)
-    if dtype not in (jnp.uint32, jnp.uint64):
+    if getattr(bits, "dtype", None) not in (np.uint32, np.uint64):
         raise UsageError(f"random bits must be uint32, as of jax.random.bits, got {brief(bits)}.")
-    return bits if dtype == jnp.uint32 else (bits >> 32).astype(jnp.uint32)
+    return (bits >> (bits.dtype.itemsize * 8 - 32)).astype(np.uint32)
 
 
 def choose(bits: Any, n: Any) -> Any:
