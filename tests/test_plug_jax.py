@@ -242,7 +242,10 @@ def test_games_on_two_devices_are_those_of_one(env_id, options):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "setting",
-    [{"JAX_ENABLE_X64": "1"}, {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}],
+    [
+        {"JAX_ENABLE_X64": "1"},
+        {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"},
+    ],
 )
 def test_all_of_this_holds_with_64_bit_types_and_on_two_devices(setting):
     words = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "not slow", __file__]
@@ -381,6 +384,9 @@ def test_jax_is_imported_when_it_is_asked_for():
     code = "import sys; sys.modules['jax'] = None; import tile_envs.jax"
     last = in_a_process("-c", code).stderr.splitlines()[-1]
     assert last.endswith("jax is not installed: in a clone, pip install -e '.[jax]'")
+    code = "import sys; sys.modules['gymnax'] = None; from tile_envs.jax import gymnax_env"
+    last = in_a_process("-c", code).stderr.splitlines()[-1]
+    assert "gymnax is not installed: pip install gymnax six" in last
 
 
 def test_observations_become_tensors_of_torch_without_a_copy():
@@ -400,6 +406,7 @@ def test_gymnax_plays_the_game_of_a_key_and_begins_another_in_the_step_that_ends
 
     env, params = gymnax_env("Tiles2048-v0", shape=(2, 2))
     assert env.observation_space(params).shape == (2, 2)
+    assert pickle.loads(pickle.dumps(env)).env == env.env
     assert gymnax.make("TicTacToe-v0", side="both")[0].num_actions == 9
     game = make("Tiles2048-v0", shape=(2, 2)).game
     log, old = LogWrapper(env), LegacyStepAPIWrapper(env)
@@ -480,8 +487,11 @@ def test_ppo_learns_in_a_compiled_function_and_plays_in_numpy():
 def test_mctx_searches_the_true_model():
     pytest.importorskip("mctx")
     from baselines.evaluation.sampled import play
+    from benchmarks.libraries.mctx_2048 import __file__ as program
     from benchmarks.libraries.mctx_2048 import train
 
+    code = f"import runpy, sys; sys.path[0] = {str(Path(program).parent)!r}; "  # as a script has it
+    assert in_a_process("-c", f"{code}runpy.run_path({program!r})").returncode == 0
     settings = {"num_envs": 16, "num_steps": 16, "width": 8, "total_timesteps": 1}
     searcher = train("Tiles2048-v0", num_simulations=4, **settings)
     scores = play(searcher, "Tiles2048-v0", {"shape": (4, 4)}, episodes=4).returns

@@ -64,7 +64,8 @@ def halves(integers: ArrayLike) -> Any:
     wide = as_array(integers)
     if wide.dtype.kind not in "iu":  # numpy makes floats of those that no type of its own holds
         exact = np.asarray(integers, object)
-        if None in (numbers := [as_integer(value) for value in exact.flat]):
+        numbers: list[Any] = [as_integer(value) for value in exact.flat]
+        if None in numbers:
             raise UsageError(f"seeds must be integers, got {brief(integers)}.")
         wide = np.array([n % (1 << 64) for n in numbers], np.uint64).reshape(exact.shape)
     wide = wide.astype(np.uint64)
