@@ -1,6 +1,10 @@
 """`tile_envs.jax`: the games of the package as functions of JAX, and in libraries of its world."""
 
+import os
+import pickle
 import re
+import subprocess
+import sys
 from functools import cache, partial
 from pathlib import Path
 
@@ -142,6 +146,111 @@ def test_a_seed_is_an_integer_of_64_bits_in_any_form():
     for wrong in (0.5, True, "7", [1, 2, 3]):
         with pytest.raises(ValueError, match="a seed must be an integer or uint32"):
             env.begin(wrong)
+    many = [2**63 + 1, -1, 2**64 + 5]  # numpy has no type for them
+    assert Word(*halves(many).T).to_numpy().tolist() == [2**63 + 1, 2**64 - 1, 5]
+    for wrong in (1.5, [True], [2**63, 0.5], ["7"]):
+        with pytest.raises(ValueError, match="must be integers"):
+            halves(wrong)
+
+
+@pytest.mark.skipif(not jax.config.jax_enable_x64, reason="needs 64-bit types")
+def test_wide_seeds_scores_and_actions_keep_their_upper_halves():
+    env = make("Tiles2048-v0")
+    for seed in (np.uint64(2**40 + 7), np.uint64(2**64 - 1), np.int64(-3)):
+        expected = env.begin(int(seed)).stream.to_numpy()
+        assert jax.jit(env.begin)(seed).stream.to_numpy() == expected
+        assert jax.vmap(env.begin)(seed[None]).stream.to_numpy() == expected
+    begin = jax.jit(lambda score: env.begin(7, np.eye(4, dtype=np.uint8), score=score))
+    assert begin(np.uint64(2**40 + 5)).score.to_numpy() == 2**40 + 5
+    assert env.step(env.begin(7), np.int64(2**32))[1].info["illegal"]
+    afterstate = env.afterstate(env.begin(7), 0)
+    _, step = env.spawn(afterstate, np.int64(2**32))  # a cell that there is not
+    assert np.array_equal(step.observation, env.observation(afterstate.state))
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+def test_bits_of_any_width_choose_legal_actions(env_id):
+    env = make(env_id)
+    state, _ = env.step(env.begin(7), 0)
+    for bits in jax.random.bits(jax.random.key(0), (32,)):  # of 64 with 64-bit types on
+        assert env.mask(state)[env.choose(state, bits)]
+    for wrong in (np.int32(5), np.uint8(5), 0.5, np.float32(3)):
+        with pytest.raises(ValueError, match="bits must be uint32"):
+            env.choose(state, wrong)
+
+
+@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+def test_what_numpy_refuses_is_refused(env_id):
+    env = make(env_id)
+    state, states = env.begin(7), jax.vmap(env.begin)(halves([7, 8]))
+    for wrong in (0.9, np.float32(np.nan), True, jnp.arange(2)):
+        with pytest.raises(ValueError, match="action must be one integer"):
+            env.step(state, wrong)
+        with pytest.raises(ValueError, match="index must be one integer"):
+            env.spawn(env.afterstate(state, 0), wrong)
+    for function in (env.observe, partial(env.step, action=0), partial(env.afterstate, action=0)):
+        with pytest.raises(ValueError, match=r"jax\.vmap"):
+            function(states)
+    board = np.zeros(env.game.shape, np.int8)
+    misspelled = partial(env.begin, scor=5)
+    for begin in (misspelled, jax.jit(misspelled)):
+        with pytest.raises(ValueError, match="'scor'"):
+            begin(7, board)
+    for traced in (board[0], board + 0.5):
+        with pytest.raises(ValueError, match="board"):
+            jax.jit(env.begin)(7, traced)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "options"), [("Tiles2048-v0", {"max_illegal": 3}), ("TicTacToe-v0", {})]
+)
+def test_an_environment_that_was_used_is_pickled(env_id, options):
+    from tile_envs.jax import func_env, pgx_env
+
+    env, shells = make(env_id, **options), [pgx_env(env_id), func_env(env_id)]
+    for used in (env, *(shell.env for shell in shells)):
+        used.step(used.begin(7), 0)
+    assert pickle.loads(pickle.dumps(env)) == env
+    again = pickle.loads(pickle.dumps(shells))
+    assert [shell.env for shell in again] == [shell.env for shell in shells]
+
+
+@pytest.mark.skipif(len(jax.devices()) < 2, reason="needs two devices")
+@pytest.mark.parametrize(("env_id", "options"), [SLIDING[0], SLIDING[3], SLIDING[6], TICTACTOE[2]])
+def test_games_on_two_devices_are_those_of_one(env_id, options):
+    env, words, over = make(env_id, **options), halves(seeds(5, 8)), jax.sharding.PartitionSpec("d")
+
+    def play(words):
+        def tick(states, _):
+            states, _ = jax.vmap(env.step)(states, jax.vmap(env.choose)(states, words[:, 1]))
+            return states, None
+
+        states, _ = jax.lax.scan(tick, jax.vmap(env.begin)(words), length=8)
+        return states, jax.vmap(jax.vmap(env.replies))(jax.vmap(env.afterstates)(states))
+
+    expected = jax.tree.leaves(jax.jit(play)(words))
+    for kind in (jax.sharding.AxisType.Explicit, jax.sharding.AxisType.Auto):
+        mesh = jax.make_mesh((2,), ("d",), axis_types=(kind,))
+        split = jax.device_put(words, jax.sharding.NamedSharding(mesh, over))
+        by_hand = jax.shard_map(play, mesh=mesh, in_specs=over, out_specs=over)
+        found = [jax.jit(play)(split), jax.jit(by_hand)(split)]
+        with jax.set_mesh(mesh):
+            found.append(jax.jit(play)(split))
+        assert all(all(map(np.array_equal, jax.tree.leaves(x), expected)) for x in found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"JAX_ENABLE_X64": "1"},
+        {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"},
+    ],
+)
+def test_all_of_this_holds_with_64_bit_types_and_on_two_devices(setting):
+    words = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "not slow", __file__]
+    done = subprocess.run(words, env=os.environ | setting, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
@@ -245,7 +354,7 @@ def test_replays_are_played(tmp_path):
 def test_a_step_holds_words_of_32_bits_at_most_and_calls_nothing_back():
     for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
         env = make(env_id)
-        text = str(jax.make_jaxpr(env.step)(env.begin(0), 0))
+        text = str(jax.make_jaxpr(env.step)(env.begin(0), jnp.int32(0)))
         assert "callback" not in text
         assert not any(kind in text for kind in ("i64", "u64", "f64", "i16", "u16", "f16"))
 
@@ -275,6 +384,9 @@ def test_jax_is_imported_when_it_is_asked_for():
     code = "import sys; sys.modules['jax'] = None; import tile_envs.jax"
     last = in_a_process("-c", code).stderr.splitlines()[-1]
     assert last.endswith("jax is not installed: in a clone, pip install -e '.[jax]'")
+    code = "import sys; sys.modules['gymnax'] = None; from tile_envs.jax import gymnax_env"
+    last = in_a_process("-c", code).stderr.splitlines()[-1]
+    assert "gymnax is not installed: pip install gymnax six" in last
 
 
 def test_observations_become_tensors_of_torch_without_a_copy():
@@ -294,6 +406,7 @@ def test_gymnax_plays_the_game_of_a_key_and_begins_another_in_the_step_that_ends
 
     env, params = gymnax_env("Tiles2048-v0", shape=(2, 2))
     assert env.observation_space(params).shape == (2, 2)
+    assert pickle.loads(pickle.dumps(env)).env == env.env
     assert gymnax.make("TicTacToe-v0", side="both")[0].num_actions == 9
     game = make("Tiles2048-v0", shape=(2, 2)).game
     log, old = LogWrapper(env), LegacyStepAPIWrapper(env)
@@ -374,8 +487,11 @@ def test_ppo_learns_in_a_compiled_function_and_plays_in_numpy():
 def test_mctx_searches_the_true_model():
     pytest.importorskip("mctx")
     from baselines.evaluation.sampled import play
+    from benchmarks.libraries.mctx_2048 import __file__ as program
     from benchmarks.libraries.mctx_2048 import train
 
+    code = f"import runpy, sys; sys.path[0] = {str(Path(program).parent)!r}; "  # as a script has it
+    assert in_a_process("-c", f"{code}runpy.run_path({program!r})").returncode == 0
     settings = {"num_envs": 16, "num_steps": 16, "width": 8, "total_timesteps": 1}
     searcher = train("Tiles2048-v0", num_simulations=4, **settings)
     scores = play(searcher, "Tiles2048-v0", {"shape": (4, 4)}, episodes=4).returns

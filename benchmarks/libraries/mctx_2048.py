@@ -12,8 +12,12 @@ import jax.numpy as jnp
 import mctx
 import numpy as np
 
-from benchmarks.libraries import purejax_ppo
 from tile_envs.jax import make
+
+if __package__:
+    from benchmarks.libraries import purejax_ppo
+else:  # run as a file: Python looks for modules beside it
+    import purejax_ppo
 
 
 class Searcher:
@@ -80,4 +84,6 @@ def train(env_id="Tiles2048-v0", seed=0, num_simulations=16, **settings):
 if __name__ == "__main__":
     from baselines import evaluate
 
-    print(evaluate(train(minutes=1.0), "Tiles2048-v0", episodes=100)["mean"])
+    searcher = train(minutes=1.0)
+    for player in (searcher.agent, searcher):  # the network alone, and with search
+        print(evaluate(player, "Tiles2048-v0", episodes=100))

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import tyro
 
 from tile_envs.jax import make
 
@@ -57,7 +58,7 @@ class Agent:
         right = cells[:, :, :-1] * self.tiles + cells[:, :, 1:]
         pairs = jnp.concatenate([x.reshape(len(boards), -1) for x in (down, right)], axis=1)
         # On a CPU, a loop over pairs is twenty times as fast as one sum, forwards and backwards.
-        zeros = jnp.zeros((len(boards), self.args.width))
+        zeros = 0.0 * pairs[:, :1] + jnp.zeros(self.args.width)  # lies where the boards do
         hidden, _ = jax.lax.scan(lambda h, x: (h + x[0][x[1]], None), zeros, (table, pairs.T))
         hidden = jax.nn.relu(jax.nn.relu(hidden) @ dense)
         return jax.nn.log_softmax(jnp.where(masks, hidden @ actor, -1e9)), (hidden @ critic)[:, 0]
@@ -84,7 +85,7 @@ def iteration(args, env, agent, optimizer, carry, learning_rate):
         actions = jax.random.categorical(key, log_probs)
         log_prob = log_probs[jnp.arange(args.num_envs), actions]
         states, step = jax.vmap(env.step)(states, actions)
-        begun = jax.vmap(env.begin)(jax.random.bits(reset_key, (args.num_envs, 2)))
+        begun = jax.vmap(env.begin)(jax.random.bits(reset_key, (args.num_envs, 2), np.uint32))
         over, states = states.over, jax.tree.map(partial(jnp.where, states.over), begun, states)
         returns, scores = returns * args.gamma + step.reward, scores + step.reward
         transition = boards, masks, actions, log_prob, values, step.reward, over
@@ -136,7 +137,7 @@ def train(args):
     optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.scale_by_adam(eps=1e-5))
     key, *keys = jax.random.split(jax.random.key(args.seed), 3)
     params, zeros = agent.init(keys[0]), partial(jnp.zeros, args.num_envs)
-    states = jax.vmap(env.begin)(jax.random.bits(keys[1], (args.num_envs, 2)))
+    states = jax.vmap(env.begin)(jax.random.bits(keys[1], (args.num_envs, 2), np.uint32))
     carry = params, optimizer.init(params), (states, zeros(), zeros()), jnp.zeros(3), key
     learn = jax.jit(partial(iteration, args, env, agent, optimizer), donate_argnums=0)
     clock = time.process_time if jax.default_backend() == "cpu" else time.perf_counter
@@ -156,4 +157,4 @@ def train(args):
 if __name__ == "__main__":
     from baselines import evaluate
 
-    print(evaluate(train(Args())[0], "Tiles2048-v0")["mean"])
+    print(evaluate(train(args := tyro.cli(Args))[0], args.env_id))

@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
 
+from tile_envs.base import checks
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.jax import words
@@ -66,6 +69,8 @@ class JaxEnv(ABC):
     A state is a named tuple.  Its `stream` is the random stream of the game, of which no search
     should know.  Games that are `over`, terminated or truncated, do not change.  An action that is
     illegal, or outside the action space, changes nothing but the count of such actions in a row.
+    Each function takes one game, and `jax.vmap` makes it one of many: a state of many games is
+    refused, and so is an action or a chance index that is no integer.
 
     For search, an action leads to an afterstate, and a chance index from there to a state, whose
     stream is 0.  Where nothing is drawn, every index leads to the same state, and 0 is certain.
@@ -78,6 +83,10 @@ class JaxEnv(ABC):
     game: Game
     max_illegal: int = 100
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Not what is cached, which has functions in it.
+        return type(self), (self.game, self.max_illegal)
+
     @staticmethod
     def seed_of(key: Any) -> Any:
         """Return a key of JAX as a seed, `uint32[2]`; that of `jax.random.key(7)` is 7."""
@@ -87,17 +96,22 @@ class JaxEnv(ABC):
         """Return the state of the game that `reset(seed=seed)` of an environment begins.
 
         Args:
-            seed: An integer, Python's or a scalar, or `uint32[2]`, the high word first.
+            seed: An integer, Python's or a scalar, or `uint32[2]`, the high word first; never an
+                array of numpy in `jax.vmap`, which cuts it to 32 bits, without `halves`.
             board: What to begin with instead, `(R, C)`, as in the options of `reset`.
             position: Their other options.
 
         Raises:
-            ValueError: If the seed or the position is unusable; traced boards are not checked.
+            ValueError: If the seed or the position is unusable; of a traced board, only shape and
+                dtype are checked.
         """
+        checks.checked_options(dict.fromkeys(position), self.game.reset_options)
         if board is None and position:
             raise UsageError(f"{', '.join(position)} needs a board to go with it.")
-        if board is not None and not isinstance(board, jax.core.Tracer):
-            self.game.checked_positions({"board": board, **position})
+        if board is not None:
+            known = {name: value for name, value in position.items() if not _is_traced(value)}
+            shown = np.zeros(board.shape, board.dtype) if _is_traced(board) else board
+            self.game.checked_positions({"board": shown, **known})
         given = {name: Word.of(value) for name, value in position.items()}  # the score
         return self._begin(Word.of(seed), board, **given)
 
@@ -114,12 +128,14 @@ class JaxEnv(ABC):
 
     def mask(self, state: Any) -> Any:
         """Return the legal actions, `(n_actions,) bool`."""
-        return (self.legal(state)[..., None] >> jnp.arange(self.game.n_actions) & 1) > 0
+        actions = jnp.arange(self.game.n_actions, dtype=jnp.int32)
+        return (self.legal(state)[..., None] >> actions & 1) > 0
 
     def choose(self, state: Any, bits: Any) -> Any:
-        """Turn 32 random bits, `uint32`, into a legal action, `int32`; 0 if there is none."""
+        """Turn 32 random bits, or the upper ones of 64, into a legal action; 0 if there is none."""
         legal = self.legal(state)
-        k = words.choose(bits, jnp.bitwise_count(legal).astype(jnp.uint32)).astype(jnp.int32)
+        size = jnp.bitwise_count(legal).astype(jnp.uint32)
+        k = words.choose(words.half(bits), size).astype(jnp.int32)
         # Before the action are those up to which there are k legal ones or fewer.
         counts = [jnp.bitwise_count(legal & (2 << i) - 1) for i in range(self.game.n_actions)]
         return sum((count <= k).astype(jnp.int32) for count in counts) * (legal > 0)
@@ -131,12 +147,11 @@ class JaxEnv(ABC):
 
     def afterstates(self, state: Any) -> Afterstate:
         """Return what each action makes of a state, `(n_actions, ...)`."""
-        act = jax.vmap(partial(self.afterstate, state))
-        return Afterstate(*act(jnp.arange(self.game.n_actions)))
+        return Afterstate(*_for_each(self.game.n_actions, self.afterstate, state, state))
 
     def replies(self, afterstate: Afterstate) -> Replies:
         """Return all that may follow an afterstate, by chance index, `(n_chances, ...)`."""
-        states, steps = jax.vmap(partial(self.spawn, afterstate))(jnp.arange(self.n_chances))
+        states, steps = _for_each(self.n_chances, self.spawn, afterstate, afterstate.state)
         return Replies(states, steps, self.probabilities(afterstate))
 
     # What a game adds.
@@ -179,11 +194,10 @@ class JaxEnv(ABC):
         """Return the infos that only this game has."""
 
     def _checked(self, state: Any, action: Any) -> tuple[Any, Any, Any]:
-        """Return an action, 0 if it is none, whether it is legal, and the state that counts it."""
-        action = jnp.asarray(action).astype(jnp.int32)
-        inside = (action >= 0) & (action < self.game.n_actions) & ~state.over
-        action = jnp.where(inside, action, 0)
-        legal = inside & (self.legal(state) >> action & 1 > 0)
+        """Return an action, -1 if it is none, whether it is legal, and the state that counts it."""
+        check_one(state)
+        action = index_of(action, self.game.n_actions, "action")
+        legal = (action >= 0) & ~state.over & (self.legal(state) >> action & 1 > 0)
         run = jnp.where(legal, 0, state.illegal_run + (~state.over).astype(jnp.int32))
         return action, legal, state._replace(illegal_run=run)
 
@@ -195,3 +209,40 @@ class JaxEnv(ABC):
         info |= {"reward": reward, "illegal": ~legal}
         number = reward.to_float() if isinstance(reward, Word) else reward.astype(jnp.float32)
         return state, Step(observation, number, terminated, truncated, info)
+
+
+def check_one(state: Any) -> None:
+    """Refuse the state of many games."""
+    if shape := jnp.shape(state.over):
+        raise UsageError(f"expected the state of one game, got {shape} games: jax.vmap takes many.")
+
+
+def index_of(value: Any, n: int, name: str) -> Any:
+    """Return an integer below n as `int32`, others as -1; refuse what is no integer."""
+    number = jnp.asarray(value)
+    if number.shape or not jnp.issubdtype(number.dtype, jnp.integer):
+        raise UsageError(
+            f"{name} must be one integer from 0 to {n - 1} (jax.vmap takes many), "
+            f"got {number.dtype} of shape {number.shape}."
+        )
+    return jnp.where((number >= 0) & (number < n), number.astype(jnp.int32), -1)
+
+
+def look_up(table: NDArray[Any], index: Any) -> Any:
+    """Return `table[index]`; it lies where the index does, which explicit axes of a mesh ask."""
+    array = jnp.asarray(table)
+    sharding = jax.typeof(index).sharding if hasattr(jax, "typeof") else None  # JAX 0.6 has it
+    if sharding is None or not sharding.mesh.explicit_axes:
+        return array[index]
+    return jax.sharding.auto_axes(lambda index: array[index], out_sharding=sharding)(index)
+
+
+def _for_each(n: int, function: Any, start: Any, state: Any) -> Any:
+    """Return what a function makes of the start, which holds the state, and each number below n."""
+    # On a mesh with explicit axes, `jax.vmap` itself copies nothing without `jax.set_mesh`.
+    starts = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (n, *jnp.shape(leaf))), start)
+    return jax.vmap(function)(starts, jnp.arange(n, dtype=jnp.int32) + (state.illegal_run & 0))
+
+
+def _is_traced(value: Any) -> bool:
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(value))

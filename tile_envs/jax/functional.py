@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 from gymnasium import spaces
 from gymnasium.experimental.functional import FuncEnv
 
@@ -25,7 +26,7 @@ class _Env(FuncEnv[State, Any, Any, Any, Any, Any, Any]):
 
     def initial(self, rng: Any, params: Any = None) -> State:
         game = self.env.begin(self.env.seed_of(rng))
-        return State(game, 0.0 * game.illegal_run)
+        return State(game, game.illegal_run.astype(jnp.float32))  # 0, as the game begins
 
     def transition(self, state: State, action: Any, rng: Any, params: Any = None) -> State:
         game, step = self.env.step(state.game, action)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnax
-import jax.numpy as jnp
 import numpy as np
-from flax import struct
-from gymnax.environments import environment, spaces
 
 from tile_envs import games
+from tile_envs.errors import ExtraNotInstalled
 from tile_envs.jax import JaxEnv, make
+
+try:
+    import gymnax
+    from flax import struct
+    from gymnax.environments import environment, spaces
+except ModuleNotFoundError as error:
+    message = f"{error.name} is not installed: pip install gymnax six, in an environment of its own"
+    raise ExtraNotInstalled(message, name=error.name, path=error.path) from error
 
 
 @struct.dataclass
@@ -30,7 +35,7 @@ class _Env(environment.Environment):  # type: ignore[misc]
 
     def reset_env(self, key: Any, params: Any) -> tuple[Any, EnvState]:
         game = self.env.begin(self.env.seed_of(key))
-        return self.env.observation(game), EnvState(time=jnp.int32(0), game=game)
+        return self.env.observation(game), EnvState(time=game.illegal_run, game=game)  # 0
 
     def step_env(self, key: Any, state: EnvState, action: Any, params: Any) -> Any:
         game, step = self.env.step(state.game, action)
@@ -59,8 +64,9 @@ def gymnax_env(env_id: str, **options: Any) -> tuple[environment.Environment, An
     """Return a game as gymnax has it, and its parameters; see `tile_envs.jax.make`.
 
     Keys are the seeds of new games, and decide nothing else; the number of steps is unlimited
-    unless `max_steps_in_episode` is set.  `info` is that of the last position: after an automatic
-    reset, ask `action_mask(state)` for the legal actions of the new game, `(n_actions,) bool`.
+    unless `max_steps_in_episode` is set.  `info` is that of the last position: after `reset`,
+    which returns none, and after an automatic one, ask `action_mask(state)` for the legal actions
+    of the new game, `(n_actions,) bool`.
     """
     env = _Env(make(env_id, **options))
     return env, env.default_params

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from tile_envs.jax import JaxEnv, make
 from tile_envs.tictactoe.positions import X
@@ -58,13 +59,14 @@ class PgxEnv:
     def init(self, key: Any) -> State:
         """Return the state of the game of a key."""
         game = self.env.begin(self.env.seed_of(key))
-        no, rewards = jnp.zeros_like(game.over), jnp.zeros(self.num_players)
-        return self._state(game, self.env.observation(game), rewards, no, no, jnp.int32(0))
+        no, zero = game.over, game.illegal_run  # of a game that begins, False and 0
+        rewards = jnp.broadcast_to(zero.astype(jnp.float32), self.num_players)
+        return self._state(game, self.env.observation(game), rewards, no, no, zero)
 
     def step(self, state: State, action: Any, key: Any = None) -> State:
         """Play an action; the key has no effect, as a game has a random stream of its own."""
         game, step = self.env.step(state.game, action)
-        signs = 1 - 2 * (jnp.arange(self.num_players) != state.current_player)
+        signs = 1 - 2 * (np.arange(self.num_players) != state.current_player)
         shown = step.observation, step.reward * signs, step.terminated, step.truncated
         return self._state(game, *shown, state._step_count + 1)
 
@@ -75,7 +77,7 @@ class PgxEnv:
         return state.observation * jnp.int8(1 - 2 * (state.current_player != player_id))
 
     def _state(self, game: Any, *others: Any) -> State:
-        is_o = game.mark != X if self.num_players == 2 else jnp.zeros_like(game.over)
+        is_o = game.mark != X if self.num_players == 2 else game.over & False
         return State(game, is_o.astype(jnp.int32), self.env.mask(game) | game.over, *others)
 
 

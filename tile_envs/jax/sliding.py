@@ -20,7 +20,7 @@ import numpy as np
 from jax import lax
 
 from tile_envs.jax import words
-from tile_envs.jax.base import Afterstate, JaxEnv, Step, compiled
+from tile_envs.jax.base import Afterstate, JaxEnv, Step, check_one, compiled, index_of, look_up
 from tile_envs.jax.words import Word
 from tile_envs.sliding.cells.batch import TILE_BITS
 from tile_envs.sliding.game import SlidingGame
@@ -69,7 +69,7 @@ class Sliding(JaxEnv):
     @property
     def _cells(self) -> Columns:
         """The quads with 1 on every cell."""
-        return self._columns(jnp.ones(self.game.shape))
+        return self._columns(np.ones(self.game.shape))
 
     # What tiles do.
 
@@ -86,7 +86,7 @@ class Sliding(JaxEnv):
         def merge(a: Any, b: Any) -> Any:
             if not is_usual:
                 both = zip(_bytes(a), _bytes(b), range(0, 32, 8), strict=True)
-                return sum(jnp.asarray(merged)[x << TILE_BITS | y] << shift for x, y, shift in both)
+                return sum(look_up(merged, x << TILE_BITS | y) << shift for x, y, shift in both)
             equal, rising, falling = (
                 _zero(x + more * LOW ^ y) & _within(x, most[more])
                 for x, y, more in ((a, b, 0), (a, b, 1), (b, a, 1))
@@ -117,8 +117,8 @@ class Sliding(JaxEnv):
                     pays = words.add(pays, self._face(tile))
             return tuple(columns), pays
 
-        n, nothing = len(columns[0]), Word(NONE, NONE)
-        columns, pays = _repeat(n - 1, merge, (_repeat(n - 1, bubble, columns), nothing))
+        n, zero = len(columns[0]), columns[0][0] & NONE
+        columns, pays = _repeat(n - 1, merge, (_repeat(n - 1, bubble, columns), Word(zero, zero)))
         columns = tuple((*others, last) for last, *others in columns)
         return _repeat((n - 1) // 2, bubble, columns), pays
 
@@ -127,8 +127,8 @@ class Sliding(JaxEnv):
         faces = np.array(self.game.rules.faces)
         if np.array_equal(faces[1:], 1 << np.arange(1, len(faces))):
             return Word(NONE, 1 << tile >> 1 << 1)
-        high, low = words.halves(faces).T
-        return Word(high[tile] if faces[-1] >> 32 else NONE, low[tile])
+        high, low = (faces >> 32).astype(np.uint32), faces.astype(np.uint32)
+        return Word(look_up(high, tile) if faces[-1] >> 32 else NONE, look_up(low, tile))
 
     def _legal(self, board: Columns) -> Any:
         """Return the legal actions, as bits: a push changes two neighboring cells, or nothing."""
@@ -147,7 +147,8 @@ class Sliding(JaxEnv):
             found = (to_low != 0).astype(jnp.int32) | (to_high != 0).astype(jnp.int32) << 1
             return _transposed(columns), _transposed(cells), bits << 2 | found
 
-        _, _, bits = _repeat(2, look, (board, self._cells, jnp.int32(0)))
+        zero = (board[0][0] & NONE).astype(jnp.int32)
+        _, _, bits = _repeat(2, look, (board, self._cells, zero))
         bits = sum((bits >> i & 1) << action for i, action in enumerate((LEFT, RIGHT, UP, DOWN)))
         if self.game.terminate_at_goal:  # bytes from the last tile on reach the highest bit
             more = (0x80 - self.game.last_tile) * LOW
@@ -159,8 +160,9 @@ class Sliding(JaxEnv):
 
     @compiled
     def _begin(self, seed: Word, board: Any, **position: Any) -> State:
-        stream, none = words.mix(seed), jnp.zeros_like(seed.low)
-        quads = self._columns(jnp.zeros(self.game.shape) if board is None else board)
+        stream, none = words.mix(seed), seed.low & NONE
+        quads = self._columns(np.zeros(self.game.shape) if board is None else board)
+        quads = jax.tree.map(lambda quad: quad | none, quads)
         for fixed in self.game.start.tiles if board is None else ():
             stream = words.advanced(stream)
             word = words.mix(stream)
@@ -194,12 +196,12 @@ class Sliding(JaxEnv):
     @compiled
     def spawn(self, afterstate: Afterstate, index: Any) -> tuple[State, Step]:
         """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
-        tiles = jnp.asarray(self.game.distribution.tiles, jnp.uint32)
-        cell, number = jnp.divmod(jnp.asarray(index).astype(jnp.int32), len(tiles))
-        chosen = jnp.arange(math.prod(self.game.shape)).reshape(self.game.shape) == cell
+        tiles = np.array(self.game.distribution.tiles, np.uint32)
+        cell, number = jnp.divmod(index_of(index, self.n_chances, "index"), len(tiles))
+        chosen = np.arange(math.prod(self.game.shape)).reshape(self.game.shape) == cell
         board = afterstate.state.board
         cells = jax.tree.map(lambda x, quad: x & _zero(quad), self._columns(chosen), board)
-        return self._appeared(afterstate, cells, tiles[number])
+        return self._appeared(afterstate, cells, look_up(tiles, number))
 
     def _appeared(self, afterstate: Afterstate, cells: Columns, tile: Any) -> tuple[State, Step]:
         """Let a tile appear after a legal action, and see what that has led to."""
@@ -210,10 +212,10 @@ class Sliding(JaxEnv):
 
     def probabilities(self, afterstate: Afterstate) -> Any:
         """Return those of the chance indices, `(n_chances,) float32`."""
-        empty = (self.observation(afterstate.state) == 0).reshape(-1, 1)
+        empty = self.observation(afterstate.state)[..., None] == 0
         shares = np.array(self.game.distribution.probabilities, np.float32)
         drawn = (empty * shares / empty.sum()).reshape(-1)
-        return jnp.where(afterstate.legal, drawn, jnp.arange(self.n_chances) == 0)
+        return jnp.where(afterstate.legal, drawn, np.arange(self.n_chances) == 0)
 
     def _drawn_cell(self, board: Columns, word: Word) -> Columns:
         """Return the cell that a word picks, of those that are empty in reading order, as flags."""
@@ -239,6 +241,7 @@ class Sliding(JaxEnv):
 
     def observation(self, state: State) -> Any:
         """Return the board, `(R, C) uint8`."""
+        check_one(state)
         rows, columns = self.game.shape
         cells = lax.bitcast_convert_type(jnp.array(state.board).T, jnp.uint8)
         return cells.reshape(len(cells), -1)[:rows, :columns]
@@ -249,7 +252,9 @@ class Sliding(JaxEnv):
         return {"score": state.score, "max_tile": most if is_wide else most.low.astype(jnp.int32)}
 
 
-_repeat = partial(lax.fori_loop, 0)  # written out, boards of 5×5 would compile for long
+# Written out, boards of 5×5 would compile for long.  What a loop changes begins as a value that
+# lies, on a mesh of devices, where the board does: a constant would lie on all.
+_repeat = partial(lax.fori_loop, 0)
 
 
 # Functions of quads, byte by byte; flags are 0 or 1 in each byte.

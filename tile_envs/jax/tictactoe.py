@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tile_envs.jax import words
-from tile_envs.jax.base import Afterstate, JaxEnv, Step, compiled
+from tile_envs.jax.base import Afterstate, JaxEnv, Step, check_one, compiled, index_of, look_up
 from tile_envs.jax.words import Word
 from tile_envs.tictactoe import game
 from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, PLAYED, POWERS, O, X, solve
@@ -57,7 +57,7 @@ class TicTacToe(JaxEnv):
         return bits.astype(np.int32)
 
     def _known(self, code: Any) -> Known:
-        bits = jnp.asarray(self._table)[code]
+        bits = look_up(self._table, code)
         cells, signs = (1 << CELLS) - 1, bits >> 2 * CELLS
         winner, to_move = (signs >> 1 & 3) - 1, (signs >> 3) - 1
         return Known(bits & cells, bits >> CELLS & cells, signs & 1 > 0, winner, to_move)
@@ -66,7 +66,7 @@ class TicTacToe(JaxEnv):
     def _begin(self, seed: Word, board: Any, **position: Any) -> State:
         stream, no = words.mix(seed), seed.low < 0
         marks = jnp.asarray(np.zeros(self.game.shape) if board is None else board, jnp.int32)
-        code = (marks.reshape(-1) % 3 * jnp.asarray(POWERS, jnp.int32)).sum() + no
+        code = (marks.reshape(-1) % 3 * jnp.asarray(POWERS, jnp.int32)).sum(dtype=jnp.int32) + no
         known = self._known(code)
         mark = known.to_move
         if self.game.side == "random":
@@ -95,7 +95,7 @@ class TicTacToe(JaxEnv):
     @compiled
     def spawn(self, afterstate: Afterstate, index: Any) -> tuple[State, Step]:
         """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
-        state, cell = afterstate.state, jnp.asarray(index).astype(jnp.int32)
+        state, cell = afterstate.state, index_of(index, self.n_chances, "index")
         is_free = self._known(state.code).legal >> cell & 1 > 0
         code = _marked(state.code, cell, -state.mark, self._asked(afterstate) & is_free)
         return self._arrived(afterstate.legal, state._replace(code=code))
@@ -105,7 +105,7 @@ class TicTacToe(JaxEnv):
         stream, cells = words.advanced(state.stream, asked), self._known(state.code).replies
         size = jnp.bitwise_count(cells).astype(jnp.uint32)
         k = words.choose(words.mix(stream).high, size).astype(jnp.int32)
-        cell = jnp.asarray(KTH_CELL, jnp.int32)[cells * CELLS + k]
+        cell = look_up(KTH_CELL.astype(np.int32), cells * CELLS + k)
         return state._replace(stream=stream, code=_marked(state.code, cell, -state.mark, asked))
 
     def _arrived(self, legal: Any, state: State) -> tuple[State, Step]:
@@ -116,8 +116,9 @@ class TicTacToe(JaxEnv):
 
     def probabilities(self, afterstate: Afterstate) -> Any:
         """Return those of the chance indices, `(n_chances,) float32`."""
-        indices, cells = jnp.arange(self.n_chances), self._known(afterstate.state.code).replies
-        shares = (cells >> indices & 1) / jnp.bitwise_count(cells)
+        cells = self._known(afterstate.state.code).replies
+        indices = jnp.arange(self.n_chances, dtype=jnp.int32)
+        shares = (cells >> indices & 1).astype(jnp.float32) / jnp.bitwise_count(cells)
         return jnp.where(self._asked(afterstate), shares, indices == 0)
 
     def legal(self, state: State) -> Any:
@@ -126,6 +127,7 @@ class TicTacToe(JaxEnv):
 
     def observation(self, state: State) -> Any:
         """Return the marks as the player sees them, `(3, 3) int8`."""
+        check_one(state)
         digits = state.code // jnp.asarray(POWERS, jnp.int32) % 3
         marks = (digits - 3 * (digits == DIGITS[O])) * state.mark
         return marks.astype(jnp.int8).reshape(self.game.shape)
@@ -137,4 +139,4 @@ class TicTacToe(JaxEnv):
 def _marked(code: Any, cell: Any, mark: Any, played: Any) -> Any:
     """Return the code of a position with a mark on a free cell, where it is played."""
     digit = jnp.where(mark == X, DIGITS[X], DIGITS[O])
-    return code + jnp.asarray(POWERS, jnp.int32)[cell] * digit * played
+    return code + look_up(POWERS.astype(np.int32), cell) * digit * played

@@ -25,7 +25,7 @@ class Word(NamedTuple):
 
     @classmethod
     def of(cls, value: Any) -> Word:
-        """Return an integer modulo 2**64: Python's, a scalar, traced too, or `uint32[2]`.
+        """Return an integer modulo 2**64: Python's, a scalar, or `uint32[2]`, the high word first.
 
         Raises:
             ValueError: If it is none of these.
@@ -38,9 +38,11 @@ class Word(NamedTuple):
         if array.shape == (2,) and array.dtype == jnp.uint32:
             return cls(array[0], array[1])
         if array.shape == () and jnp.issubdtype(array.dtype, jnp.integer):
-            return cls(-(array < 0).astype(jnp.uint32), array.astype(jnp.uint32))
+            high = array >> 32 if array.dtype.itemsize == 8 else -(array < 0).astype(jnp.uint32)
+            return cls(high.astype(jnp.uint32), array.astype(jnp.uint32))
         raise UsageError(
-            f"a seed must be an integer or uint32[2], as of halves or seed_of, got {brief(value)}."
+            f"a seed must be an integer or uint32[2], as of halves or seed_of, got {brief(value)}; "
+            "jax.vmap takes many."
         )
 
     def to_float(self) -> Any:
@@ -54,8 +56,19 @@ class Word(NamedTuple):
 
 
 def halves(integers: ArrayLike) -> Any:
-    """Return integers of 64 bits `(n,)` as `(n, 2) uint32`, which `jax.vmap(env.begin)` takes."""
-    wide = np.asarray(integers).astype(np.uint64)
+    """Return integers modulo 2**64 `(n,)` as `(n, 2) uint32`, which `jax.vmap(env.begin)` takes.
+
+    Raises:
+        ValueError: If they are not integers.
+    """
+    wide = as_array(integers)
+    if wide.dtype.kind not in "iu":  # numpy makes floats of those that no type of its own holds
+        exact = np.asarray(integers, object)
+        numbers: list[Any] = [as_integer(value) for value in exact.flat]
+        if None in numbers:
+            raise UsageError(f"seeds must be integers, got {brief(integers)}.")
+        wide = np.array([n % (1 << 64) for n in numbers], np.uint64).reshape(exact.shape)
+    wide = wide.astype(np.uint64)
     return jnp.asarray(np.stack([wide >> np.uint64(32), wide], axis=-1).astype(np.uint32))
 
 
@@ -77,6 +90,14 @@ def mix(position: Word) -> Word:
         folded = Word(position.high ^ position.high >> shift, position.low ^ low)
         position = _times(folded, Word.of(factor))
     return position
+
+
+def half(bits: Any) -> Any:
+    """Return random bits as `uint32`, of 64 the upper ones, as `random_stream` does."""
+    bits = np.uint32(bits) if type(bits) is int else bits
+    if getattr(bits, "dtype", None) not in (np.uint32, np.uint64):
+        raise UsageError(f"random bits must be uint32, as of jax.random.bits, got {brief(bits)}.")
+    return (bits >> (bits.dtype.itemsize * 8 - 32)).astype(np.uint32)
 
 
 def choose(bits: Any, n: Any) -> Any:
