@@ -83,7 +83,8 @@ class CompiledSearch:
     ) -> NDArray[np.float64]:
         """Return action values, as `expectimax.Search` says."""
         rows = rows_of(self._game, boards)
-        actions = np.array(order, np.uint64)
+        # The loop is compiled for contiguous arrays alone.
+        depths, actions = np.ascontiguousarray(depths), np.array(order, np.uint64)
         with self._lock:  # its network, room and table are for one search at a time
             if self._changes != self._learner.changes:
                 self._take_network()
@@ -187,8 +188,6 @@ def afterstate_value(
             replaced, least = Word(entry), effort
     if left == ONE:
         value = last_chance(game, leaf, room, a, b, c, d)
-    elif end < np.inf and now() > end:
-        return np.float32(np.nan)
     else:
         expected, cells = np.float64(0), Word(0)
         for tile in range(len(game.tiles)):
@@ -199,6 +198,8 @@ def afterstate_value(
                 for column in range(game.columns):
                     if not cells >> Word(line * game.columns + column) & ONE:
                         continue
+                    if end < np.inf and now() > end:
+                        return np.float32(np.nan)
                     cell = Word(line) << CELL | Word(column) * CELL
                     e, f, g, h = placed(a, b, c, d, cell, game.tiles[tile])
                     columns, highest = transposed(e, f, g, h), np.float32(-np.inf)

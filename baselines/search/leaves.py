@@ -43,6 +43,7 @@ from tile_envs.sliding.packed.kernels import (
     GameTables,
     Lines,
     count,
+    has_last_tile,
     is_vertical,
     line_of,
     possible_cells,
@@ -140,6 +141,8 @@ def last_chance(
     game: GameTables, leaf: LeafNet, room: Scratch, a: Word, b: Word, c: Word, d: Word
 ) -> np.float32:
     """Return A(s', 1) of an afterstate, given by its rows; see `expectimax`."""
+    if has_last_tile(game, a, b, c, d):
+        return np.float32(0)
     cells = Word(0)
     for tile in range(Word(len(game.tiles))):
         if tile == Word(0) or game.adversarial is not None:  # which chooses cells for each tile
@@ -197,6 +200,8 @@ def _look_up(
             change_vector(room.sums, net.parts, at, None, None)
             lane += VECTOR
         for tile in range(Word(len(game.tiles))):
+            if game.tiles[tile] >= game.last_tile:  # which ends the game
+                continue
             last = ~Word(0)
             for j in range(Word(length)):
                 cell = i * Word(line_step) + j * Word(cell_step)
