@@ -81,7 +81,7 @@ def test_how_many_games_are_played_at_once_changes_nothing(env_id, monkeypatch):
     agent.games_at_once = 3
     assert evaluate(agent, env_id, episodes=50, seed=1)["mean"] == wide.returns.mean()
     agent.games_at_once = 0
-    with pytest.raises(UsageError, match="games_at_once must be .* got 0"):
+    with pytest.raises(UsageError, match=r"games_at_once must be .* got 0"):
         evaluate(agent, env_id, episodes=5)
 
 

@@ -151,19 +151,11 @@ def push(game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word) -> 
     reward = p + q + r + s >> TO_REWARD & REWARD
     largest = max(max(p, q), max(r, s)) >> TO_LARGEST
     if largest >= game.last_leaves:
-        changed &= not has_last_tile(game, a, b, c, d)
+        for shift in range(Word(0), LINE_BITS, CELL):
+            beside = max(a >> shift & CELL_IN_LINE, b >> shift & CELL_IN_LINE)
+            below = max(c >> shift & CELL_IN_LINE, d >> shift & CELL_IN_LINE)
+            changed &= max(beside, below) < game.last_tile
     return Pushed(changed, p & LINE, q & LINE, r & LINE, s & LINE, reward, largest, pattern)
-
-
-@compiled
-def has_last_tile(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> bool:
-    """Tell whether the game is over on a board because of its tiles."""
-    largest = Word(0)
-    for shift in range(Word(0), LINE_BITS, CELL):
-        beside = max(a >> shift & CELL_IN_LINE, b >> shift & CELL_IN_LINE)
-        below = max(c >> shift & CELL_IN_LINE, d >> shift & CELL_IN_LINE)
-        largest = max(largest, max(beside, below))
-    return bool(largest >= game.last_tile)
 
 
 @compiled
