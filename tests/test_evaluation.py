@@ -78,6 +78,11 @@ def test_how_many_games_are_played_at_once_changes_nothing(env_id, monkeypatch):
     assert np.array_equal(wide.returns, narrow.returns)
     assert np.array_equal(wide.tiles, narrow.tiles)
     assert wide.moves == narrow.moves
+    agent.games_at_once = 3
+    assert evaluate(agent, env_id, episodes=50, seed=1)["mean"] == wide.returns.mean()
+    agent.games_at_once = 0
+    with pytest.raises(UsageError, match=r"games_at_once must be .* got 0"):
+        evaluate(agent, env_id, episodes=5)
 
 
 USES = ("evaluation", "test", "recording")

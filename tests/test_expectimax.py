@@ -15,10 +15,12 @@ from placers import LastCell, worst_by_force
 
 from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
-from baselines.search import batched_expectimax, expectimax
+from baselines.ntuple.values import action_values
+from baselines.search import batched_expectimax, compiled_expectimax, expectimax
 from baselines.search.compiled_expectimax import CompiledSearch, now
 from baselines.search.expectimax import Expectimax, downgrade
 from baselines.search.options import SearchOptions
+from baselines.search.placing import ValuePlacer
 from baselines.solver.solve import solve
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame
@@ -54,6 +56,7 @@ class AnyAgent(ValueAgent):
         self._made = made
 
     def action_values(self, observations):
+        assert len(observations), "which such an agent need not be able to value"
         return self._made.action_values(observations)
 
 
@@ -160,6 +163,20 @@ def test_full_depth_is_exact(ends):
     assert values == pytest.approx(solve(game).action_values(boards), rel=1e-5)
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("options", [{}, {"samples": 2}, {"downgrade": 32}, {"milliseconds": 9}])
+def test_an_agent_is_not_asked_for_the_values_of_no_boards(depth, options):
+    game = SlidingGame(RULES_2048, (2, 2))
+    agent = AnyAgent(learner(game))
+    search, placer = Expectimax(agent, game, depth, **options), ValuePlacer(agent, game, depth)
+    dead, last_move = np.array([[[3, 4], [5, 6]]] * 2), np.array([[[3, 4], [5, 0]]])
+    for boards in (dead[:0], dead, last_move):
+        legal = game.legal_actions(boards) > 0
+        assert np.array_equal(search.action_values(boards) > -np.inf, legal)
+        tiles = np.ones(len(boards), np.int64)
+        assert placer.cell_values(boards, tiles, depth).shape == (len(boards), 4)
+
+
 def test_boards_with_few_empty_cells_are_searched_deeper():
     made = learner()
     full = np.arange(16, dtype=np.uint8).reshape(1, 4, 4) % 7 + 1
@@ -183,6 +200,21 @@ def test_a_time_budget_bounds_the_depth():
     assert np.array_equal(
         ample.action_values(boards), Expectimax(made, made.game, 2).action_values(boards)
     )
+
+
+def test_nothing_is_compiled_in_the_time_of_a_move():
+    made = learner(network="0 1 2 5 6")  # a type of network that no other test has
+    loops = (compiled_expectimax.search, compiled_expectimax._now, action_values)
+    counts = [len(loop.signatures) for loop in loops]
+    agent = Expectimax(made, made.game, 9, milliseconds=20, threads=2, table=1)
+    compiled = [len(loop.signatures) for loop in loops]
+    assert compiled[0] == counts[0] + 1
+    boards = np.random.default_rng(4).integers(1, 6, (3, 4, 4), np.uint8)
+    boards[:, 0] = 0
+    for state in (boards[:1], boards):
+        agent.action_values(state)
+    Expectimax(made, made.game, 4, threads=2, table=1).action_values(boards[:1])
+    assert [len(loop.signatures) for loop in loops] == compiled
 
 
 class Clockwork(AnyAgent):
@@ -259,6 +291,29 @@ def test_a_search_that_has_no_time_gives_up_and_leaves_no_trace():
     late = search(boards, depths, now() - 1)
     assert np.isnan(late[made.game.legal_actions(boards) > 0]).all()
     assert np.array_equal(search(boards, depths), other(boards, depths))
+
+
+SHRINKING = Rules(
+    *("shrinking", (0, 2, 4, 8, 16, 32), [(1, 1, 2), (2, 2, 3), (3, 3, 4), (4, 4, 5), (5, 5, 1)]),
+    spawn={2: 0.7, 32: 0.3},
+    goal=32,
+)
+
+
+@pytest.mark.parametrize("rules", [replace(RULES_2048, goal=32), SHRINKING], ids=case_name)
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3), (4, 4)])
+@pytest.mark.parametrize("placer", NAMED)
+def test_no_search_goes_on_after_the_goal(rules, shape, placer):
+    """Not even where tiles of the goal would merge to a smaller one."""
+    game = SlidingGame(rules, shape, placer=placer, terminate_at_goal=True)
+    made = learner(game, network="01")
+    boards = np.random.default_rng(7).integers(1, 5, (6, *shape), np.uint8)
+    boards[:, :, 0], boards[:, 0, 0], boards[3:, :2, :2] = 4, 0, 4
+    boards[5, -1, -1] = 5
+    for depth in (1, 2, 3, 4):
+        values = Expectimax(made, game, depth, table=1).action_values(boards)
+        plain = Expectimax(AnyAgent(made), game, depth).action_values(boards)
+        assert values == pytest.approx(plain, rel=1e-4)
 
 
 MANY_TILES = SlidingGame(RULES_2048, spawn={2**i: 1 / 6 for i in range(1, 7)})

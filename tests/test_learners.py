@@ -15,6 +15,7 @@ from baselines.deep.dqn import DQNLearner
 from baselines.deep.neural import Neural
 from baselines.deep.ppo import PPOLearner
 from baselines.ntuple.ntuple import NTuple
+from baselines.ntuple.plain import PlainNTuple
 from baselines.settings import free_memory
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
@@ -117,6 +118,16 @@ def test_runs_learn_from_listed_boards_and_are_judged_without_them(name, setting
         train(name, resume=True, games=30, out=tmp_path / "run")
     with pytest.raises(ValueError, match="ordinary starts: leave out starts"):
         evaluate_exactly("random", "Tiles2048-v0", options)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("ntuple", NTuple), ("qtable", QTable)])
+def test_an_initial_value_of_none_is_the_same_in_python_as_in_a_run(name, kind):
+    board, game = np.array([[1, 2], [0, 0]]), SlidingGame(RULES_2048, (2, 2))
+    learner = kind(game, 0, kind.Settings(initial=None))
+    run = train(name, "Tiles2048-v0", {"shape": (2, 2)}, games=1, initial=None)
+    assert learner.action_values(board).max() == run.config.settings["initial"] > 0
+    plain = PlainNTuple(game, settings=NTuple.Settings(initial=None))
+    assert plain.action_values(board).max() == pytest.approx(run.config.settings["initial"])
 
 
 @pytest.mark.parametrize(("kind", "game", "settings"), {case[0]: case for case in CASES}.values())

@@ -9,6 +9,7 @@ import oracle
 import powers3
 import pytest
 
+from baselines.ntuple import learning
 from baselines.ntuple.network import SETS, SMALL_SETS, Network
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.ntuple.plain import PlainNTuple
@@ -289,7 +290,7 @@ def test_late_stages_begin_with_boards_half_as_large():
 
 
 def test_a_late_stage_may_begin_below_the_smallest_tile():
-    learner = made(network="0123", late_stages=(1,), late_games=100, **COHERENT)
+    learner = made(network="0123", late_stages=(1,), late_games=1, **COHERENT)
     learner.learn()
     assert weights_of(learner).reshape(2, -1, 3)[1, :, 2].any()
 
@@ -297,13 +298,51 @@ def test_a_late_stage_may_begin_below_the_smallest_tile():
 def test_a_carousel_plays_on_from_where_a_game_entered_each_stage():
     """Without learning to speak of, and from sums that all games reach soon."""
     for stages, games in (((8,), 1 + 4), ((8, 12), 1 + 1 + 4), ((1 << 15,), 1)):
-        settings = COHERENT | {"network": "01", "learning_rate": 1e-30, "late_stages": stages}
-        learner = with_random_weights(made(**settings | {"restart": 0.0}))
+        learner = in_its_last_stage(TILES_2048, late_stages=stages)
         rule, starting = learner._rule(), learner._starts(learner.game, consecutive(0, 200))
         scores, _, moves, _ = learner._play(*starting, rule, "backward")
         same, _, alone, _ = learner._play(*starting, rule._replace(carousel=False), "backward")
         assert np.array_equal(scores, same)
         assert moves == pytest.approx(games * alone, rel=0.08)
+
+
+def in_its_last_stage(game, **stages):
+    """Return a learner whose late stages have begun, and which does not learn to speak of."""
+    settings = COHERENT | {"network": "01", "learning_rate": 1e-30, "restart": 0.0}
+    learner = made(game, **settings | {"late_games": 1} | stages)
+    learner.iterations = 1
+    return with_random_weights(learner)
+
+
+def test_a_carousel_plays_from_boards_of_its_game_alone():
+    """Also where a game begins beyond stages, here with a sum of 24."""
+    game = SlidingGame(RULES_2048, (2, 2), starts=[[[3, 3], [2, 2]]], start_fraction=1.0)
+    learner = in_its_last_stage(game, late_stages=(8, 20))
+    learner._play(*learner._starts(game, consecutive(0, 20)), learner._rule(), "backward")
+    *before, last = weights_of(learner).reshape(3, -1, 3)[:, :, 2]  # sums of sizes
+    assert last.any()
+    assert not np.any(before)
+
+
+def test_stages_are_a_set_of_sums():
+    settings = COHERENT | {"network": "01", "iteration_games": 50}
+    settings |= {"stage_games": 50, "late_games": 100}
+    one = made(SMALL_BOARD, stages=(8, 16), late_stages=(30, 40), **settings)
+    other = made(SMALL_BOARD, stages=(16, 8, 8), late_stages=(40, 30, 40), **settings)
+    for _ in range(4):
+        assert one.learn()["return"] == other.learn()["return"]
+        assert np.array_equal(weights_of(one), weights_of(other))
+    assert weights_of(one).reshape(5, -1).any(axis=1).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_in_a_thread_is_raised_as_it_is(threads, monkeypatch):
+    def failing(*_):
+        raise MemoryError("of a path")
+
+    monkeypatch.setattr(learning, "play_forwards", failing)
+    with pytest.raises(MemoryError, match="of a path"):
+        made(network="01", threads=threads).learn()
 
 
 def test_a_carousel_begins_with_the_late_stages_where_nothing_is_restarted():
@@ -441,8 +480,9 @@ def test_games_with_many_tiles_have_smaller_tuples_and_more_values(rules, small,
         (
             TILES_2048,
             {"stages": (64,), "stage_games": 7, "late_stages": (96,), "late_games": 5, **COHERENT},
-            "late_games must be half_games and stage_games or more, got 5",
+            "late_games must be at least 7, .* got 5",
         ),
+        (TILES_2048, {"late_stages": (96,), **COHERENT}, "late_games must be at least 1, .* got 0"),
         (SMALL_BOARD, {"network": "4x6"}, "4x6 is one for 4×4, not for 2×3"),
         (SlidingGame(RULES_2048, (5, 5)), {}, "2 to 4 rows and columns, got 5×5: dqn and ppo play"),
         (TicTacToe(), {}, "NTuple does not play tic-tac-toe"),

@@ -1,6 +1,7 @@
 """Runs of n-tuple networks on the command line: tests on the way, search, mistakes."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -89,6 +90,25 @@ def test_a_network_plays_by_the_mean_of_its_last_weights_and_learns_on_without_i
     alike = {**settings, "averaging": 0.0}
     train("ntuple", games=800, callback=lambda n, _: plain.append(n._weights.copy()), **alike)
     assert np.array_equal(seen, plain)
+
+
+def test_a_run_with_means_that_goes_on_ends_alike_wherever_it_is_interrupted(tmp_path):
+    def train_to(games, name, until=math.inf, **how):
+        def goes_on(learner, _):
+            return learner.games < until
+
+        how |= {"test_games": 0, "callback": goes_on, "out": tmp_path / name}
+        return train("ntuple", games=games, **how).state_dict()
+
+    def whole(games, name):
+        return train_to(games, name, **TC, averaging=0.2)
+
+    whole(200, "whole"), whole(200, "cut")
+    train_to(1000, "cut", until=700, resume=True)
+    states = [train_to(1000, name, resume=True) for name in ("whole", "cut")]
+    states.append(whole(1000, "at once"))
+    for name, array in states[0].items():
+        assert all(array.tobytes() == state[name].tobytes() for state in states[1:])
 
 
 def test_tables_are_kept_without_what_has_not_been_used(tmp_path):

@@ -137,9 +137,9 @@ def play(
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     check_batch(episodes, "episodes", 64)  # bytes of a game's results, and of their intervals
     n, options = min(episodes, N_ENVS), {"autoreset_mode": "Disabled", **(env_kwargs or {})}
-    n = min(n, getattr(agent, "games_at_once", n))
-    if is_search := getattr(agent, "games_at_once", 1) > 1:  # for which code is compiled
-        options = {"engine": "auto", **options}
+    n = min(n, checked_count(getattr(agent, "games_at_once", n), "games_at_once"))
+    if is_search := hasattr(agent, "games_at_once") and hasattr(agent, "expected"):
+        options = {"engine": "auto", **options}  # code is compiled for it anyway
     envs: Any = gym.make_vec(env, num_envs=n, **options)
     check_plays(agent, envs.game)
     searching: Any = agent

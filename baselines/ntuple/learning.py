@@ -164,9 +164,9 @@ def play_backwards(
                 path[length, 3], path[length, 4] = after.c, after.d
                 path[length, 5], path[length, 6] = after.reward, after.largest
                 path[length, 7] = after.pattern
-                if stage > last_stage:
-                    last_stage = stage
-                    entries[stage] = path[length]
+                while last_stage < stage:  # a move may enter several
+                    last_stage += ONE
+                    entries[last_stage] = path[length]
                 length += 1
                 score += after.reward
                 largest = max(largest, after.largest)
@@ -245,11 +245,14 @@ def play(
     loop = play_backwards if direction == "backward" else play_forwards
     shares = 32 * threads if threads > 1 else 1  # small ones, so that all threads end together
     parts = np.array_split(boards, shares), np.array_split(positions, shares)
-    left, played = iter(range(shares)), {}
+    left, played, failed = iter(range(shares)), {}, []
 
     def work() -> None:
-        for n in left:
-            played[n] = loop(game, net, rule, parts[0][n], parts[1][n])
+        try:
+            for n in left:
+                played[n] = loop(game, net, rule, parts[0][n], parts[1][n])
+        except Exception as error:  # which a thread would keep to itself
+            failed.append(error)
 
     # Daemons: a second Ctrl-C ends the process without waiting for them.
     workers = [Thread(target=work, daemon=True) for _ in range(threads)]
@@ -257,5 +260,7 @@ def play(
         worker.start()
     for worker in workers:
         worker.join()
+    if failed:
+        raise failed[0]
     scores, tiles, moves, sums = zip(*(played[n] for n in range(shares)), strict=True)
     return np.concatenate(scores), np.concatenate(tiles), sum(moves), np.sum(sums, axis=0)

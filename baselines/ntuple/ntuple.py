@@ -65,6 +65,7 @@ from baselines.ntuple.values import Net, action_values, lowered, net_of
 from baselines.progress import clock
 from baselines.seeds import game_seeds, training_generator, training_seeds
 from baselines.settings import Count, Finite, Fraction, NonNegative, Positive, Threads, check_batch
+from baselines.solver.boards import initial_value
 from baselines.training.learner import Learner, Metrics, State
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
@@ -96,7 +97,7 @@ class NTupleSettings:
             begins with a copy of them.
         late_stages: Further sums, which games hardly reach at first: their values begin as those of
             boards half as large, and games are played again from where they entered a stage.
-        late_games: Games after which the late stages begin.
+        late_games: Games after which the late stages begin, at least 1 if there are any.
         initial: Initial value of every board; optimistic values encourage exploration. None is the
             score of making the largest tile that a board can hold.
         method: Temporal differences, or tc, temporal coherence.
@@ -144,9 +145,11 @@ class NTupleSettings:
             raise UsageError(
                 f"late_stages must be larger than stages, got {min(self.late_stages):,}."
             )
-        if self.late_stages and self.late_games < max(self.half_games, self.stage_games):
+        least = max(1, self.half_games, self.stage_games)
+        if self.late_stages and self.late_games < least:
             raise UsageError(
-                f"late_games must be half_games and stage_games or more, got {self.late_games:,}."
+                f"late_games must be at least {least:,}, the largest of half_games, stage_games "
+                f"and 1, got {self.late_games:,}: give more of them, or no late_stages."
             )
 
     @property
@@ -189,12 +192,13 @@ class NTuple(ValueAgent, Learner):
         self.game, settings = game, self._settings
         check_batch(settings.iteration_games, "iteration_games", 100)  # bytes of a game
         self._whole = Network.of(game, settings.network, settings.values, settings.sums)
+        self._n_early = len(set(settings.stages))  # all others are late
         self._tables = game_tables(game)
         numbers = new_weights(self._whole, settings.width + (settings.averaging > 0))
         learned = self._whole.entries * settings.width
         self._numbers = numbers[:learned].reshape(-1, settings.width)  # w, E and A of all entries
         self._means = numbers[learned:].reshape(-1, 1)
-        self._initial = np.float32((settings.initial or 0.0) / self._whole.per_board)
+        self._initial = np.float32(initial_value(settings.initial, game) / self._whole.per_board)
         self._nets = self._phases()
         self.changes = self.samples = 0
         if self._initial:
@@ -219,7 +223,8 @@ class NTuple(ValueAgent, Learner):
             return [net_of(network, self.game.rules, part) for part in parts]
 
         settings, whole, kinds = self._settings, self._whole, (self._numbers, self._means)
-        early, one_stage = replace(whole, stages=settings.stages), replace(whole, stages=())
+        early = replace(whole, stages=whole.stages[: self._n_early])
+        one_stage = replace(whole, stages=())
         half = replace(one_stage, tuples=whole.tuples[: -(-len(whole.tuples) // 2)])
         ends = settings.half_games, settings.stage_games, settings.late_games, math.inf
         phases = zip(ends, (half, one_stage, early, whole), strict=True)
@@ -294,9 +299,9 @@ class NTuple(ValueAgent, Learner):
         stages = [numbers.reshape(1 + len(sums), -1, numbers.shape[1]) for numbers in kinds]
         if before < settings.stage_games <= self.games:
             for numbers in stages:
-                numbers[1 : 1 + len(settings.stages)] = numbers[0]
+                numbers[1 : 1 + self._n_early] = numbers[0]
         if before < settings.late_games <= self.games:
-            for stage in range(1 + len(settings.stages), 1 + len(sums)):
+            for stage in range(1 + self._n_early, 1 + len(sums)):
                 tiles = _fewest_tiles(faces, max(sums[stage - 1], faces[1]))
                 like = bisect(sums, sum(faces[tile - 1] for tile in tiles))
                 lower = lowered(self._whole, max(1, tiles[-1] - 1))
@@ -313,6 +318,8 @@ class NTuple(ValueAgent, Learner):
         if self.samples > due + 1:  # of a smaller budget
             self.samples = 0
         if self.samples <= due:
+            if not self.samples:
+                self._means[:] = 0  # as after a checkpoint, which does not hold means of nothing
             self.samples += 1
             average(self._means, self._numbers, np.float32(1 / self.samples))
 

@@ -24,6 +24,7 @@ from baselines.ntuple.learning import SHORTEST_RESTART
 from baselines.ntuple.network import Network
 from baselines.ntuple.ntuple import NTupleSettings
 from baselines.settings import check_settings
+from baselines.solver.boards import initial_value
 from tile_envs.base.random_stream import starts
 from tile_envs.sliding.game import SlidingGame
 
@@ -69,7 +70,7 @@ class PlainNTuple(ValueAgent):
         self.game, self.rng = game, np.random.default_rng(seed)
         network = Network.of(game, self.settings.network, self.settings.values, ())
         self.tuples, self.values, self.m = network.tuples, network.values, network.per_board
-        initial = (self.settings.initial or 0.0) / self.m
+        initial = initial_value(self.settings.initial, game) / self.m
         self.weights: dict[Entry, float] = defaultdict(lambda: initial)
         self.errors: dict[Entry, float] = defaultdict(float)
         self.sizes: dict[Entry, float] = defaultdict(float)

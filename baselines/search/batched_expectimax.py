@@ -110,6 +110,8 @@ class BatchedSearch:
 
         Different ways lead to the same afterstate, to about every second one on 4×4.
         """
+        if not len(states):  # which not every agent can value
+            return np.zeros(0)
         if self._is_late():
             return np.full(len(states), np.nan)
         if len(states) > self._at_once:

@@ -83,7 +83,8 @@ class CompiledSearch:
     ) -> NDArray[np.float64]:
         """Return action values, as `expectimax.Search` says."""
         rows = rows_of(self._game, boards)
-        actions = np.array(order, np.uint64)
+        # The loop is compiled for contiguous arrays alone.
+        depths, actions = np.ascontiguousarray(depths), np.array(order, np.uint64)
         with self._lock:  # its network, room and table are for one search at a time
             if self._changes != self._learner.changes:
                 self._take_network()
@@ -151,7 +152,9 @@ def search(
             after = pushed_to(game, action, a, b, c, d, columns)
             if after.changed:
                 e, f, g, h = rows_after(game, action, after)
-                if left == ONE:  # it will hardly be asked for again
+                if after.largest >= game.last_tile:
+                    value = np.float32(0)  # the game is over
+                elif left == ONE:  # it will hardly be asked for again
                     value = last_chance(game, leaf, room, e, f, g, h)
                 else:
                     value = afterstate_value(game, leaf, room, table, e, f, g, h, left, end)
@@ -172,7 +175,10 @@ def afterstate_value(
     left: Word,
     end: float,
 ) -> np.float32:
-    """Return A(s', left) of an afterstate, given by its rows, left > 0; NaN after `end`."""
+    """Return A(s', left) of an afterstate without the goal, given by its rows; NaN after `end`.
+
+    `left` is above 0.
+    """
     e, f, g, h = transposed(a, b, c, d)
     if game.square and (e < a or (e == a and (f < b or (f == b and g < c)))):
         a, b, c, d = e, f, g, h  # of the same value
@@ -187,8 +193,6 @@ def afterstate_value(
             replaced, least = Word(entry), effort
     if left == ONE:
         value = last_chance(game, leaf, room, a, b, c, d)
-    elif end < np.inf and now() > end:
-        return np.float32(np.nan)
     else:
         expected, cells = np.float64(0), Word(0)
         for tile in range(len(game.tiles)):
@@ -199,6 +203,8 @@ def afterstate_value(
                 for column in range(game.columns):
                     if not cells >> Word(line * game.columns + column) & ONE:
                         continue
+                    if end < np.inf and now() > end:
+                        return np.float32(np.nan)
                     cell = Word(line) << CELL | Word(column) * CELL
                     e, f, g, h = placed(a, b, c, d, cell, game.tiles[tile])
                     columns, highest = transposed(e, f, g, h), np.float32(-np.inf)
@@ -207,9 +213,11 @@ def afterstate_value(
                         after = pushed_to(game, action, e, f, g, h, columns)
                         if after.changed:
                             p, q, r, s = rows_after(game, action, after)
-                            best = afterstate_value(
-                                game, leaf, room, table, p, q, r, s, left - ONE, end
-                            )
+                            best = np.float32(0)
+                            if after.largest < game.last_tile:
+                                best = afterstate_value(
+                                    game, leaf, room, table, p, q, r, s, left - ONE, end
+                                )
                             if np.isnan(best):
                                 return best
                             highest = max(highest, best + np.float32(after.reward))

@@ -91,7 +91,11 @@ class Expectimax(ValueAgent):
         self._searches = self._make_searches(agent, given)
         self._pool: Any = None
         self._process = 0  # the one whose threads these are
+        self._learner: Any = agent if self._is_compiled else None
+        self._ready = 0, 0  # the process, and the network's changes, that it has got ready for
         self._has_checked_pace = self._is_compiled or self._milliseconds is None
+        self._get_ready()
+        self.expected = np.zeros(0)
         timed = "" if self._milliseconds is None else "the time that it has"
         self.depends_on = "new tiles that it draws" if given.samples else timed
         is_quick = not self._is_compiled or (depth < 3 and self._milliseconds is None)
@@ -123,6 +127,7 @@ class Expectimax(ValueAgent):
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the value of each action, reward included, `(n, 4)`; minus infinity if illegal."""
         boards = checked_boards(observations, self._game.rules)
+        self._get_ready()
         if not self._has_checked_pace and len(boards):
             self._check_pace(boards[:1])
         searched = boards
@@ -148,6 +153,19 @@ class Expectimax(ValueAgent):
             end = now() + self._milliseconds / 1000
             values[i] = _deepened(search, board, search(board, ONE_MOVE)[0], int(depths[i]), end)
         return values
+
+    def _get_ready(self) -> None:
+        """Before the time of a move begins, compile and load what the search of a network uses."""
+        if self._milliseconds is None or self._learner is None:
+            return
+        state = os.getpid(), self._learner.changes
+        if self._ready != state:
+            self._ready, over = state, now() - 1  # so that nothing is looked at
+            boards = np.zeros((2 * len(self._searches), *self._game.shape), np.uint8)
+            boards[:, 0, 0] = 1
+            for depths in (np.full(len(boards), depth) for depth in (1, DEEP)):
+                self._shared(lambda search, *asked: search(*asked, over), boards, depths)
+            self._divided(boards[:1], depths[:1], over)
 
     def _check_pace(self, board: Observations) -> None:
         """Say so, once, if the agent is too slow for the time of a move."""
@@ -180,6 +198,9 @@ class Expectimax(ValueAgent):
         for i in np.flatnonzero(deep):
             after, rewards, masks = self._game.afterstates(boards[i, None])
             for action in (action for action in order if masks[0, action]):
+                if now() > end:
+                    values[i, action] = np.nan
+                    continue
                 states = self._game.replies(after[:, action]).boards
                 found = self._shared(
                     lambda search, *asked: search(*asked, end).max(axis=1),
@@ -210,7 +231,7 @@ class Expectimax(ValueAgent):
         return values
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_pool": None, "_process": 0}
+        return vars(self) | {"_pool": None, "_process": 0, "_ready": (0, 0)}
 
 
 def _deepened(
@@ -254,7 +275,7 @@ def downgrade(boards: Observations, threshold: int) -> Observations:
     """
     n, tiles = len(boards), np.arange(CELL_MASK + 1)
     present = np.zeros((n, len(tiles)), np.bool_)
-    present[np.arange(n)[:, None], boards.reshape(n, -1)] = True
+    present[np.arange(n)[:, None, None], boards] = True
     largest = boards.max(axis=(1, 2), initial=0)[:, None]
     missing = np.where(~present & (tiles < largest) & (largest >= threshold), tiles, 0).max(axis=1)
     missing = missing[:, None, None]

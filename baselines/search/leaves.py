@@ -139,12 +139,13 @@ def scratch(net: Net, game: GameTables) -> Scratch:
 def last_chance(
     game: GameTables, leaf: LeafNet, room: Scratch, a: Word, b: Word, c: Word, d: Word
 ) -> np.float32:
-    """Return A(s', 1) of an afterstate, given by its rows; see `expectimax`."""
+    """Return A(s', 1) of an afterstate without the goal, given by its rows; see `expectimax`."""
     cells = Word(0)
     for tile in range(Word(len(game.tiles))):
         if tile == Word(0) or game.adversarial is not None:  # which chooses cells for each tile
             cells = possible_cells(game, a, b, c, d, game.tiles[tile])
-        room.cells[tile] = cells
+        ends = game.tiles[tile] >= game.last_tile  # and no push follows
+        room.cells[tile] = Word(0) if ends else cells
     rows, columns, end = (a, b, c, d), transposed(a, b, c, d), Word(0)
     for direction in range(ACTIONS_END):
         action = Word(direction)
@@ -157,7 +158,7 @@ def last_chance(
             if room.best[place] > -np.inf:
                 total += room.best[place]
                 room.best[place] = -np.inf
-        expected += game.probabilities[tile] * total / count(room.cells[tile])
+        expected += game.probabilities[tile] * total / max(count(room.cells[tile]), ONE)
     return np.float32(expected)
 
 

@@ -12,6 +12,7 @@ where action a leads from s to s' with reward r, and the tile on the cell from s
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class ValuePlacer(BatchedSearch):
 
         It is `(n, R * C)`, with infinity for occupied cells.
         """
-        flat = boards.reshape(len(boards), -1)
+        flat = boards.reshape(len(boards), math.prod(self._game.shape))
         values = np.full(flat.shape, np.inf)
         parents, cells = np.nonzero(flat == 0)
         states = flat[parents]

@@ -113,8 +113,14 @@ def is_solved_quickly(game: Game) -> TypeGuard[SlidingGame]:
     return True
 
 
-def score_of_largest(game: SlidingGame) -> float:
-    """Return the score of making the largest tile that a board can hold, with all of its parts."""
+def initial_value(initial: float | None, game: Game) -> float:
+    """Return a learner's initial value.
+
+    None is the score of making the largest tile that a board can hold, with all of its parts; 0 in
+    tic-tac-toe.
+    """
+    if initial is not None or not isinstance(game, SlidingGame):
+        return initial or 0.0
     scores = dict.fromkeys(range(game.rules.largest + 1), 0)
     for a, b, c in sorted(game.rules.merges, key=lambda merge: merge[2]):
         scores[c] = max(scores[c], game.rules.faces[c] + scores[a] + scores[b])

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from baselines.agents import Observations
 from baselines.seeds import training_generator, training_seeds
 from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight
-from baselines.solver.boards import is_solved_quickly
+from baselines.solver.boards import initial_value, is_solved_quickly
 from baselines.tabular.boards import BoardCodes, move_entries, turned
 from baselines.training.episodes import Episodes, EpsilonGreedyLearner, epsilon_greedy
 from baselines.training.learner import Metrics
@@ -101,7 +101,8 @@ class QTable(EpsilonGreedyLearner):
                 f"values a cell takes {needed / 2**30:,.4g} GiB, and {LARGEST_TABLE >> 30} GiB are "
                 "allowed: use a smaller shape, such as (2, 3)."
             )
-        self.q = np.full((self._codes.size, game.n_actions), settings.initial or 0.0, np.float64)
+        initial = initial_value(settings.initial, game)
+        self.q = np.full((self._codes.size, game.n_actions), initial, np.float64)
         self.visits = np.zeros(self.q.shape, np.int64)
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from typing_extensions import Doc
 
 from baselines.registry import learner_class, usual_env
 from baselines.settings import Count, NonNegative, Positive, Seed, check_settings, read_settings
-from baselines.solver.boards import is_solved_quickly, score_of_largest
+from baselines.solver.boards import initial_value, is_solved_quickly
 from baselines.task import BOTH, Shaped, Task
 from baselines.training import run_folder as runs
 from baselines.training.config import BUDGET, RunConfig, content_of
@@ -231,7 +231,7 @@ def configuration(name: str, options: Options) -> RunConfig:
     task = Task.of(options.env, options.env_kwargs, options.side)
     env_kwargs, settings = dict(task.env_kwargs), asdict(learner.resolve(given))
     if settings.get("initial", 0.0) is None and isinstance(task.game, SlidingGame):
-        settings["initial"] = score_of_largest(task.game)
+        settings["initial"] = initial_value(None, task.game)
     contents = {}
     for option, of in (("starts", env_kwargs), ("replays", settings)):
         if isinstance(of.get(option), str | Path) and of[option]:

@@ -58,6 +58,7 @@ class GameTables(NamedTuple):
     # types, so that code is compiled for each.
     adversarial: bool | None
     last_tile: Word  # a board with a tile of this index or more has no legal action
+    last_leaves: Word  # the least index of the largest tile after a push of such a board
 
 
 class Pushed(NamedTuple):
@@ -80,7 +81,8 @@ def game_tables(game: SlidingGame) -> GameTables:
             f"compiled loops know the placers {', '.join(map(repr, NAMED))} only, "
             f"got {brief(game.placer)}."
         )
-    of_rules = game.tables
+    of_rules, last = game.tables, game.last_tile
+    shrunk = [after for *merged, after in game.rules.merges if max(merged) >= last]
     return GameTables(
         of_rules.pushed.view(np.uint64),
         of_rules.offsets.view(np.uint64),
@@ -90,7 +92,8 @@ def game_tables(game: SlidingGame) -> GameTables:
         *game.shape,
         square=game.shape[0] == game.shape[1],
         adversarial=True if game.placer == ADVERSARY else None,
-        last_tile=Word(game.last_tile),
+        last_tile=Word(last),
+        last_leaves=Word(min([last, *shrunk])),
     )
 
 
@@ -147,7 +150,7 @@ def push(game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word) -> 
     changed = (p & LINE) != a or (q & LINE) != b or (r & LINE) != c or (s & LINE) != d
     reward = p + q + r + s >> TO_REWARD & REWARD
     largest = max(max(p, q), max(r, s)) >> TO_LARGEST
-    if largest >= game.last_tile:
+    if largest >= game.last_leaves:
         for shift in range(Word(0), LINE_BITS, CELL):
             beside = max(a >> shift & CELL_IN_LINE, b >> shift & CELL_IN_LINE)
             below = max(c >> shift & CELL_IN_LINE, d >> shift & CELL_IN_LINE)
