@@ -8,8 +8,6 @@ have `action_probabilities(observations) -> (n, actions)`, and agents that play 
 An agent is made as `MyAgent(game, seed)`; see `tile_envs.game` for what a game offers.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from abc import ABC, abstractmethod

@@ -3,8 +3,6 @@
 A file may come from anybody: the sizes in its headers are read before anything is unpacked.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import os

@@ -4,8 +4,6 @@ python -m baselines evaluate baselines.endpoint:LanguageModel --episodes 10 --ag
         '{"url": "http://127.0.0.1:8000/v1", "model": "my-model"}'
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -3,8 +3,6 @@
 It imports next to nothing, so that a command answers from its first moments on.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -3,8 +3,6 @@
 `baselines.load` and `baselines.evaluate` are here, and so is what commands share with them.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 A new agent is one line of `AGENTS`.  Somebody else's is named by its class, `my_module:MyAgent`.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

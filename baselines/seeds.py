@@ -14,8 +14,6 @@ No two uses draw from the same generator or stream.  An agent that draws its act
 learning has `numpy.random.default_rng(seed)`; it trains nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Literal
 

@@ -5,8 +5,6 @@ Rules between fields are checked in a dataclass's `__post_init__`; what settings
 against the memory that is free before it is made.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -18,8 +18,6 @@ Differences from the article:
 4.  The article's ideas for later are settings.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The list of everything that is measured or trained for a table, and the short list."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Makes rows on Ray, which decides what runs where: on this machine, or on a cluster."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`; the pictures are in `figures/`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

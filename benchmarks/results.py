@@ -1,7 +1,5 @@
 """The rows of the tables: the files that hold them, what names a row, and where it was made."""
 
-from __future__ import annotations
-
 import json
 import platform
 import re

@@ -1,7 +1,5 @@
 """The rows that tables and figures show: committed ones, and those that others have published."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

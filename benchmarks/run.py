@@ -1,7 +1,5 @@
 """The command `run`: makes the rows that are missing, and writes each as soon as it is made."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """The agent seam: anything with Stable-Baselines3's `predict`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from inspect import Parameter, signature

@@ -5,8 +5,6 @@ file.  Then numpy, compiled code and single games play beside it, illegal action
 that they return is compared, through ends and resets.  If anything differs, the exit status is 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import sys

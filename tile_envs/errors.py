@@ -1,7 +1,5 @@
 """Mistakes of the user, missing libraries, and how command lines answer both: with one line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Whole files only: a new file is written beside the old one, and then replaces it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

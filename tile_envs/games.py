@@ -1,7 +1,5 @@
 """The registered games by their ids, and any game from JSON or as a vector environment."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

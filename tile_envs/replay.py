@@ -16,8 +16,6 @@ is the one that the game was played with.  A game that drew its start board from
 as one that was given this board, with the seed that leads to the random stream after that.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 Boards are those that `reset(options={"board": …})` takes: tile indices, or marks, 1 X and -1 O.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

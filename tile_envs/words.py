@@ -1,7 +1,5 @@
 """Numbers and texts of files as text for people."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

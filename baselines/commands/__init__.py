@@ -1,7 +1,5 @@
 """The commands of `python -m baselines`, one a file, and the command line that runs them."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import sys

@@ -1,7 +1,5 @@
 """`python -m baselines best`: which move is best on a board."""
 
-from __future__ import annotations
-
 from json import dumps
 
 import numpy as np

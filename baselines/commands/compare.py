@@ -1,7 +1,5 @@
 """`python -m baselines compare`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

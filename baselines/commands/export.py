@@ -6,8 +6,6 @@
 - `README.md`: the model card: how well it plays, and how it is loaded.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

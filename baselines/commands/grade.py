@@ -1,7 +1,5 @@
 """`python -m baselines grade`."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """What commands share: options, how tyro reads those that it does not know, unfinished runs."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from dataclasses import replace

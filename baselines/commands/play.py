@@ -1,7 +1,5 @@
 """A person plays: tic-tac-toe against an agent, which may learn from it; any game with hints."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path

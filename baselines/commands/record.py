@@ -1,7 +1,5 @@
 """`python -m baselines record`."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

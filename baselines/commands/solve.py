@@ -1,7 +1,5 @@
 """`python -m baselines solve`: solves a small sliding game, and answers queries of its boards."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

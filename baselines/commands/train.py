@@ -1,7 +1,5 @@
 """`python -m baselines train`: its options, and what it says at its end."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import shlex

@@ -1,7 +1,5 @@
 """The command that shows games: `python -m baselines watch`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any

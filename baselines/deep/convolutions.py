@@ -9,8 +9,6 @@ networks for 2048.  Two layers see every line of three cells and, in two orders,
                          └─ 2×1 ─┘
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -17,8 +17,6 @@ value of the afterstate.  What this one adds to that file:
 5.  Models in Stable-Baselines3's format, and checkpoints to resume from.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

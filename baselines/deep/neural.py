@@ -16,8 +16,6 @@ two recipes:
   merged.  A loss costs more than a win brings, so that the best O never loses (see `qtable`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

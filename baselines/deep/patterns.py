@@ -12,8 +12,6 @@ With vectors of length 1 and without the MLP, this is the n-tuple network of 17 
 (Szubert and Jaśkowski, "Temporal difference learning of n-tuple networks for the game 2048", 2014).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -16,8 +16,6 @@ a choice of networks (`patterns`, looked-up pairs of neighboring cells, or `cnn`
 action values to search with, from the value function.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ boards ── rules ──> afterstates ── network ──> values of afterst
 The network is a `PatternNetwork`, or `BoardConvolutions` and hidden layers.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from typing import Any

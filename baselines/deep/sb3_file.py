@@ -3,8 +3,6 @@
 What is in a file decides which algorithm it is of.  To load one runs code that it holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ The models, their rollouts and their optimizers are SB3's or sb3-contrib's.  So 
 most defaults of settings; the learning rate of `dqn` is one that suits its optimizer.
 """
 
-from __future__ import annotations
-
 import inspect
 import io
 import time

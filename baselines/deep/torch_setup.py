@@ -1,7 +1,5 @@
 """How torch computes (threads, random numbers, device), and its tensors in checkpoints."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace

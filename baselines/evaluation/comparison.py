@@ -1,7 +1,5 @@
 """Rows beside each other: means over training seeds, and whether agents can be told apart."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

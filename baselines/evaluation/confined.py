@@ -4,8 +4,6 @@ Lines of JSON come and go through pipes.  It runs by itself, on the standard lib
 classes: seeds of games and their random streams stay with the judge (see `submissions`).
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import operator

@@ -5,8 +5,6 @@ namespaces' first process, with which all others end, and which runs nothing of 
 the one that does.  It sees no file but those of the libraries and its own.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

@@ -7,8 +7,6 @@ the afterstates, by those of the new tiles to the next states.  The expected sco
 rewards on the way, each times its probability.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ A *policy* is the probability of each cell in each position, `(19683, 9)` by the
 move.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

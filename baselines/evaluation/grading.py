@@ -4,8 +4,6 @@ A process gets a game and boards (see `confined`); the games are played, and exa
 on this side.
 """
 
-from __future__ import annotations
-
 import secrets
 import signal
 import time

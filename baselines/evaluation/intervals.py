@@ -1,7 +1,5 @@
 """Intervals of 95 % confidence: of the mean of scores or outcomes, and of a fraction of games."""
 
-from __future__ import annotations
-
 from math import sqrt
 from statistics import NormalDist
 from typing import Any

@@ -1,7 +1,5 @@
 """What an agent plays on every board, as probabilities: what exact evaluation asks of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

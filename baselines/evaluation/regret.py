@@ -1,7 +1,5 @@
 """Regret: what an agent's moves lose against optimal play, exactly, on small boards."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

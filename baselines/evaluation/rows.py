@@ -1,7 +1,5 @@
 """Rows of results: as text, and in files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -5,8 +5,6 @@ and knows of an agent no more than its `predict`; of a search also how many game
 and what it expects, from which comes the time that is left.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Callable, Mapping

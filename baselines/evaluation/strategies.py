@@ -4,8 +4,6 @@ A strategy runs in a confined process (see `submissions`) and gets boards only; 
 here.
 """
 
-from __future__ import annotations
-
 import inspect
 import signal
 import textwrap

@@ -4,8 +4,6 @@ Nothing of it is imported or unpickled here (see `confined`), and what its proce
 anything.  baselines/README.md says what it is not protected from.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -5,8 +5,6 @@
 `ntuple` tells what is learned from such an episode, `plain` tells it once more in plain Python.
 """
 
-from __future__ import annotations
-
 from threading import Thread
 from typing import NamedTuple
 

@@ -45,8 +45,6 @@ Deviations from the articles:
    reach in an hour, while E goes on.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect
 from collections.abc import Mapping, Sequence

@@ -11,8 +11,6 @@ rates are defined below, where they are used.
 The compiled learner does the same with all settings, in single precision, a thousand times faster.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import NamedTuple
 

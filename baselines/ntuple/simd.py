@@ -12,8 +12,6 @@ which numba rests, in instructions that LLVM translates for any processor:
 Learning is about twice as fast as with a plain loop.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

@@ -8,8 +8,6 @@ by side.  One vector addition per pair then replaces shifts and masks, for any n
 cell and any order of the entries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple

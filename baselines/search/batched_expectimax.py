@@ -3,8 +3,6 @@
 See `expectimax` for the definition.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

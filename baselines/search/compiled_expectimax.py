@@ -4,8 +4,6 @@ Values of afterstates are kept in a transposition table (Zobrist 1970, Greenblat
 chess), from one move of a game to the next; it is emptied when the network has changed.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Sequence

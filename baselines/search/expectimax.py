@@ -12,8 +12,6 @@ legal.  The cells of a tile are those on which the game's placer may place it: a
 is chance.  V is that of any agent with action values, which include the reward.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import sys

@@ -11,8 +11,6 @@ once.
 Everything is looked up before anything is summed up, so that the waits for memory overlap.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

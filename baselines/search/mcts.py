@@ -24,8 +24,6 @@ Deviations from algorithm 2:
 5. One random word makes all draws of a playout, at most 9! orders cut out of 64 bits.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any

@@ -4,8 +4,6 @@ The values are those of the environment's own opponents (`tile_envs.tictactoe.po
 result when both sides play perfectly.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """What a search can be told besides its depth, as typed fields."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated

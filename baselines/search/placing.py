@@ -10,8 +10,6 @@ where action a leads from s to s' with reward r, and the tile on the cell from s
 0 where no action is legal.  The placer takes the empty cell with the lowest W; ties: the first.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

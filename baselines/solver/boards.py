@@ -12,8 +12,6 @@ cells, the k-th largest was made on n - k + 1 cells at most: for every j, at mos
 more than j cells.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace

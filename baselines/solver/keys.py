@@ -6,8 +6,6 @@ Of a board and its images under the symmetries, the lowest key stands for all of
 States and afterstates of one age are rising lists of keys.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

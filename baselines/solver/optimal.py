@@ -1,7 +1,5 @@
 """Optimal play on small boards: the agent that looks its moves up in the solution of the game."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

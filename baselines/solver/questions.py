@@ -4,8 +4,6 @@ Their boards are drawn from all that play can reach, and turned at random.  Boar
 legal moves are worth the same make no question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -11,8 +11,6 @@ raises it.  Then their values are found from the last age to the first.
 For a goal, the same without rewards: the game ends with the goal, and V is 1 there.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Boards as the keys of a table, numbered, symmetric ones merged; and how its entries learn."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -15,8 +15,6 @@ than a win brings; the best O is then one that never loses.
 The defaults are those of a published Q-table for tic-tac-toe, whose learning rate is not known.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 It is what `qtable` does with one game at a time, without waiting for numpy at every move.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

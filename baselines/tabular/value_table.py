@@ -13,8 +13,6 @@ move on the board that came back, so that exploring costs nothing; A decreases w
 each afterstate; and a loss costs more than a win brings.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

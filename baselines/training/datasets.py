@@ -1,7 +1,5 @@
 """Games as data for offline learning: arrays of transitions, and datasets of Minari."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path

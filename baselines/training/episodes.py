@@ -1,7 +1,5 @@
 """Whole games, played side by side and then learned from: episodes, exploration, replay."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ own number, so that a learner needs no generator in its checkpoint, and a run th
 ends where an uninterrupted one ends.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass

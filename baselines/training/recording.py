@@ -4,8 +4,6 @@
 what an agent plays, as replays (see `tile_envs.replay`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal

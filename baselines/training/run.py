@@ -1,7 +1,5 @@
 """Training: the options of a run, and `baselines.train`, which the command `train` calls, too."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from contextlib import nullcontext

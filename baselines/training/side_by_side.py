@@ -1,7 +1,5 @@
 """Trains several seeds at once, each by a command of its own."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -5,8 +5,6 @@ they share a mask: a bit for each place at which one of them differs from its ow
 Those of one type also change in similar ways, so that the bits in which they differ compress well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import reduce
 from typing import Any

@@ -1,7 +1,5 @@
 """Learning curves of runs: different seeds of equal settings are one line with a band."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

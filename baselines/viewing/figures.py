@@ -1,7 +1,5 @@
 """One style for all pictures, and how they are written: the same data make the same bytes."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

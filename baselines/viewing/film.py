@@ -1,7 +1,5 @@
 """A game as a film: GIF or MP4."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence

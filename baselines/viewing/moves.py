@@ -1,7 +1,5 @@
 """Games to be watched, move by move: an agent's and recorded ones, with what is thought of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

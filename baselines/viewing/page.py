@@ -3,8 +3,6 @@
 `baselines.viewing.server` answers the same page, in which a person plays then.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ A game is its seed, its reset options and its actions.  Every question holds the
 server need not know what pages show, and any number of them can be open.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """What pictures share: panels, styles of lines, and how axes write numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any

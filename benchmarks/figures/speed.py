@@ -1,7 +1,5 @@
 """The pictures of speed: of environments, and of moves that are searched."""
 
-from __future__ import annotations
-
 from itertools import cycle
 
 import numpy as np

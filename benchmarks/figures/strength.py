@@ -1,7 +1,5 @@
 """The pictures of strength: against the minutes of learning, tiles reached, distributions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

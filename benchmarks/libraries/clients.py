@@ -1,7 +1,5 @@
 """The clients of the environments: programs of libraries, trained and evaluated for one table."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -8,8 +8,6 @@ with their loops written out, too.  First, a million steps are compared with num
 PPO learns 2048 for so many minutes, and plays 1,000 games on the numpy engine.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

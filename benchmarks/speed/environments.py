@@ -1,7 +1,5 @@
 """Measures environments, ours with their own sampler beside other packages that are installed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec

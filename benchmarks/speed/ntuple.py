@@ -3,8 +3,6 @@
 benchmarks/pages/speed.md says how.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -9,8 +9,6 @@ and EnvPool are held to one, with which they get the most out of their CPU time.
 CPU, too, unless the variable JAX_PLATFORMS is set.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import time

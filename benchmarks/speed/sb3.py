@@ -3,8 +3,6 @@
 The games play legal actions at random; masks are asked for in every step, as MaskablePPO does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any

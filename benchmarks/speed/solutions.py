@@ -1,7 +1,5 @@
 """Solves small boards: how many boards play can reach, and what optimal play is worth."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any

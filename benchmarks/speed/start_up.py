@@ -4,8 +4,6 @@ What a compiled engine costs is the CPU time of the first `make_vec` and step, w
 numba: compiled anew, and kept from an earlier process.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 Turns alternate so that a machine that is busy for a while slows every candidate alike.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 import traceback

@@ -1,7 +1,5 @@
 """All tables by the names under which they stand on a page, and those of a terminal."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from functools import partial

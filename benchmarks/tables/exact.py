@@ -1,7 +1,5 @@
 """Tables of exact results: tic-tac-toe, and small boards."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from statistics import fmean, median_high

@@ -1,7 +1,5 @@
 """Tables of what others have published."""
 
-from __future__ import annotations
-
 from benchmarks.results import Row
 from benchmarks.rows import Committed, published, sources
 from benchmarks.tables.table import Columns, Table, number, number_of, table

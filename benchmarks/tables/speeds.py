@@ -1,7 +1,5 @@
 """Tables of speed, and of the libraries that train on the environments."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """Tables of strength in the sliding games, and the headline."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """Tables, in Markdown and as text, and how they write numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Each returns the value in one form, or raises a `ValueError` that names the valu
 expected.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence

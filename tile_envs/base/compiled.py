@@ -7,8 +7,6 @@ In loops, random words and what is computed with them are `uint64`: numba would 
 signed integers into floats, and it guards every signed index against being negative.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import warnings

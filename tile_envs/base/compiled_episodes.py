@@ -7,8 +7,6 @@ A loop's body must not leave a step early: where it does, numba counts reference
 once for each game, which takes longer than the game's whole step.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Callable
 from functools import partial

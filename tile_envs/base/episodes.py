@@ -5,8 +5,6 @@ numpy, and in `compiled_episodes`.  Both are an `Executor`: they take the same a
 names, and give the same bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -7,8 +7,6 @@ kept is the stream's *position*, `key + k * STRIDE` modulo 2**64.
 Reference: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

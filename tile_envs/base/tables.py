@@ -1,7 +1,5 @@
 """Lookup tables that every environment of a process shares, and nobody may change."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import numpy as np

@@ -4,8 +4,6 @@ Each has a queue, and sleeps until there is work in it.  An interrupt can leave 
 `concurrent.futures` held for ever; no Python code holds that of a `SimpleQueue`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import cache, partial

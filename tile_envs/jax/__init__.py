@@ -11,8 +11,6 @@ extra `jax` installs JAX alone; `gymnax_env`, `pgx_env` and `func_env` are the s
 libraries, which are imported when they are asked for.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

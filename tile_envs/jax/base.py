@@ -1,7 +1,5 @@
 """What the games share: seeds, what a step brings, and the model for search."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial

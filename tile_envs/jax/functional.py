@@ -1,7 +1,5 @@
 """The games as functional environments of Gymnasium (`gymnasium.experimental.functional`)."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp

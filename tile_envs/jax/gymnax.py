@@ -1,7 +1,5 @@
 """The games as environments of gymnax 1.0, under their ids: `gymnax.make("Tiles2048-v0")`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

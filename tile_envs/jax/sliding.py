@@ -6,8 +6,6 @@ loops over many games of them.  A board is columns of quads, one up to 4×4 and 
 empty cells to a square: with many games, each quad is an array of its own.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """Tic-tac-toe in JAX: what is known of each position, looked up by its code."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any, NamedTuple
 

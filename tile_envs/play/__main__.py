@@ -14,8 +14,6 @@ Keys:
   replay                       space pause, left and right step, q quit
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import json

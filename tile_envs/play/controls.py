@@ -1,7 +1,5 @@
 """How a person plays each game, and what they see of it, on any screen."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

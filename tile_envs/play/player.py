@@ -1,7 +1,5 @@
 """A person plays a game, or watches one, on any screen."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

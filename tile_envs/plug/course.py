@@ -6,8 +6,6 @@
 | `"tdl2048"` | up, right, down, left, as here | TDL2048, the frameworks of the 2584 course |
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

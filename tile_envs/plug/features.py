@@ -3,8 +3,6 @@
 The kernels of its `CnnPolicy` are made for pictures, and larger than a board.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -15,8 +15,6 @@ The rules of tic-tac-toe are the same.  OpenSpiel 2.0.2 plays 2048 on 4×4 board
 An illegal action changes nothing in both.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ wrappers, `raw_env()` the game alone.  There is no parallel environment, as the 
 Importing it also registers it: `pettingzoo.make("aec", "tile_envs/tictactoe-v0")`, since 1.27.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

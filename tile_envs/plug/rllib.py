@@ -8,8 +8,6 @@ environments in the mode `vector_entry_point`:
     config = PPOConfig().environment("2048")
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 

@@ -5,8 +5,6 @@ text, info = env.reset(seed=0)
 text, reward, terminated, truncated, info = env.step("I move the tiles [up].")
 """
 
-from __future__ import annotations
-
 import math
 import string
 from collections.abc import Callable

@@ -9,8 +9,6 @@
 `tile_envs/TicTacToe-v0` is for two.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

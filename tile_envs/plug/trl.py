@@ -7,8 +7,6 @@ All completions of a row play the game of its seed, new tiles included: the k-th
 same random word in each, so equal moves meet equal boards.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -6,8 +6,6 @@ Its commands find tasksets as modules outside packages: write a file `tiles.py`,
 `tiles`, with the line `from tile_envs.plug.verifiers import TilesRollout, TilesTaskset, __all__`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from itertools import count

@@ -1,7 +1,5 @@
 """What the games' pictures share: a canvas with smooth edges and text that fits its box."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache

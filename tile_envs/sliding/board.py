@@ -3,8 +3,6 @@
 A batch of one would spend its time on calling numpy.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Batched boards in public, `(n, R, C) uint8` tile indices: legal moves, afterstates, new tiles."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

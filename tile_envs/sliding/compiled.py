@@ -1,7 +1,5 @@
 """What compiled loops of sliding games share, however their boards are held."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tile_envs.base.compiled import HALF, Word, compiled, compiled_loop

@@ -1,7 +1,5 @@
 """The environments of the sliding games, of one game and of many, and their registration."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, TypedDict
 

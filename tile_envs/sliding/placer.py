@@ -5,8 +5,6 @@ named adversary takes one of the *worst* cells, those with the lowest value, uni
 of `tile_envs.sliding.Tiles2048Env` defines that value.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 

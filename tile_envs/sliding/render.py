@@ -1,7 +1,5 @@
 """Boards of the sliding games as text and as pictures."""
 
-from __future__ import annotations
-
 from functools import cache, lru_cache
 
 from tile_envs.rendering.canvas import Canvas, Picture, grid

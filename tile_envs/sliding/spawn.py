@@ -4,8 +4,6 @@ One random word picks the cell of a new tile by its high half, the k-th in readi
 which it may appear (see `placer`), and the tile by its low half.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from bisect import bisect_right

@@ -1,7 +1,5 @@
 """Many games of tic-tac-toe, played by compiled loops, one game after the other."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

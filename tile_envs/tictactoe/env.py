@@ -1,7 +1,5 @@
 """The environments of tic-tac-toe, of one game and of many."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from typing import Any, TypedDict
 

@@ -10,8 +10,6 @@ are numbered row by row:
 Sets of cells are integers with the bit `1 << cell` for each.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Tic-tac-toe boards as text and as pictures."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -11,8 +11,6 @@ The order, from an environment of this package outwards: `Log2Reward`, `ShapeRew
 `AfterstatesInObservation`; leave out what you do not need.
 """
 
-from __future__ import annotations
-
 from typing import Any, SupportsFloat
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """Potentials: how good a board of a sliding game looks, for `tile_envs.wrappers.ShapeReward`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

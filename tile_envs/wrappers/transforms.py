@@ -1,7 +1,5 @@
 """What the wrappers do to an observation or a reward, for one game or for many alike."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 Each does to every game what its namesake in `tile_envs.wrappers` does to one.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, cast
 
 import numpy as np

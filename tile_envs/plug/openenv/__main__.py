@@ -1,7 +1,5 @@
 """Starts the server of the games, on the loopback interface unless told otherwise."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -5,8 +5,6 @@ result = env.reset(seed=0)
 result = env.step(TilesAction(move="up"))
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from tile_envs.errors import extra

@@ -1,7 +1,5 @@
 """What goes over the wire: an answer of a player, and what the player sees."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from tile_envs.errors import extra

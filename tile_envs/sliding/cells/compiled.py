@@ -1,7 +1,5 @@
 """Many boards of cells, played by compiled loops, one game after the other."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

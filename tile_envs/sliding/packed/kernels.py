@@ -5,8 +5,6 @@ A board is four packed lines a, b, c, d (see `tables`), its rows or its columns.
 This module imports numba, so the package imports it only once compiled loops are asked for.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ A board is kept as four such lines, those a smaller board lacks being empty.  Up
 line towards its low end, right and down towards its high end, so four directions need two pushes.
 """
 
-from __future__ import annotations
-
 import itertools
 import sys
 from dataclasses import dataclass

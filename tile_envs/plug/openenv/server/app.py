@@ -1,7 +1,5 @@
 """The server: each session has a game of its own, which a seed fixes."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
