@@ -129,7 +129,6 @@ def shaped_actions(actions: ArrayLike, num_envs: int) -> NDArray[np.int64]:
 
 
 def checked_choice(value: object, name: str, choices: Sequence[Choice]) -> Choice:
-    """Return one of a few words."""
     if not isinstance(value, str | None) or value not in choices:
         raise UsageError(f"{name} must be one of {listed(choices)}, got {value!r}.")
     return value  # type: ignore[return-value]

@@ -108,12 +108,10 @@ def advance(
 def begin_shown(
     code: Code, game: Game, games: Games, where: NDArray[np.intp], outcome: Outcome
 ) -> None:
-    """Begin some games anew, and let an outcome show their first positions."""
     code.begin(where, *_shown(code, outcome), *games.arrays)
 
 
 def choose(code: Code, game: Game, state: Any, words: Words) -> Ints:
-    """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
     actions: Ints = code.choose(words, getattr(state, code.legal))
     return actions
 

@@ -195,7 +195,6 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         return None
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         if self._window is not None:
             self._window.close()
             self._window = None

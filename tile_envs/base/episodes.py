@@ -122,7 +122,6 @@ def begin(
 
 
 def show(game: Game, state: Any, illegal: Bools) -> tuple[Observations, Info]:
-    """Return fresh observations and infos."""
     observations, infos = game._observe(state)
     infos["illegal"] = illegal.copy()
     return observations, infos

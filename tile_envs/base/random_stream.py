@@ -136,11 +136,9 @@ class Stream:
 
     @property
     def position(self) -> int:
-        """Where the stream stands."""
         return self._end - len(self._words) * STRIDE & WORD_MASK
 
     def word(self) -> int:
-        """Draw the next random word."""
         if not self._words:
             self._mix()
         return self._words.pop()

@@ -274,7 +274,6 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         return tuple(value) if own else (value,) * self.num_envs
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every game; see `call`."""
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:

@@ -140,7 +140,6 @@ class JaxEnv(ABC):
 
     @compiled
     def afterstate(self, state: Any, action: Any) -> Afterstate:
-        """Return what an action makes of a state."""
         return self._act(state._replace(stream=Word(*map(jnp.zeros_like, state.stream))), action)
 
     def afterstates(self, state: Any) -> Afterstate:

@@ -38,7 +38,6 @@ class State:
     _step_count: Any
 
     def replace(self, **changes: Any) -> State:
-        """Return a copy with other values."""
         return replace(self, **changes)
 
 
@@ -57,7 +56,6 @@ class PgxEnv:
         self.num_actions, self.observation_shape = env.game.n_actions, env.game.shape
 
     def init(self, key: Any) -> State:
-        """Return the state of the game of a key."""
         game = self.env.begin(self.env.seed_of(key))
         no, zero = game.over, game.illegal_run  # of a game that begins, False and 0
         rewards = jnp.broadcast_to(zero.astype(jnp.float32), self.num_players)

@@ -193,7 +193,6 @@ class Sliding(JaxEnv):
 
     @compiled
     def spawn(self, afterstate: Afterstate, index: Any) -> tuple[State, Step]:
-        """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
         tiles = np.array(self.game.distribution.tiles, np.uint32)
         cell, number = jnp.divmod(index_of(index, self.n_chances, "index"), len(tiles))
         chosen = np.arange(math.prod(self.game.shape)).reshape(self.game.shape) == cell
@@ -209,7 +208,6 @@ class Sliding(JaxEnv):
         return self._stepped(state._replace(legal=bits, board=board), bits == 0, legal, reward)
 
     def probabilities(self, afterstate: Afterstate) -> Any:
-        """Return those of the chance indices, `(n_chances,) float32`."""
         empty = self.observation(afterstate.state)[..., None] == 0
         shares = np.array(self.game.distribution.probabilities, np.float32)
         drawn = (empty * shares / empty.sum()).reshape(-1)
@@ -226,7 +224,6 @@ class Sliding(JaxEnv):
         return jax.tree.map(lambda rank, flags: _zero(rank ^ picked) & flags, columns, empty)
 
     def _tile(self, word: Word) -> Any:
-        """Return the tile that a word makes appear."""
         tile, *others = self.game.distribution.tiles
         for other, threshold in zip(others, self.game.distribution.thresholds, strict=True):
             if not threshold >> 32:
@@ -234,11 +231,9 @@ class Sliding(JaxEnv):
         return jnp.uint32(tile)
 
     def legal(self, state: State) -> Any:
-        """Return the legal actions as bits, `int32`."""
         return state.legal.astype(jnp.int32)
 
     def observation(self, state: State) -> Any:
-        """Return the board, `(R, C) uint8`."""
         check_one(state)
         rows, columns = self.game.shape
         cells = lax.bitcast_convert_type(jnp.array(state.board).T, jnp.uint8)

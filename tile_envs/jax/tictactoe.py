@@ -82,7 +82,6 @@ class TicTacToe(JaxEnv):
         return Afterstate(state._replace(code=code), legal, reward)
 
     def _asked(self, afterstate: Afterstate) -> Any:
-        """Return whether the opponent replies."""
         is_over = self._known(afterstate.state.code).over
         return afterstate.legal & ~is_over & (self.game.side != "both")
 
@@ -92,7 +91,6 @@ class TicTacToe(JaxEnv):
 
     @compiled
     def spawn(self, afterstate: Afterstate, index: Any) -> tuple[State, Step]:
-        """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
         state, cell = afterstate.state, index_of(index, self.n_chances, "index")
         is_free = self._known(state.code).legal >> cell & 1 > 0
         code = _marked(state.code, cell, -state.mark, self._asked(afterstate) & is_free)
@@ -113,18 +111,15 @@ class TicTacToe(JaxEnv):
         return self._stepped(state, known.over, legal, reward)
 
     def probabilities(self, afterstate: Afterstate) -> Any:
-        """Return those of the chance indices, `(n_chances,) float32`."""
         cells = self._known(afterstate.state.code).replies
         indices = jnp.arange(self.n_chances, dtype=jnp.int32)
         shares = (cells >> indices & 1).astype(jnp.float32) / jnp.bitwise_count(cells)
         return jnp.where(self._asked(afterstate), shares, indices == 0)
 
     def legal(self, state: State) -> Any:
-        """Return the legal actions as bits, `int32`."""
         return self._known(state.code).legal
 
     def observation(self, state: State) -> Any:
-        """Return the marks as the player sees them, `(3, 3) int8`."""
         check_one(state)
         digits = state.code // jnp.asarray(POWERS, jnp.int32) % 3
         marks = (digits - 3 * (digits == DIGITS[O])) * state.mark

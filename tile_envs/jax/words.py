@@ -84,7 +84,6 @@ def advanced(position: Word, draws: Any = 1) -> Word:
 
 
 def mix(position: Word) -> Word:
-    """Return the random word that belongs to the position of a stream."""
     for shift, factor in zip(MIX_SHIFTS, (*MIX_FACTORS, 1), strict=True):
         low = position.low >> shift | position.high << (32 - shift)
         folded = Word(position.high ^ position.high >> shift, position.low ^ low)

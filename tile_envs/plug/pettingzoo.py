@@ -96,9 +96,6 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
     Args:
         render_mode: "human", "ansi", "rgb_array" or None.
         max_illegal: The number of consecutive illegal actions that truncates an episode.
-
-    Raises:
-        ValueError: If an argument is not as described.
     """
 
     metadata = {"name": "tictactoe_v0", "is_parallelizable": False, **TicTacToeEnv.metadata}

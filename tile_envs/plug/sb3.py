@@ -72,9 +72,6 @@ def make_sb3(
         env_kwargs: The environment's options in a dictionary.
         **options: The environment's options, and `threads`; `engine` is "auto" here, numba where it
             can be used.
-
-    Raises:
-        ValueError: If an argument is not as described.
     """
     asked, given = named(env_id, env_kwargs)
     if (name := asked.rpartition(":")[2]) in gym.registry and name not in ids():

@@ -96,9 +96,6 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         match: Which of several answers counts; see `tile_envs.text.parse`.
         max_wrong: Consecutive wrong answers that truncate an episode, unless a random action is
             played in their place.
-
-    Raises:
-        ValueError: If an argument is not as described.
     """
 
     def __init__(

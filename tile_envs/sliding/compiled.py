@@ -16,7 +16,6 @@ FOUR_TIMES, LOWEST_BITS = Word(0x00204081), Word(0x01010101)
 
 @compiled_loop
 def choose(words: Words, legal: Ints) -> Ints:
-    """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
     actions = np.empty(len(words), np.int64)
     for i in range(len(words)):
         k = (words[i] >> HALF) * N_LEGAL[legal[i]] >> HALF
@@ -26,7 +25,6 @@ def choose(words: Words, legal: Ints) -> Ints:
 
 @compiled
 def show_infos(world: World, i: int) -> None:
-    """Write what is shown of one game besides its board."""
     world.masks[i, 0] = Word(world.legal[i]) * FOUR_TIMES & LOWEST_BITS
     world.shown_scores[i] = world.scores[i]
     world.max_tiles[i] = world.faces[world.largest[i]]

@@ -33,9 +33,6 @@ class SlidingEnv(GameEnv[SlidingGame, SlidingInfo]):
     Two tiles that meet merge if the rules say so.  Observations are `Box(0, rules.largest, shape,
     uint8)`, and index t shows the face `rules.faces[t]`; without `spawn`, new tiles are distributed
     as the rules say.  What else there is to know is in the manual of `Tiles2048Env`.
-
-    Raises:
-        ValueError: If an argument is not as described.
     """
 
     game_type = SlidingGame
@@ -262,9 +259,6 @@ class Tiles2048Env(SlidingEnv):
     ## Version History
 
     - v0: first version.
-
-    Raises:
-        ValueError: If an argument is not as described.
     """
 
     @classmethod

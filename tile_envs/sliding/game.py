@@ -86,9 +86,6 @@ class SlidingGame(Game):
         start_fraction: The fraction of new games that begin with one of these boards.
         terminate_at_goal: Whether a board with the rules' goal, or a larger tile, has no legal
             action, so that the game is over.
-
-    Raises:
-        ValueError: If a value is not as described.
     """
 
     rules: Rules
@@ -130,17 +127,14 @@ class SlidingGame(Game):
 
     @property
     def name(self) -> str:
-        """The name of the rules."""
         return self.rules.name
 
     @property
     def observation_space(self) -> spaces.Box:
-        """Tile indices, `(R, C)`."""
         return spaces.Box(0, self.rules.largest, self.shape, np.uint8)
 
     @property
     def loops(self) -> str | None:
-        """The module of the compiled loops; None if an object of a user's places the tiles."""
         held = "packed" if packs(self.shape) else "cells"
         return f"tile_envs.sliding.{held}.compiled" if isinstance(self.placer, str) else None
 
@@ -156,12 +150,10 @@ class SlidingGame(Game):
 
     @cached_property
     def lookup(self) -> Any:
-        """The lookup tables of boards that are held so."""
         return self.held.lookup_of(self.rules, self.shape)
 
     @cached_property
     def pairs(self) -> Pairs:
-        """What two neighboring tiles do."""
         return compile_pairs(self.rules)
 
     @cached_property
@@ -172,13 +164,11 @@ class SlidingGame(Game):
 
     @cached_property
     def distribution(self) -> SpawnDistribution:
-        """The distribution of the new tile, by tile index."""
         faces, probabilities = zip(*self.spawn, strict=True)
         return SpawnDistribution(tuple(map(self.rules.index_of, faces)), probabilities)
 
     @cached_property
     def start(self) -> Start:
-        """How a game starts."""
         listed = isinstance(self.start_tiles, tuple)
         fixed = map(self.rules.index_of, self.start_tiles) if listed else [0] * self.start_tiles  # type: ignore[operator, arg-type]
         boards: Any = np.empty((0, *self.shape), np.uint8) if self.starts is None else self.starts
@@ -220,7 +210,6 @@ class SlidingGame(Game):
 
     @cached_property
     def symmetries(self) -> Symmetries:
-        """The symmetries of the board; actions are turned along."""
         return Symmetries.of_board(self.shape)
 
     def _begin_from(self, streams: Words, positions: Positions | None = None) -> State:
@@ -282,14 +271,12 @@ class SlidingGame(Game):
         return {"board": boards, "score": state.scores.copy()}
 
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
-        """Return the action masks `(n, 4)` of boards `(n, R, C)`."""
         masks = batch.legal_actions(boards, self.rules)
         if self.terminate_at_goal:
             masks[self._has_last_tile(boards)] = 0
         return masks
 
     def afterstates(self, boards: ArrayLike) -> tuple[batch.Boards, Ints, NDArray[np.int8]]:
-        """Return what each action makes of boards; see `tile_envs.sliding.afterstates`."""
         after, rewards, masks = batch.afterstates(boards, self.rules)
         if self.terminate_at_goal:
             over = self._has_last_tile(boards)
@@ -321,7 +308,6 @@ class SlidingGame(Game):
     def checked_positions(
         self, values: Mapping[str, Any], num_envs: int | None = None
     ) -> Positions:
-        """Return boards `(n, R, C)` and the scores so far `(n,)`; see `tile_envs.game.Game`."""
         if "board" not in values:
             raise UsageError("the reset option 'score' needs a 'board' to go with it.")
         boards = checks.broadcast_boards(values["board"], self.shape, num_envs)
@@ -347,18 +333,15 @@ class SlidingGame(Game):
         return np.array(tiles, np.uint8)[which].reshape(array.shape)
 
     def is_success(self, infos: Info) -> Bools:
-        """Tell which games have reached the goal of the rules."""
         rules = self.rules
         won: Bools = np.isin(infos["max_tile"], rules.faces[rules.index_of(rules.goal) :])
         return won
 
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
-        """Return a board `(R, C)` as text (mode `ansi`) or as a picture `(H, W, 3) uint8`."""
         (board,) = batch.checked_boards(checks.broadcast_boards(board, self.shape), self.rules)
         return (render.text if checks.is_text(mode) else render.picture)(board, self.rules, score)
 
     def to_json(self) -> str:
-        """Return the game as JSON text, unless the placer is an object; see `Game`."""
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.compare}
         return json.dumps(values | {"rules": asdict(self.rules)})
 

@@ -14,7 +14,6 @@ FACE_SIZES = (52, 50, 43, 35, 29, 24, 21)
 
 
 def heading(rules: Rules, score: int) -> str:
-    """Return the line above a board of text."""
     return f"{rules.name}  score {score:,}"
 
 

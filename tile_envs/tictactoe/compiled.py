@@ -33,7 +33,6 @@ plays, an index of `PLAYED`."""
 
 @compiled_loop
 def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
-    """Play a step of some games in a row; see `Code`."""
     world = World(*arrays)
     if not all_inside(first, end, actions, CELLS):
         return False
@@ -53,7 +52,6 @@ def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
 
 @compiled_loop
 def begin_all(games: Ints, *arrays: Any) -> None:
-    """Begin some games anew, and show them; see `Code`."""
     world = World(*arrays)
     for i in games:
         begin(world, i)
@@ -62,7 +60,6 @@ def begin_all(games: Ints, *arrays: Any) -> None:
 
 @compiled_loop
 def choose(words: Words, codes: Ints) -> Ints:
-    """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
     actions = np.empty(len(words), np.int64)
     for i in range(len(words)):
         actions[i] = one_of(LEGAL[codes[i]], words[i])
@@ -123,7 +120,6 @@ def one_of(cells: int, word: Word) -> int:
 
 @compiled
 def show(world: World, i: int) -> None:
-    """Write what is shown of one game."""
     code, mark = world.codes[i], world.marks[i]
     for cell in range(CELLS):
         world.observations[i, cell] = world.views[mark, code, cell]

@@ -97,9 +97,6 @@ class TicTacToeEnv(GameEnv[TicTacToe, TicTacToeInfo]):
     ## Version History
 
     - v0: first version.
-
-    Raises:
-        ValueError: If an argument is not as described.
     """
 
     game_type = TicTacToe

@@ -64,9 +64,6 @@ class TicTacToe(Game):
         opponent: "random", "minimax", "minimax_first", some of them with probabilities, or an agent
             with `predict`.  Of several, one is drawn for each reply.
         side: What the agent plays: "X", "O", "random" or "both".
-
-    Raises:
-        ValueError: If a value is not as described.
     """
 
     opponent: str | Mixture | Agent = "random"
@@ -91,12 +88,10 @@ class TicTacToe(Game):
 
     @property
     def observation_space(self) -> spaces.Box:
-        """Marks, `(3, 3)`."""
         return spaces.Box(-1, 1, self.shape, np.int8)
 
     @property
     def loops(self) -> str | None:
-        """The module of the compiled loops; None if the opponent is an agent."""
         return "tile_envs.tictactoe.compiled" if self.mixture else None
 
     @cached_property
@@ -192,18 +187,15 @@ class TicTacToe(Game):
 
     @cached_property
     def symmetries(self) -> Symmetries:
-        """The eight symmetries of the board; actions move with their cells."""
         cells = Symmetries.of_board(self.shape).cells
         return Symmetries(cells, np.argsort(cells, axis=1))
 
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
-        """Return the action masks `(n, 9)` of positions `(n, 3, 3)`, from either point of view."""
         return positions.legal_actions(boards)
 
     def afterstates(
         self, boards: ArrayLike
     ) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int8]]:
-        """Return what each action makes of positions; see `tile_envs.tictactoe.afterstates`."""
         return positions.afterstates(boards)
 
     def replies(self, afterstates: ArrayLike) -> Replies:
@@ -233,7 +225,6 @@ class TicTacToe(Game):
     def checked_positions(
         self, values: Mapping[str, Any], num_envs: int | None = None
     ) -> Positions:
-        """Return codes `(n,)` and, of a state, marks to play `(n,)`; see `tile_envs.game.Game`."""
         boards = checks.broadcast_boards(values["board"], self.shape, num_envs)
         tables, codes = solve(), positions.encode(positions.checked_marks(boards))
         lost = np.flatnonzero(~tables.reachable[codes])
@@ -263,12 +254,10 @@ class TicTacToe(Game):
         return won
 
     def draw(self, board: NDArray[np.int8], mode: str, score: int = 0) -> Any:
-        """Return marks `(3, 3)`, 1 X and -1 O, as text (mode `ansi`) or a picture; no score."""
         (board,) = positions.checked_marks(checks.broadcast_boards(board, self.shape))
         return (render.text if checks.is_text(mode) else render.picture)(board)
 
     def to_json(self) -> str:
-        """Return the game as JSON text, unless the opponent is an object; see `Game`."""
         return json.dumps(asdict(self))
 
 
@@ -352,9 +341,6 @@ def transitions(
         state is the code of a position in which the agent is to move, the empty board 0; each cell
         is a digit to the base 3, the first one lowest: 0 empty, 1 X, 2 O.  States in which the game
         is over have no actions.  With side "both", the reward is that of the one who has moved.
-
-    Raises:
-        ValueError: If an argument is not as described.
     """
     if not isinstance(opponent, Mapping):
         checks.checked_choice(opponent, "opponent", list(NAMED))

@@ -112,7 +112,6 @@ def _lines(boards: Cells) -> tuple[Cells, Cells, Cells, Cells]:
 
 
 def afterstates(pairs: Pairs, boards: Cells) -> tuple[Cells, NDArray[np.int64], NDArray[np.intp]]:
-    """Return what each action makes of boards; see `packed.batch.afterstates`."""
     n, n_actions, cells = len(boards), len(ACTIONS), boards.transpose(1, 2, 0)
     actions = np.tile(np.arange(n_actions), n)
     after, rewards = push(pairs, cells.repeat(n_actions, axis=2), actions)
@@ -128,17 +127,14 @@ def _pair(a: Cells, b: Cells) -> NDArray[np.intp]:
 
 
 def lookup_of(rules: Rules, shape: tuple[int, int]) -> Pairs:
-    """Return the lookup tables of a game."""
     return compile_pairs(rules)
 
 
 def hold(boards: Cells) -> Cells:
-    """Return boards `(n, R, C)` as cells, which they are."""
     return boards
 
 
 def legal(pairs: Pairs, boards: Cells) -> Ints:
-    """Return the legal actions, as bits `(n,)`, of boards `(n, R, C)`."""
     # A push changes a board if and only if it changes two neighboring cells.
     boards = boards.transpose(1, 2, 0)
     actions = np.zeros(boards.shape[2], np.int64)
@@ -151,12 +147,10 @@ def legal(pairs: Pairs, boards: Cells) -> Ints:
 
 
 def tiles(pairs: Pairs, held: Cells) -> Cells:
-    """Return fresh boards `(n, R, C)`."""
     return np.array(held, order="C")
 
 
 def draw(start: Start, streams: Words) -> tuple[Cells, Ints, Words]:
-    """Draw start boards; return them, their largest tiles, and the streams afterwards."""
     boards, streams = start.boards(streams)
     return boards, boards.max(axis=(1, 2), initial=0).astype(np.int64), streams
 
@@ -164,7 +158,6 @@ def draw(start: Start, streams: Words) -> tuple[Cells, Ints, Words]:
 def follow(
     pairs: Pairs, placer: Any, held: Cells, actions: Ints, drawn: Ints, words: Words
 ) -> tuple[Cells, Ints, Ints]:
-    """Push boards, and let tiles appear; see `tile_envs.sliding.packed.batch.follow`."""
     n = len(actions)
     boards = np.ascontiguousarray(held.transpose(1, 2, 0))
     boards, rewards = push(pairs, boards, actions)

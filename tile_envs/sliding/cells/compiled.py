@@ -32,7 +32,6 @@ None, and its threshold; and the last and the new tiles, as in `GameTables`."""
 
 @compiled_loop
 def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
-    """Play a step of some games in a row; see `Code`."""
     world = World(*arrays)
     if not all_inside(first, end, actions, 4):
         return False
@@ -59,7 +58,6 @@ def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
 
 @compiled_loop
 def begin_all(games: Ints, *arrays: Any) -> None:
-    """Begin some games anew, and show them; see `Code`."""
     world = World(*arrays)
     for i in games:
         board = world.boards[i]
@@ -69,7 +67,6 @@ def begin_all(games: Ints, *arrays: Any) -> None:
 
 @compiled
 def begin(world: World, listed: NDArray[np.uint8] | None, i: int, board: Board) -> None:
-    """Begin one game anew."""
     clear(world, i)
     world.scores[i] = 0
     for cell in range(len(board)):
@@ -152,7 +149,6 @@ def settle(world: World, i: int, board: Board) -> None:
 
 @compiled
 def show(world: World, i: int, board: Board) -> None:
-    """Write what is shown of one game."""
     for cell in range(len(board)):
         world.observations[i, cell] = board[cell]
     show_infos(world, i)

@@ -35,7 +35,6 @@ TABLES = len(World._fields) - 1
 
 @compiled_loop
 def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
-    """Play a step of some games in a row; see `Code`."""
     world = World(*arrays[:TABLES], kernels.GameTables(*arrays[TABLES:]))
     if not all_inside(first, end, actions, 4):
         return False
@@ -55,7 +54,6 @@ def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
 
 @compiled_loop
 def begin_all(games: Ints, *arrays: Any) -> None:
-    """Begin some games anew, and show them; see `Code`."""
     world = World(*arrays[:TABLES], kernels.GameTables(*arrays[TABLES:]))
     for i in games:
         begin(world, world.listed, i)
@@ -125,7 +123,6 @@ def settle(
 
 @compiled
 def show(world: World, i: int) -> None:
-    """Write what is shown of one game."""
     for row in range(world.tables.rows):
         line = Word(world.boards[i, row, 0])
         pairs = line & LOW_PAIR | (line & HIGH_PAIR) << TO_PAIRS

@@ -176,7 +176,6 @@ def rows_after(game: GameTables, action: Word, after: Pushed) -> Lines:
 
 @compiled
 def line_of(a: Word, b: Word, c: Word, d: Word, i: int) -> Word:
-    """Return the i-th of four lines."""
     return a if i == 0 else b if i == 1 else c if i == 2 else d
 
 
@@ -247,7 +246,6 @@ def one_of(game: GameTables, cells: Word, word: Word) -> Word:
 
 @compiled
 def count(cells: Word) -> Word:
-    """Return the number of cells of a set."""
     n = Word(0)
     while cells:
         cells &= cells - ONE
