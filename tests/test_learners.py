@@ -15,7 +15,6 @@ from baselines.deep.dqn import DQNLearner
 from baselines.deep.neural import Neural
 from baselines.deep.ppo import PPOLearner
 from baselines.ntuple.ntuple import NTuple
-from baselines.ntuple.plain import PlainNTuple
 from baselines.settings import free_memory
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
@@ -126,8 +125,6 @@ def test_an_initial_value_of_none_is_the_same_in_python_as_in_a_run(name, kind):
     learner = kind(game, 0, kind.Settings(initial=None))
     run = train(name, "Tiles2048-v0", {"shape": (2, 2)}, games=1, initial=None)
     assert learner.action_values(board).max() == run.config.settings["initial"] > 0
-    plain = PlainNTuple(game, settings=NTuple.Settings(initial=None))
-    assert plain.action_values(board).max() == pytest.approx(run.config.settings["initial"])
 
 
 @pytest.mark.parametrize(("kind", "game", "settings"), {case[0]: case for case in CASES}.values())

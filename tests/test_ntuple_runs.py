@@ -94,21 +94,17 @@ def test_a_network_plays_by_the_mean_of_its_last_weights_and_learns_on_without_i
 
 def test_a_run_with_means_that_goes_on_ends_alike_wherever_it_is_interrupted(tmp_path):
     def train_to(games, name, until=math.inf, **how):
-        def goes_on(learner, _):
-            return learner.games < until
+        how |= {"test_games": 0, "callback": lambda learner, _: learner.games < until}
+        return train("ntuple", games=games, out=tmp_path / name, **how).state_dict()
 
-        how |= {"test_games": 0, "callback": goes_on, "out": tmp_path / name}
-        return train("ntuple", games=games, **how).state_dict()
-
-    def whole(games, name):
-        return train_to(games, name, **TC, averaging=0.2)
-
-    whole(200, "whole"), whole(200, "cut")
-    train_to(1000, "cut", until=700, resume=True)
-    states = [train_to(1000, name, resume=True) for name in ("whole", "cut")]
-    states.append(whole(1000, "at once"))
-    for name, array in states[0].items():
-        assert all(array.tobytes() == state[name].tobytes() for state in states[1:])
+    means, on = TC | {"averaging": 0.2}, {"resume": True}
+    train_to(200, "whole", **means), train_to(200, "cut", **means)
+    train_to(1000, "cut", until=700, **on)
+    at_once, *others = (
+        train_to(1000, *run, **how) for *run, how in (("new", means), ("whole", on), ("cut", on))
+    )
+    for name, array in at_once.items():
+        assert all(array.tobytes() == state[name].tobytes() for state in others)
 
 
 def test_tables_are_kept_without_what_has_not_been_used(tmp_path):

@@ -146,8 +146,7 @@ class NTupleSettings:
         least = max(1, self.half_games, self.stage_games)
         if self.late_stages and self.late_games < least:
             raise UsageError(
-                f"late_games must be at least {least:,}, the largest of half_games, stage_games "
-                f"and 1, got {self.late_games:,}: give more of them, or no late_stages."
+                f"late_stages need late_games of at least {least:,}, got {self.late_games:,}."
             )
 
     @property
@@ -221,8 +220,8 @@ class NTuple(ValueAgent, Learner):
             return [net_of(network, self.game.rules, part) for part in parts]
 
         settings, whole, kinds = self._settings, self._whole, (self._numbers, self._means)
-        early = replace(whole, stages=whole.stages[: self._n_early])
-        one_stage = replace(whole, stages=())
+        n = self._n_early
+        early, one_stage = (replace(whole, stages=whole.stages[:end]) for end in (n, 0))
         half = replace(one_stage, tuples=whole.tuples[: -(-len(whole.tuples) // 2)])
         ends = settings.half_games, settings.stage_games, settings.late_games, math.inf
         phases = zip(ends, (half, one_stage, early, whole), strict=True)

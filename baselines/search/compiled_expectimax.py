@@ -173,10 +173,7 @@ def afterstate_value(
     left: Word,
     end: float,
 ) -> np.float32:
-    """Return A(s', left) of an afterstate without the goal, given by its rows; NaN after `end`.
-
-    `left` is above 0.
-    """
+    """Return A(s', left) of an afterstate without the goal, left > 0; NaN after `end`."""
     e, f, g, h = transposed(a, b, c, d)
     if game.square and (e < a or (e == a and (f < b or (f == b and g < c)))):
         a, b, c, d = e, f, g, h  # of the same value

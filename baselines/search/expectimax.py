@@ -89,7 +89,7 @@ class Expectimax(ValueAgent):
         self._searches = self._make_searches(agent, given)
         self._pool: Any = None
         self._process = 0  # the one whose threads these are
-        self._learner: Any = agent if self._is_compiled else None
+        self._timed: Any = agent if self._is_compiled and self._milliseconds else None
         self._ready = 0, 0  # the process, and the network's changes, that it has got ready for
         self._has_checked_pace = self._is_compiled or self._milliseconds is None
         self._get_ready()
@@ -154,10 +154,7 @@ class Expectimax(ValueAgent):
 
     def _get_ready(self) -> None:
         """Before the time of a move begins, compile and load what the search of a network uses."""
-        if self._milliseconds is None or self._learner is None:
-            return
-        state = os.getpid(), self._learner.changes
-        if self._ready != state:
+        if self._timed and self._ready != (state := (os.getpid(), self._timed.changes)):
             self._ready, over = state, now() - 1  # so that nothing is looked at
             boards = np.zeros((2 * len(self._searches), *self._game.shape), np.uint8)
             boards[:, 0, 0] = 1

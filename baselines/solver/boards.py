@@ -112,11 +112,7 @@ def is_solved_quickly(game: Game) -> TypeGuard[SlidingGame]:
 
 
 def initial_value(initial: float | None, game: Game) -> float:
-    """Return a learner's initial value.
-
-    None is the score of making the largest tile that a board can hold, with all of its parts; 0 in
-    tic-tac-toe.
-    """
+    """Return an initial value: None is the score of making the largest tile a board can hold."""
     if initial is not None or not isinstance(game, SlidingGame):
         return initial or 0.0
     scores = dict.fromkeys(range(game.rules.largest + 1), 0)
