@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from tile_envs.files import checked_file, write_file
 from tile_envs.words import counted, number, printable
 
 Row = dict[str, Any]
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""With these a cell begins that spreadsheets compute; an apostrophe before it keeps it a text."""
+FORMULA = re.compile(r"[=@\t\r\n]|[+-](?![\d.]+(e[+-]?\d+)?$)", re.IGNORECASE)
+"""How a text begins that spreadsheets compute; an apostrophe before it keeps it a text."""
 
 
 class Printed(Row):
@@ -119,7 +120,7 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(FORMULA):
+    if isinstance(value, str) and FORMULA.match(value):
         return f"'{value}"
     return json.dumps(value, default=str) if isinstance(value, dict | list) else value
 
@@ -129,6 +130,10 @@ def read_rows(path: Path) -> list[Row]:
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows: list[Row] = printable(list(csv.DictReader(file)))
+            for row in rows:
+                row |= {
+                    n: c[1:] for n, c in row.items() if c and c[0] == "'" and FORMULA.match(c[1:])
+                }
     except (csv.Error, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is damaged: {error}.") from None
     for line, row in enumerate(rows, 2):
