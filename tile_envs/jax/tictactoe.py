@@ -69,7 +69,7 @@ class TicTacToe(JaxEnv):
         mark = known.to_move
         if self.game.side == "random":
             stream = words.advanced(stream)
-            mark = jnp.where(words.mix(stream).high >> 31 > 0, O, X)
+            mark = X + (O - X) * (words.mix(stream).high >> 31).astype(jnp.int32)
         elif self.game.side != "both":
             mark = jnp.full_like(mark, *PLAYED[self.game.side])
         state = State(stream, no, code, mark, jnp.zeros_like(code))
@@ -131,5 +131,5 @@ class TicTacToe(JaxEnv):
 
 def _marked(code: Any, cell: Any, mark: Any, played: Any) -> Any:
     """Return the code of a position with a mark on a free cell, where it is played."""
-    digit = jnp.where(mark == X, DIGITS[X], DIGITS[O])
+    digit = DIGITS[O] + (DIGITS[X] - DIGITS[O]) * (mark == X)
     return code + look_up(POWERS.astype(np.int32), cell) * digit * played
