@@ -40,11 +40,8 @@ def test_every_face_is_read_back_in_every_notation(game):
     board = np.resize(np.arange(game.rules.largest + 1), game.shape)
     faces = np.array(game.rules.faces)[board]
     assert faces.max() in (2**29, 2178309)
-    notations = [
-        show(game, board),
-        show_line(game, board),
-        game.draw(board, "ansi").split("\n", 1)[1],
-    ]
+    picture = game.draw(board, "ansi").split("\n", 1)[1]
+    notations = [show(game, board), show_line(game, board), picture]
     notations += [faces, faces.tolist(), str(faces.tolist()), np.array2string(faces, threshold=99)]
     notations += ["\n".join(f"|{'|'.join(f'{face:^9}' for face in row)}|" for row in faces)]
     for text in notations:
@@ -65,20 +62,18 @@ def test_grids_are_aligned_and_cells_numbered():
 
 
 @pytest.mark.parametrize(
-    ("game", "text", "message"),
+    ("game", "text", "named"),
     [
-        (TWO, "2 4 8", "expected 2 rows of 2 faces, such as '2 0 / 2 0', or 4 hexadecimal digits"),
+        (TWO, "2 4 8", "2 rows of 2 faces, such as '2 0 / 2 0', .* got '2 4 8'"),
         (TWO, "2 4 / 8 3", "'3' is not a tile of 2048"),
         (TWO, "ffff0", "got 'ffff0'"),
-        (TWO, [[2.0, 4], [8, 2]], "expected 2 rows"),
-        (TWO, [[2, 4], [8]], "expected 2 rows"),
-        (TWO, None, "got None"),
-        (CROSSES, "X X X / O O O / 6 7 8", "one that play can lead to"),
-        (CROSSES, "X 2 1 / 3 4 5 / 6 7 8", "expected 3 rows of 3 cells"),
+        *[(TWO, text, "2 rows") for text in ([[2.0, 4], [8, 2]], [[2, 4], [8]], None)],
+        (CROSSES, "X X X / O O O / 6 7 8", "play can lead to"),
+        (CROSSES, "X 2 1 / 3 4 5 / 6 7 8", "3 rows of 3 cells"),
     ],
 )
-def test_what_is_no_board_is_refused_by_a_line_that_says_what_is(game, text, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_is_no_board_is_refused_by_a_line_that_says_what_is(game, text, named):
+    with pytest.raises(ValueError, match=named):
         read_board(game, text)
 
 
@@ -86,9 +81,9 @@ def test_boards_that_are_none_are_not_shown():
     for board in ([[1, 2]], [[1, 99], [0, 0]], "2 4 / 8 2", None):
         with pytest.raises(ValueError, match="board"):
             show(TWO, board)
-    with pytest.raises(ValueError, match="65536 has no hexadecimal digit"):
+    with pytest.raises(ValueError, match="65536"):
         show_hex(TWO, [[16, 0], [0, 0]])
-    with pytest.raises(ValueError, match="tic-tac-toe has no hexadecimal digits"):
+    with pytest.raises(ValueError, match="tic-tac-toe"):
         show_hex(CROSSES, np.zeros((3, 3), int))
 
 
@@ -119,21 +114,16 @@ def test_forms_of_moves_are_read(text, action, match):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("I go up", "read no move in 'I go up': expected one of up, right, down, left"),
-        ("[up] or [down]", r"read 2 moves, \['up', 'down'\], in '\[up\] or \[down\]'"),
+        ("I go up", "no move in 'I go up': expected one of up, right, down, left"),
+        ("<think>[up]", r"no move in '<think>\[up\]': expected one of .*left\.$"),
+        ("[up] or [down]", r"2 moves, \['up', 'down'\], in '\[up\] or \[down\]'"),
+        ('{"move": "up", "action": "left"}', r"2 moves, \['up', 'left'\]"),
         ("<move>jump</move>", "'jump' is no move: expected one of up"),
-        ("<move>jump</move> [up]", "read 2 moves"),
-        ("<move>up</answer>", "read no move"),
-        *[(text, 'match="last"') for text in ("[up, left]", "up or down", "[up] or [down]")],
+        ("<move>jump</move> [up]", "2 moves"),
         ('{"move": "up or down"}', "'up or down' is no move"),
-        ('{"move": "up", "action": "left"}', r"read 2 moves, \['up', 'left'\]"),
-        ("**up** keeps left full", "read no move"),
-        ("I press **a** key", "read no move"),
-        ("<think>[up]", r"read no move in '<think>\[up\]': expected one of .*left\.$"),
-        ("4", "read no move in '4'"),
-        ("", "read no move in ''"),
-        (None, "read no move in None"),
-        (7, "read no move in 7"),
+        *[(text, 'match="last"') for text in ("[up, left]", "up or down", "[up] or [down]")],
+        *[(text, "no move") for text in ("<move>up</answer>", "**up** or left", "hit **a** key")],
+        *[(text, f"no move in {text!r}") for text in ("4", "", None, 7)],
     ],
 )
 def test_what_names_no_single_move_is_refused(text, message):

@@ -117,24 +117,15 @@ def test_the_evaluation_knows_no_agents():
     assert not known & set(ARROWS["baselines.evaluation.sampled"])
 
 
-PROGRAM = """
-import gymnasium, sys, tile_envs.sliding, tile_envs.tictactoe, tile_envs.wrappers.vector
-for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
-    gymnasium.make_vec(env_id, 2).reset(seed=0)
-assert "numba" not in sys.modules
-"""
-
-
-def test_the_package_exports_what_users_need_on_first_use():
+def test_modules_and_libraries_are_imported_on_first_use():
     program = """
 import sys, tile_envs
-assert not [name for name in sys.modules if name.startswith("tile_envs.")]
+assert not [name for name in sys.modules if name.startswith(("tile_envs.", "PIL", "pygame"))]
 assert dir(tile_envs) == sorted(tile_envs.__all__)
 values = [getattr(tile_envs, name) for name in tile_envs.__all__]
+import gymnasium, tile_envs.sliding, tile_envs.tictactoe, tile_envs.wrappers.vector
+for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
+    gymnasium.make_vec(env_id, 2).reset(seed=0)
 assert not {"numba", "torch"} & sys.modules.keys()
 """
     python("-c", program, cwd=ROOT)
-
-
-def test_numba_is_imported_for_compiled_engines_only():
-    python("-c", PROGRAM, cwd=ROOT)

@@ -41,11 +41,6 @@ def test_no_text_raises_anything_but_a_value_error(text):
             assert read_board(game, text).shape == game.shape
 
 
-def test_texts_that_show_no_board_are_named():
-    with pytest.raises(ValueError, match=r"expected 4 rows of 4 faces, such as .*, got '2 4"):
-        read_board(GAME, "2 4 / 8 16")
-
-
 @pytest.mark.parametrize("game", [GAME, SlidingGame(RULES_2584)], ids=str)
 def test_faces_and_tile_indices_lead_to_each_other(game):
     boards = np.arange(game.rules.largest + 1, dtype=np.uint8)[:, None]
