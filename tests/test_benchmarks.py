@@ -21,7 +21,7 @@ from baselines.training.run import presets_of
 from baselines.training.run_folder import lock
 from benchmarks import kinds, report
 from benchmarks.experiments import CROSSTABLE, EXPERIMENTS, QUICK, select
-from benchmarks.kinds import Evaluated, Exact, Games, Measure, Pairings, Sampled
+from benchmarks.kinds import Clients, Evaluated, Exact, Games, Measure, Pairings, Sampled
 from benchmarks.libraries import clients
 from benchmarks.libraries.clients import CLIENTS
 from benchmarks.results import FOLDER, NAMES, add, commit, name_of, read
@@ -184,8 +184,8 @@ def with_experiment(label, change):
     return edit, of(label)
 
 
-def of_kinds(*kinds):
-    return lambda each, name: isinstance(each, kinds)
+def of_kinds(*classes):
+    return lambda each, name: isinstance(each, classes)
 
 
 def searched(by_ntuple):
@@ -212,7 +212,7 @@ EDITS = {
     ),
     "the version of a learner": (
         with_attribute(ValueTable),
-        lambda _, n: "value_table" in " ".join(n),
+        lambda _, name: "value_table" in str(name),
     ),
     "the version of the compiled search": (with_attribute(CompiledSearch), searched(True)),
     "the version of the other search": (with_attribute(Expectimax), searched(False)),
@@ -222,7 +222,7 @@ EDITS = {
     ),
     "that of sampled evaluation": (
         with_attribute(sampled, "VERSION"),
-        of_kinds(Sampled, kinds.Clients),
+        of_kinds(Sampled, Clients),
     ),
     "that of exact evaluation": (with_attribute(exact, "VERSION"), of_kinds(Exact, Pairings)),
     "the program of a client": (
@@ -273,9 +273,7 @@ def test_experiments_are_chosen_by_table_label_or_both():
 
 
 def test_the_list_shows_every_experiment_and_an_unknown_label_is_refused():
-    assert re.search(
-        "'nobody'.* crosstable", refused("run", "--only", "nobody", module="benchmarks")
-    )
+    assert "'nobody'" in refused("run", "--only", "nobody", module="benchmarks")
     done = command("run", "--list", "--only", "seeds", "recipe", module="benchmarks")
     lines = done.stdout.splitlines()
     assert len(lines) == 1 + len(select(["seeds", "recipe"]))
@@ -317,7 +315,7 @@ def unless_slow(each):
     return pytest.param(each, marks=[pytest.mark.slow] if slow else [])
 
 
-@pytest.mark.parametrize("each", map(unless_slow, SMALL), ids=lambda e: f"{e.table}, {e.label}")
+@pytest.mark.parametrize("each", [*map(unless_slow, SMALL)], ids=lambda e: f"{e.table}, {e.label}")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_an_experiment_makes_its_rows_once(each, tmp_path, monkeypatch):
     run_small(tmp_path, each)

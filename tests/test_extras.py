@@ -5,15 +5,12 @@ import re
 import sys
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
-from commands import in_a_process
+from commands import ROOT, in_a_process
 from gymnasium.error import DependencyNotInstalled
 
 from tile_envs.errors import extra
-
-ROOT = Path(__file__).parent.parent
 
 # Runs a module as a command, as if a library had not been installed.
 COMMAND = """

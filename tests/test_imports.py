@@ -2,12 +2,10 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
-from commands import python
+from commands import ROOT, python
 
-ROOT = Path(__file__).parent.parent
 PACKAGES = ("tile_envs", "baselines", "benchmarks")
 FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

@@ -9,8 +9,8 @@ from os.path import normpath
 from pathlib import Path
 
 import pytest
+from commands import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGES = ".md", ".ipynb"
 SITE = *PAGES, ".gif", ".svg", "LICENSE"
 """How the names of files end that `.ci/site` takes; it makes sections of programs."""

@@ -5,14 +5,13 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from pathlib import Path
 
 import pytest
+from commands import ROOT
 from test_extras import pyproject
 
 import tile_envs
 
-ROOT = Path(__file__).parent.parent
 PACKAGES = ("tile_envs", "baselines")
 
 # What a person does first, in an environment with the core dependencies.

@@ -8,14 +8,13 @@ import gymnasium as gym
 import numpy as np
 import powers3
 import pytest
+from commands import FirstLegal
 from gymnasium.utils.env_checker import data_equivalence
 from placers import LastCell
 from test_envs import VARIANTS, random_legal
 
-from baselines.agents import RandomAgent
 from tile_envs.errors import UsageError
 from tile_envs.plug.sb3 import make_sb3
-from tile_envs.tictactoe import TicTacToe
 
 every_variant = pytest.mark.parametrize(("env_id", "options"), VARIANTS)
 
@@ -132,20 +131,14 @@ def test_a_copy_plays_on_as_the_original_would_have(env_id, options, copied, eng
 
 OTHER_OPTIONS = {
     "Tiles2048-v0": [
-        {"shape": (3, 4)},
-        {"spawn": {2: 0.8, 4: 0.2}},
-        {"start_tiles": 3},
-        {"placer": "adversary"},
-        {"placer": LastCell()},
+        *({"shape": (3, 4)}, {"spawn": {2: 0.8, 4: 0.2}}, {"start_tiles": 3}),
+        *({"placer": placer} for placer in ("adversary", LastCell())),
     ],
     "Powers3-v0": [{"rules": replace(powers3.RULES, merges=powers3.RULES.merges[:5])}],
     "Tiles2584-v0": [{"spawn": {1: 0.75, 3: 0.25}}],
     "TicTacToe-v0": [
-        {"opponent": "minimax"},
-        {"opponent": {"minimax": 0.5, "random": 0.5}},
-        {"opponent": RandomAgent(TicTacToe())},
-        {"side": "O"},
-        {"side": "random"},
+        *({"opponent": "minimax"}, {"opponent": {"minimax": 0.5, "random": 0.5}}),
+        *({"opponent": FirstLegal()}, {"side": "O"}, {"side": "random"}),
     ],
 }
 
