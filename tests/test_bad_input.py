@@ -108,10 +108,10 @@ def test_an_action_outside_the_space_is_an_error_that_changes_nothing(env_id, ac
 @pytest.mark.parametrize(
     ("actions", "message"),
     [
-        ([0, -1, 0], r"integers from 0 to \d \(the space is .*, got -1 for game 1"),
+        ([0, -1, 0], r"from 0 to \d .*, got -1 for game 1"),
         ([0, 1, 9], "got 9 for game 2"),
         (np.array([2**63 + 1, 0, 0], np.uint64), "got 9223372036854775809 for game 0"),
-        ([0, 1], r"3 integers, shape \(3,\), got shape \(2,\)"),
+        ([0, 1], r"\(3,\), got shape \(2,\)"),
         ([0, NAN, 1], "dtype float64"),
         (np.array([True, False, True]), "dtype bool"),
     ],
@@ -126,13 +126,16 @@ def test_actions_outside_the_space_are_an_error_that_changes_nothing(
 
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("seed", [-1, 1.5, [1, 2, 3]])
-def test_unusable_seeds_are_an_error_that_changes_nothing(env_id, seed):
+def test_unusable_seeds_and_reset_masks_are_an_error_that_changes_nothing(env_id, seed):
     env, envs = gym.make(env_id).unwrapped, gym.make_vec(env_id, num_envs=2)
     for each in (env, envs):
         with refusing(each, "seed must be"):
             each.reset(seed=seed)
-    with refusing(envs, "seed must be a non-negative integer, got -2"):
+    with refusing(envs, "seed .*-2"):
         envs.reset(seed=[1, -2])
+    for mask in ([True, False], np.array([True]), np.array([False, False])):
+        with refusing(envs, "reset_mask must"):
+            envs.reset(seed=1, options={"reset_mask": mask})
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -172,14 +175,6 @@ def test_unusable_reset_options_are_an_error_that_changes_nothing(env_id, option
     for each in (gym.make(env_id).unwrapped, gym.make_vec(env_id, num_envs=2)):
         with refusing(each, message):
             each.reset(seed=5, options=options)
-
-
-@pytest.mark.parametrize("env_id", IDS)
-@pytest.mark.parametrize("mask", [[True, False], np.array([True]), np.array([False, False])])
-def test_reset_masks_are_checked(env_id, mask):
-    envs = gym.make_vec(env_id, num_envs=2)
-    with refusing(envs, "reset_mask must"):
-        envs.reset(seed=1, options={"reset_mask": mask})
 
 
 @pytest.mark.parametrize("game", [SlidingGame(RULES_2048), TicTacToe()])
@@ -247,15 +242,15 @@ def test_a_new_folder_in_which_nothing_was_made_is_removed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "named"),
     [
-        ("solve --env=", "unknown environment ''"),
-        ("watch tests --gif x.gif --env=", "give no --env"),
-        ("solve --import=no_such_module", "the module no_such_module is not found"),
-        ("solve --import=", "--import needs the name of a module"),
-        ("evaluate :Agent", "the module '' is not found"),
-        ("train qtable --games 1 --out=", "expected a path, got ''"),
+        ("solve --env=", "environment ''"),
+        ("watch tests --gif x.gif --env=", "--env"),
+        ("solve --import=no_such_module", "no_such_module"),
+        ("solve --import=", "--import"),
+        ("evaluate :Agent", "module ''"),
+        ("train qtable --games 1 --out=", "''"),
     ],
 )
-def test_empty_words_are_no_absent_ones_and_imports_have_two_forms(words, message):
-    assert message in refused(*words.split())
+def test_empty_words_are_no_absent_ones_and_imports_have_two_forms(words, named):
+    assert named in refused(*words.split())

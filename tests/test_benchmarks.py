@@ -32,18 +32,15 @@ from benchmarks.tables import TABLES
 from benchmarks.tables.table import NOTE
 from benchmarks.training import ARTICLE, Recording, Training
 
-LEARNERS = [e for e in EXPERIMENTS if isinstance(e, Evaluated) and e.training.learns]
-
 GAME_2048, TICTACTOE = "Tiles2048-v0", "TicTacToe-v0"
 NETWORK = {"network": "0123 4567", "iteration_games": 5, "threads": 1}
 PLAYED = Sampled("agents", "greedy", Training("greedy", GAME_2048), (Games(20),))
 VALUES = Training("value_table", TICTACTOE, {}, preset="published")
 EXACT = Exact("seeds", "values", VALUES, seeds=2)
-PAIRINGS = (
-    Pairings("crosstable", "random", Training("random", TICTACTOE, {})),
-    Pairings("crosstable", "minimax", Training("minimax", TICTACTOE, {})),
-    Pairings("crosstable", "values", VALUES),
-)
+PAIRINGS = [
+    Pairings("crosstable", name, Training(name, TICTACTOE, {})) for name in ("random", "minimax")
+]
+PAIRINGS += [Pairings("crosstable", "values", VALUES)]
 SMALL_NTUPLE = Training("ntuple", GAME_2048, settings=NETWORK, games=10)
 PLAYS = (Games(5), Games(2, depth=2), Games(2, depth=2, samples=1))
 NTUPLE = Sampled("ntuple", "small, alone", SMALL_NTUPLE, PLAYS, seeds=2)
@@ -284,8 +281,7 @@ def test_the_short_list_has_every_agent_and_environment_and_takes_minutes():
     trainings = [each.training for each in QUICK if isinstance(each, Evaluated)]
     assert {each.agent for each in trainings} == {*AGENTS, STRONG, ARTICLE}
     assert {each.env for each in trainings} == {GAME_2048, "Tiles2584-v0", TICTACTOE}
-    # Budgets in minutes would make other rows each time.
-    assert not any(each.minutes for each in trainings)
+    assert not any(each.minutes for each in trainings), "they would make other rows each time"
     assert sum(row.minutes for each in QUICK for row in each.wanted(QUICK)) < 6
 
 
@@ -379,10 +375,8 @@ def test_a_damaged_table_is_one_clear_error_and_stays(tmp_path):
 
 def test_one_process_at_a_time_makes_the_rows_of_a_table(tmp_path):
     (tmp_path / "results").mkdir()
-    with (
-        lock(tmp_path / "results" / "seeds.lock", "seeds"),
-        pytest.raises(ValueError, match=r"the table seeds in .* is in use by process \d+"),
-    ):
+    locked = lock(tmp_path / "results" / "seeds.lock", "seeds")
+    with locked, pytest.raises(ValueError, match=r"seeds in .* process \d+"):
         run_small(tmp_path, EXACT)
     run_small(tmp_path, EXACT)
     assert not list((tmp_path / "results").glob("*.lock"))
@@ -391,7 +385,7 @@ def test_one_process_at_a_time_makes_the_rows_of_a_table(tmp_path):
 @pytest.mark.parametrize("place", ["results", "runs"])
 def test_folders_that_cannot_be_written_to_are_refused_before_anything_is_made(place, tmp_path):
     folders = {"results": tmp_path / "results", "runs": tmp_path / "runs", place: Path("/proc")}
-    with pytest.raises(OSError, match="nothing can be written to /proc"):
+    with pytest.raises(OSError, match="/proc"):
         run((PLAYED,), (PLAYED,), **folders)
     assert not list(tmp_path.rglob("*.csv"))
 

@@ -26,7 +26,8 @@ def test_all_boards_of_2x2_are_read_back(name, tiles):
     for cells in product(range(most + 1), repeat=4):
         board = np.array(cells).reshape(2, 2)
         texts = [show(game, board), show_line(game, board)]
-        texts += [show_hex(game, board)] if max(cells) < 16 else []
+        if max(cells) < 16:
+            texts += [show_hex(game, board), show_hex(game, board).upper()]
         for text in texts:
             assert np.array_equal(read_board(game, text), board)
 
@@ -41,11 +42,14 @@ def test_every_face_is_read_back_in_every_notation(game):
     faces = np.array(game.rules.faces)[board]
     assert faces.max() in (2**29, 2178309)
     picture = game.draw(board, "ansi").split("\n", 1)[1]
-    notations = [show(game, board), show_line(game, board), picture]
+    line = show_line(game, board)
+    notations = [picture, show(game, board), line, line.replace(" / ", "/").replace(" ", ",")]
     notations += [faces, faces.tolist(), str(faces.tolist()), np.array2string(faces, threshold=99)]
-    notations += ["\n".join(f"|{'|'.join(f'{face:^9}' for face in row)}|" for row in faces)]
+    notations += ["\r\n".join(f"|{'|'.join(f'{face:^9}' for face in row)}|" for row in faces)]
     for text in notations:
-        assert np.array_equal(read_board(game, text), board)
+        read = read_board(game, text)
+        assert read.dtype == np.uint8
+        assert np.array_equal(read, board)
 
 
 def test_all_positions_of_tic_tac_toe_are_read_back():
@@ -59,6 +63,8 @@ def test_grids_are_aligned_and_cells_numbered():
     assert show(TWO, [[1, 11], [0, 3]]) == "   2 2048\n   .    8"
     assert show(CROSSES, [[1, 0, 0], [0, -1, 0], [0, 0, 0]]) == "X 1 2\n3 O 5\n6 7 8"
     assert show_hex(TWO, [[1, 11], [0, 3]]) == "1b03"
+    column = SlidingGame(RULES_2584, (3, 1))
+    assert read_board(column, "2/2584/0").tolist() == [[2], [17], [0]]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +143,7 @@ def test_words_in_free_text_count_where_a_match_is_asked_for():
     assert parse(GAME, "left? <move>up</move> <move>down</move> right", match="last") == 2
     assert parse(CROSSES, "not 4 but 8", match="last") == 8
     assert parse(GAME, "[up, left]", match="last") == parse(GAME, "*up or left*", match="last") == 3
-    with pytest.raises(ValueError, match="match must be one of None, 'first', 'last'"):
+    with pytest.raises(ValueError, match="'any'"):
         parse(GAME, "up", match="any")
 
 
@@ -148,7 +154,7 @@ def test_cells_are_numbers_and_illegal_actions_are_refused_with_the_legal_ones()
         parse(CROSSES, "8", mask)
     with pytest.raises(ValueError, match="'up' is illegal here: expected one of none"):
         parse(GAME, "up", [0, 0, 0, 0])
-    with pytest.raises(ValueError, match="expected a mask of 4 or 9 actions"):
+    with pytest.raises(ValueError, match="4 or 9"):
         describe_actions([1, 0, 1])
 
 

@@ -182,9 +182,8 @@ def test_without_numba_auto_is_numpy_and_numba_names_its_extra():
 
 @pytest.mark.parametrize("reason", ["needs NumPy 2.3 or less", "NUMBA_DISABLE_JIT"])
 def test_where_numba_compiles_nothing_auto_is_numpy_with_one_warning(reason, tmp_path):
-    if reason != "NUMBA_DISABLE_JIT":
-        (tmp_path / "numba.py").write_text(f"raise ImportError('Numba {reason}')")
-    environ = {"PYTHONPATH": tmp_path} if [*tmp_path.iterdir()] else {"NUMBA_DISABLE_JIT": "1"}
+    (tmp_path / "numba.py").write_text(f"raise ImportError('Numba {reason}')")
+    environ = {"NUMBA_DISABLE_JIT": "1"} if "_" in reason else {"PYTHONPATH": tmp_path}
     done = python("-c", WITHOUT_COMPILER, cwd=ROOT, env=os.environ | environ)
     assert done.stdout.count(reason) == done.stdout.count("\n") == 2
     assert done.stderr.count(reason) == done.stderr.count("UserWarning") == 1
@@ -303,10 +302,8 @@ def test_games_shared_by_threads_are_the_same(env_id, options, mode, monkeypatch
     monkeypatch.setattr("tile_envs.base.vector_env.GAMES_PER_THREAD", 1)
     monkeypatch.setattr("tile_envs.base.threads.AHEAD", 100)
     for threads in (2, 5):
-        ours, theirs = (
-            gym.make_vec(env_id, 1300, engine="numba", autoreset_mode=mode, threads=k, **options)
-            for k in (threads, 1)
-        )
+        whole = {"id": env_id, "num_envs": 1300, "engine": "numba", "autoreset_mode": mode}
+        ours, theirs = (gym.make_vec(**whole, threads=k, **options) for k in (threads, 1))
         ours.action_space.seed(0), theirs.action_space.seed(0)
         assert_equal_steps(ours, theirs, steps=25, seed=threads)
         state, actions = ours.get_state(), np.zeros(1300, np.int64)

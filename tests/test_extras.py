@@ -30,10 +30,6 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
 
 
-def run(missing, *command):
-    return in_a_process("-c", COMMAND, missing, *command, cwd=ROOT)
-
-
 @pytest.mark.parametrize("name", ["no_such_library", "json.no_such_part"])
 def test_a_missing_library_is_named_with_its_extra(name):
     said = rf"^{re.escape(name)} is not installed: in a clone, pip install -e '\.\[sb3\]'$"
@@ -61,13 +57,11 @@ def test_other_errors_are_left_alone():
     ],
 )
 def test_commands_say_what_to_install(missing, name, command):
-    done = run(missing, *command)
-    said = rf"error: (\w+) is not installed: in a clone, pip install -e '\.\[{name}\]'\n\Z"
-    said = re.search(said, done.stderr)
-    assert done.returncode == 2
+    done = in_a_process("-c", COMMAND, missing, *command, cwd=ROOT)
+    said = re.search(rf"error: (\w+) is not installed: .* '\.\[{name}\]'\n\Z", done.stderr)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert said, done.stderr
     assert said[1] == missing or not find_spec(said[1])
-    assert "Traceback" not in done.stderr
 
 
 def test_functions_of_the_baselines_say_what_to_install():

@@ -19,19 +19,18 @@ SMALL = {"Tiles2048-v0": {"shape": (2, 2)}, "TicTacToe-v0": {}}
 
 every_mode = pytest.mark.parametrize("mode", list(AutoresetMode))
 
+
+def as_floats(envs):
+    space = spaces.Box(-200, 200, envs.single_observation_space.shape)
+    options = {"func": np.float32, "observation_space": space}
+    return vector.VectorizeTransformObservation(envs, wrappers.TransformObservation, **options)
+
+
 VECTOR = {
     "DictInfoToList": (vector.DictInfoToList, {}),
     "FlattenObservation": (vector.FlattenObservation, {SAME_STEP}),
     "NormalizeObservation": (vector.NormalizeObservation, {SAME_STEP, DISABLED}),
-    "VectorizeTransformObservation": (
-        lambda envs: vector.VectorizeTransformObservation(
-            envs,
-            wrappers.TransformObservation,
-            func=np.float32,
-            observation_space=spaces.Box(-200, 200, envs.single_observation_space.shape),
-        ),
-        {SAME_STEP},
-    ),
+    "VectorizeTransformObservation": (as_floats, {SAME_STEP}),
 }
 """Vector wrappers, each with the autoreset modes that it refuses, for any environment."""
 

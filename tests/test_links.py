@@ -15,7 +15,6 @@ PAGES = ".md", ".ipynb"
 SITE = *PAGES, ".gif", ".svg", "LICENSE"
 """How the names of files end that `.ci/site` takes; it makes sections of programs."""
 
-
 FILES = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0")[:-1]
 FOLDERS = {str(folder) for file in FILES for folder in Path(file).parents}
 LINK = re.compile(r"\]\(\s*([^)\s]+)|^\[[^]]+\]:\s*(\S+)|(?:href|src)=\"([^\"]+)", re.MULTILINE)

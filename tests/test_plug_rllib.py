@@ -95,11 +95,8 @@ def runner_of(kind, env_id="Tiles2048-v0", **options):
 
     register_env("games", games(env_id, wrappers=["OneHotPlanes"], **options))
     config = PPOConfig().environment("games").debugging(seed=5)
-    config.env_runners(
-        num_env_runners=0,
-        num_envs_per_env_runner=N,
-        gym_env_vectorize_mode="vector_entry_point" if kind == "native" else "sync",
-    )
+    way = "vector_entry_point" if kind == "native" else "sync"
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=N, gym_env_vectorize_mode=way)
     config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
     return SingleAgentEnvRunner(config=config, worker_index=0)
 

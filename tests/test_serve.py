@@ -92,10 +92,8 @@ def test_two_pages_and_moves_taken_back_change_no_game(served):
     assert played(server, "1") == expected["1"]
 
 
-REPLAY = {
-    **{"format": "tile-envs replay", "version": "0.2.0", "options": {}},
-    **{"env": "Tiles2584-v0", "seed": 1, "actions": []},
-}
+REPLAY = {"format": "tile-envs replay", "version": "0.2.0", "options": {}}
+REPLAY |= {"env": "Tiles2584-v0", "seed": 1, "actions": []}
 OTHER = REPLAY | {"env": "Tiles2048-v0", "options": SMALL | {"spawn": {"2": 1.0}}}
 FULL = {"board": [[1, 2, 1], [2, 1, 2]]}
 

@@ -41,9 +41,7 @@ def test_text_and_picture():
     game = gym.make(ENV).unwrapped.game
     board = np.array([[0, 1, 2, 3], [17, 7, 0, 0], [0] * 4, [0] * 4])
     text = game.draw(board, "ansi", 24)
-    assert text.startswith("Powers3  score 24")
-    assert "129140163" in text
-    assert "2187" in text
+    assert all(word in text for word in ("Powers3  score 24", "129140163", "2187"))
     pictures = [game.draw(np.full((4, 4), tile), "rgb_array") for tile in range(18)]
     assert len({picture.tobytes() for picture in pictures}) == 18
 
@@ -101,9 +99,8 @@ def test_it_is_searched(runs):
 
 def test_a_folder_says_which_module_it_needs(runs):
     done = in_a_process("-m", "baselines", "evaluate", runs / "qtable", cwd=HERE)
-    assert done.returncode == 2
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "powers3: import it first, with --import" in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 def test_a_person_plays_it(monkeypatch):
@@ -131,13 +128,8 @@ def test_small_boards_of_it_are_learned_from_optimistic_values(agent):
     assert evaluate_exactly(learner, ENV, {"shape": [2, 3]})["share"] > 0.95
 
 
-GOOD = {
-    "name": "Chain",
-    "faces": (0, 1, 2, 4, 8),
-    "merges": [(1, 1, 2), (2, 2, 3)],  # the chain ends early: 4s do not merge
-    "spawn": {1: 1.0},
-    "goal": 4,
-}
+GOOD = {"name": "Chain", "faces": (0, 1, 2, 4, 8), "spawn": {1: 1.0}, "goal": 4}
+GOOD["merges"] = [(1, 1, 2), (2, 2, 3)]  # the chain ends early: 4s do not merge
 COLORS = asdict(RULES_2048.palette)
 PAINTED = replace(powers3.RULES, palette=COLORS)
 

@@ -61,8 +61,7 @@ def test_thoughts_leave_out_illegal_actions_and_ended_games():
     assert exact_values(SlidingGame(RULES_2048)) is None
     env = make("Tiles2048-v0", {"shape": [2, 2]})
     agent = player("optimal", "Tiles2048-v0", {"shape": [2, 2]}).agent
-    playthrough = Playthrough(env, 0)
-    thinker = Thinker(env.game, agent, "optimal")
+    playthrough, thinker = Playthrough(env, 0), Thinker(env.game, agent, "optimal")
     while not playthrough.position.over:
         thoughts = thinker.of(playthrough.position)
         assert [thought.name for thought in thoughts] == ["optimal, value", "exact, expected score"]
@@ -113,8 +112,7 @@ def test_films_are_written_without_a_terminal(tmp_path):
     assert printed == "".join(f"wrote {path}\n" for path in out.values())
     moves = len(game(**SMALL).play_on().actions)
     with Image.open(out["gif"]) as film:
-        assert film.n_frames == moves + 1
-        assert film.info["loop"] == 0
+        assert (film.n_frames, film.info["loop"]) == (moves + 1, 0)
         first = np.array(film.convert("RGB"))
         film.seek(moves)
         assert not np.array_equal(first, np.array(film.convert("RGB")))
@@ -129,19 +127,15 @@ def test_long_games_are_shown_by_a_part_of_their_positions(tmp_path):
         assert film.n_frames == 20
 
 
-def data_of(path):
-    text = path.read_text(encoding="utf-8")
-    return json.loads(re.search(r'type="application/json">(.*?)</script>', text, re.DOTALL)[1])
-
-
 def test_a_page_holds_the_whole_game(tmp_path):
     watched = game("optimal", **SMALL)
     watched.title = "</script><script>alert(1)</script><!--<script>"  # a name is no code
     write_page([watched], tmp_path / "x.html")
-    data, played = data_of(tmp_path / "x.html"), watched.playthrough
-    (shown,) = data["games"]
+    text, played = (tmp_path / "x.html").read_text(encoding="utf-8"), watched.playthrough
+    data = re.search(r'type="application/json">(.*?)</script>', text, re.DOTALL)[1]
+    (shown,) = json.loads(data)["games"]
     assert shown["title"] == watched.title
-    assert "<!--" not in (tmp_path / "x.html").read_text(encoding="utf-8")
+    assert "<!--" not in text
     assert list(map(int, shown["actions"].split(","))) == played.actions
     assert sum(map(int, shown["gains"].split(","))) == played.position.info["score"]
     boards = np.array([int(digit, 36) for digit in shown["boards"]]).reshape(-1, 2, 3)
