@@ -5,10 +5,13 @@ import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
+from pathlib import Path
 from subprocess import CompletedProcess
 from unittest import mock
 
 from tile_envs import games
+
+ROOT = Path(__file__).parent.parent
 
 
 def command(*arguments, module="baselines"):
@@ -45,6 +48,13 @@ def refused(*arguments, module="baselines"):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1, done.stderr
     return done.stderr
+
+
+class FirstLegal:
+    """An agent that plays the first legal action."""
+
+    def predict(self, observation, **given):
+        return given["action_masks"].argmax(axis=1)
 
 
 def in_a_process(*arguments, **options):

@@ -4,6 +4,7 @@ import json
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
+from itertools import product
 
 import gymnasium as gym
 import numpy as np
@@ -30,71 +31,59 @@ from tile_envs.wrappers import PenalizeIllegal, ShapeReward
 NAN = float("nan")
 A = np.zeros(99)
 
-BAD_SLIDING_OPTIONS = [
-    ({"shape": (0, 4)}, r"shape must be two integers from 1 to 8.*\(0, 4\)"),
-    ({"shape": (1, 2)}, r"3 cells or more, got \(1, 2\)"),
-    ({"shape": np.array(4)}, r"got array\(4\)"),
-    ({"rules": {}}, r"rules must be a Rules, got \{\}"),
-    ({"spawn": {}}, r"spawn must map faces to probabilities"),
-    ({"spawn": {2: 0.5, 8: 0.4}}, r"must add up to 1.*0\.9"),
-    ({"spawn": {2: NAN}}, r"spawn\[2\] must be a probability.*nan"),
-    ({"spawn": {7: 1.0}}, r"7 is not a tile of 2048: expected one of 2, 4, .* 131072"),
-    ({"spawn": {2: 0.5, "2": 0.5}}, r"twice"),
-    ({"start_tiles": 17}, r"start_tiles must be 1 to 16 tiles on a 4×4 board.*17"),
-    ({"placer": "adversarial"}, r"placer must be 'random', 'adversary' or an object with place"),
-    ({"starts": np.ones((2, 3, 4))}, "a list of boards, .* got shape"),
-    ({"starts": np.full((1, 4, 4), 128)}, r"tile indices 0 to 17, not faces, got 128 to 128"),
-    ({"starts": np.ones((1, 4, 4))}, r"must be integers \(tile indices\), got dtype float64"),
-    ({"starts": np.zeros((2, 4, 4), int)}, r"leave out 2 boards without any, the first at index 0"),
-    ({"starts": "gone.npy"}, r"starts must be a \.npy file of .* got gone\.npy: .*No such file"),
-    ({"start_fraction": 1.1}, "start_fraction must be a prob"),
-    ({"start_fraction": 0.25}, r"start_fraction=0\.25 needs starts"),
-    ({"max_illegal": 0}, r"max_illegal must be a positive integer, got 0"),
-    ({"render_mode": "svg"}, r"render_mode must be .*'svg'"),
-]
-
-BAD_TICTACTOE_OPTIONS = [
-    ({"side": "x"}, r"side must be one of 'X', 'O', 'random', 'both', got 'x'"),
-    ({"opponent": "maximin"}, r"opponent must be 'random', 'minimax', 'minimax_first' or an agent"),
-    ({"opponent": {"god": 1.0}}, r"probability must be one of 'random', .* got 'god'"),
-    ({"opponent": {"random": 0.5}}, r"opponents must add up to 1, .*which makes 0\.5"),
-    ({"opponent": {"random": 2}}, r"opponent\['random'\] must be a probability .* got 2"),
-    ({"opponent": []}, r"opponents must add up to 1, .* got \[\]"),
-]
-
 BAD_OPTIONS = [
-    *(("Tiles2048-v0", *case) for case in BAD_SLIDING_OPTIONS),
-    *(("TicTacToe-v0", *case) for case in BAD_TICTACTOE_OPTIONS),
+    ("Tiles2048-v0", {"shape": (0, 4)}, r"shape .* 1 to 8.*\(0, 4\)"),
+    ("Tiles2048-v0", {"shape": (1, 2)}, r"3 cells .*\(1, 2\)"),
+    ("Tiles2048-v0", {"shape": np.array(4)}, r"array\(4\)"),
+    ("Tiles2048-v0", {"rules": {}}, r"rules .*\{\}"),
+    ("Tiles2048-v0", {"spawn": {}}, r"spawn"),
+    ("Tiles2048-v0", {"spawn": {2: 0.5, 8: 0.4}}, r"spawn .*0\.9"),
+    ("Tiles2048-v0", {"spawn": {2: NAN}}, r"spawn\[2\] .*nan"),
+    ("Tiles2048-v0", {"spawn": {7: 1.0}}, r"7 is not a tile of 2048: .* 131072"),
+    ("Tiles2048-v0", {"spawn": {2: 0.5, "2": 0.5}}, r"twice"),
+    ("Tiles2048-v0", {"start_tiles": 17}, r"start_tiles .* 16 .*17"),
+    ("Tiles2048-v0", {"placer": "adversarial"}, r"placer .*'adversary'"),
+    ("Tiles2048-v0", {"starts": np.ones((2, 3, 4))}, r"\(2, 3, 4\)"),
+    ("Tiles2048-v0", {"starts": np.full((1, 4, 4), 128)}, r"not faces, got 128"),
+    ("Tiles2048-v0", {"starts": np.ones((1, 4, 4))}, r"float64"),
+    ("Tiles2048-v0", {"starts": np.zeros((2, 4, 4), int)}, r"2 boards .* at index 0"),
+    ("Tiles2048-v0", {"starts": "gone.npy"}, r"starts .* gone\.npy: .*No such file"),
+    ("Tiles2048-v0", {"start_fraction": 1.1}, r"start_fraction .*1\.1"),
+    ("Tiles2048-v0", {"start_fraction": 0.25}, r"start_fraction=0\.25 needs starts"),
+    ("Tiles2048-v0", {"max_illegal": 0}, r"max_illegal .*0"),
+    ("Tiles2048-v0", {"render_mode": "svg"}, r"render_mode .*'svg'"),
+    ("TicTacToe-v0", {"side": "x"}, r"side .*'both', got 'x'"),
+    ("TicTacToe-v0", {"opponent": "maximin"}, r"opponent .*'minimax_first'"),
+    ("TicTacToe-v0", {"opponent": {"god": 1.0}}, r"'god'"),
+    ("TicTacToe-v0", {"opponent": {"random": 0.5}}, r"opponents .*0\.5"),
+    ("TicTacToe-v0", {"opponent": {"random": 2}}, r"opponent\['random'\] .* 2"),
+    ("TicTacToe-v0", {"opponent": []}, r"opponents .*\[\]"),
 ]
 
 
 @pytest.mark.filterwarnings("ignore:.*render_mode='svg' that is not in the possible render_modes")
-@pytest.mark.parametrize(("env_id", "options", "message"), BAD_OPTIONS)
-def test_unusable_options_are_named(env_id, options, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize(("env_id", "options", "named"), BAD_OPTIONS)
+def test_unusable_options_are_named(env_id, options, named):
+    with pytest.raises(ValueError, match=named):
         gym.make(env_id, **options).reset()
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=named):
         gym.make_vec(env_id, num_envs=2, **options)
 
 
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "value"),
     [
-        *(({"num_envs": n}, "num_envs must be a positive") for n in (0, 2.5)),
-        ({"num_envs": 2**63}, "num_envs must be at most 9223372036854775807, got"),
-        ({"num_envs": 10**15}, "num_envs must fit into memory, got"),
-        ({"autoreset_mode": "never"}, "autoreset_mode must be one of .* got 'never'"),
-        ({"max_episode_steps": 0}, "max_episode_steps must be a positive integer, got 0"),
-        ({"render_mode": "human"}, "render_mode must be one of .* got 'human'"),
-        ({"engine": "c"}, "engine must be one of 'numpy', 'numba', 'auto', got 'c'"),
-        ({"threads": 0}, "threads must be a positive integer, got 0"),
-        ({"threads": 2}, 'threads need engine="numba", got 2 threads for numpy'),
+        *(("num_envs", n) for n in (0, 2.5, 2**63)),
+        *(("max_episode_steps", 0), ("threads", 0), ("threads", 2)),  # without an engine for them
+        *(("autoreset_mode", "never"), ("render_mode", "human"), ("engine", "c")),
     ],
 )
-def test_unusable_options_of_vector_environments_are_named(env_id, options, message):
-    with pytest.raises(ValueError, match=message):
-        gym.make_vec(env_id, **{"num_envs": 2} | options)
+def test_unusable_options_of_vector_environments_are_named(env_id, name, value):
+    with pytest.raises(ValueError, match="num_envs must fit into memory"):
+        gym.make_vec(env_id, num_envs=10**15)
+    with pytest.raises(ValueError, match=f"{name} .*got .*{value}"):
+        gym.make_vec(env_id, **{"num_envs": 2} | {name: value})
 
 
 @contextmanager
@@ -119,10 +108,10 @@ def test_an_action_outside_the_space_is_an_error_that_changes_nothing(env_id, ac
 @pytest.mark.parametrize(
     ("actions", "message"),
     [
-        ([0, -1, 0], r"integers from 0 to \d \(the space is .*, got -1 for game 1"),
+        ([0, -1, 0], r"from 0 to \d .*, got -1 for game 1"),
         ([0, 1, 9], "got 9 for game 2"),
         (np.array([2**63 + 1, 0, 0], np.uint64), "got 9223372036854775809 for game 0"),
-        ([0, 1], r"3 integers, shape \(3,\), got shape \(2,\)"),
+        ([0, 1], r"\(3,\), got shape \(2,\)"),
         ([0, NAN, 1], "dtype float64"),
         (np.array([True, False, True]), "dtype bool"),
     ],
@@ -137,13 +126,16 @@ def test_actions_outside_the_space_are_an_error_that_changes_nothing(
 
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("seed", [-1, 1.5, [1, 2, 3]])
-def test_unusable_seeds_are_an_error_that_changes_nothing(env_id, seed):
+def test_unusable_seeds_and_reset_masks_are_an_error_that_changes_nothing(env_id, seed):
     env, envs = gym.make(env_id).unwrapped, gym.make_vec(env_id, num_envs=2)
     for each in (env, envs):
         with refusing(each, "seed must be"):
             each.reset(seed=seed)
-    with refusing(envs, "seed must be a non-negative integer, got -2"):
+    with refusing(envs, "seed .*-2"):
         envs.reset(seed=[1, -2])
+    for mask in ([True, False], np.array([True]), np.array([False, False])):
+        with refusing(envs, "reset_mask must"):
+            envs.reset(seed=1, options={"reset_mask": mask})
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -161,20 +153,20 @@ def test_steps_need_a_reset_first(env_id):
 FULL = np.full((4, 4), 1)
 X_WON_O_MOVED = [[1, 1, 1], [-1, -1, -1], [0, 0, 0]]
 BAD_RESETS = [
-    *((env_id, ["board"], r"options must be a dictionary, got \['board'\]") for env_id in IDS),
-    ("Tiles2048-v0", {"board": np.zeros(16, int)}, r"board.* must have shape"),
-    ("Tiles2048-v0", {"board": FULL * NAN}, r"\(tile indices\), got dtype float64"),
-    ("Tiles2048-v0", {"board": FULL * -1}, r"got -1 to -1"),
-    ("Tiles2048-v0", {"board": FULL * 18}, r"tile indices 0 to 17, not faces, got 18 to 18"),
-    ("Tiles2048-v0", {"board": FULL, "score": -1}, r"score must be a non-negative integer.*-1"),
-    ("Tiles2048-v0", {"board": FULL, "score": 2**53 + 1}, r"at most 9007199254740992, got 9007199"),
+    *((env_id, ["board"], r"options .*\['board'\]") for env_id in IDS),
+    ("Tiles2048-v0", {"board": np.zeros(16, int)}, r"board.* shape"),
+    ("Tiles2048-v0", {"board": FULL * NAN}, r"float64"),
+    ("Tiles2048-v0", {"board": FULL * -1}, r"got -1"),
+    ("Tiles2048-v0", {"board": FULL * 18}, r"0 to 17, not faces, got 18"),
+    ("Tiles2048-v0", {"board": FULL, "score": -1}, r"score .*-1"),
+    ("Tiles2048-v0", {"board": FULL, "score": 2**53 + 1}, r"score .*9007199254740993"),
     ("Tiles2048-v0", {"score": 5}, r"needs a 'board'"),
-    ("Tiles2048-v0", {"bord": FULL}, r"unknown reset option 'bord': expected 'board', 'score'"),
-    ("TicTacToe-v0", {"board": np.zeros((4, 4), int)}, r"board must have shape \(3, 3\)"),
-    ("TicTacToe-v0", {"board": np.zeros((3, 3))}, r"the integers 1, -1 and 0, got dtype float64"),
-    ("TicTacToe-v0", {"board": np.full((3, 3), 2)}, r"must hold the integers"),
+    ("Tiles2048-v0", {"bord": FULL}, r"'bord': expected 'board', 'score'"),
+    ("TicTacToe-v0", {"board": np.zeros((4, 4), int)}, r"board .*\(3, 3\)"),
+    ("TicTacToe-v0", {"board": np.zeros((3, 3))}, r"float64"),
+    ("TicTacToe-v0", {"board": np.full((3, 3), 2)}, r"boards .* integers"),
     ("TicTacToe-v0", {"board": [[1, 1, 0], [0] * 3, [0] * 3]}, r"play can lead to"),
-    ("TicTacToe-v0", {"score": 1}, r"unknown reset option 'score': expected 'board'"),
+    ("TicTacToe-v0", {"score": 1}, r"'score': expected 'board'"),
 ]
 
 
@@ -185,41 +177,20 @@ def test_unusable_reset_options_are_an_error_that_changes_nothing(env_id, option
             each.reset(seed=5, options=options)
 
 
-@pytest.mark.parametrize("env_id", IDS)
-@pytest.mark.parametrize("mask", [[True, False], np.array([True]), np.array([False, False])])
-def test_reset_masks_are_checked(env_id, mask):
-    envs = gym.make_vec(env_id, num_envs=2)
-    with refusing(envs, "reset_mask must"):
-        envs.reset(seed=1, options={"reset_mask": mask})
-
-
-@pytest.mark.parametrize(
-    ("game", "boards"),
-    [
-        (SlidingGame(RULES_2048), np.zeros((4, 4), int)),
-        (SlidingGame(RULES_2048), np.zeros((1, 4, 4))),
-        (SlidingGame(RULES_2048), np.full((1, 4, 4), 18)),
-        (TicTacToe(), np.zeros((3, 3), int)),
-        (TicTacToe(), np.full((1, 3, 3), 2)),
-        (TicTacToe(), np.array([X_WON_O_MOVED])),
-    ],
-)
-def test_games_check_their_boards(game, boards):
-    for method in (game.afterstates, game.legal_actions, game.replies):
-        with pytest.raises(ValueError, match="boards"):
-            method(boards)
-    if game == TicTacToe() and boards.ndim == 3:
-        with pytest.raises(UsageError, match="boards"):
-            MinimaxAgent(game).predict(boards)
-
-
 @pytest.mark.parametrize("game", [SlidingGame(RULES_2048), TicTacToe()])
-def test_only_boards_are_drawn(game):
-    board = np.zeros(game.shape, int)
+def test_games_check_their_boards(game):
+    board, calls = np.zeros(game.shape, int), [game.afterstates, game.legal_actions, game.replies]
+    wrong = [board[None] + 0.5, board[None] + 99]
+    if game == TicTacToe():
+        wrong.append(np.array([X_WON_O_MOVED]))
+        calls.append(MinimaxAgent(game).predict)
+    for call, boards in [*product(calls, wrong), *product(calls[:3], [board])]:
+        with pytest.raises(UsageError, match="boards"):
+            call(boards)
     for bad in (None, "", board[0], board + 99, board + 0.5):
         with pytest.raises(UsageError, match=r"boards?"):
             game.draw(bad, "ansi")
-    with pytest.raises(UsageError, match="mode must be one of 'ansi', 'rgb_array', got 'svg'"):
+    with pytest.raises(UsageError, match=r"mode .*'svg'"):
         game.draw(board, "svg")
 
 
@@ -271,15 +242,15 @@ def test_a_new_folder_in_which_nothing_was_made_is_removed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "named"),
     [
-        ("solve --env=", "unknown environment ''"),
-        ("watch tests --gif x.gif --env=", "give no --env"),
-        ("solve --import=no_such_module", "the module no_such_module is not found"),
-        ("solve --import=", "--import needs the name of a module"),
-        ("evaluate :Agent", "the module '' is not found"),
-        ("train qtable --games 1 --out=", "expected a path, got ''"),
+        ("solve --env=", "environment ''"),
+        ("watch tests --gif x.gif --env=", "--env"),
+        ("solve --import=no_such_module", "no_such_module"),
+        ("solve --import=", "--import"),
+        ("evaluate :Agent", "module ''"),
+        ("train qtable --games 1 --out=", "''"),
     ],
 )
-def test_empty_words_are_no_absent_ones_and_imports_have_two_forms(words, message):
-    assert message in refused(*words.split())
+def test_empty_words_are_no_absent_ones_and_imports_have_two_forms(words, named):
+    assert named in refused(*words.split())

@@ -19,19 +19,9 @@ from baselines.training import recording
 from baselines.training.config import RunConfig
 from baselines.training.run import presets_of
 from baselines.training.run_folder import lock
-from benchmarks import report
+from benchmarks import kinds, report
 from benchmarks.experiments import CROSSTABLE, EXPERIMENTS, QUICK, select
-from benchmarks.kinds import (
-    OWN_VALUES,
-    Clients,
-    Evaluated,
-    Exact,
-    Games,
-    Measure,
-    Pairings,
-    Sampled,
-    Wanted,
-)
+from benchmarks.kinds import Clients, Evaluated, Exact, Games, Measure, Pairings, Sampled
 from benchmarks.libraries import clients
 from benchmarks.libraries.clients import CLIENTS
 from benchmarks.results import FOLDER, NAMES, add, commit, name_of, read
@@ -42,42 +32,30 @@ from benchmarks.tables import TABLES
 from benchmarks.tables.table import NOTE
 from benchmarks.training import ARTICLE, Recording, Training
 
-LEARNERS = [e for e in EXPERIMENTS if isinstance(e, Evaluated) and e.training.learns]
-
 GAME_2048, TICTACTOE = "Tiles2048-v0", "TicTacToe-v0"
 NETWORK = {"network": "0123 4567", "iteration_games": 5, "threads": 1}
 PLAYED = Sampled("agents", "greedy", Training("greedy", GAME_2048), (Games(20),))
 VALUES = Training("value_table", TICTACTOE, {}, preset="published")
 EXACT = Exact("seeds", "values", VALUES, seeds=2)
-PAIRINGS = (
-    Pairings("crosstable", "random", Training("random", TICTACTOE, {})),
-    Pairings("crosstable", "minimax", Training("minimax", TICTACTOE, {})),
-    Pairings("crosstable", "values", VALUES),
-)
+PAIRINGS = [
+    Pairings("crosstable", name, Training(name, TICTACTOE, {})) for name in ("random", "minimax")
+]
+PAIRINGS += [Pairings("crosstable", "values", VALUES)]
 SMALL_NTUPLE = Training("ntuple", GAME_2048, settings=NETWORK, games=10)
 PLAYS = (Games(5), Games(2, depth=2), Games(2, depth=2, samples=1))
 NTUPLE = Sampled("ntuple", "small, alone", SMALL_NTUPLE, PLAYS, seeds=2)
 SMALL_DQN = {"n_envs": 2, "width": 4, "hidden": (8,), "batch_size": 8, "learning_starts": 16}
-DEEP = Sampled(
-    *("deep", "dqn, after games"),
-    Training(
-        *("dqn", GAME_2048),
-        settings=SMALL_DQN | {"buffer_size": 20_000, "replay_steps": 2},
-        replays=Recording(SMALL_NTUPLE, episodes=1),
-        games=1,
-    ),
-    (Games(2),),
-)
+SMALL_DQN |= {"buffer_size": 20_000, "replay_steps": 2}
+RECORDED = Recording(SMALL_NTUPLE, episodes=1)
+AFTER_GAMES = Training("dqn", GAME_2048, settings=SMALL_DQN, replays=RECORDED, games=1)
+DEEP = Sampled("deep", "dqn, after games", AFTER_GAMES, (Games(2),))
 SMALL_BOARD = {"shape": [2, 2]}
-ADVERSARY = Sampled(
-    *("adversary", "small, adversary"),
-    replace(SMALL_NTUPLE, env_kwargs={"placer": "adversary"}),
-    tuple(Games(5, placer=placer) for placer in ("random", "adversary", OWN_VALUES)),
-)
+AGAINST = replace(SMALL_NTUPLE, env_kwargs={"placer": "adversary"})
+PLACED = tuple(Games(5, placer=placer) for placer in ("random", "adversary", kinds.OWN_VALUES))
 EXACTLY = (
     Exact("exact", "greedy", Training("greedy", GAME_2048, SMALL_BOARD)),
     Exact("exact", "ntuple, small", Training("ntuple", GAME_2048, SMALL_BOARD, games=100), seeds=2),
-    ADVERSARY,
+    Sampled("adversary", "small, adversary", AGAINST, PLACED),
 )
 WORKS = (
     Work("TC training", "TC", 10, 4_000),
@@ -86,21 +64,15 @@ WORKS = (
 )
 KERNELS = {"network": "0123 4567", "taught": 10, "iteration_games": 10, "iterations": 2}
 BRIEF = {"turns": 1, "seconds": 0.01, "peers": False}
+BRIDGED = {"games": {"tic-tac-toe": TICTACTOE}, "sizes": (2,)}
+BOARDS = {"games": ("2048", "2048, 5×5", "tic-tac-toe"), "sizes": (1, 4)}
 SPEEDS = (
     Measure("kernels", "n-tuple networks", "speed.ntuple", {"turns": 1, "works": WORKS, **KERNELS}),
     Measure("solved", "small boards", "speed.solutions", {"boards": {GAME_2048: ((2, 2),)}}),
-    Measure(
-        *("bridge", "Stable-Baselines3", "speed.sb3"),
-        options=BRIEF | {"games": {"tic-tac-toe": TICTACTOE}, "sizes": (2,)},
-    ),
+    Measure("bridge", "Stable-Baselines3", "speed.sb3", BRIEF | BRIDGED),
     Measure("speed", "start-up", "speed.start_up", {"turns": 1}),
-    Measure(
-        *("speed", "environments", "speed.environments"),
-        options=BRIEF | {"games": ("2048", "2048, 5×5", "tic-tac-toe"), "sizes": (1, 4)},
-    ),
+    Measure("speed", "environments", "speed.environments", BRIEF | BOARDS),
 )
-FROM_OUTSIDE = ("start-up", "n-tuple networks")
-"""Measures that start a dozen processes."""
 SMALL = (PLAYED, EXACT, *PAIRINGS, NTUPLE, DEEP, *EXACTLY, *SPEEDS)
 
 
@@ -195,10 +167,6 @@ def with_attribute(owner, name="version", value=None):
     return edit
 
 
-def with_experiment(label, change):
-    return lambda _, experiments: [change(e) if str(e) == label else e for e in experiments]
-
-
 DEPTH, DOWNGRADE = (1 + NAMES["ntuple"].index(column) for column in ("depth", "downgrade"))
 
 
@@ -206,8 +174,15 @@ def of(label):
     return lambda each, name: str(each).startswith(label)
 
 
-def of_kinds(*kinds):
-    return lambda each, name: isinstance(each, kinds)
+def with_experiment(label, change):
+    def edit(_, experiments):
+        return [change(each) if str(each) == label else each for each in experiments]
+
+    return edit, of(label)
+
+
+def of_kinds(*classes):
+    return lambda each, name: isinstance(each, classes)
 
 
 def searched(by_ntuple):
@@ -225,29 +200,27 @@ EDITS = {
         with_preset("ntuple", "Tiles2584-v0", "course", learning_rate=0.2),
         of("ntuple/course"),
     ),
-    "a setting of an experiment": (
-        with_experiment("ntuple/two cores, 1 and 3 appear", lambda e: anew(e, settings={})),
-        of("ntuple/two cores, 1 and 3 appear"),
+    "a setting of an experiment": with_experiment(
+        "ntuple/two cores, 1 and 3 appear", lambda e: anew(e, settings={})
     ),
-    "a larger budget": (
-        with_experiment("deep/ppo, an hour", lambda e: anew(e, minutes=(24,))),
-        of("deep/ppo, an hour"),
-    ),
-    "the version of a measure": (
-        with_experiment("speed/start-up", lambda e: replace(e, version=e.version + 1)),
-        of("speed/start-up"),
+    "a larger budget": with_experiment("deep/ppo, an hour", lambda e: anew(e, minutes=(24,))),
+    "the version of a measure": with_experiment(
+        "speed/start-up", lambda e: replace(e, version=e.version + 1)
     ),
     "the version of a learner": (
         with_attribute(ValueTable),
-        lambda each, name: "value_table" in " ".join(name),
+        lambda _, name: "value_table" in str(name),
     ),
     "the version of the compiled search": (with_attribute(CompiledSearch), searched(True)),
     "the version of the other search": (with_attribute(Expectimax), searched(False)),
     "the version of recorded games": (
         with_attribute(recording, "VERSION"),
-        lambda each, name: isinstance(each, Evaluated) and each.training.replays is not None,
+        lambda each, _: isinstance(each, Evaluated) and each.training.replays is not None,
     ),
-    "that of sampled evaluation": (with_attribute(sampled, "VERSION"), of_kinds(Sampled, Clients)),
+    "that of sampled evaluation": (
+        with_attribute(sampled, "VERSION"),
+        of_kinds(Sampled, Clients),
+    ),
     "that of exact evaluation": (with_attribute(exact, "VERSION"), of_kinds(Exact, Pairings)),
     "the program of a client": (
         with_attribute(clients, "CLIENTS", OTHER_CLIENTS),
@@ -296,12 +269,8 @@ def test_experiments_are_chosen_by_table_label_or_both():
 # The command
 
 
-def test_an_unknown_label_is_one_line_that_names_what_exists():
-    line = refused("run", "--only", "nobody", module="benchmarks")
-    assert re.fullmatch(r".*there is no 'nobody'.* crosstable.* `run --list` .*\n", line)
-
-
-def test_the_list_shows_every_experiment():
+def test_the_list_shows_every_experiment_and_an_unknown_label_is_refused():
+    assert "'nobody'" in refused("run", "--only", "nobody", module="benchmarks")
     done = command("run", "--list", "--only", "seeds", "recipe", module="benchmarks")
     lines = done.stdout.splitlines()
     assert len(lines) == 1 + len(select(["seeds", "recipe"]))
@@ -312,8 +281,7 @@ def test_the_short_list_has_every_agent_and_environment_and_takes_minutes():
     trainings = [each.training for each in QUICK if isinstance(each, Evaluated)]
     assert {each.agent for each in trainings} == {*AGENTS, STRONG, ARTICLE}
     assert {each.env for each in trainings} == {GAME_2048, "Tiles2584-v0", TICTACTOE}
-    # Budgets in minutes would make other rows each time.
-    assert not any(each.minutes for each in trainings)
+    assert not any(each.minutes for each in trainings), "they would make other rows each time"
     assert sum(row.minutes for each in QUICK for row in each.wanted(QUICK)) < 6
 
 
@@ -324,10 +292,8 @@ def test_the_short_list_prints_its_results_beside_the_published_ones(tmp_path, m
     monkeypatch.setattr("benchmarks.run.QUICK", (*chosen, speed))
     quick = ("run", "--quick", "--runs", tmp_path)
     first = command(*quick, module="benchmarks").stdout
-    assert re.search(
-        r"random +1,000 +1,023 +993 to 1,055 .* 1,005 \(a beginner's article, 2020", first
-    )
-    assert re.search(r"minimax +random +96\.78 / 3\.22 / 0\.00 +96\.8 / 3\.2 / 0\.0", first)
+    assert re.search(r"random +1,000 +1,023 +993 to 1,055 .* 1,005 \(a beginner's", first)
+    assert re.search(r"minimax +random +96\.78 / 3\.22 / 0\.00 +96\.8 / 3\.2", first)
     assert re.search(r"greedy +35\.89% +16\.16%", first)
     assert re.search(r"2048 +tile-envs, numba +~?[\d,.]+", first)
     told, _, printed = command(*quick, module="benchmarks").stdout.partition("\n")
@@ -339,14 +305,13 @@ def test_the_short_list_prints_its_results_beside_the_published_ones(tmp_path, m
 # The rows, each kind in small
 
 
-@pytest.mark.parametrize(
-    "each",
-    [
-        pytest.param(each, marks=[pytest.mark.slow] if each.label in FROM_OUTSIDE else [])
-        for each in SMALL
-    ],
-    ids=lambda each: f"{each.table}, {each.label}",
-)
+def unless_slow(each):
+    """Mark measures that start a dozen processes."""
+    slow = each.label in ("start-up", "n-tuple networks")
+    return pytest.param(each, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize("each", [*map(unless_slow, SMALL)], ids=lambda e: f"{e.table}, {e.label}")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_an_experiment_makes_its_rows_once(each, tmp_path, monkeypatch):
     run_small(tmp_path, each)
@@ -359,7 +324,7 @@ def test_an_experiment_makes_its_rows_once(each, tmp_path, monkeypatch):
     assert {row["key"] for row in rows} == {row.key for row in wanted}
     assert set(rows[0]) <= set(read_rows(FOLDER / path.name)[0]) | {"machine", "cores"}
     assert all(row["processor"] and row["commit"] == commit() for row in rows)
-    monkeypatch.setattr(Wanted, "made", None)
+    monkeypatch.setattr(kinds.Wanted, "made", None)
     run_small(tmp_path, each)
     assert path.read_bytes() == content
 
@@ -369,9 +334,7 @@ def test_rows_of_learners_say_what_has_learned(tmp_path):
     alone, *_ = read_rows(tmp_path / "results" / "ntuple.csv")
     (deep,) = read_rows(tmp_path / "results" / "deep.csv")
     assert alone["network"] == "2 four-tuples"
-    variants = "restart 0.2, half of it for 25,000 games, mean of the last 50%"
-    assert alone["algorithm"] == f"TC(0.5), {variants}"
-    assert deep["network"] == "looked-up patterns, width 4, hidden 8"
+    assert alone["algorithm"].startswith("TC(0.5), restart 0.2")
     assert deep["algorithm"] == "3-step DQN, after 1 recorded games"
     assert int(alone["moves_learned"]) > 10 * int(alone["games_learned"]) >= 100
     assert (alone["cores"], alone["threads"]) == ("1", "1")
@@ -379,13 +342,10 @@ def test_rows_of_learners_say_what_has_learned(tmp_path):
 
 
 def test_committed_rows_are_made_again_to_the_last_digit(tmp_path):
-    again = [
-        each
-        for each in EXPERIMENTS
-        if str(each) == "seeds/value_table published"
-        or (each.table == "agents" and (each.training.env == TICTACTOE or each.bins))
-        or (each.table == "exact" and not each.training.learns)
-    ]
+    again = select(["seeds/value_table published"])
+    again += [e for e in EXPERIMENTS if e.table == "exact" and not e.training.learns]
+    agents = (e for e in EXPERIMENTS if e.table == "agents")
+    again += [e for e in agents if e.training.env == TICTACTOE or e.bins]
     run(again, EXPERIMENTS, tmp_path / "results", tmp_path / "runs")
     not_compared = {"seconds", "moves_per_second", "processor", "machine", "commit"}
     for table in ("agents", "seeds", "exact"):
@@ -408,17 +368,15 @@ def test_a_damaged_table_is_one_clear_error_and_stays(tmp_path):
     path, content = tmp_path / "results" / "seeds.csv", b"1,2\n3,4\n"
     path.parent.mkdir()
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"is damaged: it has no column 'label'"):
+    with pytest.raises(ValueError, match="'label'"):
         run_small(tmp_path, EXACT)
     assert path.read_bytes() == content
 
 
 def test_one_process_at_a_time_makes_the_rows_of_a_table(tmp_path):
     (tmp_path / "results").mkdir()
-    with (
-        lock(tmp_path / "results" / "seeds.lock", "seeds"),
-        pytest.raises(ValueError, match=r"the table seeds in .* is in use by process \d+"),
-    ):
+    locked = lock(tmp_path / "results" / "seeds.lock", "seeds")
+    with locked, pytest.raises(ValueError, match=r"seeds in .* process \d+"):
         run_small(tmp_path, EXACT)
     run_small(tmp_path, EXACT)
     assert not list((tmp_path / "results").glob("*.lock"))
@@ -427,7 +385,7 @@ def test_one_process_at_a_time_makes_the_rows_of_a_table(tmp_path):
 @pytest.mark.parametrize("place", ["results", "runs"])
 def test_folders_that_cannot_be_written_to_are_refused_before_anything_is_made(place, tmp_path):
     folders = {"results": tmp_path / "results", "runs": tmp_path / "runs", place: Path("/proc")}
-    with pytest.raises(OSError, match="nothing can be written to /proc"):
+    with pytest.raises(OSError, match="/proc"):
         run((PLAYED,), (PLAYED,), **folders)
     assert not list(tmp_path.rglob("*.csv"))
 
@@ -461,8 +419,7 @@ def test_a_run_that_has_passed_a_budget_makes_no_row_of_it(tmp_path, monkeypatch
     monkeypatch.setattr("benchmarks.training.run", None)  # nothing is left to learn
     assert each.training.train(0, 2e-9, tmp_path).agent.games == agent.games
     failure, *_ = run((each,), (each,), tmp_path / "results", tmp_path)
-    assert failure.startswith("ntuple/small, alone: ")
-    assert "has learned for more than 1e-09 minutes: delete it" in failure
+    assert re.search("^ntuple/small, alone: .* 1e-09 minutes", failure)
     rows = read_rows(tmp_path / "results" / "ntuple.csv")
     assert {row["minutes"] for row in rows if not row["error"]} == {"2e-09"}
 
@@ -475,12 +432,10 @@ def test_rows_that_fail_say_why_with_a_log_and_the_others_are_made(tmp_path, mon
     monkeypatch.setattr("benchmarks.run.EXPERIMENTS", (EXACT, PLAYED))
     folders = ("--results", tmp_path / "results", "--runs", tmp_path / "runs")
     done = command("run", *folders, module="benchmarks")
-    message = "failed: seeds/values: RuntimeError: learning has diverged and 3 more; the same"
-    assert done.returncode.startswith(message)
+    assert "seeds/values: RuntimeError: learning has diverged and 3 more" in done.returncode
     assert "seeds/values, values, 0, X: error RuntimeError" in done.stdout
     (log,) = (tmp_path / "runs").glob("*.log")
     assert log.name == "seeds-values.log"
-    assert "Traceback" in log.read_text()
     assert "in diverged" in log.read_text()
     assert names_in(tmp_path, "agents")
     failed = read_rows(tmp_path / "results" / "seeds.csv")
@@ -494,12 +449,9 @@ def test_rows_that_fail_say_why_with_a_log_and_the_others_are_made(tmp_path, mon
 # The pages
 
 
-def test_a_page_with_an_unknown_table_is_refused():
-    with pytest.raises(ValueError, match="there is no table 'nothing'"):
+def test_unknown_tables_and_damaged_cells_are_told_with_the_table(tmp_path):
+    with pytest.raises(ValueError, match="'nothing'"):
         report.fill("<!-- table: nothing -->\n<!-- end -->", Committed())
-
-
-def test_a_damaged_cell_is_told_with_its_table(tmp_path):
     rows = read_rows(FOLDER / "plug.csv")
     write_rows([row | {"mean": "1{89.356"} for row in rows], tmp_path / "plug.csv")
     with pytest.raises(ValueError, match=r"plug.*89\.356"):

@@ -1,17 +1,15 @@
 """`python -m tile_envs.check` finds everything equal, and any difference makes it fail."""
 
 import sys
-from pathlib import Path
 
 import gymnasium as gym
 import pytest
-from commands import python
+from commands import ROOT, python
 
 from tile_envs import check
 from tile_envs.games import ids
 from tile_envs.tictactoe import TicTacToe
 
-ROOT = Path(__file__).parent.parent
 WITHOUT_NUMBA = """
 import sys
 sys.modules["numba"] = None  # as if it were not installed
@@ -35,15 +33,9 @@ def test_any_difference_makes_it_fail(monkeypatch, capsys):
     monkeypatch.setattr(check, "difference", lambda *_: "rewards of step 7")
     monkeypatch.setattr(check, "WAYS", {way: {} for way in "abc"})
     assert check.main() == 1
-    _, row, *lines = capsys.readouterr().out.splitlines()
-    assert row.split()[3:] == ["differs"] * 3
-    assert lines == [
-        "TicTacToe-v0: the hash of the seeded games is f680fd872ba83604, not 0000000000000000",
-        *(
-            f"TicTacToe-v0: {way} differs from the functional core in rewards of step 7"
-            for way in "abc"
-        ),
-    ]
+    told = capsys.readouterr().out
+    assert told.count("differs ") + told.count("differs\n") == 6  # in the table, and below it
+    assert "f680fd872ba83604, not 0000000000000000" in told
 
 
 @pytest.mark.parametrize("way", ["numpy", "single games"])

@@ -26,7 +26,8 @@ def test_all_boards_of_2x2_are_read_back(name, tiles):
     for cells in product(range(most + 1), repeat=4):
         board = np.array(cells).reshape(2, 2)
         texts = [show(game, board), show_line(game, board)]
-        texts += [show_hex(game, board)] if max(cells) < 16 else []
+        if max(cells) < 16:
+            texts += [show_hex(game, board), show_hex(game, board).upper()]
         for text in texts:
             assert np.array_equal(read_board(game, text), board)
 
@@ -40,15 +41,15 @@ def test_every_face_is_read_back_in_every_notation(game):
     board = np.resize(np.arange(game.rules.largest + 1), game.shape)
     faces = np.array(game.rules.faces)[board]
     assert faces.max() in (2**29, 2178309)
-    notations = [
-        show(game, board),
-        show_line(game, board),
-        game.draw(board, "ansi").split("\n", 1)[1],
-    ]
+    picture = game.draw(board, "ansi").split("\n", 1)[1]
+    line = show_line(game, board)
+    notations = [picture, show(game, board), line, line.replace(" / ", "/").replace(" ", ",")]
     notations += [faces, faces.tolist(), str(faces.tolist()), np.array2string(faces, threshold=99)]
-    notations += ["\n".join(f"|{'|'.join(f'{face:^9}' for face in row)}|" for row in faces)]
+    notations += ["\r\n".join(f"|{'|'.join(f'{face:^9}' for face in row)}|" for row in faces)]
     for text in notations:
-        assert np.array_equal(read_board(game, text), board)
+        read = read_board(game, text)
+        assert read.dtype == np.uint8
+        assert np.array_equal(read, board)
 
 
 def test_all_positions_of_tic_tac_toe_are_read_back():
@@ -62,23 +63,23 @@ def test_grids_are_aligned_and_cells_numbered():
     assert show(TWO, [[1, 11], [0, 3]]) == "   2 2048\n   .    8"
     assert show(CROSSES, [[1, 0, 0], [0, -1, 0], [0, 0, 0]]) == "X 1 2\n3 O 5\n6 7 8"
     assert show_hex(TWO, [[1, 11], [0, 3]]) == "1b03"
+    column = SlidingGame(RULES_2584, (3, 1))
+    assert read_board(column, "2/2584/0").tolist() == [[2], [17], [0]]
 
 
 @pytest.mark.parametrize(
-    ("game", "text", "message"),
+    ("game", "text", "named"),
     [
-        (TWO, "2 4 8", "expected 2 rows of 2 faces, such as '2 0 / 2 0', or 4 hexadecimal digits"),
+        (TWO, "2 4 8", "2 rows of 2 faces, such as '2 0 / 2 0', .* got '2 4 8'"),
         (TWO, "2 4 / 8 3", "'3' is not a tile of 2048"),
         (TWO, "ffff0", "got 'ffff0'"),
-        (TWO, [[2.0, 4], [8, 2]], "expected 2 rows"),
-        (TWO, [[2, 4], [8]], "expected 2 rows"),
-        (TWO, None, "got None"),
-        (CROSSES, "X X X / O O O / 6 7 8", "one that play can lead to"),
-        (CROSSES, "X 2 1 / 3 4 5 / 6 7 8", "expected 3 rows of 3 cells"),
+        *[(TWO, text, "2 rows") for text in ([[2.0, 4], [8, 2]], [[2, 4], [8]], None)],
+        (CROSSES, "X X X / O O O / 6 7 8", "play can lead to"),
+        (CROSSES, "X 2 1 / 3 4 5 / 6 7 8", "3 rows of 3 cells"),
     ],
 )
-def test_what_is_no_board_is_refused_by_a_line_that_says_what_is(game, text, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_is_no_board_is_refused_by_a_line_that_says_what_is(game, text, named):
+    with pytest.raises(ValueError, match=named):
         read_board(game, text)
 
 
@@ -86,9 +87,9 @@ def test_boards_that_are_none_are_not_shown():
     for board in ([[1, 2]], [[1, 99], [0, 0]], "2 4 / 8 2", None):
         with pytest.raises(ValueError, match="board"):
             show(TWO, board)
-    with pytest.raises(ValueError, match="65536 has no hexadecimal digit"):
+    with pytest.raises(ValueError, match="65536"):
         show_hex(TWO, [[16, 0], [0, 0]])
-    with pytest.raises(ValueError, match="tic-tac-toe has no hexadecimal digits"):
+    with pytest.raises(ValueError, match="tic-tac-toe"):
         show_hex(CROSSES, np.zeros((3, 3), int))
 
 
@@ -119,21 +120,16 @@ def test_forms_of_moves_are_read(text, action, match):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("I go up", "read no move in 'I go up': expected one of up, right, down, left"),
-        ("[up] or [down]", r"read 2 moves, \['up', 'down'\], in '\[up\] or \[down\]'"),
+        ("I go up", "no move in 'I go up': expected one of up, right, down, left"),
+        ("<think>[up]", r"no move in '<think>\[up\]': expected one of .*left\.$"),
+        ("[up] or [down]", r"2 moves, \['up', 'down'\], in '\[up\] or \[down\]'"),
+        ('{"move": "up", "action": "left"}', r"2 moves, \['up', 'left'\]"),
         ("<move>jump</move>", "'jump' is no move: expected one of up"),
-        ("<move>jump</move> [up]", "read 2 moves"),
-        ("<move>up</answer>", "read no move"),
-        *[(text, 'match="last"') for text in ("[up, left]", "up or down", "[up] or [down]")],
+        ("<move>jump</move> [up]", "2 moves"),
         ('{"move": "up or down"}', "'up or down' is no move"),
-        ('{"move": "up", "action": "left"}', r"read 2 moves, \['up', 'left'\]"),
-        ("**up** keeps left full", "read no move"),
-        ("I press **a** key", "read no move"),
-        ("<think>[up]", r"read no move in '<think>\[up\]': expected one of .*left\.$"),
-        ("4", "read no move in '4'"),
-        ("", "read no move in ''"),
-        (None, "read no move in None"),
-        (7, "read no move in 7"),
+        *[(text, 'match="last"') for text in ("[up, left]", "up or down", "[up] or [down]")],
+        *[(text, "no move") for text in ("<move>up</answer>", "**up** or left", "hit **a** key")],
+        *[(text, f"no move in {text!r}") for text in ("4", "", None, 7)],
     ],
 )
 def test_what_names_no_single_move_is_refused(text, message):
@@ -147,7 +143,7 @@ def test_words_in_free_text_count_where_a_match_is_asked_for():
     assert parse(GAME, "left? <move>up</move> <move>down</move> right", match="last") == 2
     assert parse(CROSSES, "not 4 but 8", match="last") == 8
     assert parse(GAME, "[up, left]", match="last") == parse(GAME, "*up or left*", match="last") == 3
-    with pytest.raises(ValueError, match="match must be one of None, 'first', 'last'"):
+    with pytest.raises(ValueError, match="'any'"):
         parse(GAME, "up", match="any")
 
 
@@ -158,7 +154,7 @@ def test_cells_are_numbers_and_illegal_actions_are_refused_with_the_legal_ones()
         parse(CROSSES, "8", mask)
     with pytest.raises(ValueError, match="'up' is illegal here: expected one of none"):
         parse(GAME, "up", [0, 0, 0, 0])
-    with pytest.raises(ValueError, match="expected a mask of 4 or 9 actions"):
+    with pytest.raises(ValueError, match="4 or 9"):
         describe_actions([1, 0, 1])
 
 

@@ -2,14 +2,11 @@
 
 import os
 import shutil
-from pathlib import Path
 
 import pytest
-from commands import in_a_process, python
+from commands import ROOT, in_a_process, python
 
 from tile_envs.base.compiled import digest, package_of
-
-ROOT = Path(__file__).parent.parent
 
 PUSH = """
 import numpy as np

@@ -18,15 +18,10 @@ def run(folder, seed=0, shift=0.0, games=100, **settings):
     folder.mkdir(parents=True)
     rates = {"learning_rate": 1.0} | settings
     RunConfig("ntuple", 3, "Tiles2048-v0", {}, (), rates, seed, games).write(folder)
-    rows = [
-        {
-            "games": n,
-            "seconds": n / 2,
-            "return": 10.0 * n + shift,
-            "greedy_return": 20.0 * n + shift if n % 20 == 0 else "",
-        }
-        for n in range(10, games + 1, 10)
-    ]
+    rows = [{"games": n, "seconds": n / 2, "return": 10.0 * n} for n in range(10, games + 1, 10)]
+    for row in rows:
+        row["greedy_return"] = 2 * row["return"] + shift if row["games"] % 20 == 0 else ""
+        row["return"] += shift
     write_rows(rows, folder / "progress.csv")
     return folder
 
@@ -41,10 +36,8 @@ def test_seeds_are_one_band_and_settings_are_lines_of_their_own(tmp_path):
     folders = [run(tmp_path / f"s{seed}", seed, 10.0 * seed) for seed in range(3)]
     folders.append(run(tmp_path / "other", learning_rate=0.1))
     bands = bands_of([read_curve(folder, "games", "return") for folder in folders])
-    assert [band.label for band in bands] == [
-        "ntuple, learning_rate 1.0, 3 seeds",
-        "ntuple, learning_rate 0.1",
-    ]
+    labels = ["learning_rate 1.0, 3 seeds", "learning_rate 0.1"]
+    assert [band.label for band in bands] == [f"ntuple, {label}" for label in labels]
     newer = run(tmp_path / "newer", 3)
     replace(RunConfig.read(newer), agent_version=4).write(newer)
     apart = bands_of([read_curve(folder, "games", "return") for folder in (newer, folders[0])])
@@ -110,18 +103,16 @@ def test_pictures_are_drawn(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("words", "named"),
     [
-        ({"against": "steps"}, "has no 'timesteps': it has games, seconds, return, greedy_return"),
-        ({"metric": "loss"}, "has no 'loss'"),
-        ({"out": "x.pdf"}, "a picture is written to .png or .svg files, got x.pdf"),
+        ("--out x.png --against steps", "'timesteps': it has games, seconds, return"),
+        ("--out x.png --metric loss", "'loss'"),
+        ("--out x.pdf", ".png or .svg files, got x.pdf"),
     ],
 )
-def test_what_cannot_be_drawn_is_named(options, message, tmp_path, monkeypatch):
-    words = {"out": "x.png"} | options
-    arguments = [word for name, value in words.items() for word in (f"--{name}", value)]
+def test_what_cannot_be_drawn_is_named(words, named, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert message in refused("plot", run(tmp_path / "a"), *arguments)
+    assert named in refused("plot", run(tmp_path / "a"), *words.split())
     assert not list(tmp_path.glob("x.*"))
 
 

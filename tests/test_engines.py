@@ -19,7 +19,7 @@ import numba  # noqa: F401 # an extra
 import numpy as np
 import powers3  # noqa: F401 # registers a game
 import pytest
-from commands import python
+from commands import ROOT, python
 from gymnasium.utils.env_checker import data_equivalence
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +33,6 @@ from tile_envs.sliding.packed.tables import packs
 
 MODES = ["NextStep", "SameStep", "Disabled"]
 equal = partial(data_equivalence, exact=True)
-ROOT = Path(__file__).parent.parent
 
 
 def pair(env_id, num_envs, **options):
@@ -126,11 +125,8 @@ def test_environments_play_as_the_functional_core_does(env_id, options, data, se
         assert equal(game.masks(after), step.infos["action_mask"].astype(bool))
         for envs in both:
             got = envs.step(actions)
-            for ours, theirs in zip(
-                (*step[:3], *step.infos.values()),
-                (*got[:3], *map(got[4].get, step.infos)),
-                strict=True,
-            ):
+            wanted = (*got[:3], *map(got[4].get, step.infos))
+            for ours, theirs in zip((*step[:3], *step.infos.values()), wanted, strict=True):
                 assert equal(ours[~state.over], theirs[~state.over])
         for array, wanted in zip(after, state, strict=True):
             assert equal(array[state.over], wanted[state.over])
@@ -186,9 +182,8 @@ def test_without_numba_auto_is_numpy_and_numba_names_its_extra():
 
 @pytest.mark.parametrize("reason", ["needs NumPy 2.3 or less", "NUMBA_DISABLE_JIT"])
 def test_where_numba_compiles_nothing_auto_is_numpy_with_one_warning(reason, tmp_path):
-    if reason != "NUMBA_DISABLE_JIT":
-        (tmp_path / "numba.py").write_text(f"raise ImportError('Numba {reason}')")
-    environ = {"PYTHONPATH": tmp_path} if [*tmp_path.iterdir()] else {"NUMBA_DISABLE_JIT": "1"}
+    (tmp_path / "numba.py").write_text(f"raise ImportError('Numba {reason}')")
+    environ = {"NUMBA_DISABLE_JIT": "1"} if "_" in reason else {"PYTHONPATH": tmp_path}
     done = python("-c", WITHOUT_COMPILER, cwd=ROOT, env=os.environ | environ)
     assert done.stdout.count(reason) == done.stdout.count("\n") == 2
     assert done.stderr.count(reason) == done.stderr.count("UserWarning") == 1
@@ -219,11 +214,8 @@ def test_boards_of_cells_are_played_as_packed_ones(options, seed, num_envs):
 
 @pytest.mark.parametrize(
     ("env_id", "options"),
-    [
-        (IDS[0], {}),
-        (IDS[0], {"shape": (5, 5)}),
-        *(("TicTacToe-v0", {"opponent": each}) for each in ("minimax_first", *MIXTURES)),
-    ],
+    [(IDS[0], {}), (IDS[0], {"shape": (5, 5)})]
+    + [("TicTacToe-v0", {"opponent": each}) for each in ("minimax_first", *MIXTURES)],
 )
 def test_copies_are_played_by_the_same_code_and_so_are_all_opponents(env_id, options):
     compiled = signatures(gym.make_vec(env_id, 2, engine="numba"))
@@ -310,10 +302,8 @@ def test_games_shared_by_threads_are_the_same(env_id, options, mode, monkeypatch
     monkeypatch.setattr("tile_envs.base.vector_env.GAMES_PER_THREAD", 1)
     monkeypatch.setattr("tile_envs.base.threads.AHEAD", 100)
     for threads in (2, 5):
-        ours, theirs = (
-            gym.make_vec(env_id, 1300, engine="numba", autoreset_mode=mode, threads=k, **options)
-            for k in (threads, 1)
-        )
+        whole = {"id": env_id, "num_envs": 1300, "engine": "numba", "autoreset_mode": mode}
+        ours, theirs = (gym.make_vec(**whole, threads=k, **options) for k in (threads, 1))
         ours.action_space.seed(0), theirs.action_space.seed(0)
         assert_equal_steps(ours, theirs, steps=25, seed=threads)
         state, actions = ours.get_state(), np.zeros(1300, np.int64)
@@ -339,18 +329,13 @@ def test_arrays_of_observations_and_infos_are_whole(env_id, engine):
 def test_memory_is_flat(env_id, engine):
     envs = gym.make_vec(env_id, 4, engine=engine, autoreset_mode="SameStep")
     envs.reset(seed=0)
-    for _ in range(5_000):  # memory that is kept for the next step grows at first
-        envs.step(envs.sample_legal_actions())
-    resident = _resident()
-    for _ in range(20_000):
-        envs.step(envs.sample_legal_actions())
-    assert _resident() - resident < 2**20  # an array of 4 games takes 100 bytes
-
-
-def _resident():
-    """Return the bytes of memory that this process holds."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    resident = []
+    for steps in (5_000, 20_000):  # memory that is kept for the next step grows at first
+        for _ in range(steps):
+            envs.step(envs.sample_legal_actions())
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        resident.append(pages * os.sysconf("SC_PAGE_SIZE"))
+    assert resident[1] - resident[0] < 2**20  # an array of 4 games takes 100 bytes
 
 
 def test_compiling_is_told_once_and_kept(tmp_path):

@@ -5,15 +5,12 @@ import re
 import sys
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
-from commands import in_a_process
+from commands import ROOT, in_a_process
 from gymnasium.error import DependencyNotInstalled
 
 from tile_envs.errors import extra
-
-ROOT = Path(__file__).parent.parent
 
 # Runs a module as a command, as if a library had not been installed.
 COMMAND = """
@@ -31,10 +28,6 @@ del sys.argv[:2]
 sys.path.insert(0, "")
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
-
-
-def run(missing, *command):
-    return in_a_process("-c", COMMAND, missing, *command, cwd=ROOT)
 
 
 @pytest.mark.parametrize("name", ["no_such_library", "json.no_such_part"])
@@ -64,13 +57,11 @@ def test_other_errors_are_left_alone():
     ],
 )
 def test_commands_say_what_to_install(missing, name, command):
-    done = run(missing, *command)
-    said = rf"error: (\w+) is not installed: in a clone, pip install -e '\.\[{name}\]'\n\Z"
-    said = re.search(said, done.stderr)
-    assert done.returncode == 2
+    done = in_a_process("-c", COMMAND, missing, *command, cwd=ROOT)
+    said = re.search(rf"error: (\w+) is not installed: .* '\.\[{name}\]'\n\Z", done.stderr)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert said, done.stderr
     assert said[1] == missing or not find_spec(said[1])
-    assert "Traceback" not in done.stderr
 
 
 def test_functions_of_the_baselines_say_what_to_install():

@@ -19,19 +19,18 @@ SMALL = {"Tiles2048-v0": {"shape": (2, 2)}, "TicTacToe-v0": {}}
 
 every_mode = pytest.mark.parametrize("mode", list(AutoresetMode))
 
+
+def as_floats(envs):
+    space = spaces.Box(-200, 200, envs.single_observation_space.shape)
+    options = {"func": np.float32, "observation_space": space}
+    return vector.VectorizeTransformObservation(envs, wrappers.TransformObservation, **options)
+
+
 VECTOR = {
     "DictInfoToList": (vector.DictInfoToList, {}),
     "FlattenObservation": (vector.FlattenObservation, {SAME_STEP}),
     "NormalizeObservation": (vector.NormalizeObservation, {SAME_STEP, DISABLED}),
-    "VectorizeTransformObservation": (
-        lambda envs: vector.VectorizeTransformObservation(
-            envs,
-            wrappers.TransformObservation,
-            func=np.float32,
-            observation_space=spaces.Box(-200, 200, envs.single_observation_space.shape),
-        ),
-        {SAME_STEP},
-    ),
+    "VectorizeTransformObservation": (as_floats, {SAME_STEP}),
 }
 """Vector wrappers, each with the autoreset modes that it refuses, for any environment."""
 
@@ -62,13 +61,8 @@ def played(envs, mode):
 def test_vector_wrappers_do_to_native_games_what_they_do_to_gymnasiums_own(name, env_id, mode):
     wrapped, refused = VECTOR[name]
     native = gym.make_vec(env_id, 3, autoreset_mode=mode, **SMALL[env_id])
-    sync = gym.make_vec(
-        env_id,
-        3,
-        vectorization_mode="sync",
-        vector_kwargs={"autoreset_mode": mode},
-        **SMALL[env_id],
-    )
+    options = SMALL[env_id] | {"vector_kwargs": {"autoreset_mode": mode}}
+    sync = gym.make_vec(env_id, 3, vectorization_mode="sync", **options)
     if mode in refused:
         for envs in (native, sync):
             with pytest.raises((AssertionError, ValueError)):  # ValueError since gymnasium 1.4
@@ -138,12 +132,10 @@ def test_the_end_of_a_game_is_where_the_page_says(mode):
 def test_videos_of_chosen_episodes_can_be_opened(env_id, tmp_path):
     from imageio_ffmpeg import count_frames_and_secs
 
-    env = gym.make(
-        env_id, render_mode="rgb_array", **({"side": "both"} if env_id == IDS[2] else {})
-    )
-    video = wrappers.RecordVideo(
-        env, str(tmp_path), disable_logger=True, episode_trigger=lambda episode: episode == 1
-    )
+    options = {"side": "both"} if env_id == IDS[2] else {}
+    env = gym.make(env_id, render_mode="rgb_array", **options)
+    chosen = {"episode_trigger": lambda episode: episode == 1, "disable_logger": True}
+    video = wrappers.RecordVideo(env, str(tmp_path), **chosen)
     for _ in range(2):
         _, info = video.reset(seed=0)
         for _ in range(3):

@@ -9,12 +9,11 @@ from os.path import normpath
 from pathlib import Path
 
 import pytest
+from commands import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGES = ".md", ".ipynb"
 SITE = *PAGES, ".gif", ".svg", "LICENSE"
 """How the names of files end that `.ci/site` takes; it makes sections of programs."""
-
 
 FILES = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0")[:-1]
 FOLDERS = {str(folder) for file in FILES for folder in Path(file).parents}

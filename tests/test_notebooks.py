@@ -17,8 +17,6 @@ BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 TOUR = BENCHMARKS / "tour.ipynb"
 LESSONS = sorted((BENCHMARKS / "lessons").glob("*.ipynb"))
 
-by_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-
 
 def cells(path, kind="code"):
     return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == kind]
@@ -72,7 +70,7 @@ def test_every_cell_of_the_tour_shows_something():
     assert {kind for _, kinds in shown for kind in kinds} >= {"image/png", "image/gif"}
 
 
-@by_lesson
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_a_lesson_asks_shows_and_gives_exercises_and_is_small(path):
     text = "\n".join(cell.source for cell in cells(path, "markdown"))
     assert text.startswith(f"# Lesson {path.stem[0]}: ")

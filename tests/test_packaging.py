@@ -5,14 +5,13 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from pathlib import Path
 
 import pytest
+from commands import ROOT
 from test_extras import pyproject
 
 import tile_envs
 
-ROOT = Path(__file__).parent.parent
 PACKAGES = ("tile_envs", "baselines")
 
 # What a person does first, in an environment with the core dependencies.
@@ -43,13 +42,9 @@ def uv(*arguments):
 
 
 def test_the_listed_packages_are_those_that_are_there():
-    folders = {
-        ".".join(init.parent.relative_to(ROOT).parts)
-        for package in PACKAGES
-        for init in (ROOT / package).rglob("__init__.py")
-    }
-    listed = pyproject()["tool"]["setuptools"]["packages"]
-    assert sorted(listed) == sorted(folders)
+    inits = (init for package in PACKAGES for init in (ROOT / package).rglob("__init__.py"))
+    folders = {".".join(init.parent.relative_to(ROOT).parts) for init in inits}
+    assert sorted(pyproject()["tool"]["setuptools"]["packages"]) == sorted(folders)
 
 
 def test_the_release_is_the_same_wherever_it_is_named():
@@ -125,8 +120,7 @@ def test_the_wheel_works_with_the_core_dependencies_alone(built, tmp_path):
     for command in (["baselines"], ["baselines", "train", "ntuple"]):
         done = call(python, "-m", *command, cwd=tmp_path)
         assert done.returncode == 2
-        expected = "error: tyro is not installed: in a clone, pip install -e '.[baselines]'\n"
-        assert done.stderr == expected
+        assert "tyro is not installed" in done.stderr
 
 
 @pytest.mark.slow
@@ -134,6 +128,6 @@ def test_the_wheel_works_with_the_core_dependencies_alone(built, tmp_path):
 def test_every_extra_can_be_installed_beside_the_agents(extra):
     """It needs the package index, which the variables of uv name if it is another."""
     python = ("--python-version", "3.11")  # what all libraries have packages for
-    command = ["uv", "pip", "compile", "--quiet", *python, "pyproject.toml", "--extra", extra]
-    made = subprocess.run([*command, "--extra", "baselines"], cwd=ROOT, capture_output=True)
-    assert made.returncode == 0, made.stderr.decode()
+    words = ("pip", "compile", "--quiet", *python, ROOT / "pyproject.toml")
+    made = uv(*words, "--extra", extra, "--extra", "baselines")
+    assert made.returncode == 0, made.stderr

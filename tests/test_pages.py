@@ -27,8 +27,7 @@ def without_a_seed(tmp_path):
     for path in FOLDER.glob("*.csv"):
         shutil.copy(path, tmp_path)
     rows = read_rows(tmp_path / "ntuple.csv")
-    is_there = [row["label"] != "two cores" or row["train_seed"] != "2" for row in rows]
-    rows = [row for row, there in zip(rows, is_there, strict=True) if there]
+    rows = [row for row in rows if (row["label"], row["train_seed"]) != ("two cores", "2")]
     write_rows(rows, tmp_path / "ntuple.csv")
     return Committed(tmp_path)
 
@@ -81,16 +80,14 @@ def test_a_kind_of_player_has_one_color_in_all_pictures(drawn):
     for name in ("learning", "scores", "search", "tiles"):
         for axis in drawn[name][0].axes:
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-                drawn_in = (
-                    handle.patches[0].get_facecolor() if name == "tiles" else handle.get_color()
-                )
+                bars = name == "tiles"
+                drawn_in = handle.patches[0].get_facecolor() if bars else handle.get_color()
                 player = re.split(r" \(|, \d+(?:-ply| min)", label)[0]
                 colors.setdefault(player, set()).add(to_hex(drawn_in))
     assert len(colors) > 15
     assert {player: len(of) for player, of in colors.items()} == dict.fromkeys(colors, 1)
-    looks = [
-        {n: look[n] for n in look if n != "label"} for look in trainings(Committed(), ()).values()
-    ]
+    looks = trainings(Committed(), ()).values()
+    looks = [{name: look[name] for name in look if name != "label"} for look in looks]
     assert all(looks.count(look) == 1 for look in looks)
 
 
@@ -136,10 +133,8 @@ def test_what_the_pages_say_in_words_is_so():
         return [float(row["mean"]) for row in rows if columns.items() <= row.items()]
 
     hour = {"env": "Tiles2048-v0", "minutes": "60"}
-    (ppo, ppo_2), (dqn, dqn_2) = (
-        [means("deep", label=f"{name}, an hour", depth=depth, **hour) for depth in "12"]
-        for name in ("ppo", "dqn")
-    )
+    ppo, ppo_2 = (means("deep", label="ppo, an hour", depth=depth, **hour) for depth in "12")
+    dqn, dqn_2 = (means("deep", label="dqn, an hour", depth=depth, **hour) for depth in "12")
     assert min(ppo) < max(dqn)
     assert min(dqn) < max(ppo)
     assert min(dqn_2) > max(ppo_2)

@@ -101,9 +101,8 @@ def test_a_word_makes_the_same_tile_with_either_placer(shape, engine):
     board[0, :2] = 5, 4
     tiles = []
     for placer in ("random", "adversary", LastCell()):
-        envs = gym.make_vec(
-            "Tiles2048-v0", n, shape=shape, placer=placer, spawn={2: 0.7, 8: 0.3}, engine=engine
-        )
+        options = {"shape": shape, "placer": placer, "spawn": {2: 0.7, 8: 0.3}}
+        envs = gym.make_vec("Tiles2048-v0", n, engine=engine, **options)
         envs.reset(seed=3, options={"board": board})
         observations, *_ = envs.step(np.full(n, 2))
         after = envs.game.afterstates(board[None])[0][0, 2]
@@ -119,8 +118,7 @@ def test_ties_are_broken_uniformly(engine):
     envs = gym.make_vec("Tiles2048-v0", 20_000, placer="adversary", spawn={4: 1.0}, engine=engine)
     envs.reset(seed=0, options={"board": board})
     observations, *_ = envs.step(np.zeros(20_000, int))
-    after = np.zeros((4, 4), np.uint8)
-    after[0, 0] = 1
+    after = board[::-1].astype(np.uint8)
     worst = worst_by_force(envs.game, after, 2)
     counts = np.bincount(np.nonzero(observations.reshape(-1, 16) == 2)[1], minlength=16)
     assert len(worst) > 1
@@ -139,13 +137,10 @@ def test_start_tiles_are_placed_uniformly_whatever_the_placer(engine):
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_an_object_is_asked_once_a_step_for_the_games_in_which_a_tile_appears(mode, engine):
     n, placer = 8, LastCell()
-    envs = gym.make_vec(
-        "Tiles2048-v0", n, shape=(2, 2), placer=placer, autoreset_mode=mode, engine=engine
-    )
+    options = {"shape": (2, 2), "placer": placer, "autoreset_mode": mode}
+    envs = gym.make_vec("Tiles2048-v0", n, engine=engine, **options)
     before, infos = envs.reset(seed=0)
-    rng = np.random.default_rng(1)
-    over = np.zeros(n, bool)
-    ends = 0
+    rng, over, ends = np.random.default_rng(1), np.zeros(n, bool), 0
     for _ in range(100):
         actions = rng.integers(0, 4, n)
         legal = infos["action_mask"][np.arange(n), actions].astype(bool) & ~over
@@ -176,18 +171,18 @@ def test_an_object_plays_alike_in_single_and_vector_environments(engine):
 
 
 ANSWERS = [
-    ([0], r"Answering must choose an empty cell, one of \[3\] on \[\[1, 2\], \[3, 0\]\], got 0"),
+    ([0], r"Answering .* one of \[3\] on \[\[1, 2\], \[3, 0\]\], got 0"),
     (np.array([2**64 - 1], np.uint64), r"got 18446744073709551615"),
-    ([3.0], r"must return 1 integers, a cell for each board, got \[3\.0\] for .*\[3, 0\]"),
-    (3, r"got 3 for the boards \[\[\[1, 2\], \[3, 0\]\]\]"),
+    ([3.0], r"Answering .* got \[3\.0\] for .*\[3, 0\]"),
+    (3, r"got 3 for .*\[3, 0\]"),
     ([[3], [3, 3]], r"got \[\[3\], \[3, 3\]\]"),
     (RuntimeError("no idea"), r"no idea"),
 ]
 
 
-@pytest.mark.parametrize(("answer", "message"), ANSWERS, ids=repr)
+@pytest.mark.parametrize(("answer", "named"), ANSWERS, ids=repr)
 @pytest.mark.parametrize("many", [False, True])
-def test_a_placer_that_fails_is_named_and_nothing_has_changed(answer, message, many):
+def test_a_placer_that_fails_is_named_and_nothing_has_changed(answer, named, many):
     placer = Answering(answer)
     options = {"shape": (2, 2), "placer": placer, "max_illegal": 7}
     make = gym.make_vec if many else gym.make
@@ -196,7 +191,7 @@ def test_a_placer_that_fails_is_named_and_nothing_has_changed(answer, message, m
     env.step([1] if many else 1)  # illegal
     state = env.get_state()
     error = type(answer) if isinstance(answer, Exception) else ValueError
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=named):
         env.step([3] if many else 3)
     assert data_equivalence(env.get_state(), state, exact=True)
     placer.answer = [3]
@@ -209,7 +204,7 @@ def test_compiled_games_and_json_refuse_objects_that_place():
     from tile_envs.sliding.packed.kernels import game_tables
 
     game = SlidingGame(RULES_2048, placer=LastCell())
-    with pytest.raises(ValueError, match=r"placers 'random', 'adversary' only, got .*LastCell"):
+    with pytest.raises(ValueError, match="LastCell"):
         game_tables(game)
     with pytest.raises(TypeError):
         game.to_json()

@@ -44,13 +44,8 @@ def playthrough(env_id, options):
     (observation, info), over = env.reset(seed=SEED), False
     for move in range(MOVES):
         state = {n: v for n, v in plain(env.get_state()).items() if n != "game"}
-        text += [
-            "",
-            f"# {move}",
-            f"board   {row(observation)}",
-            f"info    {json.dumps(plain(info))}",
-        ]
-        text += [f"state   {json.dumps(state)}"]
+        text += ["", f"# {move}", f"board   {row(observation)}"]
+        text += [f"info    {json.dumps(plain(info))}", f"state   {json.dumps(state)}"]
         if over:
             break
         legal = np.flatnonzero(info["action_mask"])

@@ -64,11 +64,8 @@ def test_advantages_are_those_made_by_hand():
     truncated = 4 + 0.5 * 8 - 5  # the last board, 8, has its value
     third = 6 + 0.5 * 12 - 9
     second = 5 + 0.5 * 9 - 6 + 0.25 * third
-    first = [
-        0.5 + 0.5 * 4 - 1 + 0.25 * terminated,
-        1 + 0.5 * 5 - 2 + 0.25 * truncated,
-        2 + 0.5 * 6 - 3 + 0.25 * second,
-    ]
+    following = np.array([terminated, truncated, second])
+    first = np.array([0.5 + 0.5 * 4 - 1, 1 + 0.5 * 5 - 2, 2 + 0.5 * 6 - 3]) + 0.25 * following
     assert advantages.tolist() == [*first, terminated, truncated, second, third]
     assert returns.tolist() == (advantages + boards[:, 0]).tolist()
 
@@ -92,8 +89,7 @@ def test_values_of_actions_are_those_of_their_afterstates():
 def test_it_trains_on_every_game(program, small, env_id, capsys):
     agent, metrics = program.train(program.Args(env_id, total_timesteps=6_000, **small))
     assert 6_000 <= metrics["steps"] <= 6_144
-    assert metrics["games"] > 0
-    assert metrics["illegal"] == 0
+    assert metrics["games"] > metrics["illegal"] == 0
     assert np.isfinite(metrics["loss"])
     assert all(weights.isfinite().all() for weights in agent.parameters())
     assert "illegal 0" in capsys.readouterr().out

@@ -115,14 +115,10 @@ def test_2048_has_the_same_new_tiles():
         chances += [state.child(action) for action in state.legal_actions()]
     for state in chances:
         ours = SLIDING.replies(observation(state)[None])
-        expected = {
-            board.tobytes(): probability
-            for board, probability in zip(ours.boards, ours.probabilities, strict=True)
-        }
-        theirs = {
-            observation(state.child(outcome)).tobytes(): probability
-            for outcome, probability in state.chance_outcomes()
-        }
+        boards = [board.tobytes() for board in ours.boards]
+        expected = dict(zip(boards, ours.probabilities, strict=True))
+        outcomes = state.chance_outcomes()
+        theirs = {observation(state.child(o)).tobytes(): chance for o, chance in outcomes}
         assert theirs == pytest.approx(expected, abs=1e-12)
 
 
@@ -162,6 +158,5 @@ def test_where_no_player_moves_no_agent_does():
 
 def test_states_of_other_games_are_refused():
     state = pyspiel.load_game("connect_four").new_initial_state()
-    message = "the game of an OpenSpiel state must be one of 'tic_tac_toe', '2048', got 'connect_"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match="one of 'tic_tac_toe', '2048', got 'connect_"):
         AgentBot(RandomAgent(TICTACTOE)).step(state)

@@ -67,18 +67,15 @@ def test_games_are_those_of_pettingzoos_own():
             assert one[:3] == other[:3]
             planes, own = planes["observation"], board["observation"]
             assert np.array_equal(own, planes[..., 0].astype(int) - planes[..., 1])
-            over = one[1] or one[2]
             action = None
-            if not over:
+            if not (one[1] or one[2]):
                 mask = board["action_mask"]
                 assert np.array_equal(mask, theirs.observe(agent)["action_mask"])
                 action = int(rng.choice(np.flatnonzero(mask)))
             ours.step(action), theirs.step(action)
             assert ours.rewards == theirs.rewards
-            assert (ours.terminations, ours.truncations) == (
-                theirs.terminations,
-                theirs.truncations,
-            )
+            assert ours.terminations == theirs.terminations
+            assert ours.truncations == theirs.truncations
             results.update(ours.rewards.items())
         assert theirs.agents == ours.agents == []
     assert results == {(agent, reward) for agent in AGENTS for reward in (-1, 0, 1)}
@@ -116,11 +113,9 @@ def test_an_illegal_action_loses_in_pettingzoos_wrappers(monkeypatch):
     env.step(4), env.step(4)
     assert env.rewards == {"player_1": 0, "player_2": -1}
     assert all(env.terminations.values())
-    seen = {}
     for agent in env.agent_iter():
-        seen[agent] = env.last()[1]
+        assert env.last()[1] == {"player_1": 0, "player_2": -1}[agent]
         env.step(None)
-    assert seen == {"player_1": 0, "player_2": -1}
 
 
 def test_illegal_actions_in_a_row_truncate_the_raw_game():

@@ -34,24 +34,23 @@ def test_observations_are_flat_and_beside_float_masks(env_id):
 @pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
 def test_other_autoreset_modes_are_refused(mode):
     envs = gym.make_vec("Tiles2048-v0", N, autoreset_mode=mode)
-    message = f"got '{mode}': pass autoreset_mode=.NextStep. to gym.make_vec"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"'{mode}'"):
         masked(vector.OneHotPlanes(envs))
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"'{mode}'"):
         games("Tiles2048-v0", wrappers=["OneHotPlanes"], autoreset_mode=mode)
 
 
 @pytest.mark.parametrize(
-    ("env_id", "options", "message"),
+    ("options", "named"),
     [
-        ("Tiles2048-v0", {"wrappers": ["Planes"]}, "must be one of 'Log2Reward', 'OneHotPlanes'"),
-        ("TicTacToe-v0", {"wrappers": ["Log2Reward"]}, "Log2Reward is for the sliding games"),
-        ("TicTacToe-v0", {"opponent": "nobody"}, r"opponent must be 'random'.*got 'nobody'"),
+        ({"wrappers": ["Planes"]}, "Planes"),
+        ({"wrappers": ["Log2Reward"]}, "Log2Reward"),
+        ({"opponent": "nobody"}, "'nobody'"),
     ],
 )
-def test_wrong_options_are_refused_before_there_are_workers(env_id, options, message):
-    with pytest.raises(ValueError, match=message):
-        games(env_id, **options)
+def test_wrong_options_are_refused_before_there_are_workers(options, named):
+    with pytest.raises(ValueError, match=named):
+        games("TicTacToe-v0", **options)
 
 
 def test_games_are_single_unless_a_number_is_asked_for():
@@ -96,11 +95,8 @@ def runner_of(kind, env_id="Tiles2048-v0", **options):
 
     register_env("games", games(env_id, wrappers=["OneHotPlanes"], **options))
     config = PPOConfig().environment("games").debugging(seed=5)
-    config.env_runners(
-        num_env_runners=0,
-        num_envs_per_env_runner=N,
-        gym_env_vectorize_mode="vector_entry_point" if kind == "native" else "sync",
-    )
+    way = "vector_entry_point" if kind == "native" else "sync"
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=N, gym_env_vectorize_mode=way)
     config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
     return SingleAgentEnvRunner(config=config, worker_index=0)
 
@@ -111,10 +107,8 @@ def runner_of(kind, env_id="Tiles2048-v0", **options):
     [("Tiles2048-v0", {"shape": (2, 3)}), ("TicTacToe-v0", {"side": "random"})],
 )
 def test_rllib_plays_the_same_episodes_in_native_and_in_single_environments(rllib, env_id, options):
-    sampled = [
-        runner_of(kind, env_id, **options).sample(num_timesteps=400)
-        for kind in ("native", "single")
-    ]
+    runners = [runner_of(kind, env_id, **options) for kind in ("native", "single")]
+    sampled = [runner.sample(num_timesteps=400) for runner in runners]
     assert sum(episode.is_done for episode in sampled[0]) > 5
     for ours, theirs in zip(*sampled, strict=True):
         assert (len(ours), ours.is_terminated) == (len(theirs), theirs.is_terminated)

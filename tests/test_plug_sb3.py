@@ -54,12 +54,8 @@ def assert_same_step(one, other):
             np.testing.assert_equal(ours.get(name), theirs.get(name))
         assert ("episode" in ours) == ("terminal_observation" in ours) == over
         if over:
-            wins = (
-                ours["max_tile"] >= 2048
-                if "max_tile" in ours
-                else ours["winner"] == ours["to_play"]
-            )
-            assert ours["is_success"] == wins
+            won = "winner" in ours and ours["winner"] == ours["to_play"]
+            assert ours["is_success"] == (won or ours.get("max_tile", 0) >= 2048)
             assert ours.keys() - {"is_success"} == theirs.keys() - {"is_success"}
             np.testing.assert_equal(ours["terminal_observation"], theirs["terminal_observation"])
             assert ours["episode"]["l"] == theirs["episode"]["l"]
@@ -132,7 +128,7 @@ def test_attributes_are_those_of_one_or_several_games_and_the_same_for_all():
         assert np.array_equal(masks, envs.env_method("action_masks", indices=indices))
     for indices in (7, [0, -6], "0", [1.5], np.array(9)):
         for call in (envs.get_attr, partial(envs.env_method, "action_masks")):
-            with pytest.raises(ValueError, match="indices must be integers from 0 to 4, got"):
+            with pytest.raises(ValueError, match="indices"):
                 call(*["max_illegal"] * (call == envs.get_attr), indices=indices)
     with pytest.raises(AttributeError):
         envs.get_attr("nothing")
@@ -152,7 +148,7 @@ def test_seeds_and_options_hold_for_one_reset():
     assert (envs.reset() == board).all()
     assert not (envs.reset() == board).all()
     envs.set_options([{"board": board}, *[{}] * (N - 1)])
-    with pytest.raises(ValueError, match="start alike: pass set_options one dictionary"):
+    with pytest.raises(ValueError, match="set_options"):
         envs.reset()
 
 
@@ -179,18 +175,13 @@ def test_a_restored_state_continues_in_the_middle_of_games(env_id, env_kwargs):
     assert np.array_equal(masks, one.games.action_masks())
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: gym.make("Tiles2048-v0"), "takes vector environments of tile_envs, got"),
-        (lambda: gym.make_vec("CartPole-v1", 2), "takes vector environments of tile_envs, got"),
-        (lambda: gym.make_vec("Tiles2048-v0", 2), 'pass autoreset_mode="SameStep" to gym.make_vec'),
-    ],
-)
-def test_other_environments_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        SB3VecEnv(make())
-    with pytest.raises(ValueError, match="wrappers must be a list of wrappers, got"):
+def test_other_environments_are_refused():
+    for envs in (gym.make("Tiles2048-v0"), gym.make_vec("CartPole-v1", 2)):
+        with pytest.raises(ValueError, match="vector environments of tile_envs"):
+            SB3VecEnv(envs)
+    with pytest.raises(ValueError, match='autoreset_mode="SameStep"'):
+        SB3VecEnv(gym.make_vec("Tiles2048-v0", 2))
+    with pytest.raises(ValueError, match="wrappers"):
         make_sb3("Tiles2048-v0", wrappers=vector.OneHotPlanes)
 
 
@@ -235,15 +226,8 @@ def test_sb3_wraps_it_and_finds_masks_through_its_wrappers(wrap):
 
 
 def test_scores_are_logged_whatever_the_rewards_are(tmp_path):
-    envs = make_sb3(
-        "Tiles2048-v0",
-        8,
-        seed=0,
-        shape=(2, 2),
-        reward_scale=1 / 1024,
-        wrappers=[wrappers.Log2Reward],
-    )
-    plain = make_sb3("Tiles2048-v0", 8, seed=0, shape=(2, 2), wrappers=[wrappers.Log2Reward])
+    options = {"n_envs": 8, "seed": 0, "shape": (2, 2), "wrappers": [wrappers.Log2Reward]}
+    envs, plain = (make_sb3("Tiles2048-v0", reward_scale=r, **options) for r in (1 / 1024, 1))
     envs.reset(), plain.reset()
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -289,10 +273,8 @@ def test_the_gradient_of_board_features_is_that_of_an_embedding_bag():
     cells = boards.flatten(1)
     right = [(i, i + 1) for i in range(16) if i % 4 < 3]
     pairs = [(i, i + 4) for i in range(12)] + right
-    entries = torch.stack(
-        [n * 18**2 + cells[:, a] * 18 + cells[:, b] for n, (a, b) in enumerate(pairs)], 1
-    )
-    torch.relu(features.pairs(entries)).square().sum().backward()
+    entries = [n * 18**2 + cells[:, a] * 18 + cells[:, b] for n, (a, b) in enumerate(pairs)]
+    torch.relu(features.pairs(torch.stack(entries, 1))).square().sum().backward()
     torch.testing.assert_close(gradient, features.pairs.weight.grad)
 
 

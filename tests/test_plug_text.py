@@ -29,11 +29,9 @@ def text_env(env_id="Tiles2048-v0", board=None, options=None, **arguments):
 
 
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")
-@pytest.mark.parametrize(
-    ("wrapper", "env_id"), [*((TextEnv, env_id) for env_id in GAMES), (Renumbered, GAMES[0])]
-)
-def test_gymnasium_finds_the_environments_complete(wrapper, env_id):
-    check_env(wrapper(gym.make(env_id)), skip_render_check=True)
+def test_gymnasium_finds_the_environments_complete():
+    for env in (*map(TextEnv, map(gym.make, GAMES)), Renumbered(gym.make(GAMES[0]))):
+        check_env(env, skip_render_check=True)
 
 
 @pytest.mark.parametrize("env_id", GAMES)
@@ -49,9 +47,8 @@ def test_a_game_is_its_seed_and_its_actions_whatever_else_was_said(env_id):
             assert (said.partition("\n")[2], reward, ends) == (text, 0.0, [False, False])
             assert (told["action"], told["wrong"]) == (-1, True)
         action = rng.choice(np.flatnonzero(info["action_mask"]).tolist())
-        text, *ends, told = env.step(
-            f"[{describe_actions(np.eye(len(info['action_mask']), dtype=int)[action])}]"
-        )
+        alone = np.eye(len(info["action_mask"]), dtype=int)[action]
+        text, *ends, told = env.step(f"[{describe_actions(alone)}]")
         observation, *expected, info = plain.step(action)
         assert ends == expected
         assert (told["action"], told["wrong"]) == (action, False)
@@ -113,7 +110,7 @@ def test_rewards_are_progress_goals_regrets_or_a_function():
             return np.full((len(boards), 4), np.nan)
 
     env, _ = text_env(board=board, reward="regret", values=Ignorant(None))
-    with pytest.raises(ValueError, match="the values know nothing of the board"):
+    with pytest.raises(ValueError, match="values"):
         env.step("left")
     assert np.array_equal(env.unwrapped.get_state()["board"], board)
 
@@ -128,22 +125,18 @@ def test_rewards_are_progress_goals_regrets_or_a_function():
 
 
 @pytest.mark.parametrize(
-    ("env_id", "arguments", "message"),
+    ("env_id", "arguments", "named"),
     [
         ("CartPole-v1", {}, "environments of this package"),
-        ("TicTacToe-v0", {"reward": "log2"}, "is for the sliding games"),
-        (
-            "Tiles2048-v0",
-            {"reward": "regret"},
-            "need each other, got reward='regret' and values=None",
-        ),
-        ("Tiles2048-v0", {"reward": "points"}, "reward must be one of 'score'"),
-        ("Tiles2048-v0", {"wrong": "ignore"}, "wrong must be one of 'tell', 'end', 'random'"),
-        ("Tiles2048-v0", {"max_wrong": 0}, "max_wrong must be a positive integer"),
+        ("TicTacToe-v0", {"reward": "log2"}, "log2"),
+        ("Tiles2048-v0", {"reward": "regret"}, "reward='regret' and values=None"),
+        ("Tiles2048-v0", {"reward": "points"}, "reward .*'points'"),
+        ("Tiles2048-v0", {"wrong": "ignore"}, "wrong .*'ignore'"),
+        ("Tiles2048-v0", {"max_wrong": 0}, "max_wrong"),
     ],
 )
-def test_wrong_arguments_are_refused(env_id, arguments, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_arguments_are_refused(env_id, arguments, named):
+    with pytest.raises(ValueError, match=named):
         TextEnv(gym.make(env_id), **arguments)
 
 
@@ -183,14 +176,12 @@ def test_student_programs_play_the_games_of_the_package():
 def test_boards_of_faces_slide_by_the_numbers_of_courses():
     game = SlidingGame(RULES_2048, shape=(2, 2))
     board = [[2, 2], [0, 4]]
-    left, right = ([[4, 0], [4, 0]], 4), ([[0, 4], [0, 4]], 4)
-    for numbering, action, (after, reward) in [
-        ("course", 2, left), ("course", 3, right), ("tdl2048", 3, left), ("tdl2048", 1, right),
-    ]:  # fmt: skip
-        slid, paid = slide(game, board, action, numbering)
-        assert (slid.tolist(), paid) == (after, reward)
+    for numbering, left, right in (("course", 2, 3), ("tdl2048", 3, 1)):
+        for action, after in ((left, [[4, 0], [4, 0]]), (right, [[0, 4], [0, 4]])):
+            slid, paid = slide(game, board, action, numbering)
+            assert (slid.tolist(), paid) == (after, 4)
     assert slide(game, [[2, 0], [0, 0]], 0)[1] == -1
-    with pytest.raises(ValueError, match="numbering must be one of 'course', 'tdl2048'"):
+    with pytest.raises(ValueError, match="numbering"):
         slide(game, board, 0, "vim")
 
 

@@ -27,9 +27,8 @@ def tokenizer():
     bytes_of = Tokenizer(models.BPE({letter: n for n, letter in enumerate(letters)}, []))
     bytes_of.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bytes_of.decoder = decoders.ByteLevel()
-    made = PreTrainedTokenizerFast(
-        tokenizer_object=bytes_of, eos_token="<|im_end|>", pad_token="<|endoftext|>"
-    )
+    ends = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
+    made = PreTrainedTokenizerFast(tokenizer_object=bytes_of, **ends)
     made.add_tokens(["<|im_start|>", "<tool_call>", "</tool_call>", "<think>", "</think>"])
     templates = Path(trl.__file__).parent / "chat_templates"
     made.chat_template = (templates / "qwen3.jinja").read_text()
@@ -73,9 +72,8 @@ class Scripted(trl.GRPOTrainer):
 
     def _generate_single_turn(self, prompt_ids, *args, **kwargs):
         self.turns = getattr(self, "turns", -1) + 1
-        call = (
-            '<tool_call>\n{"name": "move", "arguments": {"action": "%s"}}\n</tool_call><|im_end|>'
-        )
+        call = '<tool_call>\n{"name": "move", "arguments": {"action": "%s"}}\n</tool_call>'
+        call += "<|im_end|>"
         said = call % MOVES[self.turns] if self.turns < len(MOVES) else "That is all.<|im_end|>"
         return [self.processing_class.encode(said) for _ in prompt_ids], None
 

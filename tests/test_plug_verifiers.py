@@ -39,9 +39,8 @@ class Chat(vf.Harness[vf.HarnessConfig]):
                 json={"model": ctx.model, "messages": messages},
                 headers={"Authorization": f"Bearer {secret}"},
             )
-        return vf.ProgramResult(
-            exit_code=0 if answer.is_success else 1, stdout="", stderr=answer.text
-        )
+        status = 0 if answer.is_success else 1
+        return vf.ProgramResult(exit_code=status, stdout="", stderr=answer.text)
 
 
 class Endpoint(BaseHTTPRequestHandler):
@@ -71,9 +70,8 @@ class Endpoint(BaseHTTPRequestHandler):
 def client():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     Thread(target=server.serve_forever, daemon=True).start()
-    yield vf.EvalClientConfig(
-        base_url=f"http://127.0.0.1:{server.server_port}/v1", api_key_var="NO_KEY"
-    )
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    yield vf.EvalClientConfig(base_url=url, api_key_var="NO_KEY")
     server.shutdown()
 
 

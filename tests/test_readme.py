@@ -4,12 +4,10 @@ import ast
 import json
 import re
 import shlex
-from pathlib import Path
 
 import pytest
-from commands import in_a_process, python
+from commands import ROOT, in_a_process, python
 
-ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 PAGES = ("README.md", "tile_envs/README.md", "baselines/README.md")
 TEXT = "\n".join((ROOT / page).read_text() for page in PAGES)

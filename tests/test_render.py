@@ -5,7 +5,6 @@ import itertools
 import gymnasium as gym
 import numpy as np
 import pytest
-from commands import python
 
 import tile_envs  # noqa: F401
 from tile_envs.rendering.canvas import picture_grid
@@ -14,18 +13,12 @@ from tile_envs.sliding import render as sliding
 from tile_envs.sliding.rules import RULES_2048, RULES_2584, rules_2048
 from tile_envs.tictactoe import render as tictactoe
 
-every_game = pytest.mark.parametrize(
-    "rules", [RULES_2048, RULES_2584, rules_2048((5, 5))], ids=lambda rules: rules.name
-)
-every_shape = pytest.mark.parametrize(
-    "shape", [*itertools.product((2, 3, 4), repeat=2), (1, 3), (8, 1), (1, 8), (8, 8)]
-)
+RULES = [RULES_2048, RULES_2584, rules_2048((5, 5))]
+SHAPES = [*itertools.product((2, 3, 4), repeat=2), (1, 3), (8, 1), (1, 8), (8, 8)]
+every_game = pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules.name)
+every_shape = pytest.mark.parametrize("shape", SHAPES)
 
 DOUBLE_WIN = np.array([[1, 1, 1], [1, -1, -1], [1, -1, -1]], np.int8)
-
-
-def rgb(color):
-    return np.frombuffer(bytes.fromhex(color[1:]), np.uint8)
 
 
 def test_text_shows_faces_in_a_frame():
@@ -62,13 +55,11 @@ def test_a_shape_has_one_picture_size(rules, shape):
 
 
 def test_a_picture_belongs_to_whoever_asked_for_it():
-    for draw, arguments in (
-        (sliding.picture, (np.zeros((2, 2), np.uint8), RULES_2048, 0)),
-        (tictactoe.picture, (np.zeros((3, 3), np.int8),)),
-    ):
-        before = draw(*arguments)
-        draw(*arguments)[:] = 0
-        np.testing.assert_array_equal(draw(*arguments), before)
+    board = np.zeros((3, 3), np.uint8)
+    for draw in (lambda: sliding.picture(board, RULES_2048, 0), lambda: tictactoe.picture(board)):
+        before = draw()
+        draw()[:] = 0
+        np.testing.assert_array_equal(draw(), before)
 
 
 def test_tictactoe_text_numbers_free_cells():
@@ -93,12 +84,7 @@ def test_winning_lines_are_marked_both_if_there_are_two():
     for cell in range(9):
         left, top = tictactoe._corner(cell)
         ground = tictactoe.WON_GROUND if cell in {0, 1, 2, 3, 6} else tictactoe.GROUND
-        np.testing.assert_array_equal(pixels[top + 15, left + 15], rgb(ground))
-
-
-def test_importing_the_package_leaves_pillow_and_pygame_alone():
-    code = "import sys, tile_envs; sys.exit('PIL' in sys.modules or 'pygame' in sys.modules)"
-    python("-c", code)
+        assert bytes(pixels[top + 15, left + 15]).hex() == ground[1:].lower()
 
 
 def test_closing_the_window_does_not_stop_training():
@@ -142,10 +128,10 @@ def test_a_large_board_is_shrunk_to_the_screen_and_clicks_are_those_of_its_pictu
 
 
 def test_two_environments_share_the_window():
-    one = gym.make("Tiles2048-v0", render_mode="human")
-    other = gym.make("TicTacToe-v0", render_mode="human")
-    one.reset(seed=0)
-    other.reset(seed=0)
+    one, other = (
+        gym.make(f"{name}-v0", render_mode="human") for name in ("Tiles2048", "TicTacToe")
+    )
+    one.reset(seed=0), other.reset(seed=0)
     np.testing.assert_array_equal(shown(), tictactoe.picture(np.zeros((3, 3), np.int8)))
     for action, closing in enumerate((other, one)):
         observation, *_, info = one.step(action)  # it opens the window again, once that is closed
@@ -165,5 +151,5 @@ def test_pictures_of_many_games_make_a_grid():
     assert np.array_equal(picture[height:, width : 2 * width], pictures[4])
     assert (picture[height:, 2 * width :] == 255).all()
     assert picture_grid(pictures, columns=1).shape == (5 * height, width, 3)
-    with pytest.raises(ValueError, match="pictures must be one or more"):
+    with pytest.raises(ValueError, match="pictures"):
         picture_grid(())

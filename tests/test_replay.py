@@ -12,21 +12,12 @@ from placers import LastCell
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.games import make
-from tile_envs.replay import (
-    VERSION,
-    Playthrough,
-    Replay,
-    begin,
-    play_through,
-    read,
-    replay_of,
-    write,
-)
+from tile_envs.replay import Playthrough, Replay, begin, play_through, read, replay_of, write
 from tile_envs.sliding import RULES_2584, SlidingEnv
 
 GOOD = {
     "format": "tile-envs replay",
-    "version": VERSION,
+    "version": Replay("", 0).version,
     "package": f"tile-envs {__version__}",
     "env": "TicTacToe-v0",
     "options": {"side": "both"},
@@ -60,11 +51,7 @@ def assert_same(one, other):
     np.testing.assert_array_equal(one.observation, other.observation)
     for name in one.info:
         np.testing.assert_array_equal(one.info[name], other.info[name])
-    assert (one.total, one.terminated, one.truncated) == (
-        other.total,
-        other.terminated,
-        other.truncated,
-    )
+    assert one[3:] == other[3:]  # the total and how it ended
 
 
 @pytest.mark.parametrize(("env_id", "options"), VARIANTS)
@@ -164,61 +151,51 @@ def test_a_game_that_no_id_names_has_no_replay(env):
 
 
 @pytest.mark.parametrize(
-    ("replay", "message"),
+    ("replay", "named"),
     [
-        ({"options": {"render_mode": "human"}}, "unknown option 'render_mode'"),
-        ({"options": {"rules": {}}}, "register them by register_game"),
-        ({"options": {"shape": (9, 9, 9)}}, "shape must be"),
-        ({"options": {"placer": LastCell()}}, "numbers and names only, got .*LastCell"),
+        ({"options": {"render_mode": "human"}}, "'render_mode'"),
+        ({"options": {"rules": {}}}, "register_game"),
+        ({"options": {"shape": (9, 9, 9)}}, "shape"),
+        ({"options": {"placer": LastCell()}}, "LastCell"),
         ({"actions": (0, 7)}, "action 2 of 2: .* got 7"),
-        ({"actions": (0,) * 101}, "action 101 of 101, 0, comes after the end"),
-        ({"version": "99.0"}, "needs version 99.0"),
+        ({"actions": (0,) * 101}, "action 101 of 101"),
+        ({"version": "99.0"}, "version 99.0"),
     ],
 )
-def test_what_could_not_be_read_is_not_written_over_a_good_file(replay, message, tmp_path):
+def test_what_could_not_be_read_is_not_written_over_a_good_file(replay, named, tmp_path):
     stuck = {"board": [[1, 2, 3, 4], *[[0] * 4] * 3]}  # upwards
     write(Replay("Tiles2048-v0", 0), tmp_path / "game.json")
     before = (tmp_path / "game.json").read_text()
-    bad = {"reset": stuck, **replay}
-    with pytest.raises(UsageError, match=message):
-        write(Replay("Tiles2048-v0", 0, **bad), tmp_path / "game.json")
+    with pytest.raises(UsageError, match=named):
+        write(Replay("Tiles2048-v0", 0, **{"reset": stuck, **replay}), tmp_path / "game.json")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"game.json": before}
 
 
-BAD = {
-    "no file": (None, "No such file"),
-    "not JSON": ("2048!", "not JSON"),
-    "too deep": ("[" * 100_000, "not JSON"),
-    "another format": ({"format": "chess"}, "not a replay.*'chess'"),
-    "unknown entry": ({"color": 1}, "unknown: color; expected format, "),
-    "unknown id": ({"env": "Chess-v0"}, "'Chess-v0'.*Tiles2048-v0"),
-    "unknown option": ({"options": {"size": 4}}, "'size' of TicTacToe-v0.*'opponent'"),
-    "starts": ({"options": {"starts": "/etc/passwd"}}, "the board goes to .reset."),
-    "newer version": ({"version": "99.1.0"}, r"needs version 99\.1\.0 .* update the package"),
-    "bad board": ({"reset": {"board": [[1]]}}, r"board must have shape .*got \(1, 1\)"),
-    "no seed": ({"seed": ...}, "missing or unknown: seed"),
-    "bad seed": ({"seed": -1}, "seed .* -1"),
-    "actions no list": ({"actions": 4}, '"actions" must be a list of integers, got 4'),
-    "action too large": ({"actions": [4, 9]}, "action 2 of 2: .*0 to 8.* got 9"),
-    "too many actions": (
-        {"actions": [0, 3, 1, 4, 2, 5]},
-        "action 6 of 6, 5, comes after the end of the game",
-    ),
-}
-
-
-@pytest.mark.parametrize(("content", "complaint"), BAD.values(), ids=BAD)
-def test_a_bad_file_gives_one_line(content, complaint, tmp_path):
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (None, "No such file"),
+        *(("2048!", "not JSON"), ("[" * 100_000, "not JSON")),
+        ({"format": "chess"}, "'chess'"),
+        ({"color": 1}, "unknown: color; expected format, "),
+        ({"env": "Chess-v0"}, "'Chess-v0'.*Tiles2048-v0"),
+        ({"options": {"size": 4}}, "'size' of TicTacToe-v0.*'opponent'"),
+        ({"options": {"starts": "/etc/passwd"}}, "the board goes to .reset."),
+        ({"version": "99.1.0"}, r"version 99\.1\.0"),
+        ({"reset": {"board": [[1]]}}, r"board .*\(1, 1\)"),
+        ({"seed": ...}, "seed"),
+        ({"seed": -1}, "seed .* -1"),
+        ({"actions": 4}, '"actions" .* 4'),
+        ({"actions": [4, 9]}, "action 2 of 2: .* 9"),
+        ({"actions": [0, 3, 1, 4, 2, 5]}, "action 6 of 6, 5"),
+    ],
+)
+def test_a_bad_file_gives_one_line(content, named, tmp_path):
     path = tmp_path / "game.json"
     if isinstance(content, dict):
         entries = {name: entry for name, entry in (GOOD | content).items() if entry is not ...}
         content = json.dumps(entries)
-    if isinstance(content, str):
+    if content is not None:
         path.write_text(content)
-    elif content is not None:
-        path.write_bytes(content)
-    with pytest.raises(ValueError, match=complaint) as caught:
+    with pytest.raises(UsageError, match=rf"\A{path}: .*{named}.*\Z"):
         read(path)
-    message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert "\n" not in message

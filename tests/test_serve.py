@@ -92,40 +92,36 @@ def test_two_pages_and_moves_taken_back_change_no_game(served):
     assert played(server, "1") == expected["1"]
 
 
-REPLAY = {
-    **{"format": "tile-envs replay", "version": "0.2.0", "options": {}},
-    **{"env": "Tiles2584-v0", "seed": 1, "actions": []},
-}
+REPLAY = {"format": "tile-envs replay", "version": "0.2.0", "options": {}}
+REPLAY |= {"env": "Tiles2584-v0", "seed": 1, "actions": []}
 OTHER = REPLAY | {"env": "Tiles2048-v0", "options": SMALL | {"spawn": {"2": 1.0}}}
 FULL = {"board": [[1, 2, 1], [2, 1, 2]]}
 
 
 @pytest.mark.parametrize(
-    ("path", "question", "message"),
+    ("path", "question", "named"),
     [
-        ("/play", b"{", "a question is JSON"),
-        ("/play", b"[" * 10**5, "a question is JSON"),
-        ("/play", [], "expected seed, reset and actions of a game, got []"),
-        ("/play", START | {"seed": 5}, "expected seed, reset and actions of a game"),
+        *(("/play", body, "JSON") for body in (b"{", b"[" * 10**5)),
+        *(("/play", question, "seed, reset") for question in ([], START | {"seed": 5})),
         ("/play", START | {"first": 1}, "first must be at most 0, got 1"),
-        ("/think", START | {"actions": ["up"]}, "action must be an integer from 0 to 3"),
-        ("/play", START | {"reset": FULL, "actions": [0] * 101}, "the game is over"),
+        ("/think", START | {"actions": ["up"]}, "action must"),
+        ("/play", START | {"reset": FULL, "actions": [0] * 101}, "over"),
         ("/play", START | {"reset": {"board": [[1, 2]]}}, "board must"),
         ("/play", START | {"reset": {"board": [[1, 2, 99], [0, 0, 0]]}}, "99"),
         ("/play", START | {"reset": {"bord": {}}}, "bord"),
-        ("/replay", {"name": "x.json"}, "expected name and text of a replay"),
-        ("/replay", {"name": "x.json", "text": "{"}, "x.json: not a replay, because not JSON"),
+        ("/replay", {"name": "x.json"}, "name and text"),
+        ("/replay", {"name": "x.json", "text": "{"}, "x.json: "),
         ("/replay", {"name": "x", "text": json.dumps(REPLAY)}, "another game, 2584 on 4×4"),
         ("/replay", {"name": "x", "text": json.dumps(OTHER)}, "spawn=((2, 1.0),)"),
     ],
 )
-def test_a_question_that_is_none_gets_one_line(path, question, message, served):
+def test_a_question_that_is_none_gets_one_line(path, question, named, served):
     server = served(**SMALL)
     body = question if isinstance(question, bytes) else json.dumps(question)
     status, content = request(server, "POST", path, body)
     error = json.loads(content)["error"]
     assert status == 400
-    assert message in error
+    assert named in error
     assert "\n" not in error
     assert ask(server, "/play", START)["legal"]  # the server goes on
 
@@ -171,8 +167,7 @@ def test_what_cannot_be_served_is_named(tmp_path, served):
     assert "--serve takes an agent" in refused("watch", tmp_path, "--serve")
     assert "port must be less" in refused("watch", "greedy", "--serve", "--port", 65536)
     port = served().server_port
-    line = refused("watch", "greedy", "--serve", "--port", port)
-    assert f"port {port} cannot be used (Address already in use): give another one" in line
+    assert f"port {port} " in refused("watch", "greedy", "--serve", "--port", port)
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])

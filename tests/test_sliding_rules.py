@@ -20,8 +20,6 @@ GAMES = pytest.mark.parametrize(
     ],
     ids=["2048", "2584", "Powers3"],
 )
-
-
 SHAPES = [shape for shape in itertools.product(range(1, 9), repeat=2) if shape[0] * shape[1] > 2]
 
 

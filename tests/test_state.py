@@ -8,14 +8,13 @@ import gymnasium as gym
 import numpy as np
 import powers3
 import pytest
+from commands import FirstLegal
 from gymnasium.utils.env_checker import data_equivalence
 from placers import LastCell
 from test_envs import VARIANTS, random_legal
 
-from baselines.agents import RandomAgent
 from tile_envs.errors import UsageError
 from tile_envs.plug.sb3 import make_sb3
-from tile_envs.tictactoe import TicTacToe
 
 every_variant = pytest.mark.parametrize(("env_id", "options"), VARIANTS)
 
@@ -86,8 +85,7 @@ def test_a_game_that_begins_at_its_goal_ends_at_the_first_step(shape, engine):
 def test_a_masked_reset_sets_only_its_own_boards(engine):
     envs = gym.make_vec("Tiles2048-v0", num_envs=3, autoreset_mode="Disabled", engine=engine)
     before, _ = envs.reset(seed=0)
-    boards = np.full((3, 4, 4), 3)
-    mask = np.array([False, True, False])
+    boards, mask = np.full((3, 4, 4), 3), np.array([False, True, False])
     after, infos = envs.reset(options={"board": boards, "reset_mask": mask})
     assert np.array_equal(after[[0, 2]], before[[0, 2]])
     assert np.array_equal(after[1], boards[1])
@@ -132,20 +130,14 @@ def test_a_copy_plays_on_as_the_original_would_have(env_id, options, copied, eng
 
 OTHER_OPTIONS = {
     "Tiles2048-v0": [
-        {"shape": (3, 4)},
-        {"spawn": {2: 0.8, 4: 0.2}},
-        {"start_tiles": 3},
-        {"placer": "adversary"},
-        {"placer": LastCell()},
+        *({"shape": (3, 4)}, {"spawn": {2: 0.8, 4: 0.2}}, {"start_tiles": 3}),
+        *({"placer": placer} for placer in ("adversary", LastCell())),
     ],
     "Powers3-v0": [{"rules": replace(powers3.RULES, merges=powers3.RULES.merges[:5])}],
     "Tiles2584-v0": [{"spawn": {1: 0.75, 3: 0.25}}],
     "TicTacToe-v0": [
-        {"opponent": "minimax"},
-        {"opponent": {"minimax": 0.5, "random": 0.5}},
-        {"opponent": RandomAgent(TicTacToe())},
-        {"side": "O"},
-        {"side": "random"},
+        *({"opponent": "minimax"}, {"opponent": {"minimax": 0.5, "random": 0.5}}),
+        *({"opponent": FirstLegal()}, {"side": "O"}, {"side": "random"}),
     ],
 }
 
@@ -192,8 +184,7 @@ def test_only_a_state_of_an_equal_game_is_taken_and_no_other_changes_anything(en
 def test_the_largest_score_grows_alike_in_single_and_vector_environments(engine):
     start = {"board": [[1, 1, 2, 2]] * 4, "score": 2**53}
     env, envs = gym.make("Tiles2048-v0"), gym.make_vec("Tiles2048-v0", num_envs=2, engine=engine)
-    env.reset(seed=0, options=start)
-    envs.reset(seed=0, options=start)
+    env.reset(seed=0, options=start), envs.reset(seed=0, options=start)
     *_, info = env.step(1)
     *_, infos = envs.step([1, 1])
     assert info["score"] == infos["score"][0] == 2**53 + 48
@@ -240,7 +231,7 @@ def test_states_of_single_games_go_into_many_and_back(env_id, options, engine):
         if not env.get_state()["ended"]:
             env.step(action)
             assert data_equivalence(state, env.get_state())
-    with pytest.raises(UsageError, match="states must be 3, one a game, got 2"):
+    with pytest.raises(UsageError, match="3, one a game, got 2"):
         envs.set_states(states[:2])
     with pytest.raises(UsageError, match=r"state\['stream'\] must be"):
         envs.set_states([states[0] | {"stream": "7"}, *states[1:]])

@@ -17,21 +17,6 @@ from tile_envs.sliding.rules import ACTIONS
 from tile_envs.text import read_board
 
 GAME = SlidingGame(RULES_2048)
-BOARD = np.array([[1, 2, 3, 4], [0, 11, 10, 1], [0, 0, 0, 2], [0, 0, 0, 0]])
-ROWS = [["2", "4", "8", "16"], [".", "2048", "1024", "2"], ["0", "0", "0", "4"], ["0"] * 4]
-
-
-def test_boards_are_read_in_every_notation():
-    grid = "\n".join(" ".join(word.rjust(5) for word in row) for row in ROWS)
-    lines = " / ".join(" ".join(row) for row in ROWS)
-    bars = "".join(f"| {' | '.join(row)} |\r\n" for row in ROWS)
-    digits = "12340ba100020000"
-    for text in (grid, lines, bars, lines.replace(" ", ","), digits, digits.upper()):
-        board = read_board(GAME, text)
-        assert board.dtype == np.uint8
-        assert np.array_equal(board, BOARD), text
-    column = SlidingGame(RULES_2584, (3, 1))
-    assert read_board(column, "2/2584/0").tolist() == [[2], [17], [0]]
 
 
 @given(st.text() | st.from_regex(r"\A([0-9./,|\n ]|[0-9a-f]{16})*\Z"))
@@ -39,11 +24,6 @@ def test_no_text_raises_anything_but_a_value_error(text):
     for game in (GAME, SlidingGame(RULES_2584, (1, 3))):
         with suppress(ValueError):
             assert read_board(game, text).shape == game.shape
-
-
-def test_texts_that_show_no_board_are_named():
-    with pytest.raises(ValueError, match=r"expected 4 rows of 4 faces, such as .*, got '2 4"):
-        read_board(GAME, "2 4 / 8 16")
 
 
 @pytest.mark.parametrize("game", [GAME, SlidingGame(RULES_2584)], ids=str)

@@ -10,11 +10,10 @@ import gymnasium as gym
 import numpy as np
 import powers3
 import pytest
-from commands import command, in_a_process
+from commands import in_a_process, python, refused, typed
 
 from baselines import evaluate, evaluate_exactly, load, train
 from baselines.players import player, with_search
-from baselines.registry import make_agent
 from baselines.search.options import SearchOptions
 from baselines.training.run import starting_options
 from tile_envs.sliding import RULES_2048, Rules, SlidingEnv, SlidingVectorEnv, register_game
@@ -42,31 +41,21 @@ def test_text_and_picture():
     game = gym.make(ENV).unwrapped.game
     board = np.array([[0, 1, 2, 3], [17, 7, 0, 0], [0] * 4, [0] * 4])
     text = game.draw(board, "ansi", 24)
-    assert text.startswith("Powers3  score 24")
-    assert "129140163" in text
-    assert "2187" in text
+    assert all(word in text for word in ("Powers3  score 24", "129140163", "2187"))
     pictures = [game.draw(np.full((4, 4), tile), "rgb_array") for tile in range(18)]
     assert len({picture.tobytes() for picture in pictures}) == 18
 
 
 def test_agents_without_training_play():
-    means = [
-        evaluate(make_agent(name, gym.make(ENV).unwrapped.game), ENV, episodes=50)["mean"]
-        for name in ("random", "greedy")
-    ]
-    assert means[1] > 1.2 * means[0] > 0
+    random, greedy = (evaluate(name, ENV, episodes=50)["mean"] for name in ("random", "greedy"))
+    assert greedy > 1.2 * random > 0
 
 
+BRIEFLY = "--games 300 --width 8 --hidden 8 --learning-starts 64 --batch-size 16 --n-envs 8"
 LEARNERS = {
     "qtable": (SMALL, ["--games", 2000]),
     "ntuple": ({}, ["--games", 200, "--network", "0123 4567"]),
-    "dqn": (
-        SMALL,
-        [
-            *("--games", 300, "--width", 8, "--hidden", 8, "--learning-starts", 64),
-            *("--batch-size", 16, "--buffer-size", 5000, "--n-envs", 8),
-        ],
-    ),
+    "dqn": (SMALL, [*BRIEFLY.split(), "--buffer-size", 5000]),
 }
 
 
@@ -74,11 +63,8 @@ LEARNERS = {
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     for name, (options, settings) in LEARNERS.items():
-        done = command(
-            *("train", name, "--env", f"powers3:{ENV}", "--env-kwargs", json.dumps(options)),
-            *("--out", folder / name, *settings),
-        )
-        assert done.returncode == 0, done.stderr
+        words = ("--env", f"powers3:{ENV}", "--env-kwargs", json.dumps(options))
+        typed("train", name, *words, "--out", folder / name, *settings)
     return folder
 
 
@@ -92,16 +78,14 @@ def test_a_trained_agent_is_saved_loaded_and_evaluated(runs, name):
     assert agent.action_values(boards).shape == (8, 4)
     words = ("evaluate", runs / name, "--import", "powers3", "--episodes", 50)
     alone = name == "ntuple"
-    done = in_a_process("-m", "baselines", *words, cwd=HERE) if alone else command(*words)
-    assert done.returncode == 0, done.stderr
-    assert f"{name} on {ENV}" in done.stdout
+    told = python("-m", "baselines", *words, cwd=HERE).stdout if alone else typed(*words)
+    assert f"{name} on {ENV}" in told
 
 
 def test_tables_and_tuples_learn_it(runs):
     for name in ("qtable", "ntuple"):
         options = LEARNERS[name][0]
-        game = gym.make(ENV, **options).unwrapped.game
-        random = evaluate(make_agent("random", game), ENV, options, episodes=300)["mean"]
+        random = evaluate("random", ENV, options, episodes=300)["mean"]
         assert evaluate(load(runs / name), ENV, options, episodes=300)["mean"] > 1.3 * random
     progress = (runs / "ntuple" / "progress.csv").read_text()
     assert "reach_2187" in progress.splitlines()[0]  # the goal of the game
@@ -115,50 +99,37 @@ def test_it_is_searched(runs):
 
 def test_a_folder_says_which_module_it_needs(runs):
     done = in_a_process("-m", "baselines", "evaluate", runs / "qtable", cwd=HERE)
-    assert done.returncode == 2
-    assert "it needs the module powers3: import it first, with --import" in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "powers3: import it first, with --import" in done.stderr
 
 
 def test_a_person_plays_it(monkeypatch):
     monkeypatch.setattr(os, "isatty", lambda _: False)
-    done = command(f"powers3:{ENV}", module="tile_envs.play")
-    assert "this needs a terminal" in done.stderr
-    unknown = command(f"powers3:{ENV}", "-o", "rule=3", module="tile_envs.play")
-    assert "unknown option 'rule' of Powers3-v0: expected 'shape', 'spawn'" in unknown.stderr
+    assert "terminal" in refused(f"powers3:{ENV}", module="tile_envs.play")
+    assert "'rule' of Powers3" in refused(f"powers3:{ENV}", "-o", "rule=3", module="tile_envs.play")
 
 
 def test_it_has_the_presets_of_its_kind():
     for agent in ("ntuple", "dqn", "ppo"):
-        options, usual = (starting_options(agent, env) for env in (ENV, "Tiles2048-v0"))
-        assert (
-            options.settings == usual.settings == starting_options(agent, ENV, "default").settings
-        )
-        assert options.preset == "default"
+        usual, own = (starting_options(agent, env) for env in ("Tiles2048-v0", ENV))
+        assert own.settings == usual.settings == starting_options(agent, ENV, "default").settings
+        assert own.preset == "default"
     small = starting_options("qtable", ENV, env_kwargs=SMALL)
     assert (small.preset, small.settings.initial) == ("small", None)
-    with pytest.raises(
-        ValueError, match=r"no preset 'x' for qtable on Powers3-v0: there is 'defau"
-    ):
+    with pytest.raises(ValueError, match="'x' for qtable on Powers3-v0: there is 'default'"):
         starting_options("qtable", ENV, "x")
 
 
-@pytest.mark.parametrize(("agent", "games"), [("ntuple", 200_000), ("qtable", 200_000)])
-def test_small_boards_of_it_are_learned_from_optimistic_values(agent, games):
-    learner = train(agent, ENV, {"shape": [2, 3]}, games=games)
-    assert learner.config.settings["initial"] == sum(
-        2 ** (7 - tile) * 3**tile for tile in range(2, 8)
-    )
+@pytest.mark.parametrize("agent", ["ntuple", "qtable"])
+def test_small_boards_of_it_are_learned_from_optimistic_values(agent):
+    learner = train(agent, ENV, {"shape": [2, 3]}, games=200_000)
+    most = sum(2 ** (7 - tile) * 3**tile for tile in range(2, 8))
+    assert learner.config.settings["initial"] == most
     assert evaluate_exactly(learner, ENV, {"shape": [2, 3]})["share"] > 0.95
 
 
-GOOD = {
-    "name": "Chain",
-    "faces": (0, 1, 2, 4, 8),
-    "merges": [(1, 1, 2), (2, 2, 3)],  # the chain ends early: 4s do not merge
-    "spawn": {1: 1.0},
-    "goal": 4,
-}
+GOOD = {"name": "Chain", "faces": (0, 1, 2, 4, 8), "spawn": {1: 1.0}, "goal": 4}
+GOOD["merges"] = [(1, 1, 2), (2, 2, 3)]  # the chain ends early: 4s do not merge
 COLORS = asdict(RULES_2048.palette)
 PAINTED = replace(powers3.RULES, palette=COLORS)
 
@@ -176,20 +147,17 @@ def test_a_chain_of_merges_may_end_early(registering):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"faces": range(33)}, "faces must be 0 for the empty cell and then 2 to 31 rising"),
-        ({"faces": (0, 1, 2**63)}, "below 2\\*\\*63, got .*9223372036854775808"),
-        ({"faces": (0, 1.5, 2)}, "rising integers"),
-        ({"faces": 5}, r"rising integers .* got \(5,\)"),
-        ({"faces": iter((0, 2, 2))}, r"rising integers .* got \(0, 2, 2\)"),
-        ({"merges": 5}, "a merge must be three tile indices .* got 5"),
-        ({"merges": [(1, 1, 9)]}, r"three tile indices .* from 1 to 4, got \(1, 1, 9\)"),
-        ({"merges": [(1, 1, 2), (1, 1, 3)]}, "merges say twice what tiles 1 and 1 make"),
+        *(({"faces": faces}, "faces") for faces in (range(33), (0, 1.5, 2), 5, iter((0, 2, 2)))),
+        ({"faces": (0, 1, 2**63)}, "9223372036854775808"),
+        ({"merges": 5}, "a merge .* 5"),
+        ({"merges": [(1, 1, 9)]}, r"from 1 to 4, got \(1, 1, 9\)"),
+        ({"merges": [(1, 1, 2), (1, 1, 3)]}, "tiles 1 and 1"),
         ({"spawn": {3: 1.0}}, "3 is not a tile of Chain"),
-        ({"spawn": {1: 0.5}}, "spawn must add up to 1"),
+        ({"spawn": {1: 0.5}}, "spawn"),
         ({"goal": None}, "None is not a tile of Chain"),
-        ({"name": ""}, "the name of a game must be one line of text, got ''"),
-        ({"palette": COLORS | {"tiles": ["#123456"]}}, "Palette with 5 tiles"),
-        ({"palette": COLORS | {"page": "red"}}, "colors such as '#faf8ef', got 'red'"),
+        ({"name": ""}, "name"),
+        ({"palette": COLORS | {"tiles": ["#123456"]}}, "5 tiles"),
+        ({"palette": COLORS | {"page": "red"}}, "'red'"),
     ],
 )
 def test_rules_that_do_not_fit_are_named(change, message):
@@ -208,9 +176,8 @@ def test_an_environment_without_rules_or_with_others_than_its_own_says_what_to_d
 
 
 def test_colors_are_seen_but_are_no_rules():
-    plain, painted = (
-        SlidingEnv(rules=rules, render_mode="rgb_array") for rules in (powers3.RULES, PAINTED)
-    )
+    rules = powers3.RULES, PAINTED
+    plain, painted = (SlidingEnv(rules=each, render_mode="rgb_array") for each in rules)
     plain.reset(seed=0)
     painted.set_state(plain.get_state())
     assert painted.game.tables is plain.game.tables

@@ -6,6 +6,7 @@ from functools import cache
 import gymnasium as gym
 import numpy as np
 import pytest
+from commands import FirstLegal
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 from scipy.stats import chisquare
@@ -109,12 +110,12 @@ def test_the_environment_plays_the_pairings(side, winner, opponent, engine):
         winners[ended] = infos["winner"][ended]
         assert (rewards[ended] == winners[ended] * winner).all()
         playing &= ~ended
-    counts = [np.sum(winners == w) for w in (1, 0, -1)]
+    counts = np.array([np.sum(winners == w) for w in (1, 0, -1)])
     pairing = ("random", opponent) if side == "X" else (opponent, "random")
     expected = _outcomes(pairing) * n / 100
     possible = expected > 0
-    assert np.array_equal(np.array(counts)[~possible], expected[~possible])
-    assert chisquare(np.array(counts)[possible], expected[possible]).pvalue > 1e-4
+    assert not counts[~possible].any()
+    assert chisquare(counts[possible], expected[possible]).pvalue > 1e-4
 
 
 def test_named_opponents_reply_with_their_probabilities(engine):
@@ -183,13 +184,6 @@ def test_afterstates_show_the_mover_its_mark_and_its_win():
     assert after[0].tolist() == board.tolist()
 
 
-class FirstLegal:
-    """An agent that takes whatever there is."""
-
-    def predict(self, observation, **given):
-        return given["action_masks"].argmax(axis=1)
-
-
 class FirstFree:
     """An agent that users might bring."""
 
@@ -222,15 +216,12 @@ class Stubborn:
 
 
 @pytest.mark.parametrize("make", [gym.make, gym.make_vec])
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [([4], "must choose an empty cell.* got 4"), ("hello", "must return 1 integers, .* 'hello'")],
-)
-def test_an_unusable_answer_of_an_opponent_is_an_error_that_changes_nothing(make, answer, message):
+@pytest.mark.parametrize(("answer", "named"), [([4], "got 4"), ("hello", "1 integers, .* 'hello'")])
+def test_an_unusable_answer_of_an_opponent_is_an_error_that_changes_nothing(make, answer, named):
     env = make("TicTacToe-v0", opponent=Stubborn(answer)).unwrapped
     env.reset(seed=0)
     before = env.get_state()
-    with pytest.raises(ValueError, match=f"opponent Stubborn .* {message}"):
+    with pytest.raises(ValueError, match=f"opponent Stubborn .* {named}"):
         env.step(4 if make is gym.make else [4])
     assert all(np.array_equal(before[name], value) for name, value in env.get_state().items())
 

@@ -53,16 +53,14 @@ def test_a_vector_environment_equals_single_ones(make_vec, env_id, options, mode
     n = 6
     options = {**options, **limits}
     ours = make_vec(env_id, n, autoreset_mode=mode, **options)
-    theirs = gym.make_vec(
-        env_id, n, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **options
-    )
+    sync = {"vectorization_mode": "sync", "vector_kwargs": {"autoreset_mode": mode}}
+    theirs = gym.make_vec(env_id, n, **sync, **options)
     assert ours.single_observation_space == theirs.single_observation_space
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
     assert ours.metadata["autoreset_mode"] is mode
     assert equal(visible(ours.reset(seed=9)), visible(theirs.reset(seed=9)))
-    rng = np.random.default_rng(2)
-    ends = 0
+    rng, ends = np.random.default_rng(2), 0
     for step in range(100 if "max_episode_steps" in limits else 300):  # enough games end
         actions = rng.integers(0, ours.single_action_space.n, n)
         if step % 4:  # mostly legal, so that games get far
@@ -112,11 +110,9 @@ def test_unseeded_environments_differ(make_vec, env_id):
 def test_sampled_actions_are_legal_and_uniform(make_vec, env_id):
     n = 20_000
     envs = make_vec(env_id, num_envs=n)
-    board = (
-        [[1, -1, 0], [0, 0, 0], [0, 0, 0]]
-        if env_id == "TicTacToe-v0"
-        else [[1, 3, 1, 0], [2, 4, 2, 0], [1, 3, 1, 0], [2, 4, 2, 0]]
-    )
+    board = [[1, 3, 1, 0], [2, 4, 2, 0]] * 2
+    if env_id == "TicTacToe-v0":
+        board = [[1, -1, 0], [0, 0, 0], [0, 0, 0]]
     _, infos = envs.reset(seed=0, options={"board": np.array(board)})
     legal = np.flatnonzero(infos["action_mask"][0])
     envs.action_space.seed(1)
@@ -200,7 +196,7 @@ def test_rendering_gives_one_frame_a_game(make_vec, env_id):
     assert np.array_equal(frames[1], single.render())
     texts = make_vec(env_id, num_envs=2, render_mode="ansi")
     texts.reset(seed=0)
-    assert all(isinstance(text, str) for text in texts.render())
+    assert [*map(type, texts.render())] == [str, str]
 
 
 @every_id
@@ -211,7 +207,7 @@ def test_last_infos_are_zero_for_games_that_go_on(make_vec, env_id):
     for _ in range(300):
         *_, infos = envs.step(envs.sample_legal_actions())
         if "final_info" in infos:
-            ended = infos["_final_info"]
-            assert not any(values[~ended].any() for values in infos["final_info"].values())
-            seen += int((~ended).sum())
+            going = ~infos["_final_info"]
+            assert not any(values[going].any() for values in infos["final_info"].values())
+            seen += int(going.sum())
     assert seen > 10

@@ -10,20 +10,19 @@ from gymnasium.utils.env_checker import data_equivalence
 from hypothesis import settings, stateful
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
+from test_engines import MODES
 
 from tile_envs.replay import Playthrough, play_through, replay_of
 
 N = 3
+MIXTURE = {"minimax": 0.5, "random": 0.5}
 GAMES = {
     "packed": ("Tiles2048-v0", {"shape": (2, 2)}),
     "packed, with an adversary": ("Tiles2048-v0", {"placer": "adversary"}),
     "cells": ("Tiles2048-v0", {"shape": (1, 5)}),
     "cells, 5x5": ("Tiles2048-v0", {"shape": (5, 5)}),
     "2584": ("Tiles2584-v0", {"shape": (2, 3)}),
-    "tic-tac-toe": (
-        "TicTacToe-v0",
-        {"opponent": {"minimax": 0.5, "random": 0.5}, "side": "random"},
-    ),
+    "tic-tac-toe": ("TicTacToe-v0", {"opponent": MIXTURE, "side": "random"}),
     "self-play": ("TicTacToe-v0", {"side": "both"}),
 }
 WORDS = st.integers(0, 2**64 - 1)
@@ -57,9 +56,7 @@ class Ways(stateful.RuleBasedStateMachine):
         super().__init__()
         self.options = {"id": env_id, "max_illegal": 3, **options}
 
-    @stateful.initialize(
-        mode=st.sampled_from(["NextStep", "SameStep", "Disabled"]), seeds=each(WORDS)
-    )
+    @stateful.initialize(mode=st.sampled_from(MODES), seeds=each(WORDS))
     def make(self, mode, seeds):
         self.mode, options = mode, self.options | {"num_envs": N, "autoreset_mode": mode}
         self.many = [gym.make_vec(engine=engine, **options) for engine in ("numpy", "numba")]
@@ -106,10 +103,8 @@ class Ways(stateful.RuleBasedStateMachine):
         for words in rng.integers(2**64, size=(steps, N), dtype=np.uint64):
             if self.mode == "Disabled" and self.many[0].ended.any():
                 self.reset(self.many[0].ended, words, False)
-            actions = (
-                words % self.game.n_actions if any_action else self.game.choose(self.core, words)
-            )
-            self.step(actions)
+            legal = self.game.choose(self.core, words)
+            self.step(words % self.game.n_actions if any_action else legal)
 
     def step(self, actions):
         waited = self.many[0].ended
