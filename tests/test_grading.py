@@ -90,11 +90,7 @@ def test_those_that_fail_have_a_line_and_the_others_are_graded_still(tmp_path):
         assert re.search(wanted, row["error"] or ""), row
     assert not hasattr(builtins, "TAKEN")
     random = RandomAgent(Task.of(ENV, SMALL).game)
-    expected = {
-        "00.py": LOWEST,
-        f"{len(NO_GRADE) + 1:02}.py": LOWEST,
-        "student": random,
-    }
+    expected = {"00.py": LOWEST, f"{len(NO_GRADE) + 1:02}.py": LOWEST, "student": random}
     graded = {row["agent"]: row for row in rows if row["error"] is None}
     assert graded.keys() == expected.keys()
     for name, agent in expected.items():
