@@ -8,7 +8,7 @@ from functools import partial
 import gymnasium as gym
 import numpy as np
 import pytest
-from commands import refused, typed
+from commands import typed
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
@@ -21,13 +21,11 @@ from baselines.evaluation.sampled import Stopped, play
 from baselines.search.expectimax import Expectimax
 from baselines.search.placing import ValuePlacer
 from baselines.seeds import game_seeds, training_generator, training_seeds, training_stream
-from baselines.tabular.qtable import QTable
 from baselines.task import Task
 from tile_envs.base.random_stream import consecutive
 from tile_envs.errors import UsageError
 from tile_envs.plug.sb3 import make_sb3
 from tile_envs.sliding import Rules, register_game
-from tile_envs.wrappers import OneHotPlanes
 
 IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 every_id = pytest.mark.parametrize("env_id", IDS)
@@ -191,34 +189,6 @@ def test_an_environment_stands_for_its_id_and_options():
     assert solve(env).game == make_sb3(envs).games.game == with_options.games.game == game
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (partial(gym.make, "CartPole-v1"), "unknown environment 'CartPole-v1': expected"),
-        (lambda: OneHotPlanes(gym.make("Tiles2048-v0")), "without wrappers, got <OneHotPlanes"),
-        (
-            lambda: OneHotPlanes(gym.make_vec("Tiles2048-v0")),
-            "without wrappers, got <OneHotPlanes, ",
-        ),
-        (lambda: 3, "env must be an id, such as 'Tiles2048-v0', or an environment .*, got 3"),
-    ],
-)
-def test_what_stands_for_no_id_is_named(make, message):
-    agent, env = Scripted(game_of("Tiles2048-v0")), make()
-    calls = [partial(f, agent) for f in (evaluate, evaluate_exactly)]
-    for call in (*calls, partial(load, "random"), partial(train, "qtable"), make_sb3):
-        with pytest.raises(UsageError, match=message):
-            call(env)
-    with pytest.raises(UsageError, match="unknown environment 'CartPole-v1'"):
-        evaluate(agent, "CartPole-v1")
-    with pytest.raises(UsageError, match="are solved, such as"):
-        solve("Tiles2584-v0")
-    with pytest.raises(UsageError, match="QTable'> must be trained first"):
-        evaluate(QTable, "Tiles2048-v0")
-    with pytest.raises(UsageError, match="an agent has a method predict"):
-        evaluate(int, "Tiles2048-v0")
-
-
 def test_a_row_sums_its_record_up():
     agent = RandomAgent(game_of("Tiles2048-v0"))
     row = evaluate(agent, "Tiles2048-v0", episodes=400, seed=3, name="random")
@@ -269,26 +239,6 @@ def test_the_command_writes_rows(tmp_path, suffix):
     assert row["reach"]["8"] > 0.5
     lines = zip(printed.splitlines(), typed(*arguments).splitlines(), strict=True)
     assert all(line == again or "a second" in line for line, again in lines)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("nobody",), "there is no agent 'nobody': expected random, greedy, minimax"),
-        (("qtable",), "qtable must be trained first: give the folder of a trained run"),
-        (("baselines.tabular.qtable:QTable",), "QTable must be trained first"),
-        (("C:\\runs\\n",), r"there is no agent 'C:\\runs\\n': expected random, greedy"),
-        (("random", "--env", "Powers-v0"), "a module of yours registers, with --import"),
-        (("random", "--episodes", str(10**12)), "a batch of 1,000,000,000,000 games takes 59,604"),
-        (("random", "--out", "/proc/rows.csv"), "nothing can be written to /proc"),
-        (("random", "--out", "rows.txt"), "rows are written to .csv or .json files, got rows.txt"),
-        (("random", "--side", "X"), "sides are for tic-tac-toe"),
-        (("random", "--exact"), "give a smaller shape"),
-        (("random", "--seed", "-1"), "seed must be greater than or equal to 0, got -1"),
-    ],
-)
-def test_the_command_answers_bad_input_with_one_line(arguments, message):
-    assert message in refused("evaluate", *arguments)
 
 
 class Stubborn:

@@ -25,7 +25,6 @@ from baselines.solver.solve import solve
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame
 from tile_envs.sliding.placer import NAMED
-from tile_envs.tictactoe import TicTacToe
 
 LAST = LastCell()
 TILES_2048, TILES_2584 = SlidingGame(RULES_2048), SlidingGame(RULES_2584)
@@ -479,23 +478,3 @@ def test_options_are_read_from_a_command_line():
     words = "--milliseconds 10 --downgrade 32768 --threads 2 --table 64 --deeper 3:4 1:6"
     read = tyro.cli(SearchOptions, args=words.split())
     assert read == SearchOptions(10, 32768, 2, 64, {3: 4, 1: 6}, samples=0)
-
-
-@pytest.mark.parametrize(
-    ("game", "options", "message"),
-    [
-        (TILES_2048, {"milis": 3}, "there is no setting 'milis', only milliseconds, downgrade"),
-        (TILES_2048, {"deeper": "3:4"}, "deeper must be a dictionary, got '3:4'"),
-        (TILES_2048, {"deeper": {65: 3}}, "deeper.65.* must be less than or equal to 64"),
-        (TILES_2048, {"deeper": {3: 2}}, "deeper must have depths above .*, 2, got 2 for 3 empty"),
-        (TILES_2048, {"table": 1 << 30, "threads": 2}, "of 2 threads takes .* table of at most"),
-        (TILES_2584, {"downgrade": 2584}, "for tiles that double, and those of 2584 do not"),
-        (SlidingGame(RULES_2048, placer=LAST), {"samples": 3}, "and the placer is .*: give"),
-        (TicTacToe(), {}, "supports only the sliding games, not tic-tac-toe"),
-        (SlidingGame(RULES_2048, (2, 3)), {}, "NTuple plays 2048 on 4×4, not 2048 on 2×3"),
-    ],
-    ids=str,
-)
-def test_unusable_options_and_games_are_named(game, options, message):
-    with pytest.raises(ValueError, match=message):
-        Expectimax(learner(), game, **options)

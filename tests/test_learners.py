@@ -174,23 +174,3 @@ def test_the_memory_of_a_container_is_what_its_group_allows(tmp_path, monkeypatc
     assert free_memory() == 305 << 20
     (tmp_path / "memory.max").write_text("max\n")
     assert free_memory() > 305 << 20
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Neural(SLIDING), "Neural does not play 2048 on 4×4: dqn and ppo play every game"),
-        (
-            lambda: QTable(TICTACTOE, 0, QTable.Settings(sequential=True)),
-            "sequential is for the sliding games",
-        ),
-        (lambda: QTable(SLIDING), "4×4 with 18 values a cell takes .* GiB, and 1 GiB are"),
-        *(
-            (lambda kind=kind: kind(TICTACTOE, sides=("Z",)), "tic-tac-toe has no side 'Z', only X")
-            for kind in (QTable, ValueTable, Neural)
-        ),
-    ],
-)
-def test_unusable_games_and_sides_are_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

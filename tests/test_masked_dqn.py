@@ -313,21 +313,6 @@ def test_a_model_holds_the_rules_of_its_game_and_no_more(env_id, env_kwargs, gam
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: made(gym.make("CartPole-v1")), "plays the environments of tile_envs.* CartPole"),
-        (
-            lambda: made(gym.wrappers.FlattenObservation(gym.make("Tiles2048-v0"))),
-            "takes boards as the environments of tile_envs give them, of shape .4, 4.",
-        ),
-    ],
-)
-def test_other_environments_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-@pytest.mark.parametrize(
     ("env_id", "env_kwargs", "message"),
     [
         ("Tiles2584-v0", {}, "spaces do not match"),

@@ -19,7 +19,6 @@ from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.sliding.packed.kernels import rows_of
 from tile_envs.sliding.placer import NAMED
-from tile_envs.tictactoe import TicTacToe
 
 TILES_2048, TILES_2584 = SlidingGame(RULES_2048), SlidingGame(RULES_2584)
 SMALL_BOARD = SlidingGame(RULES_2048, (2, 3))
@@ -454,43 +453,6 @@ def test_games_with_many_tiles_have_smaller_tuples_and_more_values(rules, small,
         network = Network.of(SlidingGame(rules), "", asked, ())
         assert network.values == (asked or values)
         assert network.tuples == Network.of(SlidingGame(rules), usual, None, ()).tuples
-
-
-@pytest.mark.parametrize(
-    ("game", "settings", "message"),
-    [
-        (TILES_2048, {"network": "0012"}, "'0012' must have different cells from 0 to f on 4×4"),
-        (TILES_2048, {"network": "0123456789"}, "more than the 4,294,967,296 that can be numbered"),
-        (
-            TILES_2048,
-            {"stages": (3_000_000,)},
-            "stages must be sums of tiles up to 2,097,152, got 3,000,000",
-        ),
-        (TILES_2048, {"half_games": 9, "initial": 1.0}, r"half_games needs initial 0, got 1\.0"),
-        (
-            TILES_2048,
-            {"half_games": 9, "stages": (64,), "stage_games": 5},
-            "stage_games must be half_games or more, 9, got 5",
-        ),
-        (
-            TILES_2048,
-            {"stages": (64,), "late_stages": (32,), **COHERENT},
-            "late_stages must be larger than stages, got 32",
-        ),
-        (
-            TILES_2048,
-            {"stages": (64,), "stage_games": 7, "late_stages": (96,), "late_games": 5, **COHERENT},
-            "late_games must be at least 7, .* got 5",
-        ),
-        (TILES_2048, {"late_stages": (96,), **COHERENT}, "late_games must be at least 1, .* got 0"),
-        (SMALL_BOARD, {"network": "4x6"}, "4x6 is one for 4×4, not for 2×3"),
-        (SlidingGame(RULES_2048, (5, 5)), {}, "2 to 4 rows and columns, got 5×5: dqn and ppo play"),
-        (TicTacToe(), {}, "NTuple does not play tic-tac-toe"),
-    ],
-)
-def test_unusable_settings_and_games_are_named(game, settings, message):
-    with pytest.raises(ValueError, match=message):
-        made(game, **settings)
 
 
 def test_checkpoints_of_other_networks_are_refused():

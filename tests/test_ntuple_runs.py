@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from commands import command, refused, typed
+from commands import command, typed
 
 from baselines import evaluate, load, train
 from baselines.arrays import write_arrays
@@ -161,34 +161,3 @@ def test_a_search_tells_early_how_long_its_games_will_take(trained, monkeypatch)
     assert shares[len(shares) // 2] > 5 * shares[0]
     assert shown[0][1].startswith("0 of 3 games, ")
     assert shown[-1][1].startswith("3 of 3 games, ")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("evaluate", "random", "--search", "2"), "an agent's action values"),
-        (("train", "ntuple", "--minutes", "0"), "minutes must be greater than 0, got 0.0"),
-        (("train", "qtable", "--resume", "--out", "TRAINED"), "is a run of ntuple, not of qtable"),
-        (("export", "TRAINED", "--out", "TRAINED"), "holds a run already: give another --out"),
-        (
-            ("evaluate", "TRAINED", "--search", "2", "--milis", "3"),
-            "Unrecognized options: --milis, 3",
-        ),
-        (("evaluate", "TRAINED", "--table", "8"), "table is an option of a search: give search"),
-        (
-            ("watch", "TRAINED", "--search", "2", "--milliseconds", "0"),
-            "milliseconds must be greater",
-        ),
-        (("evaluate", "TRAINED", "--search", "0"), "search must be a positive integer, got 0"),
-        (("evaluate", "TRAINED", "--env", "Tiles2584-v0"), "trained in Tiles2048-v0, not in"),
-        (("evaluate", "TRAINED", "--agent-kwargs", '{"a": 1}'), "takes no options"),
-        (("export", "TRAINED", "--out", "FULL"), "FULL holds mine.txt already: give another --out"),
-    ],
-)
-def test_mistakes_are_one_line(trained, arguments, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "FULL").mkdir()
-    (tmp_path / "FULL" / "mine.txt").touch()
-    line = refused(*(str(trained) if word == "TRAINED" else word for word in arguments))
-    assert line.startswith("error: ")
-    assert message in line

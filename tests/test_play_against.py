@@ -3,7 +3,6 @@
 import os
 
 import numpy as np
-import pytest
 from commands import refused, typed
 
 from baselines.commands.play import episode_of, hints_of
@@ -62,24 +61,6 @@ def test_values_stand_below_the_board():
     lines = hints_of(opponent)(Playthrough(make("TicTacToe-v0", {}), seed=0).position)
     assert lines[0] == "minimax, probability:"
     assert "4 0.111" in lines[2]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--against", "nobody"), "there is no agent 'nobody'"),
-        (("--against", "random", "--learn"), "random does not learn"),
-        (("--against", "random"), "this needs a terminal"),
-        (("--against", "ntuple"), "ntuple does not learn from a person: expected qtable"),
-        ((), "give either --against AGENT"),
-        (("--hints", "random", "--against", "random"), "give either --against AGENT"),
-        (("--hints", "greedy"), "this needs a terminal"),
-        (("--against", "random", "--env", "Tiles2048-v0"), "go with --hints"),
-    ],
-)
-def test_the_command_answers_bad_input_with_one_line(arguments, message, monkeypatch):
-    monkeypatch.setattr(os, "isatty", lambda _: False)
-    assert message in refused("play", *arguments)
 
 
 def test_a_copy_learns_from_nobody_and_a_run_is_read_under_its_lock(tmp_path, monkeypatch):

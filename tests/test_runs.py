@@ -169,31 +169,6 @@ def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(
     assert contents(folder) == uninterrupted[games]
 
 
-def test_a_run_is_not_begun_twice(trained):
-    message = refused("train", "qtable", "--games", 10, "--out", trained)
-    assert "holds a run already: give another --out; train --resume" in message
-
-
-@pytest.mark.parametrize(
-    ("words", "messages"),
-    [
-        (
-            ("--games", 40_000, "--seed", 4, "--epsilon", 0.5),
-            ("epsilon was 1.0 and is now 0.5", "seed was 3 and is now 4"),
-        ),
-        (("--preset", "published"), ("n_envs was 1000 and is now 1;",)),
-        (("--games", 5_000), (" games: give more than --games 5000.",)),
-        (("--minutes", 1e-6), (" minutes: give more than --minutes 1e-06.",)),
-        (("--side", "X"), ("sides was ('X', 'O') and is now ('X',)",)),
-        (("--env-kwargs", '{"max_illegal": 3}'), ("env_kwargs was {} and is now {'max_ill",)),
-    ],
-)
-def test_a_run_does_not_go_on_as_another_one(trained, words, messages):
-    message = refused("train", "qtable", *words, "--out", trained, "--resume")
-    for text in messages:
-        assert text in message
-
-
 def test_a_run_goes_on_with_the_preset_that_it_began_with(tmp_path):
     typed("train", "qtable", "--preset", "published", "--games", 10, "--out", tmp_path / "q")
     resumed, begun = (
@@ -406,30 +381,6 @@ def test_a_side_that_was_not_trained_is_refused(tmp_path):
         assert "qtable was not trained to play O, only X" in message
     message = refused("evaluate", folder, "--env", "Tiles2048-v0")
     assert "was trained in TicTacToe-v0, not in Tiles2048-v0" in message
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("random",), "there is no 'random' to train: expected qtable, value_table, neural, nt"),
-        (("ntuple", "--side", "X"), "Tiles2048-v0 has no side 'X': expected"),
-        (("qtable", "--env-kwargs", '{"side": "O"}'), "the side of env_kwargs is for evaluation"),
-        (("qtable", "--games", "many"), "Error parsing --games: invalid literal for int()"),
-        (("qtable", "--gmaes", "5"), "Unrecognized options: --gmaes, 5 (perhaps --games)"),
-        (("ntuple", "--method", "q"), "invalid choice 'q' for argument '--method'. Expected one"),
-        (("qtable", "--env-kwargs", "{"), "--env-kwargs: expected a JSON object, got '{'"),
-        (("qtable", "--env-kwargs", "[" * 50_000), "--env-kwargs: expected a JSON object, got"),
-        (("qtable", "--env-kwargs", '{"a": ' + "[" * 600 + "]" * 600 + "}"), "expected a JSON"),
-        (("dqn", "--device", "cuda:99"), "error: device is cuda:99, and torch finds"),
-        (("qtable", "--resume", "--out", "/nowhere/at/all"), "/nowhere/at/all holds no run"),
-        (("ppo", "--n-envs", "999999999999"), "a batch of 999,999,999,999 games takes 931,322.6"),
-        (("value_table", "--env", "Tiles2048-v0"), "ValueTable does not play 2048 on 4×4"),
-    ],
-)
-def test_the_train_command_answers_bad_input_with_one_line(arguments, message, tmp_path):
-    out = () if "--out" in arguments else ("--out", tmp_path / "run")
-    assert message in refused("train", *arguments, *out)
-    assert not (tmp_path / "run").exists()
 
 
 LEARNER = """

@@ -156,20 +156,6 @@ def test_rows_without_a_run_have_no_mean_over_seeds():
     assert over_seeds([judged("a", [1.0, 2.0]), judged("a", [1.0, 3.0])]) == []
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--seeds", 0), "seeds must be greater than or equal to 1, got 0"),
-        (("--seeds", 2, "--epsilon", 7), "epsilon must be less than or equal to 1, got 7"),
-        (("--test-every", 0), "test_every must be greater than or equal to 1, got 0"),
-        (("--checkpoint-every", -1), "checkpoint_every must be greater than 0, got -1"),
-    ],
-)
-def test_unusable_options_of_a_run_are_one_line(words, message, tmp_path):
-    assert message in refused(*RUN, *words, "--out", tmp_path / "q")
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_run_that_fails_ends_the_others(tmp_path):
     done = command(*RUN, "--seeds", 2, "--device", "moon", "--out", tmp_path / "q")
     assert done.returncode == 2

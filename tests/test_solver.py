@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from commands import command, refused, typed
+from commands import command, typed
 from oracle import merge_2048, merge_2584, move
 from powers3 import RULES as POWERS3
 
@@ -235,12 +235,6 @@ def test_no_game_has_more_boards_than_said():
         assert len(solution.afterstates) < len(solution.states) <= most_boards(game)
 
 
-@pytest.mark.parametrize("shape", [(3, 4), (4, 4)])
-def test_a_game_that_is_too_large_says_what_would_fit(shape):
-    with pytest.raises(ValueError, match=r"at most .* boards up to symmetry.*give a smaller shape"):
-        solve(SlidingGame(RULES_2584, shape))
-
-
 def test_ages_add_up_in_merges():
     for rules in (RULES_2048, RULES_2584, POWERS3):
         ages = tile_ages(rules)
@@ -391,28 +385,3 @@ def test_a_line_that_is_no_query_is_named(tmp_path, line):
     done = command(*SOLVE, "--query", path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "line 2 is no query" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("solve", "--env", "TicTacToe-v0"), "the sliding games are solved"),
-        (("solve", "--shape", "1", "3"), "solving is for boards of 2 to 4 rows"),
-        (("evaluate", "random", "--exact", "--env-kwargs", '{"shape": [3, 5]}'), "sampled eval"),
-        (("solve", "--shape", "2", "2", "--env-kwargs", '{"shape": [2, 3]}'), "the shape once"),
-        (("solve", "--shape", "2", "2", "--query", "missing.txt"), "missing.txt"),
-        (("solve", "--shape", "2", "2", "--out", __file__), "is a file"),
-        (("solve", "--shape", "2", "2", "--goal", "7"), "7 is not a tile of 2048"),
-        (("solve", "--shape", "2", "2", "--goal", "8", "--out", "o"), "for a goal is not kept"),
-        (("solve", "--questions", "1", "--query", "-"), "either --query or --questions"),
-        (
-            (
-                *("evaluate", "optimal", "--env-kwargs", '{"shape": [2, 2]}'),
-                *("--agent-kwargs", '{"solution": "missing"}'),
-            ),
-            "holds no solution",
-        ),
-    ],
-)
-def test_mistakes_are_one_line(arguments, message):
-    assert message in refused(*arguments)

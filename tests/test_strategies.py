@@ -277,22 +277,6 @@ def test_the_command_judges_a_file_and_says_what_failed(tmp_path):
     assert "No such file" in refused("evaluate", tmp_path / "none.py")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((5,), "a strategy is a text or a function, got 5"),
-        ((len,), "len, whose source is not known"),
-        (("", "Tiles2048-v0", 0), "episodes must be a positive integer, got 0"),
-        (("", "Tiles2048-v0", 1, 0, float("nan")), "seconds must be a positive number, got nan"),
-        (("", "Tiles2048-v0", 1, 0, True), "seconds must be a positive number, got True"),
-        (("", "Chess-v0"), "unknown environment 'Chess-v0'"),
-    ],
-)
-def test_unusable_arguments_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        judge(*arguments)
-
-
 def test_any_kind_of_number_of_seconds_is_taken_and_a_long_time_is_no_error():
     for seconds in (np.float32(30), 10**12):
         row = judge("def strategy(board): return 'left'", episodes=1, seconds=seconds)
