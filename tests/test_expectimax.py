@@ -99,21 +99,15 @@ def brute_force(made, game, board, depth):
         if game.shape[0] == game.shape[1]:
             images += [image.T for image in images]
         cells = list(made.network.tuples[0])
-        seen = (image.reshape(-1)[cells].tolist() for image in images)
-        return sum(
-            made.net.weights[oracle.entry_number(tiles, made.network.values)] for tiles in seen
-        )
+        seen, values = (image.reshape(-1)[cells].tolist() for image in images), made.network.values
+        return sum(made.net.weights[oracle.entry_number(tiles, values)] for tiles in seen)
 
     def action_values(board, depth):
-        after, rewards, masks = game.afterstates(board[None])
-        return np.array(
-            [
-                rewards[0, action] + value(after[0, action], depth - 1)
-                if masks[0, action]
-                else -np.inf
-                for action in range(4)
-            ]
-        )
+        (after,), (rewards,), (masks,) = game.afterstates(board[None])
+        values = np.full(4, -np.inf)
+        for action in np.flatnonzero(masks):
+            values[action] = rewards[action] + value(after[action], depth - 1)
+        return values
 
     return action_values(board, depth)
 
@@ -183,9 +177,8 @@ def test_boards_with_few_empty_cells_are_searched_deeper():
     empty = np.zeros((1, 4, 4), np.uint8)
     empty[0, 0] = (1, 2, 3, 0)
     agent = Expectimax(made, made.game, 1, deeper={4: 3, 2: 2})
-    assert np.array_equal(
-        agent.action_values(full), Expectimax(made, made.game, 2).action_values(full)
-    )
+    plain = Expectimax(made, made.game, 2)
+    assert np.array_equal(agent.action_values(full), plain.action_values(full))
     assert np.array_equal(agent.action_values(empty), made.action_values(empty))
 
 
@@ -196,9 +189,8 @@ def test_a_time_budget_bounds_the_depth():
     short = Expectimax(made, made.game, 50, milliseconds=1e-6)
     assert np.array_equal(short.action_values(boards), made.action_values(boards))
     ample = Expectimax(made, made.game, 2, milliseconds=60_000)
-    assert np.array_equal(
-        ample.action_values(boards), Expectimax(made, made.game, 2).action_values(boards)
-    )
+    plain = Expectimax(made, made.game, 2)
+    assert np.array_equal(ample.action_values(boards), plain.action_values(boards))
 
 
 def test_nothing_is_compiled_in_the_time_of_a_move():

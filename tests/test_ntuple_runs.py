@@ -50,18 +50,14 @@ TC = {"network": "0123 4567", "iteration_games": 50, "method": "tc", "learning_r
 
 @pytest.mark.parametrize("averaging", [0.0, 0.6])
 def test_a_network_that_only_plays_holds_the_weights_to_play_by_alone(averaging, tmp_path):
-    learned = train(
-        "ntuple", "Tiles2048-v0", games=100, out=tmp_path / "tc", **TC, averaging=averaging
-    )
+    learned = train("ntuple", games=100, out=tmp_path / "tc", **TC, averaging=averaging)
     played = load(tmp_path / "tc")
     held, needed = (each._numbers.size + each._means.size for each in (played, learned))
     assert (4 if averaging else 3) * held == needed
     boards, _ = vector_env(learned.game, 50).reset(seed=1)
-    assert np.array_equal(played.action_values(boards), learned.action_values(boards))
-    searched = [
-        Expectimax(agent, agent.game, 3).action_values(boards) for agent in (played, learned)
-    ]
-    assert np.array_equal(*searched)
+    for depth in (1, 3):
+        one, other = (Expectimax(agent, agent.game, depth) for agent in (played, learned))
+        assert np.array_equal(one.action_values(boards), other.action_values(boards))
 
 
 @pytest.mark.parametrize("method", ["td", "tc"])
@@ -134,21 +130,18 @@ PACKED = sparse.pack({"table": (np.arange(400_000) > 100_000) * 7})
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"table/400000": np.zeros(7)}, "'table/400000' does not belong to its mask"),
-        ({"table/400000": np.array(7)}, "len"),
-        ({"mask/400000/table": np.zeros(7)}, r"unsigned byte data type\.$"),
-        ({"mask/x/table": np.zeros(7, np.uint8)}, "invalid literal"),
-        (
-            {"mask/99999999/table": np.zeros(7), "table/99999999": np.zeros(7)},
-            "take more than 4,000,000",
-        ),
+        {"table/400000": np.zeros(7)},
+        {"table/400000": np.array(7)},
+        {"mask/400000/table": np.zeros(7)},
+        {"mask/x/table": np.zeros(7, np.uint8)},
+        {"mask/99999999/table": np.zeros(7), "table/99999999": np.zeros(7)},  # too large
     ],
 )
-def test_damaged_tables_are_refused_in_one_line(changes, message, tmp_path):
+def test_damaged_tables_are_refused_in_one_line(changes, tmp_path):
     write_arrays(tmp_path / "checkpoint.npz", PACKED | changes)
-    with pytest.raises(ValueError, match=rf"checkpoint.npz is damaged: .*{message}"):
+    with pytest.raises(ValueError, match=r"checkpoint.npz is damaged: .*\Z"):
         runs.read_checkpoint(tmp_path, 4_000_000)
 
 

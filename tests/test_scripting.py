@@ -73,12 +73,8 @@ def test_python_evaluates_what_the_command_line_evaluates(tmp_path):
         assert row | {"moves_per_second": 0} == expected | {"moves_per_second": 0}
     agent = load("marks")
     assert evaluate(agent, "TicTacToe-v0", episodes=5, side="O")["side"] == "O"
-    for arguments, message in (
-        ((agent,), "env must be given with an agent"),
-        ((agent, "TicTacToe-v0", {"side": "X"}, 5, 0), "the side is 'O', and in env_kwargs 'X'"),
-        (("marks", None, {"side": "X"}), "the side is 'O', and in env_kwargs 'X'"),
-    ):
-        with pytest.raises(ValueError, match=message):
+    for arguments in ((agent, "TicTacToe-v0", {"side": "X"}), ("marks", None, {"side": "X"})):
+        with pytest.raises(ValueError, match="'O', and in env_kwargs 'X'"):
             evaluate(*arguments, side="O")
 
 

@@ -27,7 +27,7 @@ def test_a_learner_checks_settings_that_were_made_in_python(name):
     learner, task = agent_class(name), Task.of(AGENTS[name].env)
     names = [field.name for field in fields(learner.Settings)]
     size = "n_envs" if "n_envs" in names else "iteration_games"
-    with pytest.raises(ValueError, match=f"{size} must be greater than or equal to 1, got -1"):
+    with pytest.raises(ValueError, match=f"{size} .* -1"):
         learner(task.game, 0, learner.Settings(**{size: -1}))
 
 
@@ -44,5 +44,5 @@ def test_settings_of_the_users_are_plain_dataclasses():
         cells: tuple[str, ...] = ()
 
     assert read_settings(Mine, {"cells": ["a"]}) == Mine(cells=("a",))
-    with pytest.raises(ValueError, match=r"^rate must be a valid number, got 'fast'\.$"):
+    with pytest.raises(ValueError, match=r"rate .* 'fast'"):
         read_settings(Mine, {"rate": "fast"})

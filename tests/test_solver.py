@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from commands import command, typed
+from commands import command, refused, typed
 from oracle import merge_2048, merge_2584, move
 from powers3 import RULES as POWERS3
 
@@ -212,18 +212,14 @@ def test_a_solution_is_saved_and_loaded(tmp_path):
     assert agent.solution.start_value == solution.start_value
 
 
-def test_the_solution_of_another_game_is_refused(tmp_path):
-    solution_of(TINY[0]).save(tmp_path)
+def test_the_solution_of_another_game_and_values_out_of_order_are_refused(tmp_path):
+    solution = solution_of(TINY[0])
+    solution.save(tmp_path)
     with pytest.raises(ValueError, match=r"is the solution of|expected at most"):
         Solution.load(tmp_path, GAME_2048)
-    with pytest.raises(ValueError, match="with another spawn"):
+    with pytest.raises(ValueError, match="another spawn"):
         Solution.load(tmp_path, dataclasses.replace(TINY[0], spawn={2: 1.0}))
-
-
-def test_values_that_are_out_of_order_are_refused(tmp_path):
-    solution = solution_of(TINY[0])
-    keys = solution.states.keys[::-1].copy()
-    states = dataclasses.replace(solution.states, keys=keys)
+    states = dataclasses.replace(solution.states, keys=solution.states.keys[::-1].copy())
     dataclasses.replace(solution, states=states).save(tmp_path)
     with pytest.raises(ValueError, match="do not belong together"):
         Solution.load(tmp_path, TINY[0])
@@ -328,20 +324,17 @@ UP = SimpleNamespace(predict=lambda observation: np.zeros(len(observation), np.i
 RECURRENT = SimpleNamespace(predict=lambda seen, state=None: (UP.predict(seen), "memory"))
 
 
-@pytest.mark.parametrize(
-    ("agent", "message"),
-    [
-        (RECURRENT, "chance or memory"),
-        (Wavering(), "chance or memory"),
-        (UP, r"plays 0 on .* legal is \["),
-        (Expectimax(OptimalAgent(GAME_2048), GAME_2048, milliseconds=5), "time"),
-        (Expectimax(OptimalAgent(GAME_2048), GAME_2048, samples=1), "draws"),
-    ],
-    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
-)
-def test_agents_that_play_by_more_than_the_board_are_refused(agent, message):
-    with pytest.raises(ValueError, match=message):
-        expected(agent, GAME_2048)
+def test_agents_that_play_by_more_than_the_board_are_refused():
+    searched = OptimalAgent(GAME_2048), GAME_2048
+    for agent, named in (
+        (RECURRENT, "memory"),
+        (Wavering(), "chance"),
+        (UP, "plays 0"),
+        (Expectimax(*searched, milliseconds=5), "time"),
+        (Expectimax(*searched, samples=1), "draws"),
+    ):
+        with pytest.raises(ValueError, match=named):
+            expected(agent, GAME_2048)
 
 
 # The commands.
@@ -382,6 +375,4 @@ def test_queries_are_answered_line_by_line_with_the_published_values(tmp_path):
 def test_a_line_that_is_no_query_is_named(tmp_path, line):
     path = tmp_path / "queries.txt"
     path.write_text(f"b 1 1 0 0 0 0\n{line}\n")
-    done = command(*SOLVE, "--query", path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "line 2 is no query" in done.stderr
+    assert "line 2" in refused(*SOLVE, "--query", path)
