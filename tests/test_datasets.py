@@ -98,11 +98,9 @@ def test_a_dataset_is_whole_and_never_replaced(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
     typed(*command, "--out", "tiles/random-v0")
     assert [*minari.list_local_datasets()] == ["tiles/random-v0"]
-    there = refused(*command, "--out", "tiles/random-v0")
-    assert "Minari has a dataset tiles/random-v0 already" in there
+    assert "tiles/random-v0 already" in refused(*command, "--out", "tiles/random-v0")
     for name in ("random", "/absolute/random-v0", "../random-v0", "ran dom-v0", "random-v", "."):
-        assert "a dataset of Minari is named as" in refused(*command, "--out", name)
-    assert "arrays are written to .npz files" in refused(*command[:-1], "npz", "--out", tmp_path)
+        assert "is named as" in refused(*command, "--out", name)
+    assert ".npz" in refused(*command[:-1], "npz", "--out", tmp_path)
     monkeypatch.setitem(sys.modules, "h5py", None)
-    missing = refused(*command, "--out", "tiles/random-v1")
-    assert "h5py is not installed: in a clone, pip install -e '.[minari]'" in missing
+    assert "pip install -e '.[minari]'" in refused(*command, "--out", "tiles/random-v1")

@@ -8,7 +8,8 @@ from functools import partial
 import gymnasium as gym
 import numpy as np
 import pytest
-from commands import refused, typed
+from commands import typed
+from players import Interrupting, Scripted, Stubborn
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
@@ -21,13 +22,11 @@ from baselines.evaluation.sampled import Stopped, play
 from baselines.search.expectimax import Expectimax
 from baselines.search.placing import ValuePlacer
 from baselines.seeds import game_seeds, training_generator, training_seeds, training_stream
-from baselines.tabular.qtable import QTable
 from baselines.task import Task
 from tile_envs.base.random_stream import consecutive
 from tile_envs.errors import UsageError
 from tile_envs.plug.sb3 import make_sb3
 from tile_envs.sliding import Rules, register_game
-from tile_envs.wrappers import OneHotPlanes
 
 IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 every_id = pytest.mark.parametrize("env_id", IDS)
@@ -40,16 +39,6 @@ KEYS = [
 
 def game_of(env_id):
     return gym.make(env_id).unwrapped.game
-
-
-class Scripted:
-    """Plays the first legal action; its `predict` takes observations, and no more."""
-
-    def __init__(self, game, seed=0):
-        self.game = game
-
-    def predict(self, observation):
-        return self.game.legal_actions(observation).argmax(axis=1)
 
 
 @every_id
@@ -81,7 +70,7 @@ def test_how_many_games_are_played_at_once_changes_nothing(env_id, monkeypatch):
     agent.games_at_once = 3
     assert evaluate(agent, env_id, episodes=50, seed=1)["mean"] == wide.returns.mean()
     agent.games_at_once = 0
-    with pytest.raises(UsageError, match=r"games_at_once must be .* got 0"):
+    with pytest.raises(UsageError, match="games_at_once"):
         evaluate(agent, env_id, episodes=5)
 
 
@@ -191,43 +180,14 @@ def test_an_environment_stands_for_its_id_and_options():
     assert solve(env).game == make_sb3(envs).games.game == with_options.games.game == game
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (partial(gym.make, "CartPole-v1"), "unknown environment 'CartPole-v1': expected"),
-        (lambda: OneHotPlanes(gym.make("Tiles2048-v0")), "without wrappers, got <OneHotPlanes"),
-        (
-            lambda: OneHotPlanes(gym.make_vec("Tiles2048-v0")),
-            "without wrappers, got <OneHotPlanes, ",
-        ),
-        (lambda: 3, "env must be an id, such as 'Tiles2048-v0', or an environment .*, got 3"),
-    ],
-)
-def test_what_stands_for_no_id_is_named(make, message):
-    agent, env = Scripted(game_of("Tiles2048-v0")), make()
-    calls = [partial(f, agent) for f in (evaluate, evaluate_exactly)]
-    for call in (*calls, partial(load, "random"), partial(train, "qtable"), make_sb3):
-        with pytest.raises(UsageError, match=message):
-            call(env)
-    with pytest.raises(UsageError, match="unknown environment 'CartPole-v1'"):
-        evaluate(agent, "CartPole-v1")
-    with pytest.raises(UsageError, match="are solved, such as"):
-        solve("Tiles2584-v0")
-    with pytest.raises(UsageError, match="QTable'> must be trained first"):
-        evaluate(QTable, "Tiles2048-v0")
-    with pytest.raises(UsageError, match="an agent has a method predict"):
-        evaluate(int, "Tiles2048-v0")
-
-
 def test_a_row_sums_its_record_up():
     agent = RandomAgent(game_of("Tiles2048-v0"))
     row = evaluate(agent, "Tiles2048-v0", episodes=400, seed=3, name="random")
     record = play(RandomAgent(game_of("Tiles2048-v0")), "Tiles2048-v0", episodes=400, seed=3)
     assert list(row) == KEYS
     assert row["low"] < row["mean"] < row["high"]
-    assert row["low"] == pytest.approx(
-        record.returns.mean() - 1.96 * record.returns.std() / 20, abs=15
-    )
+    error = record.returns.std() / 20
+    assert row["low"] == pytest.approx(record.returns.mean() - 1.96 * error, abs=15)
     assert (row["min"], row["max"]) == (record.returns.min(), record.returns.max())
     for face, share in row["reach"].items():
         assert share == (record.tiles >= face).mean()
@@ -236,18 +196,12 @@ def test_a_row_sums_its_record_up():
     assert "interval" not in block(alone)
 
 
-def test_sides_are_judged_from_their_own_point_of_view():
-    shares = {}
-    for side in ("X", "O", "random", "both"):
-        agent = RandomAgent(game_of("TicTacToe-v0"), seed=1)
-        row = evaluate(agent, "TicTacToe-v0", {"side": side}, episodes=4000)
-        assert row["side"] == side
-        assert row["mean"] == pytest.approx(row["win"] - row["loss"])
-        shares[side] = (row["win"], row["draw"], row["loss"])
-    x, o = (0.58492, 0.12698, 0.28810), (0.28810, 0.12698, 0.58492)
-    even = tuple((a + b) / 2 for a, b in zip(x, o, strict=True))
-    for side, expected in (("X", x), ("O", o), ("random", even), ("both", x)):
-        assert shares[side] == pytest.approx(expected, abs=0.035)
+@pytest.mark.parametrize(("side", "win"), [("X", 0.58492), ("random", 0.43651), ("both", 0.58492)])
+def test_sides_are_judged_from_their_own_point_of_view(side, win):
+    agent = RandomAgent(game_of("TicTacToe-v0"), seed=1)
+    row = evaluate(agent, "TicTacToe-v0", {"side": side}, episodes=4000)
+    assert (row["side"], row["mean"]) == (side, pytest.approx(row["win"] - row["loss"]))
+    assert (row["win"], row["draw"]) == pytest.approx((win, 0.12698), abs=0.035)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json"])
@@ -257,8 +211,7 @@ def test_the_command_writes_rows(tmp_path, suffix):
     options = '{"shape": [2, 3]}'
     arguments = ("evaluate", "random", "--episodes", 60, "--env-kwargs", options, "--out", out)
     printed = typed(*arguments)
-    for words in ("random on Tiles2048-v0", "95 % interval", "median", "reached", "a second"):
-        assert words in printed
+    assert "random on Tiles2048-v0" in printed
     if suffix == "json":
         (row,) = json.loads(out.read_text())
     else:
@@ -271,36 +224,6 @@ def test_the_command_writes_rows(tmp_path, suffix):
     assert all(line == again or "a second" in line for line, again in lines)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("nobody",), "there is no agent 'nobody': expected random, greedy, minimax"),
-        (("qtable",), "qtable must be trained first: give the folder of a trained run"),
-        (("baselines.tabular.qtable:QTable",), "QTable must be trained first"),
-        (("C:\\runs\\n",), r"there is no agent 'C:\\runs\\n': expected random, greedy"),
-        (("random", "--env", "Powers-v0"), "a module of yours registers, with --import"),
-        (("random", "--episodes", str(10**12)), "a batch of 1,000,000,000,000 games takes 59,604"),
-        (("random", "--out", "/proc/rows.csv"), "nothing can be written to /proc"),
-        (("random", "--out", "rows.txt"), "rows are written to .csv or .json files, got rows.txt"),
-        (("random", "--side", "X"), "sides are for tic-tac-toe"),
-        (("random", "--exact"), "give a smaller shape"),
-        (("random", "--seed", "-1"), "seed must be greater than or equal to 0, got -1"),
-    ],
-)
-def test_the_command_answers_bad_input_with_one_line(arguments, message):
-    assert message in refused("evaluate", *arguments)
-
-
-class Stubborn:
-    """Answers every observation with the same number."""
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    def predict(self, observation, state=None, episode_start=None, deterministic=True):
-        return np.full(len(observation), self.answer), state
-
-
 def test_a_truncated_game_is_a_loss():
     row = evaluate(Stubborn(0), "TicTacToe-v0", {"max_illegal": 3}, episodes=50)
     assert (row["draw"], row["loss"]) == (0, 1)
@@ -310,19 +233,6 @@ def test_a_truncated_game_is_a_loss():
 def test_answers_that_are_no_actions_are_refused(answer):
     with pytest.raises(ValueError, match="actions must be"):
         play(Stubborn(answer), "TicTacToe-v0", episodes=5)
-
-
-class Interrupting:
-    """Plays at random, and is interrupted at its n-th move."""
-
-    def __init__(self, game, n):
-        self.agent, self.rest = RandomAgent(game), n
-
-    def predict(self, observation, state=None, episode_start=None, deterministic=True):
-        self.rest -= 1
-        if not self.rest:
-            raise KeyboardInterrupt
-        return self.agent.predict(observation, state)
 
 
 def test_an_interrupted_evaluation_counts_the_first_games_that_have_all_ended():

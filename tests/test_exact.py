@@ -65,13 +65,10 @@ def test_exact_results_are_against_the_opponent_of_the_environment(side):
 
 
 @pytest.mark.parametrize("row", [np.eye(CELLS)[4], np.full(CELLS, 0.5), np.zeros(CELLS)])
-def test_probabilities_of_taken_cells_or_with_another_sum_are_refused(row):
+def test_probabilities_of_illegal_actions_below_0_or_with_another_sum_are_refused(row):
     agent = SimpleNamespace(action_probabilities=lambda boards: np.tile(row, (len(boards), 1)))
-    with pytest.raises(ValueError, match="probabilities of legal actions that add up to 1"):
+    with pytest.raises(ValueError, match="probabilities"):
         policy_of(agent, "O")
-
-
-def test_a_negative_probability_is_refused_where_all_actions_are_legal():
-    agent = SimpleNamespace(action_probabilities=lambda boards: np.array([[2.0, -1.0, 0.0, 0.0]]))
-    with pytest.raises(ValueError, match=r"plays \[2.0, -1.0, 0.0, 0.0\]"):
+    row = np.array([2.0, -1.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match=r"plays \[2.0, -1.0"):
         probabilities_of(agent, np.zeros((1, 2, 2)), np.ones((1, 4)))

@@ -9,7 +9,6 @@ import json
 import os
 import pickle
 import random
-import re
 import shutil
 import sys
 import tracemalloc
@@ -132,17 +131,9 @@ def zipped(path, entries, compression=zipfile.ZIP_STORED):
             archive.writestr(name, content)
 
 
-def of_a_huge_shape(path):
-    zipped(path, {"q.npy": npy((10**15,))})
-
-
 def that_unpacks_to_much(path):
     zeros = npy((200 << 20,), bytes(200 << 20))
     zipped(path, {"q.npy": zeros}, zipfile.ZIP_DEFLATED)
-
-
-def of_objects(path):
-    np.savez(path, q=np.array([Evil()], object))
 
 
 def that_is_a_pickle(path):
@@ -165,29 +156,25 @@ def of_a_solution(folder):
 
 
 @pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        (of_start_boards, r"starts must be a .npy file of boards, or a .npz file"),
-        (of_a_table, r"checkpoint(\.npz is damaged, or no|\.npz holds 209,715,200| holds \[)"),
-        (of_a_solution, "solution"),
-    ],
+    ("kind", "named"),
+    [(of_start_boards, "starts"), (of_a_table, "checkpoint"), (of_a_solution, "solution")],
 )
 @pytest.mark.parametrize(
     "spoil",
     [
-        of_a_huge_shape,
+        lambda path: zipped(path, {"q.npy": npy((10**15,))}),
         that_unpacks_to_much,
-        of_objects,
+        lambda path: np.savez(path, q=np.array([Evil()], object)),
         lambda path: zipped(path, {"q.txt": b"hello"}),
         that_is_a_pickle,
         lambda path: path.write_bytes(b""),
         lambda path: path.write_bytes(path.read_bytes()[:-1000]),
     ],
 )
-def test_hostile_arrays_are_refused_in_one_line(spoil, kind, message, table, copied):
+def test_hostile_arrays_are_refused_in_one_line(spoil, kind, named, table, copied):
     path, read = kind(copied(table))
     spoil(path)
-    assert re.search(message, refused(read))
+    assert named in refused(read)
 
 
 @pytest.mark.parametrize("game", ["[" * 100_000, '{"shape": [1e999, 2]}', "9" * 5000])
@@ -218,8 +205,7 @@ def model_with(path, entries, compression=zipfile.ZIP_STORED):
 def test_a_hostile_model_is_refused_in_one_line(spoil, deep, copied):
     folder = copied(deep)
     spoil(folder / runs.BEST)
-    message = "best.zip is no model of this run: it is missing, dam"
-    assert message in refused(load, folder / runs.BEST)
+    assert "best.zip is no model" in refused(load, folder / runs.BEST)
 
 
 def test_our_loading_never_unpickles(table, deep, copied, monkeypatch):
@@ -243,20 +229,13 @@ def test_a_file_makes_no_module_be_imported(entry, table, copied):
     assert refused(run, "qtable", options)
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ("games,seconds,return\n", "it has no lines"),
-        ("games,seconds,return\n100,0.1,0.5,7\n", "line 2 has not as many cells"),
-        ("games,seconds,return\n-1,0.1,0.5\n", "line 2 has '-1' for games"),
-    ],
-)
-def test_a_damaged_progress_is_told_before_anything_is_learned(lines, message, table, copied):
-    folder = copied(table)
+@pytest.mark.parametrize("lines", ["", "100,0.1,0.5,7\n", "-1,0.1,0.5\n"])
+def test_a_damaged_progress_is_told_before_anything_is_learned(lines, table, copied):
+    folder, lines = copied(table), f"games,seconds,return\n{lines}"
     (folder / runs.PROGRESS).write_text(lines)
     options = Options(QTableSettings(n_envs=100), "TicTacToe-v0", games=400, out=folder)
     told = refused(run, "qtable", replace(options, resume=True))
-    assert re.search(rf"progress\.csv is damaged: ({message})", told)
+    assert "progress.csv is damaged" in told
     assert (folder / runs.PROGRESS).read_text() == lines
     assert RunConfig.read(folder) == RunConfig.read(table)
 

@@ -23,18 +23,14 @@ MOMENTS = 10
 SIGNALS = (getattr(signal, "SIGKILL", None), signal.SIGTERM, signal.SIGINT)
 TIMES = {"seconds", "moves_per_second", "environment_share"}
 """What no two runs have in common."""
-TABLE = ("qtable", "--games", "3000", "--n-envs", "100")
-SMALL_DEEP = ("--width", "4", "--hidden", "8", "--n-envs", "4", "--env-kwargs", '{"shape": [2, 2]}')
+SMALL_DEEP = "--games 120 --width 4 --hidden 8 --n-envs 4 --shape 2 2"
 LEARNERS = {
-    "qtable": TABLE,
-    "value_table": ("value_table", "--games", "3000", "--n-envs", "50"),
-    "neural": ("neural", "--preset", "published", "--games", "20000"),
-    "ntuple": ("ntuple", "--network", "0123 4567", "--games", "300", "--iteration-games", "10"),
-    "dqn": (
-        *("dqn", "--games", "120", "--buffer-size", "5000", "--learning-starts", "64"),
-        *("--batch-size", "32", *SMALL_DEEP),
-    ),
-    "ppo": ("ppo", "--games", "120", "--n-steps", "16", "--batch-size", "16", *SMALL_DEEP),
+    "qtable": "--games 3000 --n-envs 100",
+    "value_table": "--games 3000 --n-envs 50",
+    "neural": "--preset published --games 20000",
+    "ntuple": "--network 0123 --games 300 --iteration-games 10",
+    "dqn": f"--buffer-size 5000 --learning-starts 64 --batch-size 32 {SMALL_DEEP}",
+    "ppo": f"--n-steps 16 --batch-size 16 {SMALL_DEEP}",
 }
 
 
@@ -45,33 +41,29 @@ def python_m(*words):
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained") / "run"
-    training = python_m("baselines", "train", *LEARNERS["ntuple"], "--out", folder)
+    training = python_m(*f"baselines train ntuple {LEARNERS['ntuple']} --out".split(), folder)
     subprocess.run(training, check=True, capture_output=True)
     return folder
 
 
 COMMANDS = {
     **{
-        f"train {name}": ("baselines", "train", *options, "--out", "FOLDER/run")
+        f"train {name}": f"baselines train {name} {options} --out FOLDER/run"
         for name, options in LEARNERS.items()
     },
-    "evaluate": (
-        *("baselines", "evaluate", "TRAINED", "--episodes", "50"),
-        *("--out", "FOLDER/rows.csv"),
-    ),
-    "record": ("baselines", "record", "TRAINED", "--episodes", "5", "--out", "FOLDER/games"),
-    "export": ("baselines", "export", "TRAINED", "--out", "FOLDER/small"),
-    "benchmarks": (
-        *("benchmarks", "run", "--quick", "--only", "exact", "agents/greedy"),
-        *("--results", "FOLDER/results", "--runs", "FOLDER/runs"),
-    ),
+    "evaluate": "baselines evaluate TRAINED --episodes 50 --out FOLDER/rows.csv",
+    "record": "baselines record TRAINED --episodes 5 --out FOLDER/games",
+    "export": "baselines export TRAINED --out FOLDER/small",
+    "benchmarks": "benchmarks run --quick --only exact agents/greedy"
+    " --results FOLDER/results --runs FOLDER/runs",
 }
 
 
 def made(name, trained, folder):
     """Return a command that writes to a folder, or goes on with the run that is begun there."""
     places = {"TRAINED": trained, "FOLDER": folder}
-    words = [re.sub("^(TRAINED|FOLDER)", lambda m: str(places[m[0]]), w) for w in COMMANDS[name]]
+    words = COMMANDS[name].split()
+    words = [re.sub("^(TRAINED|FOLDER)", lambda m: str(places[m[0]]), word) for word in words]
     begun = (folder / "run" / "config.json").exists()
     return python_m(*words, *["--resume"] * begun)
 
@@ -137,9 +129,9 @@ def test_a_command_that_is_ended_at_any_moment_ends_with_the_same_files(name, tr
 @pytest.mark.parametrize("pair", range(20))
 def test_of_two_processes_in_one_folder_one_is_refused(pair, tmp_path):
     folder = tmp_path / "run"
-    whole = python_m("baselines", "train", *TABLE, "--out", tmp_path / "whole")
-    subprocess.run(whole, check=True, capture_output=True)
-    begin = python_m("baselines", "train", *TABLE, "--out", folder)
+    train = f"baselines train qtable {LEARNERS['qtable']} --out".split()
+    subprocess.run(python_m(*train, tmp_path / "whole"), check=True, capture_output=True)
+    begin = python_m(*train, folder)
     if pair % 2:  # both resume
         subprocess.run([*begin, "--games", "500"], check=True, capture_output=True)
         begin.append("--resume")

@@ -11,7 +11,6 @@ from baselines.evaluation.exact_tictactoe import against_random, policy_of
 from baselines.search import mcts
 from baselines.search.mcts import MCTSAgent
 from tile_envs.base import random_stream
-from tile_envs.sliding import RULES_2048, SlidingGame
 from tile_envs.tictactoe import TicTacToe, afterstates
 from tile_envs.tictactoe.positions import X, solve
 
@@ -47,7 +46,7 @@ def test_same_seed_same_policy_in_another_process_and_numba_is_not_imported_befo
 
 def test_a_move_does_not_depend_on_what_was_asked_before_or_beside_it():
     agent = MCTSAgent(GAME)
-    one_by_one = [agent.predict(board[None])[0][0] for board in BOARDS[::50]]
+    one_by_one = [agent.predict(board)[0] for board in BOARDS[::50]]
     np.testing.assert_array_equal(one_by_one, actions()[::50])
 
 
@@ -132,16 +131,3 @@ def test_it_never_loses_and_wins_as_often_as_published(seed, options):
 def test_a_search_can_be_beaten_if_its_seed_is_unlucky():
     """Of the seeds 0 to 2999 this one alone, and none with 4,000 playouts kept."""
     assert against_random(policy_of(MCTSAgent(GAME, 2202), "O"), "O").worst == -1
-
-
-def test_another_game_and_other_boards_are_refused():
-    with pytest.raises(ValueError, match="plays TicTacToe-v0 only, not 2048 on 4×4"):
-        MCTSAgent(SlidingGame(RULES_2048))
-    with pytest.raises(ValueError, match=r"must have shape \(n, 3, 3\)"):
-        MCTSAgent(GAME).predict(np.zeros((2, 3, 4), np.int8))
-
-
-def test_a_single_board_gets_a_single_action():
-    board = np.array([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], np.int8)
-    action, _ = MCTSAgent(GAME).predict(board)
-    assert action == 2

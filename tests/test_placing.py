@@ -3,16 +3,14 @@
 import gymnasium as gym
 import numpy as np
 import pytest
-from commands import refused, typed
+from commands import typed
 
-from baselines.agents import GreedyAgent
 from baselines.evaluation.exact import expected
 from baselines.evaluation.rows import read_rows
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.placing import ValuePlacer
 from baselines.solver.optimal import OptimalAgent
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
-from tile_envs.tictactoe import TicTacToe
 
 GAMES = [
     (SlidingGame(RULES_2048), "0123 4567"),
@@ -90,19 +88,6 @@ def test_it_is_worse_for_the_player_than_chance():
     assert expected(agent, against).score < 0.8 * expected(agent, game).score
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: ValuePlacer(GreedyAgent(GAMES[0][0]), GAMES[0][0]), "has no action_values"),
-        (lambda: ValuePlacer(trained(*GAMES[0], 0), TicTacToe()), "in the sliding games"),
-        (lambda: ValuePlacer(trained(*GAMES[0], 0), GAMES[1][0]), "NTuple plays"),
-    ],
-)
-def test_what_cannot_be_minimized_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
 def test_the_command_evaluates_against_an_agents_values(tmp_path):
     folder, out = tmp_path / "n", tmp_path / "rows.csv"
     shape = ("--env-kwargs", '{"shape": [2, 3]}')
@@ -111,16 +96,3 @@ def test_the_command_evaluates_against_an_agents_values(tmp_path):
     assert "placer=ntuple 1-ply" in typed(*asked, folder)
     assert "placer=optimal 1-ply" in typed(*asked, "optimal")
     assert '"placer": "optimal 1-ply"' in read_rows(out)[0]["env_kwargs"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--placer-agent", "optimal", "--exact"), "leave out --placer-agent"),
-        (("--placer-depth", "2"), "needs --placer-agent"),
-        (("--placer-agent", "greedy"), "has no action_values"),
-        (("--placer-agent", "optimal", "--env-kwargs", '{"placer": "random"}'), "not both"),
-    ],
-)
-def test_placers_that_cannot_be_are_one_line(options, message):
-    assert message in refused("evaluate", "random", *options)

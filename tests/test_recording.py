@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
+from players import Scripted
 
 from baselines import train
 from baselines.deep.dqn import DQNLearner, DQNSettings
@@ -48,15 +49,10 @@ def test_recorded_games_are_played_like_those_of_an_evaluation_but_are_others(fo
 
 
 def test_an_agent_needs_no_more_than_predict(tmp_path):
-    class First:
-        """Plays the first legal action."""
-
-        def predict(self, observation):
-            return TASK.game.legal_actions(observation).argmax(axis=1)
-
-    record(First(), TASK, 2, 0, tmp_path)
+    agent = Scripted(TASK.game)
+    record(agent, TASK, 2, 0, tmp_path)
     played = read_transitions(tmp_path, TASK.game)
-    assert np.array_equal(played["actions"], First().predict(played["observations"]))
+    assert np.array_equal(played["actions"], agent.predict(played["observations"]))
     assert played["terminations"].sum() == 2
 
 
@@ -67,15 +63,11 @@ def test_arrays_hold_what_the_replays_of_the_same_games_go_through(tmp_path, mon
     agent = Expectimax(learned, task.game, 2)
     record(agent, task, 5, 7, tmp_path / "games")
     record(agent, task, 5, 7, tmp_path / "games.npz", format="npz")
-    replayed, arrays = (
-        read_transitions(tmp_path / "games", task.game),
-        np.load(tmp_path / "games.npz"),
-    )
-    for name, values in replayed.items():
+    arrays = np.load(tmp_path / "games.npz")
+    for name, values in read_transitions(tmp_path / "games", task.game).items():
         np.testing.assert_array_equal(arrays[name], values, name, strict=True)
-    assert arrays["seeds"].tolist() == [
-        read(tmp_path / "games" / f"7-{n}.json").seed for n in range(5)
-    ]
+    seeds = [read(tmp_path / "games" / f"7-{n}.json").seed for n in range(5)]
+    assert arrays["seeds"].tolist() == seeds
 
 
 def test_recorded_games_are_boards_to_begin_with(tmp_path):
@@ -151,41 +143,29 @@ def test_a_trained_agent_does_not_need_its_lessons_any_more(folder):
 
 
 @pytest.mark.parametrize(
-    ("make_learner", "message"),
+    ("options", "named"),
     [
-        (lambda _: learner(replays="/nowhere"), r"/nowhere holds no replays \(\*\.json\)"),
-        (
-            lambda folder: learner("Tiles2584-v0", replays=str(folder)),
-            "is a game of 2048 on 3×3, expected one of 2584 on 3×3",
-        ),
-        (
-            lambda folder: learner(env_kwargs={}, replays=str(folder)),
-            "is a game of 2048 on 3×3, expected one of 2048 on 4×4",
-        ),
-        (
-            lambda folder: learner(buffer_size=64, replays=str(folder)),
-            "transitions, expected from 4 .n_envs. to less than 64 .buffer_size.",
-        ),
+        ({"replays": "/nowhere"}, "/nowhere"),
+        ({"env_id": "Tiles2584-v0"}, "2048 on 3×3, .* 2584 on 3×3"),
+        ({"env_kwargs": {}}, "2048 on 3×3, .* 2048 on 4×4"),
+        ({"buffer_size": 64}, "64 .buffer_size"),
     ],
 )
-def test_unusable_lessons_are_named(folder, make_learner, message):
-    with pytest.raises(ValueError, match=message):
-        make_learner(folder).prepare()
+def test_unusable_lessons_are_named(folder, options, named):
+    with pytest.raises(ValueError, match=named):
+        learner(**{"replays": str(folder)} | options).prepare()
 
 
 def test_what_is_recorded_is_said_with_the_command_that_shows_it(tmp_path, capsys):
     task = Task.of("Tiles2048-v0", {"shape": [2, 2]})
     agent = make_agent("random", task.game)
-    for games, said in (
-        (1, f"wrote 1 game to {tmp_path}; python -m baselines watch {tmp_path} shows them\n"),
-        (2, f"{tmp_path} holds 1 game already; the same seed's are replaced\nwrote 2 games"),
-    ):
+    for games, said in ((1, f"baselines watch {tmp_path}"), (2, "the same seed's are replaced")):
         record(agent, task, games, 0, tmp_path)
-        assert capsys.readouterr().out.startswith(said)
+        assert said in capsys.readouterr().out
     assert len(list(tmp_path.glob("*.json"))) == 2
-    with pytest.raises(ValueError, match="holds games of 2048 on 2×2, Tiles2048-v0: give those of"):
+    with pytest.raises(ValueError, match="2048 on 2×2"):
         record(agent, Task.of("Tiles2048-v0"), 1, 0, tmp_path)
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.json").touch()
-    with pytest.raises(ValueError, match="holds a run already: give another --out"):
+    with pytest.raises(ValueError, match="holds a run already"):
         record(agent, task, 1, 0, tmp_path / "run")

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from socket import gethostname
 from types import SimpleNamespace
 
 import numba
@@ -57,12 +56,9 @@ def trained(tmp_path_factory):
 
 
 def test_an_id_without_a_version_is_its_latest_one(tmp_path):
-    folder = tmp_path / "q"
-    done = command("train", "qtable", "--env", "TicTacToe", "--games", 1000, "--out", folder)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("TicTacToe has no version: taken as TicTacToe-v0.\n")
-    assert done.stderr.count("no version") == 1
-    assert RunConfig.read(folder).env == "TicTacToe-v0"
+    done = command("train", "qtable", "--env", "TicTacToe", "--games", 1000, "--out", tmp_path)
+    assert done.stderr.count("TicTacToe-v0") == 1, done.stderr
+    assert RunConfig.read(tmp_path).env == "TicTacToe-v0"
 
 
 def test_a_run_needs_no_library_that_its_agent_does_not(monkeypatch):
@@ -73,7 +69,7 @@ def test_a_run_needs_no_library_that_its_agent_does_not(monkeypatch):
 
 
 def test_arrays_of_objects_are_not_written(tmp_path):
-    with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+    with pytest.raises(ValueError, match="Object arrays"):
         write_arrays(tmp_path / "arrays.npz", {"objects": np.array([{}], object)})
     assert not list(tmp_path.iterdir())
 
@@ -158,40 +154,11 @@ def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(
     learned = iteration - (name == "SIGKILL")
     assert int(runs.read_checkpoint(folder)["iterations"]) == learned
     if name != "SIGKILL":
-        stopping, stopped = done.stderr.splitlines()[-2:]
-        assert "stopping: saves after this iteration" in stopping
-        assert f"stopped after {500 * iteration:,} games a side, --resume continues" in stopped
-    words = "is unfinished: continue it with train --resume, or add --unfinished"
-    assert words in refused("evaluate", folder, "--exact")
-    allowed = typed("evaluate", folder, "--exact", "--unfinished")
-    assert "value_table, unfinished on TicTacToe-v0" in allowed
+        assert f"stopped after {500 * iteration:,} games" in done.stderr.splitlines()[-1]
+    assert "--unfinished" in refused("evaluate", folder, "--exact")
+    assert "value_table, unfinished" in typed("evaluate", folder, "--exact", "--unfinished")
     typed(*options, "--resume")
     assert contents(folder) == uninterrupted[games]
-
-
-def test_a_run_is_not_begun_twice(trained):
-    message = refused("train", "qtable", "--games", 10, "--out", trained)
-    assert "holds a run already: give another --out; train --resume" in message
-
-
-@pytest.mark.parametrize(
-    ("words", "messages"),
-    [
-        (
-            ("--games", 40_000, "--seed", 4, "--epsilon", 0.5),
-            ("epsilon was 1.0 and is now 0.5", "seed was 3 and is now 4"),
-        ),
-        (("--preset", "published"), ("n_envs was 1000 and is now 1;",)),
-        (("--games", 5_000), (" games: give more than --games 5000.",)),
-        (("--minutes", 1e-6), (" minutes: give more than --minutes 1e-06.",)),
-        (("--side", "X"), ("sides was ('X', 'O') and is now ('X',)",)),
-        (("--env-kwargs", '{"max_illegal": 3}'), ("env_kwargs was {} and is now {'max_ill",)),
-    ],
-)
-def test_a_run_does_not_go_on_as_another_one(trained, words, messages):
-    message = refused("train", "qtable", *words, "--out", trained, "--resume")
-    for text in messages:
-        assert text in message
 
 
 def test_a_run_goes_on_with_the_preset_that_it_began_with(tmp_path):
@@ -219,7 +186,7 @@ def test_one_process_at_a_time_learns_in_a_folder(trained, tmp_path):
     holding = [sys.executable, "-c", HOLDING, str(folder)]
     other = subprocess.Popen(holding, stdout=subprocess.PIPE, text=True)
     assert other.stdout.readline() == "held\n"
-    assert f"error: {folder} is in use by process {other.pid} on {gethostname()}" in refused(*asked)
+    assert f"{folder} is in use by process {other.pid}" in refused(*asked)
     assert arrays_of(folder) == arrays_of(trained)
     other.kill()
     other.communicate()
@@ -228,15 +195,11 @@ def test_one_process_at_a_time_learns_in_a_folder(trained, tmp_path):
     assert not (folder / "lock").exists()
 
 
-def test_a_lock_of_another_host_is_taken_over_where_asked_and_an_empty_one_always(
-    trained, tmp_path
-):
+def test_a_lock_of_another_host_is_taken_over_where_asked_an_empty_one_always(trained, tmp_path):
     folder = copied(trained, tmp_path / "run")
     asked = ("train", "qtable", "--out", folder, "--resume", "--games")
     (folder / "lock").write_text("1\nelsewhere\n")
-    message = refused(*asked, 31_000)
-    assert "in use by process 1 on elsewhere: wait for it; if it is gone, delete" in message
-    assert message.endswith("lock, or add --take-over.\n")
+    assert "elsewhere" in refused(*asked, 31_000)
     typed(*asked, 31_000, "--take-over")
     (folder / "lock").touch()
     os.utime(folder / "lock", (0, 0))
@@ -251,8 +214,7 @@ def test_a_full_disk_is_named_with_the_folder(trained, tmp_path):
     code = limits + "runpy.run_module('baselines', run_name='__main__')"
     words = ("train", "qtable", "--resume", "--games", 31_000, "--out", folder)
     done = in_a_process("-B", "-c", code, *words)
-    assert done.returncode == 2, done.stderr
-    assert str(folder) in done.stderr.splitlines()[-1]
+    assert (done.returncode, str(folder) in done.stderr.splitlines()[-1]) == (2, True), done.stderr
 
 
 def test_a_budget_that_is_given_replaces_those_of_the_preset(tmp_path):
@@ -293,9 +255,8 @@ def test_the_clock_of_a_budget_stands_still_while_numba_compiles():
 
 def test_output_needs_no_character_that_its_encoding_lacks():
     env = os.environ | {"PYTHONIOENCODING": "ascii"}
-    assert (
-        "of the ?-return" in python("-m", "baselines", "train", "ntuple", "--help", env=env).stdout
-    )
+    told = python("-m", "baselines", "train", "ntuple", "--help", env=env).stdout
+    assert "of the ?-return" in told
 
 
 def test_files_to_learn_from_are_found_by_their_path_or_their_content(tmp_path, monkeypatch):
@@ -370,66 +331,32 @@ SMALL = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, "sides": []}
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (counted_back, "'iterations' must be a non-negative integer, got -1"),
-        (with_entries(**SMALL), "is it one of another game?"),
-        (with_entries(agent="value_table", settings={}), "bytes of arrays, expected at most"),
+        (counted_back, "'iterations' .* -1"),
+        (with_entries(**SMALL), "another game"),
+        (with_entries(agent="value_table", settings={}), "bytes of arrays"),
         (lambda folder: (folder / "config.json").write_text("{"), "config.json is damaged"),
-        (with_entries(format=99), "is of format 99, and this version reads runs of format 7"),
-        (with_entries(trice=1), "is not that of a run: there is no setting 'trice'"),
-        (with_entries(settings={"n_envs": 10**9}), "a batch of 1,000,000,000 games takes 931.3"),
-        (with_entries(agent="subprocess:Popen"), "subprocess:Popen is no agent"),
-        (with_entries(sides=["X", "Z"]), "tic-tac-toe has no side 'Z', only X, O"),
-        (lambda folder: os.remove(folder / "checkpoint.npz"), "has no checkpoint.npz"),
-        (with_entries(modules=["elsewhere"], settings={"epsilon": 7}), "or equal to 1, got 7"),
-        (with_entries(modules=["elsewhere"], agent="elsewhere:Mine"), "the module elsewhere"),
-        (with_entries(modules=["elsewhere"], env="Mine-v0"), "the module elsewhere"),
+        (with_entries(format=99), "format 99"),
+        (with_entries(trice=1), "'trice'"),
+        (with_entries(settings={"n_envs": 10**9}), "1,000,000,000"),
+        (with_entries(agent="subprocess:Popen"), "subprocess:Popen"),
+        (with_entries(sides=["X", "Z"]), "'Z'"),
+        (lambda folder: os.remove(folder / "checkpoint.npz"), "no checkpoint.npz"),
+        (with_entries(modules=["elsewhere"], settings={"epsilon": 7}), "got 7"),
+        (with_entries(modules=["elsewhere"], agent="elsewhere:Mine"), "module elsewhere"),
+        (with_entries(modules=["elsewhere"], env="Mine-v0"), "module elsewhere"),
         (lambda folder: os.remove(folder / "config.json"), "holds no run"),
     ],
 )
 def test_a_damaged_or_foreign_run_is_one_clear_error(trained, tmp_path, spoil, message):
     folder = copied(trained, tmp_path / "spoiled")
     spoil(folder)
-    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+    with pytest.raises(ValueError, match=rf"\A(?=.*{message}).*{folder}.*\Z"):
         load(folder)
-    assert "\n" not in str(caught.value)
-    assert str(folder) in str(caught.value)
 
 
-def test_a_side_that_was_not_trained_is_refused(tmp_path):
-    folder = tmp_path / "x"
-    typed("train", "qtable", "--side", "X", "--games", 3000, "--out", folder)
-    exact = typed("evaluate", folder, "--exact")
-    assert exact.count("exactly") == 1
-    assert "side=X" in exact
-    for arguments in (("--exact", "--side", "O"), ("--side", "O"), ("--side", "random")):
-        message = refused("evaluate", folder, *arguments)
-        assert "qtable was not trained to play O, only X" in message
-    message = refused("evaluate", folder, "--env", "Tiles2048-v0")
-    assert "was trained in TicTacToe-v0, not in Tiles2048-v0" in message
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("random",), "there is no 'random' to train: expected qtable, value_table, neural, nt"),
-        (("ntuple", "--side", "X"), "Tiles2048-v0 has no side 'X': expected"),
-        (("qtable", "--env-kwargs", '{"side": "O"}'), "the side of env_kwargs is for evaluation"),
-        (("qtable", "--games", "many"), "Error parsing --games: invalid literal for int()"),
-        (("qtable", "--gmaes", "5"), "Unrecognized options: --gmaes, 5 (perhaps --games)"),
-        (("ntuple", "--method", "q"), "invalid choice 'q' for argument '--method'. Expected one"),
-        (("qtable", "--env-kwargs", "{"), "--env-kwargs: expected a JSON object, got '{'"),
-        (("qtable", "--env-kwargs", "[" * 50_000), "--env-kwargs: expected a JSON object, got"),
-        (("qtable", "--env-kwargs", '{"a": ' + "[" * 600 + "]" * 600 + "}"), "expected a JSON"),
-        (("dqn", "--device", "cuda:99"), "error: device is cuda:99, and torch finds"),
-        (("qtable", "--resume", "--out", "/nowhere/at/all"), "/nowhere/at/all holds no run"),
-        (("ppo", "--n-envs", "999999999999"), "a batch of 999,999,999,999 games takes 931,322.6"),
-        (("value_table", "--env", "Tiles2048-v0"), "ValueTable does not play 2048 on 4×4"),
-    ],
-)
-def test_the_train_command_answers_bad_input_with_one_line(arguments, message, tmp_path):
-    out = () if "--out" in arguments else ("--out", tmp_path / "run")
-    assert message in refused("train", *arguments, *out)
-    assert not (tmp_path / "run").exists()
+def test_a_run_of_one_side_is_evaluated_as_that_side(tmp_path):
+    typed("train", "qtable", "--side", "X", "--games", 3000, "--out", tmp_path)
+    assert re.findall("side=.", typed("evaluate", tmp_path, "--exact")) == ["side=X"]
 
 
 LEARNER = """
@@ -463,16 +390,14 @@ def mine(tmp_path, monkeypatch):
 def test_settings_of_a_learner_have_other_names_than_options(mine):
     change = {"settings": "@dataclass\nclass S:\n    games: int = 3", "body": "Settings = S"}
     mine.write_text(LEARNER.format(**GOOD | change))
-    message = refused("train", "mine:Mine", "--games", "20", "--out", "run")
-    assert "mine:Mine.Settings.games: every run has an option of that name" in message
+    assert "Settings.games" in refused("train", "mine:Mine", "--games", "20", "--out", "run")
     assert not mine.with_name("run").exists()
 
 
 def test_a_learner_of_the_users_is_resumed_up_to_its_budget(mine):
     mine.write_text(LEARNER.format(**GOOD))
     python("-m", "baselines", "train", "mine:Mine", "--games", 40, "--out", "run")
-    resumed = typed("train", "mine:Mine", "--resume", "--out", "run")
-    assert "Mine has played 40 games: run" in resumed
+    assert "Mine has played 40 games" in typed("train", "mine:Mine", "--resume", "--out", "run")
     assert runs.read_checkpoint(mine.with_name("run"))["iterations"] == 8
     assert train(sys.modules["mine"].Mine, games=40).iterations == 8
 
@@ -509,9 +434,7 @@ def test_a_callback_sees_each_iteration_and_can_end_the_run(tmp_path):
     def failing(learner, metrics):
         raise ZeroDivisionError("oh")
 
-    with pytest.raises(
-        ValueError, match=r"failed after 40 games a side with ZeroDivisionError: oh"
-    ):
+    with pytest.raises(ValueError, match=r"40 games.*ZeroDivisionError: oh"):
         train("qtable", resume=True, callback=failing, **options)
     train("qtable", resume=True, **options)
     assert train("qtable", games=50, n_envs=10).state_dict()["iterations"] == 5

@@ -29,12 +29,8 @@ for kind, wrappers, how in (
     model = kind("MlpPolicy", envs(*wrappers), seed=0, **how).learn(64)
     model.save(f"{sys.argv[1]}/{kind.__name__}")
 """
-WRAPPERS = {
-    "PPO": ("ReplaceIllegal", "OneHotPlanes", "FlatObservation"),
-    "MaskablePPO": (),
-    "DQN": ("ReplaceIllegal",),
-    "QRDQN": ("ReplaceIllegal",),
-}
+WRAPPERS = {"MaskablePPO": (), "DQN": ("ReplaceIllegal",), "QRDQN": ("ReplaceIllegal",)}
+WRAPPERS["PPO"] = ("ReplaceIllegal", "OneHotPlanes", "FlatObservation")
 GAME = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}')
 
 
@@ -47,30 +43,16 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_a_file_plays_legal_actions_by_its_algorithm(folder, name, tmp_path):
-    wrappers = WRAPPERS[name]
+    file, wrappers = folder / f"{name}.zip", WRAPPERS[name]
     named = ("--wrappers", *wrappers) if wrappers else ()
-    done = typed("evaluate", folder / f"{name}.zip", *GAME, "--episodes", 20, *named)
+    done = typed("evaluate", file, *GAME, "--episodes", 20, *named)
     assert done.startswith(f"{name} on Tiles2048-v0, shape=[2, 2]")
-    typed(
-        "record",
-        folder / f"{name}.zip",
-        *GAME,
-        "--out",
-        tmp_path / "a.npz",
-        *named,
-        "--format",
-        "npz",
-    )
+    typed("record", file, *GAME, *named, "--out", tmp_path / "a.npz", "--format", "npz")
     played = np.load(tmp_path / "a.npz")
     assert played["action_masks"][np.arange(len(played["actions"])), played["actions"]].all()
-    typed("watch", folder / f"{name}.zip", *GAME, *named, "--html", tmp_path / "game.html")
-    row = evaluate(
-        folder / f"{name}.zip",
-        "Tiles2048-v0",
-        {"shape": (2, 2)},
-        20,
-        agent_kwargs={"wrappers": wrappers},
-    )
+    typed("watch", file, *GAME, *named, "--html", tmp_path / "game.html")
+    how = {"agent_kwargs": {"wrappers": wrappers}}
+    row = evaluate(file, "Tiles2048-v0", {"shape": (2, 2)}, 20, **how)
     assert f"{row['mean']:,.1f}" in done
 
 
@@ -82,24 +64,19 @@ def test_a_file_answers_one_board_by_one_action(folder):
 
 
 def test_files_are_compared_with_other_agents(folder):
-    files = [folder / f"{name}.zip" for name in ("DQN", "QRDQN")]
-    said = typed(
-        "compare", *files, "greedy", *GAME, "--episodes", 20, "--wrappers", "ReplaceIllegal"
-    )
+    agents = (folder / "DQN.zip", folder / "QRDQN.zip", "greedy")
+    said = typed("compare", *agents, *GAME, "--episodes", 20, "--wrappers", "ReplaceIllegal")
     assert all(name in said for name in ("DQN", "QRDQN", "greedy"))
 
 
 def test_what_does_not_fit_is_said_in_one_line(folder, tmp_path):
     (tmp_path / "a.zip").write_bytes(b"PK")
-    assert "a.zip is no model of Stable-Baselines3" in refused(
-        "evaluate", tmp_path / "a.zip", *GAME
-    )
-    message = refused("evaluate", folder / "DQN.zip")
-    assert (
-        "has the observation_space Box(0, 17, (2, 2), uint8), and the environment Box(" in message
-    )
-    message = refused("evaluate", folder / "DQN.zip", *GAME, "--wrappers", "Log2Reward")
-    assert "wrappers must be" in message
+    for words, named in (
+        ((tmp_path / "a.zip", *GAME), "a.zip is no model"),
+        ((folder / "DQN.zip",), "observation_space Box(0, 17, (2, 2), uint8)"),
+        ((folder / "DQN.zip", *GAME, "--wrappers", "Log2Reward"), "wrappers"),
+    ):
+        assert named in refused("evaluate", *words)
     with pytest.raises(ValueError, match="observation_space"):
         load(folder / "DQN.zip")
 
@@ -113,16 +90,13 @@ def test_files_are_named_by_their_paths_beside_others(folder, tmp_path):
         assert str(other) in said
 
 
-@pytest.mark.parametrize("beside", ["progress.csv", None])
-def test_a_model_of_a_run_without_its_configuration_is_not_loaded_in_silence(
-    folder, tmp_path, beside
+@pytest.mark.parametrize(("name", "beside"), [("model.zip", "progress.csv"), ("best.zip", "a")])
+def test_a_model_without_its_runs_configuration_is_not_loaded_in_silence(
+    folder, tmp_path, name, beside
 ):
-    shutil.copy(folder / "MaskablePPO.zip", tmp_path / "best.zip")
-    if beside:
-        (tmp_path / "best.zip").rename(tmp_path / "model.zip")
-        (tmp_path / beside).touch()
-    (model,) = tmp_path.glob("*.zip")
-    done = command("evaluate", model, *GAME, "--episodes", 2)
+    shutil.copy(folder / "MaskablePPO.zip", tmp_path / name)
+    (tmp_path / beside).touch()
+    done = command("evaluate", tmp_path / name, *GAME, "--episodes", 2)
     assert done.returncode == 0
     assert "runs code" in done.stderr.splitlines()[0]
     assert "runs code" not in command("evaluate", folder / "DQN.zip").stderr

