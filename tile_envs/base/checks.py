@@ -21,7 +21,7 @@ LARGEST = (1 << 63) - 1
 
 def as_integer(value: object) -> int | None:
     """Return `value` as a Python integer, or None if it is not an integer of any kind."""
-    if isinstance(value, bool):
+    if isinstance(value, bool | np.bool_):
         return None
     try:
         return operator.index(value)  # type: ignore[arg-type]
