@@ -174,7 +174,7 @@ def test_seeds_of_any_length_draw_numbers_of_their_own():
     for seed in lengths:
         drawn += [training_seeds(training_generator(seed, *part), 3) for part in parts]
         drawn += [np.array([training_stream(seed)], np.uint64)]
-        for use in ("updates", "questions", "submissions"):
+        for use in ("updates", "questions"):
             drawn += [seed_sequence(seed, use, 3).generate_state(3, np.uint64)]
     every = np.concatenate(drawn)
     assert len(np.unique(every)) == len(every)

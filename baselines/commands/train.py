@@ -119,6 +119,8 @@ def _typed(name: str, words: Sequence[str]) -> Options:
             description=_description(name, learner_class(name)),
             config=(tyro.conf.OmitArgPrefixes,),
         )
+    if not common.env_kwargs:  # tyro takes no default of what a function makes
+        typed = dataclasses.replace(typed, env_kwargs=usual.env_kwargs)
     check_settings(typed)
     return typed
 
