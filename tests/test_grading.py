@@ -187,9 +187,10 @@ def test_each_entry_of_the_folder_has_a_line_and_a_folder_is_one_submission(tmp_
     out = tmp_path / "grades.csv"
     done = command("grade", tmp_path / "s", *EXACTLY, "--out", out)
     errors = {row["agent"]: row["error"] for row in read_rows(out)}
+    assert "\n'=1+1.py," in out.read_text()
     wanted = {"c": "agent.ipynb", "d": "one.py, two.py", "f": "nothing", "g.zip": "g.zip"}
     wanted |= {"large.py": "1.0 MiB", "wide": "32 MiB"}
-    assert errors.keys() == {*wanted, "a", "b", "e.py", "'=1+1.py"}, done.stderr
+    assert errors.keys() == {*wanted, "a", "b", "e.py", "=1+1.py"}, done.stderr
     for name, error in errors.items():
         assert wanted.get(name, "") in error
         assert bool(error) == (name in wanted), (name, error)
