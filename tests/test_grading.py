@@ -67,7 +67,8 @@ NO_GRADE = {
     "def strategy(board): return 'jump'": "read no move in 'jump'",
     "import numpy\n\ndef strategy(board):\n    return numpy.ones(2)[2]": r"\(\d\d.py, line 4\)",
     "from baselines.solver.optimal import OptimalAgent": "No module named 'baselines.solver'",
-    "import os, sys; os.write(int(sys.argv[2]), b'{\"answers\": [' + b'9' * 9999)": "lines",
+    "from baselines import solve": "cannot import name 'solve'",
+    "import os, sys; os.write(int(sys.argv[2]), b'{\"answers\": [' + b'9' * 9999)": "lines|answers",
     "import ctypes; ctypes.CDLL(None).prctl(1, 0)\nwhile True: pass": "seconds",
     "import builtins; builtins.TAKEN = 1": "no class",
 }

@@ -32,7 +32,7 @@ PLACES = ("/mnt", "/media", "/srv", "/opt", "/boot", "/var", "/tmp", "/run", "/h
 """Where the new file system is put together: in the first folder that holds nothing of it."""
 OWN, SCRATCH, SCRATCH_BYTES = "/submission", "/scratch", 64 << 20
 UNSEEN, UNKEPT = ("use of your files", "sight of other processes"), "changes of files"
-BASE_CLASSES = ("__init__.py", "agents.py")
+BASE_CLASSES = ("agents.py",)
 """The files of `baselines` that a submission sees: the agents that it may build on."""
 
 
