@@ -229,6 +229,7 @@ def test_games_that_have_ended_before_an_interruption_are_a_row(monkeypatch, gam
         return
     row = stopped.value.row
     assert isinstance(stopped.value, Stopped)
+    assert len(stopped.value.record.returns) == 2
     assert row["agent"] == "first, stopped"
     check_same(row, evaluate(LOWEST, "Tiles2048-v0", episodes=2, seed=7))
 

@@ -192,7 +192,7 @@ class Submission:
                     playing[n] = Played(playing[n].env, word)
                     games.append(playing[n])
             playing = [game for game in playing if not game.is_over]
-        return row_of(games, self._task, name, seed, time.perf_counter() - began)
+        return row_of(games, self._task, name, seed, time.perf_counter() - began)[0]
 
     def predict(self, observation: NDArray[Any]) -> Any:
         """Return its answers to observations `(n, R, C)`, which exact evaluation checks."""

@@ -89,9 +89,10 @@ def judge(
     answers = in_a_row = 0
     began = time.perf_counter()
 
-    def row(name: str) -> Row:
+    def result(name: str) -> tuple[Row, Record]:
         counts = {"failed": len(failures), "failure": failures[0] if failures else None}
-        return Printed(row_of(games, task, name, seed, time.perf_counter() - began) | counts)
+        row, record = row_of(games, task, name, seed, time.perf_counter() - began)
+        return Printed(row | counts), record
 
     try:
         with Progress(f"{name} on {task.env}", episodes) as progress:
@@ -116,18 +117,18 @@ def judge(
                 answers += game.answers
                 progress.update(len(games), counted(answers, "answer"))
                 if in_a_row == MOST_FAILED and (left_out := episodes - len(games)):
-                    return row(f"{name}, stopped with {counted(left_out, 'game')} left")
+                    return result(f"{name}, stopped with {counted(left_out, 'game')} left")[0]
     except KeyboardInterrupt as interrupt:
         stopped = Stopped(getattr(interrupt, "number", signal.SIGINT))
         if not games:
             text = "stopped without a result: no game has ended."
             raise Interrupted(stopped.number, text) from None
-        stopped.row = row(f"{name}, stopped")
+        stopped.row, stopped.record = result(f"{name}, stopped")
         raise stopped from None
     finally:
         if process is not None:
             process.stop()
-    return row(name)
+    return result(name)[0]
 
 
 def _source(strategy: Callable[..., Any]) -> str:
@@ -209,8 +210,10 @@ class Played:
         return float(self._info.get("score", outcome)), int(self._largest)
 
 
-def row_of(games: Sequence[Played], task: Task, name: str, seed: int, seconds: float) -> Row:
-    """Return the row of `evaluate` of some games, with the counts of illegal answers."""
+def row_of(
+    games: Sequence[Played], task: Task, name: str, seed: int, seconds: float
+) -> tuple[Row, Record]:
+    """Return the row of `evaluate` of some games, with the counts of illegal answers; the games."""
     returns, tiles = map(np.array, zip(*(game.result for game in games), strict=True))
     faces, none = faces_of(task.game), np.zeros((len(games), 0, 0))
     answers, *counts = (
@@ -219,4 +222,4 @@ def row_of(games: Sequence[Played], task: Task, name: str, seed: int, seconds: f
     shown = () if faces is None else tuple(faces.tolist())
     record = Record(returns, tiles, none, shown, answers, counts[0], seconds)
     row = summary(record, name, task.env, task.env_kwargs, seed)
-    return row | dict(zip(("illegal", "repeated"), counts, strict=True))
+    return row | dict(zip(("illegal", "repeated"), counts, strict=True)), record
