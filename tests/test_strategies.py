@@ -3,13 +3,15 @@
 import os
 import re
 import signal
+import subprocess
 import sys
+import venv
 from contextlib import suppress
 
 import numpy as np
 import psutil
 import pytest
-from commands import refused, typed
+from commands import ROOT, refused, typed
 from players import LOWEST, Stubborn
 
 from baselines import evaluate, judge
@@ -209,6 +211,20 @@ def test_secrets_of_the_environment_are_not_seen_and_time_is_bounded_by_the_kern
     failure = judge(source, episodes=1, seconds=5)["failure"]
     assert failure.startswith("ValueError: (70, [")
     assert "OPENAI" not in failure
+
+
+def test_libraries_of_an_environment_that_is_private_are_found(tmp_path):
+    venv.create(tmp_path / "private", symlinks=True)
+    (site,) = (tmp_path / "private" / "lib").glob("python*/site-packages")
+    (site / "word.py").write_text("WORD = 'up'")
+    (site / "others.pth").write_text("\n".join([str(ROOT), *filter(None, sys.path)]))
+    (tmp_path / "strategy.py").write_text("import word\ndef strategy(board): return word.WORD")
+    (tmp_path / "private").chmod(0o700)
+    python = str(tmp_path / "private" / "bin" / "python")
+    words = ["-m", "baselines", "evaluate", "strategy.py", "--episodes", "1"]
+    done = subprocess.run([python, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert "ModuleNotFoundError" not in done.stdout + done.stderr
+    assert "illegal 10" in done.stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")

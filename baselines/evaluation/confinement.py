@@ -126,7 +126,9 @@ def see_only(libc: Any, packages: str, hidden: str, folder: str, files: Sequence
 
     All is read-only but `SCRATCH`, which is in memory.
     """
-    paths = {*SYSTEM, *sys.path, sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
+    prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
+    # A prefix itself may be for its owner alone.
+    paths = {*SYSTEM, *sys.path, *(os.path.join(prefix, "lib") for prefix in prefixes)}
     paths |= {*map(os.path.realpath, paths)}  # where links of libraries lead
     shown = {path: os.path.realpath(path) for path in paths - {"/"} if os.path.exists(path)}
     environments, own = (os.path.join(packages, name) for name in ("tile_envs", "baselines"))
