@@ -450,7 +450,7 @@ def test_saving_takes_a_small_share_of_the_time_before_the_end(tmp_path, monkeyp
     monkeypatch.setattr(QTable, "learn", learn_slowly)
     train("qtable", games=5000, n_envs=10, test_every=500, out=tmp_path / "q")
     assert len(shares) > 10 + 2 * 5  # the best models, and checkpoints with the last ones
-    assert max(shares[:-2]) <= 1.1 * loop.CHECKPOINT_SHARE
+    assert max(shares[:-2]) <= 1.1 * loop.MAX_SAVING_FRACTION
 
 
 def test_tests_come_as_often_and_are_as_long_as_asked(tmp_path):
