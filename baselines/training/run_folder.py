@@ -2,7 +2,7 @@
 
     config.json     what decides the run, and how far it is (`Run`)
     progress.csv    metrics, one line a report; TensorBoard events hold the same
-    checkpoint.npz  the learner's state, as `sparse` packs it
+    checkpoint.npz  the learner's state, as `arrays` packs it
     last.zip        for learners on Stable-Baselines3, the model as that library writes it, saved
     best.zip        with the checkpoint, and at the best test
     lock            while a process learns
@@ -22,10 +22,9 @@ from typing import Any
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from baselines.arrays import read_arrays, write_arrays
+from baselines.arrays import MASK, pack, read_arrays, unpack, write_arrays
 from baselines.evaluation.rows import Row, read_rows
 from baselines.training.config import CONFIG
-from baselines.training.sparse import MASK, pack, unpack
 from tile_envs.errors import UsageError
 from tile_envs.files import naming, sweep
 from tile_envs.words import printable
