@@ -6,9 +6,9 @@ from typing import Any
 from baselines.commands import options
 from baselines.evaluation.comparison import NO_GAMES, Judged, over_seeds, seeds_text
 from baselines.evaluation.exact import evaluate_exactly
+from baselines.evaluation.judging import ENV, SECONDS, judge
 from baselines.evaluation.rows import block, checked_path, write_rows
 from baselines.evaluation.sampled import Stopped, evaluated
-from baselines.evaluation.strategies import ENV, SECONDS, judge
 from baselines.evaluation.submissions import SUFFIX, text_of
 from baselines.players import Player, given_options, names_file, names_run, player, with_search
 from baselines.search.placing import ValuePlacer

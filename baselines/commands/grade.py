@@ -9,8 +9,8 @@ from tyro.conf import Positional, arg
 from baselines.commands import options
 from baselines.evaluation.grading import SECONDS, Grades
 from baselines.evaluation.grading import grade as grade_all
+from baselines.evaluation.judging import ENV
 from baselines.evaluation.rows import checked_path, write_rows
-from baselines.evaluation.strategies import ENV
 from baselines.settings import Count, Positive, Seed
 from tile_envs.errors import UsageError
 

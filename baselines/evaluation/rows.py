@@ -15,6 +15,8 @@ from tile_envs.words import counted, number, printable
 Row = dict[str, Any]
 FORMULA = re.compile(r"[=@\t\r\n]|[+-](?![\d.]+(e[+-]?\d+)?$)", re.IGNORECASE)
 """How a text begins that spreadsheets compute; an apostrophe before it keeps it a text."""
+INTERVAL = f"{'95 % interval':>22}"
+"""The heading of a column of intervals, as wide as that is."""
 
 
 class Printed(Row):
@@ -64,6 +66,12 @@ def block(row: Row, with_speed: bool = True) -> str:
     if row["reach"]:
         lines += _reach_lines(row["reach"], intervals)
     return "\n".join(lines)
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table: names to the left, cells to the right, 11 wide or wider."""
+    width = max(len(row[0]) for row in rows)
+    return [f"  {row[0]:<{width}}{''.join(f'{cell:>11}' for cell in row[1:])}" for row in rows]
 
 
 def options_of(row: Row) -> list[str]:

@@ -1,23 +1,26 @@
-"""The judge of written strategies, `def strategy(board) -> action`, and the rule of their games.
+"""The judge of other people's agents, and the one rule of the games that they play.
 
-A strategy runs in a confined process (see `submissions`) and gets boards only; the games are played
-here.
+A submission runs in a confined process (see `submissions`) and gets boards only; the games are
+played here.
 """
 
 import inspect
+import os
 import signal
 import textwrap
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.errors import Interrupted
+from baselines.evaluation.confined import PROBABILITIES, STRATEGY
 from baselines.evaluation.rows import Printed, Row
 from baselines.evaluation.sampled import Record, Stopped, summary
-from baselines.evaluation.submissions import MEMORY, Failed, Process, Source, check_system
+from baselines.evaluation.submissions import MEMORY, Failed, Process
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.settings import check_batch
@@ -33,7 +36,7 @@ from tile_envs.words import counted
 ENV = "Tiles2048-v0"
 SECONDS = 5.0
 """The usual limit: seconds of a game."""
-MOST_ILLEGAL, MOST_FAILED = 10, 3
+MAX_ILLEGAL, MAX_FAILED = 10, 3
 """Illegal answers in a row that end a game, and failed games in a row that end the list."""
 
 
@@ -79,45 +82,37 @@ def judge(
         name, strategy = name or getattr(strategy, "__name__", None), _source(strategy)
     if not isinstance(strategy, str):
         raise UsageError(f"a strategy is a text or a function, got {brief(strategy)}.")
-    check_system()
-    seconds, memory = checked_number(seconds, "seconds"), checked_count(memory, "memory")
-    task, episodes = Task.of(*named(env, env_kwargs)), checked_count(episodes, "episodes")
-    check_batch(episodes, "episodes", 64)
-    seed, name = checked_seed(seed), name or "strategy"
+    task, name = Task.of(*named(env, env_kwargs)), name or "strategy"
+    episodes, seed, seconds, memory = checked_limits(episodes, seed, seconds, memory)
+    process = Submission(task.game, memory, seconds, seconds * (episodes + 1))
     own, games, failures = make(task.env, task.env_kwargs), list[Played](), list[str]()
-    process: Process | None = None
-    answers = in_a_row = 0
-    began = time.perf_counter()
+    in_a_row, answers, began = 0, 0, time.perf_counter()
 
     def result(name: str) -> tuple[Row, Record]:
-        counts = {"failed": len(failures), "failure": failures[0] if failures else None}
         row, record = row_of(games, task, name, seed, time.perf_counter() - began)
+        counts = {"failed": len(failures), "failure": failures[0] if failures else None}
         return Printed(row | counts), record
 
     try:
         with Progress(f"{name} on {task.env}", episodes) as progress:
             for word in game_seeds(seed, episodes).tolist():
-                game, left = Played(own, word), seconds
+                game, process.left = Played(own, word), seconds
                 try:
-                    if process is None:
-                        process = Process(memory, seconds * (episodes + 1), Source(strategy))
-                        process.load(seconds)
-                    while not game.is_over:
-                        asked = time.perf_counter()
-                        (answer,) = process.ask([game.board().tolist()], left)
-                        left -= time.perf_counter() - asked
-                        game.play(answer)
+                    if not process.kind:
+                        process.load({"source": strategy})
+                        process.left = seconds
+                    process.play([game])
                     in_a_row = 0
                 except Failed as failed:
-                    if process is not None:
-                        process.stop()
-                    process, in_a_row = None, in_a_row + 1
+                    process.stop()
+                    in_a_row += 1
                     failures.append(f"{failed} (game {len(games) + 1})")
                 games.append(game)
                 answers += game.answers
                 progress.update(len(games), counted(answers, "answer"))
-                if in_a_row == MOST_FAILED and (left_out := episodes - len(games)):
-                    return result(f"{name}, stopped with {counted(left_out, 'game')} left")[0]
+                if in_a_row == MAX_FAILED and (left := episodes - len(games)):
+                    name += f", stopped with {counted(left, 'game')} left"
+                    break
     except KeyboardInterrupt as interrupt:
         stopped = Stopped(getattr(interrupt, "number", signal.SIGINT))
         if not games:
@@ -126,8 +121,7 @@ def judge(
         stopped.row, stopped.record = result(f"{name}, stopped")
         raise stopped from None
     finally:
-        if process is not None:
-            process.stop()
+        process.stop()
     return result(name)[0]
 
 
@@ -144,9 +138,62 @@ def _source(strategy: Callable[..., Any]) -> str:
     return f"{source}\nstrategy = {name}"
 
 
-def faces_of(game: Game) -> NDArray[Any] | None:
-    """Return the faces that strategies see in place of tile indices; None in tic-tac-toe."""
-    return np.array(game.rules.faces) if isinstance(game, SlidingGame) else None
+def checked_limits(
+    episodes: int, seed: int, seconds: float, memory: int
+) -> tuple[int, int, float, int]:
+    """Return the numbers that `judge` and `grade` take, checked, on a system that has limits."""
+    if os.name != "posix":
+        raise UsageError("strategies are judged on Linux and macOS: elsewhere nothing limits them.")
+    episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
+    check_batch(episodes, "episodes", 64)
+    return episodes, seed, checked_number(seconds, "seconds"), checked_count(memory, "memory")
+
+
+class Played:
+    """A game that a submission plays, by the one rule of all that is judged.
+
+    An answer that is no legal action is illegal: it changes nothing, and is a step for a time
+    limit.  `MAX_ILLEGAL` of them in a row end the game with its score so far, in tic-tac-toe as a
+    loss.
+
+    Attributes:
+        env: Its environment, which plays no other game until it is over.
+        observation: The board, `(R, C)`.
+        answers: How many answers it has taken.
+        illegal: How many of them were illegal.
+        repeated: How many of these were given on the same board before.
+        is_over: Whether it has ended.
+    """
+
+    def __init__(self, env: Any, seed: int) -> None:
+        self.env, self._wrong = env, list[Any]()
+        self.observation, self._info = env.reset(seed=seed)
+        self._mark, self._largest = self._info.get("to_play"), self._info.get("max_tile", 0)
+        self.answers = self.illegal = self.repeated = 0
+        self.is_over = self._is_terminated = False
+
+    def play(self, answer: Any) -> None:
+        """Play an answer, which may be anything."""
+        self.answers += 1
+        try:
+            action = action_of(self.env.game, answer, self._info["action_mask"])
+        except ValueError:
+            self.illegal += 1
+            self.repeated += answer in self._wrong
+            self._wrong.append(answer)
+            self.is_over = len(self._wrong) == MAX_ILLEGAL
+        else:
+            self._wrong.clear()
+            self.observation, _, self._is_terminated, truncated, self._info = self.env.step(action)
+            self._largest = max(self._largest, self._info.get("max_tile", 0))  # tiles may shrink
+            self.is_over = self._is_terminated or truncated
+        self.is_over = self.is_over or self.answers == self.env.max_episode_steps
+
+    @property
+    def result(self) -> tuple[float, int]:
+        """The score, or the outcome, and the largest tile."""
+        outcome = self._info["winner"] * self._mark if self._is_terminated and self._mark else -1
+        return float(self._info.get("score", outcome)), int(self._largest)
 
 
 def action_of(game: Game, answer: Any, mask: Any = None) -> int:
@@ -159,55 +206,51 @@ def action_of(game: Game, answer: Any, mask: Any = None) -> int:
     return action
 
 
-class Played:
-    """A game that a submission plays, by the one rule of all that is judged.
+class Submission(Process):
+    """The process of a submission as an agent of a game, which exact evaluation takes."""
 
-    An answer that is no legal action is illegal: it changes nothing, and is a step for a time
-    limit.  `MOST_ILLEGAL` of them in a row end the game with its score so far, in tic-tac-toe as a
-    loss.
+    action_probabilities: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None
 
-    Attributes:
-        env: Its environment, which plays no other game until it is over.
-        answers: How many answers it has taken.
-        illegal: How many of them were illegal.
-        repeated: How many of these were given on the same board before.
-        is_over: Whether it has ended.
-    """
+    def __init__(self, game: Game, memory: int, seconds: float, cpu_seconds: float) -> None:
+        super().__init__(memory, seconds, cpu_seconds)
+        self.game = game
 
-    def __init__(self, env: Any, seed: int) -> None:
-        self.env, self._faces, self._wrong = env, faces_of(env.game), list[Any]()
-        self._observation, self._info = env.reset(seed=seed)
-        self._mark, self._largest = self._info.get("to_play"), self._info.get("max_tile", 0)
-        self.answers = self.illegal = self.repeated = 0
-        self.is_over = self._is_terminated = False
+    def load(self, *source: Any) -> None:
+        """Load a source, as of a `Process`."""
+        super().load(*source)
+        if self.kind == PROBABILITIES:
+            self.action_probabilities = self._probabilities
 
-    def board(self, with_faces: bool = True) -> NDArray[Any]:
-        """Return the board, `(R, C)`, by faces or as it is observed."""
-        observation: NDArray[Any] = self._observation
-        return self._faces[observation] if with_faces and self._faces is not None else observation
+    def play(self, games: list[Played], seeds: Iterable[int] = ()) -> None:
+        """Play games to their ends; where one ends, one of the next seed begins, and is added."""
+        playing, left = [*games], iter(seeds)
+        while playing:
+            answers = self.answers(np.array([game.observation for game in playing]))
+            for n, answer in enumerate(answers):
+                game = playing[n]
+                game.play(answer)
+                if game.is_over and (seed := next(left, None)) is not None:
+                    playing[n] = Played(game.env, seed)
+                    games.append(playing[n])
+            playing = [game for game in playing if not game.is_over]
 
-    def play(self, answer: Any) -> None:
-        """Play an answer, which may be anything."""
-        self.answers += 1
-        try:
-            action = action_of(self.env.game, answer, self._info["action_mask"])
-        except ValueError:
-            self.illegal += 1
-            self.repeated += answer in self._wrong
-            self._wrong.append(answer)
-            self.is_over = len(self._wrong) == MOST_ILLEGAL
-        else:
-            self._wrong.clear()
-            self._observation, _, self._is_terminated, truncated, self._info = self.env.step(action)
-            self._largest = max(self._largest, self._info.get("max_tile", 0))  # tiles may shrink
-            self.is_over = self._is_terminated or truncated
-        self.is_over = self.is_over or self.answers == self.env.max_episode_steps
+    def answers(self, boards: NDArray[Any]) -> list[Any]:
+        """Return the answers to observations `(n, R, C)`; a strategy sees faces in their place."""
+        if self.kind == STRATEGY and isinstance(self.game, SlidingGame):
+            boards = np.take(self.game.rules.faces, boards)
+        return self.ask(boards.tolist())
 
-    @property
-    def result(self) -> tuple[float, int]:
-        """Return the score, or the outcome, and the largest tile."""
-        outcome = self._info["winner"] * self._mark if self._is_terminated and self._mark else -1
-        return float(self._info.get("score", outcome)), int(self._largest)
+    def predict(self, observation: NDArray[Any]) -> list[int]:
+        """Return the actions on observations `(n, R, C)`, which exact evaluation checks."""
+        return [action_of(self.game, answer) for answer in self.answers(observation)]
+
+    def _probabilities(self, observations: NDArray[Any]) -> NDArray[np.float64]:
+        answers = self.answers(observations)
+        with suppress(ValueError, TypeError, OverflowError):
+            probabilities = np.asarray(answers, np.float64)
+            if np.isfinite(probabilities).all():
+                return probabilities
+        raise Failed("its probabilities are no finite numbers")
 
 
 def row_of(
@@ -215,11 +258,11 @@ def row_of(
 ) -> tuple[Row, Record]:
     """Return the row of `evaluate` of some games, with the counts of illegal answers; the games."""
     returns, tiles = map(np.array, zip(*(game.result for game in games), strict=True))
-    faces, none = faces_of(task.game), np.zeros((len(games), 0, 0))
-    answers, *counts = (
-        sum(getattr(game, name) for game in games) for name in ("answers", "illegal", "repeated")
-    )
-    shown = () if faces is None else tuple(faces.tolist())
-    record = Record(returns, tiles, none, shown, answers, counts[0], seconds)
-    row = summary(record, name, task.env, task.env_kwargs, seed)
-    return row | dict(zip(("illegal", "repeated"), counts, strict=True)), record
+    faces = task.game.rules.faces if isinstance(task.game, SlidingGame) else ()
+    counts = {
+        name: sum(getattr(game, name) for game in games)
+        for name in ("answers", "illegal", "repeated")
+    }
+    none, moves = np.zeros((len(games), 0, 0)), counts.pop("answers")
+    record = Record(returns, tiles, none, faces, moves, counts["illegal"], seconds)
+    return summary(record, name, task.env, task.env_kwargs, seed) | counts, record
