@@ -91,13 +91,13 @@ def evaluated(
     """
     name = name or type(agent).__name__
     options = checked_mapping(env_kwargs, "env_kwargs")
-    episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     before = dict(getattr(agent, "usage", {}))
 
     def row(record: Record, name: str) -> Row:
-        usage = {n: count - before.get(n, 0) for n, count in getattr(agent, "usage", {}).items()}
-        used = {"usage": usage} if hasattr(agent, "usage") else {}
-        return summary(record, name, env, options, seed) | used
+        of_games = summary(record, name, env, options, int(seed))
+        if hasattr(agent, "usage"):
+            of_games["usage"] = {n: count - before.get(n, 0) for n, count in agent.usage.items()}
+        return of_games
 
     with Progress(f"{name} on {env}", episodes, shown=progress or None) as shown:
         try:
@@ -141,31 +141,31 @@ def play(
     envs: Any = gym.make_vec(env, num_envs=n, **options)
     check_plays(agent, envs.game)
     searching: Any = agent
-    # Environments for which no game is left play on as game number `episodes`, which is dropped.
+    # Idle environments play action 0 into a spare slot, game `episodes`, which is dropped.
     seeds = np.append(game_seeds(seed, first + episodes, use)[first:], np.uint64(0))
-    returns, tiles = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
     game, handed_out = np.arange(n), n
     observations, infos = envs.reset(seed=seeds[game])
-    side, largest = infos.get("to_play"), infos.get("max_tile")
+    returns, tiles = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
     boards = np.zeros((episodes + 1, *observations.shape[1:]), observations.dtype)
+    has_ended = np.zeros(episodes + 1, np.bool_)
+    # The side that each game is evaluated for, in tic-tac-toe; the largest tile that it has shown.
+    side, largest = infos.get("to_play"), infos.get("max_tile", np.zeros(n, np.int64))
     state, starts = None, np.ones(n, np.bool_)
     moves, illegal, began = 0, 0, clock()
-    has_ended = np.zeros(episodes + 1, np.bool_)
 
     def record(n: int) -> Record:
-        seconds = clock() - began
         faces = envs.game.rules.faces if side is None else ()
-        return Record(returns[:n], tiles[:n], boards[:n], faces, moves, illegal, seconds)
+        return Record(returns[:n], tiles[:n], boards[:n], faces, moves, illegal, clock() - began)
 
     try:
         while (game < episodes).any():
             playing = np.flatnonzero(game < episodes)
             # A recurrent agent must see all games every time, any other only those that are on.
             asked = playing if state is None else np.arange(n)
-            actions = envs.sample_legal_actions()
-            masks = infos["action_mask"][asked]
-            chosen, state = choose_actions(agent, observations[asked], masks, state, starts[asked])
-            actions[asked] = chosen
+            actions, masks = np.zeros(n, np.int64), infos["action_mask"][asked]
+            actions[asked], state = choose_actions(
+                agent, observations[asked], masks, state, starts[asked]
+            )
             moves += len(playing)
             begun = 0.0  # what has been played of the games that are on
             if progress is not None and is_search:
@@ -177,26 +177,20 @@ def play(
                 step = *before, actions, rewards, terminations, truncations, observations, infos
                 keep(game[playing], *(_of_games(each, playing) for each in step))
             illegal += int(infos["illegal"][playing].sum())
-            if side is None:
-                largest = np.maximum(largest, infos["max_tile"])  # in some games tiles shrink
+            largest = np.maximum(largest, infos.get("max_tile", 0))  # in some games tiles shrink
             starts = terminations | truncations
-            ended = np.flatnonzero(starts)
-            if ended.size:
-                if side is None:
-                    returns[game[ended]] = infos["score"][ended]
-                    tiles[game[ended]] = largest[ended]
-                else:
-                    results = np.where(terminations, infos["winner"] * side, -1)
-                    returns[game[ended]] = results[ended]
-                boards[game[ended]] = observations[ended]
-                has_ended[game[ended]] = True
+            if (ended := np.flatnonzero(starts)).size:
+                outcomes = 0 if side is None else np.where(terminations, infos["winner"] * side, -1)
+                now, results = game[ended], infos.get("score", outcomes)
+                returns[now], tiles[now], boards[now] = (
+                    each[ended] for each in (results, largest, observations)
+                )
+                has_ended[now] = True
                 game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
                 handed_out += len(ended)
                 observations, infos = envs.reset(seed=seeds[game], options={"reset_mask": starts})
-                if side is None:
-                    largest[ended] = infos["max_tile"][ended]
-                else:
-                    side[ended] = infos["to_play"][ended]
+                largest = np.where(starts, infos.get("max_tile", 0), largest)
+                side = None if side is None else np.where(starts, infos["to_play"], side)
             if progress is not None and (begun or not is_search):
                 n_ended = int(has_ended[:episodes].sum())
                 words = f"{n_ended:,} of {counted(episodes, 'game')}, {counted(moves, 'move')}"
@@ -207,7 +201,7 @@ def play(
         if not first:
             raise Interrupted(
                 number,
-                f"stopped without a result: a row is of the first games of the list that have all "
+                "stopped without a result: a row is of the first games of the list that have all "
                 f"ended, and the very first is still on ({has_ended.sum():,} others have ended).",
             ) from None
         stopped = Stopped(number)
@@ -235,29 +229,18 @@ def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], 
         are the Wilson intervals of `reach`, or of `win, draw, loss`; None for a single game.
     """
     returns, n = record.returns, len(record.returns)
-    row: Row = {
-        "agent": name,
-        "env": env,
-        "env_kwargs": dict(env_kwargs),
-        "side": None,
-        "episodes": n,
-        "seed": seed,
-        "mean": float(returns.mean()),
-        **interval_of_mean(returns, are_outcomes=not record.faces),
-        "median": float(np.median(returns)),
-        "min": float(returns.min()),
-        "max": float(returns.max()),
-        "quantiles": None,
-        "reach": None,
-        "fraction_intervals": None,
-        "moves_per_second": round(record.moves / record.seconds),
-    }
-    counts: dict[Any, int] = {}
+    row: Row = {"agent": name, "env": env, "env_kwargs": dict(env_kwargs), "side": None}
+    row |= {"episodes": n, "seed": seed, "mean": float(returns.mean())}
+    row |= interval_of_mean(returns, are_outcomes=not record.faces)
+    row |= {"median": float(np.median(returns))}
+    row |= {"min": float(returns.min()), "max": float(returns.max())}
+    row |= dict.fromkeys(("quantiles", "reach", "fraction_intervals"))
+    row["moves_per_second"] = round(record.moves / record.seconds)
     if record.faces:
         quantiles = np.quantile(returns, QUANTILES, method="lower")
         row["quantiles"] = [float(score) for score in quantiles]
-        counts = {face: int((record.tiles >= face).sum()) for face in record.faces[1:]}
-        counts = {face: count for face, count in counts.items() if count}
+        reached = {face: int((record.tiles >= face).sum()) for face in record.faces[1:]}
+        counts: dict[Any, int] = {face: count for face, count in reached.items() if count}
         row["reach"] = {face: count / n for face, count in counts.items()}
     else:
         row["side"] = env_kwargs.get("side", "X")
