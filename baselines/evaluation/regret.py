@@ -4,17 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from baselines.evaluation.exact import DIGITS, check_whole_games, reached
+from baselines.evaluation.exact import regret_of
 from baselines.evaluation.rows import Row
 from baselines.players import player
-from baselines.solver.solve import solution_of
 from baselines.task import Task
-from tile_envs.agents import Agent, check_plays
+from tile_envs.agents import Agent
 from tile_envs.errors import UsageError
 from tile_envs.games import AnyEnv, named
-from tile_envs.sliding.game import SlidingGame
 
 
 def regret(
@@ -48,35 +44,9 @@ def regret(
             memoryless policy.
     """
     env_id, options = named(env, env_kwargs)
-    check_whole_games(options or {})
     if isinstance(agent, str | Path):
         played = player(str(agent), env_id, options)
-        agent, name, task = played.agent, played.name, played.task
-    elif env_id is None:
+        return regret_of(played.agent, played.name, played.task)
+    if env_id is None:
         raise UsageError("env must be given with an agent, such as 'Tiles2048-v0', got None.")
-    else:
-        name, task = type(agent).__name__, Task.of(env_id, options)
-    game = task.game
-    check_plays(agent, game)
-    if not isinstance(game, SlidingGame):
-        raise UsageError(f"regret is that of sliding games, got {game}: see evaluate_exactly.")
-    solution = solution_of(game)
-    parts = list(reached(agent, game))
-    boards, chances, rewards, policy, _ = map(np.concatenate, zip(*parts, strict=True))
-    values = solution.action_values(boards)
-    losses = np.where(policy > 0, values.max(axis=1, keepdims=True) - values, np.nan)
-    mean = float((chances[:, None] * policy * rewards).sum())
-    optimum = solution.start_value
-    return {
-        "agent": name,
-        "env": task.env,
-        "env_kwargs": dict(task.env_kwargs),
-        "side": None,
-        "mean": round(mean, DIGITS),
-        "optimum": round(optimum, DIGITS),
-        "regret": round(optimum - mean, DIGITS),
-        "boards": boards,
-        "chances": chances,
-        "policy": policy,
-        "losses": losses,
-    }
+    return regret_of(agent, type(agent).__name__, Task.of(env_id, options))
