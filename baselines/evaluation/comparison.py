@@ -19,32 +19,31 @@ OVER_SEEDS = "Student's, over seeds"
 """The method of intervals over training seeds."""
 
 
-class Judged(NamedTuple):
-    """An agent's row, and what it is of.
+class Result(NamedTuple):
+    """A row of an agent, and what it comes from.
 
     Attributes:
         row: The row.
-        recipe: What the agent's run shares with runs that differ in the seed alone; "" if it has no
-            run.
+        recipe: What its run shares with runs that differ in the seed alone; "" without a run.
         returns: `(episodes,) float64`, the result of each game, fewer if it was interrupted; none
             of exact results.
-        train_seed: The seed of the agent's run, if it is known.
+        train_seed: The seed of its run.
     """
 
     row: Row
-    recipe: str
+    recipe: str = ""
     returns: NDArray[np.float64] = NO_GAMES
     train_seed: int | None = None
 
 
-def over_seeds(judged: Sequence[Judged]) -> list[Row]:
+def over_seeds(results: Sequence[Result]) -> list[Row]:
     """Return a row for each recipe with several runs: the means over their training seeds.
 
     `low` and `high` bound the first of these means over all seeds that might be drawn, by Student's
     interval of the runs' results; they are wide for few seeds.  What is of single games is None.
     """
     rows = []
-    for runs in _by_recipe(judged):
+    for runs in _by_recipe(results):
         if len(runs) > 1:
             first = runs[0].row
             kept = {n: first.get(n) for n in ("env", "env_kwargs", "side", "episodes", "seed")}
@@ -60,14 +59,14 @@ def over_seeds(judged: Sequence[Judged]) -> list[Row]:
     return rows
 
 
-def _by_recipe(judged: Sequence[Judged]) -> list[list[Judged]]:
+def _by_recipe(results: Sequence[Result]) -> list[list[Result]]:
     """Return results in lists that differ by the training seed alone; each without a run alone.
 
     A seed that comes again, as of a copied run, is in a list of its own: it is no further sample.
     """
-    groups: dict[tuple[Any, ...], list[Judged]] = {}
+    groups: dict[tuple[Any, ...], list[Result]] = {}
     seen: Counter[tuple[Any, ...]] = Counter()
-    for n, each in enumerate(judged):
+    for n, each in enumerate(results):
         kind = each.recipe or n, each.row.get("side")
         of_seed = *kind, each.train_seed, n if each.train_seed is None else 0
         groups.setdefault((*kind, seen[of_seed]), []).append(each)
@@ -75,7 +74,7 @@ def _by_recipe(judged: Sequence[Judged]) -> list[list[Judged]]:
     return list(groups.values())
 
 
-def _name(runs: Sequence[Judged]) -> str:
+def _name(runs: Sequence[Result]) -> str:
     """Return the name of an agent, and how many more seeds of it there are."""
     more = f" and {counted(len(runs) - 1, 'more seed')}" * bool(runs[1:])
     return f"{printable(runs[0].row['agent'])}{more}"
@@ -88,14 +87,14 @@ def seeds_text(row: Row) -> str:
     return ", ".join([text, *others, *options_of(row)])
 
 
-def differences(judged: Sequence[Judged]) -> list[str]:
+def differences(results: Sequence[Result]) -> list[str]:
     """Return a line on each agent but the best: how far its mean is below, in the same games.
 
     Of several seeds, a game counts with its mean over them.  Differences are paired, game by game,
     with Student's interval.  Where it holds 0, the agents are not separable, and the line says in
     about how many games they would be.
     """
-    agents = [(_name(e), np.mean([r.returns for r in e], axis=0)) for e in _by_recipe(judged)]
+    agents = [(_name(e), np.mean([r.returns for r in e], axis=0)) for e in _by_recipe(results)]
     (best, highest), *others = sorted(agents, key=lambda agent: -agent[1].mean())
     lines = []
     for other, returns in others:
@@ -113,14 +112,14 @@ def differences(judged: Sequence[Judged]) -> list[str]:
     return lines
 
 
-def comparison(judged: Sequence[Judged]) -> str:
+def comparison(results: Sequence[Result]) -> str:
     """Return rows of sampled evaluation as a table, game by game, the best mean first.
 
     Means over seeds and paired differences stand below each table.
     """
     lines = []
-    for env in dict.fromkeys(each.row["env"] for each in judged):
-        of_env = [each for each in judged if each.row["env"] == env]
+    for env in dict.fromkeys(each.row["env"] for each in results):
+        of_env = [each for each in results if each.row["env"] == env]
         rows = [each.row for each in of_env] + over_seeds(of_env)
         episodes, seed = max(row["episodes"] for row in rows), rows[0]["seed"]
         width = max(len(_played(row, episodes)) for row in rows)

@@ -103,9 +103,10 @@ def _reach_lines(
     return lines
 
 
-def checked_path(path: Path) -> Path:
-    """Return a path that rows can be written to; see `checked_file`."""
-    return checked_file(path, (".csv", ".json"), "rows are")
+def check_path(path: Path | None) -> None:
+    """Refuse by a `ValueError` a path that rows cannot be written to."""
+    if path is not None:
+        checked_file(path, (".csv", ".json"), "rows are")
 
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:
@@ -138,13 +139,10 @@ def read_rows(path: Path) -> list[Row]:
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows: list[Row] = printable(list(csv.DictReader(file)))
-            for row in rows:
-                row |= {
-                    n: c[1:] for n, c in row.items() if c and c[0] == "'" and FORMULA.match(c[1:])
-                }
     except (csv.Error, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is damaged: {error}.") from None
     for line, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise UsageError(f"{path} is damaged: line {line} has not as many cells as the first.")
+        row |= {n: c[1:] for n, c in row.items() if c[:1] == "'" and FORMULA.match(c[1:])}
     return rows
