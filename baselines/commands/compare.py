@@ -6,8 +6,8 @@ from typing import Any
 
 from baselines.commands import options
 from baselines.commands.evaluate import play_all, with_path
-from baselines.evaluation.comparison import Result, comparison, over_seeds
-from baselines.evaluation.rows import check_path, write_rows
+from baselines.evaluation.comparison import Result, comparison, write_results
+from baselines.evaluation.rows import check_path
 from baselines.evaluation.sampled import Stopped
 from baselines.players import Player, names_file, names_run, open_player
 from baselines.settings import Count
@@ -85,7 +85,6 @@ def compare(
         results.append(Result(stopped.row, "", stopped.record.returns))
         raise
     finally:
-        if results and out is not None:
-            write_rows([result.row for result in results] + over_seeds(results), out)
+        write_results(results, out)
         if results:
             print(comparison(results))

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from baselines.commands import options
-from baselines.evaluation.comparison import NO_GAMES, Result, over_seeds, seeds_text
+from baselines.evaluation.comparison import NO_GAMES, Result, seeds_text, write_results
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.judging import ENV, SECONDS, judge
-from baselines.evaluation.rows import block, check_path, write_rows
+from baselines.evaluation.rows import block, check_path
 from baselines.evaluation.sampled import Stopped, evaluated
 from baselines.evaluation.submissions import SUFFIX, text_of
 from baselines.players import Player, given_options, names_file, names_run, open_player
@@ -62,10 +62,8 @@ def evaluate(
         raise UsageError("evaluate needs an agent: its name, or the folder of its run.")
     if placer_agent is None and placer_depth is not None:
         raise UsageError("--placer-depth needs --placer-agent.")
-    if placer_agent is not None and exact:
-        raise UsageError("exact evaluation knows named placers only: leave out --placer-agent.")
-    if placer_agent is not None and "placer" in (env_kwargs or {}):
-        raise UsageError("give either --placer-agent or a placer in --env-kwargs, not both.")
+    if placer_agent is not None and (exact or "placer" in (env_kwargs or {})):
+        raise UsageError("leave out --placer-agent: not with --exact, or a placer in --env-kwargs.")
     own = {**(agent_kwargs or {}), **options.given(wrappers=wrappers or None)}
     how: Any = {"seed": seed, "agent_kwargs": own, "search": search, **vars(search_options)}
     results, failures = list[Result](), list[str]()
@@ -86,10 +84,9 @@ def evaluate(
             else:
                 player = open_player(name, env, env_kwargs, **how)
                 player = options.check_finished(player, name, unfinished)
-                if placer_agent is not None:
-                    same = player if placer_agent == name and search is None else None
-                    player = _placed(player, same, placer_agent, placer_depth or 1, unfinished)
                 player = with_path(player, name) if agents[1:] else player
+                if placer_agent is not None:
+                    player = _placed_by(placer_agent, placer_depth or 1, player, unfinished)
                 sides = player.sides_to_evaluate(side, exact)
                 played = play_all([(player, each) for each in sides], episodes, seed, exact)
             for result in played:
@@ -100,24 +97,19 @@ def evaluate(
         print(block(stopped.row))
         raise
     finally:
-        seeds = over_seeds(results)
-        if results and out is not None:
-            write_rows([result.row for result in results] + seeds, out)
+        seeds = write_results(results, out)
     for row in seeds:
         print(seeds_text(row))
     if failures:
         raise UsageError("; ".join(failures))
 
 
-def _placed(
-    player: Player, placing: Player | None, name: str, depth: int, unfinished: bool
-) -> Player:
+def _placed_by(name: str, depth: int, player: Player, unfinished: bool) -> Player:
     """Return a player in a game whose tiles are placed by an agent's values."""
     task = player.task
     env_kwargs = {n: value for n, value in task.env_kwargs.items() if n != "placer"}
-    if placing is None:
-        placing = options.check_finished(open_player(name, task.env, env_kwargs), name, unfinished)
-    placer = ValuePlacer(placing.agent, task.game, depth, placing.name)
+    other = options.check_finished(open_player(name, task.env, env_kwargs), name, unfinished)
+    placer = ValuePlacer(other.agent, task.game, depth, other.name)
     return player._replace(task=replace(task, env_kwargs=env_kwargs | {"placer": placer}))
 
 
@@ -132,8 +124,8 @@ def play_all(
 ) -> Iterator[Result]:
     """Let players play, each as a side, the same list of games, or compute their exact results."""
     for player, side in planned:
-        env, env_kwargs = player.task.env, {**player.task.env_kwargs, **options.given(side=side)}
-        game, returns = (player.agent, env, env_kwargs), NO_GAMES
+        task = {**player.task.env_kwargs, **options.given(side=side)}
+        game, returns = (player.agent, player.task.env, task), NO_GAMES
         if exact:
             row = evaluate_exactly(*game, name=player.name)
         else:

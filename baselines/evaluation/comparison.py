@@ -3,18 +3,27 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.evaluation.intervals import interval_of_t
-from baselines.evaluation.rows import Row, interval_text, options_of
+from baselines.evaluation.rows import (
+    INTERVAL,
+    Row,
+    interval_text,
+    options_of,
+    table,
+    write_rows,
+)
 from tile_envs.words import counted, number, printable
 
 NO_GAMES = np.zeros(0)
 MEANS = ("mean", "share", "win", "draw", "loss")
 """The columns of results that are averaged over seeds."""
+SHARED = ("env", "env_kwargs", "side", "episodes", "seed")
 OVER_SEEDS = "Student's, over seeds"
 """The method of intervals over training seeds."""
 
@@ -46,16 +55,15 @@ def over_seeds(results: Sequence[Result]) -> list[Row]:
     for runs in _by_recipe(results):
         if len(runs) > 1:
             first = runs[0].row
-            kept = {n: first.get(n) for n in ("env", "env_kwargs", "side", "episodes", "seed")}
             columns = [name for name in MEANS if name in first]
-            means = {name: np.array([each.row[name] for each in runs]) for name in columns}
-            low, high = interval_of_t(next(iter(means.values())))
-            if "mean" not in means or kept["side"]:  # fractions and outcomes
+            means = {name: np.array([run.row[name] for run in runs]) for name in columns}
+            low, high = interval_of_t(means[columns[0]])
+            if columns[0] != "mean" or first.get("side"):  # fractions and outcomes
                 low, high = max(low, -1.0), min(high, 1.0)
-            row = dict.fromkeys(first) | kept
+            row = {name: first[name] if name in SHARED else None for name in first}
             row |= {name: float(values.mean()) for name, values in means.items()}
-            row |= {"agent": _name(runs)}
-            rows.append(row | {"low": low, "high": high, "interval_method": OVER_SEEDS})
+            row |= {"agent": _name(runs), "low": low, "high": high, "interval_method": OVER_SEEDS}
+            rows.append(row)
     return rows
 
 
@@ -80,6 +88,14 @@ def _name(runs: Sequence[Result]) -> str:
     return f"{printable(runs[0].row['agent'])}{more}"
 
 
+def write_results(results: Sequence[Result], out: Path | None) -> list[Row]:
+    """Write rows and their means over seeds, if a file is given; return the means."""
+    means = over_seeds(results)
+    if results and out is not None:
+        write_rows([result.row for result in results] + means, out)
+    return means
+
+
 def seeds_text(row: Row) -> str:
     """Return a row of `over_seeds` in one line."""
     first, *others = (f"{name} {number(row[name])}" for name in MEANS if row.get(name) is not None)
@@ -90,9 +106,9 @@ def seeds_text(row: Row) -> str:
 def differences(results: Sequence[Result]) -> list[str]:
     """Return a line on each agent but the best: how far its mean is below, in the same games.
 
-    Of several seeds, a game counts with its mean over them.  Differences are paired, game by game,
-    with Student's interval.  Where it holds 0, the agents are not separable, and the line says in
-    about how many games they would be.
+    With several training seeds, results are averaged over them game by game.  Differences are
+    paired, game by game, with Student's interval.  Where it holds 0, the agents are not separable,
+    and the line says in about how many games they would be.
     """
     agents = [(_name(e), np.mean([r.returns for r in e], axis=0)) for e in _by_recipe(results)]
     (best, highest), *others = sorted(agents, key=lambda agent: -agent[1].mean())
@@ -107,7 +123,7 @@ def differences(results: Sequence[Result]) -> list[str]:
         if low <= 0 <= high:
             games = math.ceil(n * ((high - low) / 2 / mean) ** 2) if mean else 0
             text += ", not separable"
-            text += f": about {counted(games, 'game')} would be needed" if games else ""
+            text += f": about {counted(games, 'game')} would be needed" * bool(games)
         lines.append(text)
     return lines
 
@@ -117,29 +133,25 @@ def comparison(results: Sequence[Result]) -> str:
 
     Means over seeds and paired differences stand below each table.
     """
-    lines = []
+    text = []
     for env in dict.fromkeys(each.row["env"] for each in results):
         of_env = [each for each in results if each.row["env"] == env]
         rows = [each.row for each in of_env] + over_seeds(of_env)
-        episodes, seed = max(row["episodes"] for row in rows), rows[0]["seed"]
-        width = max(len(_played(row, episodes)) for row in rows)
-        lines.append(f"{env}, {episodes:,} games, seed {seed}")
-        line = f"  {{:<{width}}}{{:>11}}{{:>22}}{{:>11}}{{:>11}}{{:>12}}"
-        lines.append(line.format("", "mean", "95 % interval", "median", "max", "moves / s"))
+        episodes = max(row["episodes"] for row in rows)
+        lines = [["", "mean", INTERVAL, "median", "max", f"{'moves / s':>12}"]]
         for row in sorted(rows, key=lambda row: -row["mean"]):
-            cells = ("" if row[n] is None else number(row[n]) for n in ("mean", "median", "max"))
-            mean, median, best = cells
-            speed = "" if row["moves_per_second"] is None else f"{row['moves_per_second']:,}"
-            name = _played(row, episodes)
-            lines.append(line.format(name, mean, interval_text(row), median, best, speed))
+            fewer = [f"{row['episodes']:,} games"] * (row["episodes"] < episodes)
+            name = ", ".join([printable(row["agent"]), *fewer, *options_of(row)])
+            mean, median, best, speed = (
+                "" if row[n] is None else number(row[n])
+                for n in ("mean", "median", "max", "moves_per_second")
+            )
+            line = [name, mean, f"{interval_text(row):>22}", median, best, f"{speed:>12}"]
+            lines.append(line)
+        text += [f"{env}, {episodes:,} games, seed {rows[0]['seed']}", *table(lines)]
         for kind in dict.fromkeys(str(each.row["env_kwargs"]) for each in of_env):
             alike = [each for each in of_env if str(each.row["env_kwargs"]) == kind]
             if told := differences(alike):
                 heading = ["paired differences", *options_of(alike[0].row), "95 % intervals"]
-                lines += [", ".join(heading), *(f"  {line}" for line in told)]
-    return "\n".join(lines)
-
-
-def _played(row: Row, episodes: int) -> str:
-    fewer = [f"{row['episodes']:,} games"] * (row["episodes"] < episodes)
-    return ", ".join([printable(row["agent"]), *fewer, *options_of(row)])
+                text += [", ".join(heading), *(f"  {line}" for line in told)]
+    return "\n".join(text)

@@ -114,14 +114,17 @@ class Process:
 
     def __init__(self, memory: int, seconds: float, cpu_seconds: float) -> None:
         self.left, self.kind = seconds, ""
-        self._memory, self._cpu_seconds = memory, cpu_seconds
+        cpu_seconds = math.ceil(min(cpu_seconds + STARTING, 1 << 40))
+        # The user's number is one that nobody else has.
+        self._limits = {"memory": memory, "seconds": cpu_seconds, "user": 1 << 30 | os.getpid()}
         self._process: subprocess.Popen[bytes] | None = None
 
     def load(self, source: Source, made_with: Mapping[str, Any] | None = None) -> None:
         """Start it, and load a source; of files, a class is made as `confined.answering` says."""
-        self._start({name: source.get(name, "") for name in ("hidden", "folder", "files")})
-        files = [*filter(is_python, source.get("files", ()))]
-        told = {"source": source.get("source", ""), "files": files, "made_with": made_with}
+        source = {"source": "", "hidden": "", "folder": "", "files": (), **source}
+        told = {"source": source.pop("source"), "made_with": made_with}
+        told["files"] = [*filter(is_python, source["files"])]
+        self._start(source)
         self.kind = str(self._exchange(told).get("kind"))
 
     def ask(self, boards: Sequence[Any]) -> list[Any]:
@@ -147,15 +150,13 @@ class Process:
         os.close(self._boards)
         os.close(self._answers)
 
-    def _start(self, files: Mapping[str, Any]) -> None:
+    def _start(self, files: Source) -> None:
         theirs_in, self._boards = os.pipe()
         self._answers, theirs_out = os.pipe()
         words = [confined.__file__, str(theirs_in), str(theirs_out), PACKAGES]
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-B", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL),
             env={n: v for n, v in os.environ.items() if n in KEPT} | ONE_THREAD,
             pass_fds=(theirs_in, theirs_out),
             start_new_session=True,
@@ -164,14 +165,8 @@ class Process:
         os.close(theirs_out)
         os.set_blocking(self._boards, False)  # it may read none
         self._unread, self._first = b"", self._process.pid
-        limits = {
-            "memory": self._memory,
-            "seconds": math.ceil(min(self._cpu_seconds + STARTING, 1 << 40)),
-            "user": 1 << 30 | os.getpid(),  # the number of a user that nobody else is
-            "packages": PACKAGES,
-        }
         end = time.perf_counter() + STARTING
-        self._send(limits | files, end)
+        self._send(self._limits | {"packages": PACKAGES} | files, end)
         told = self._read(end) | self._read(end)  # two processes tell
         self._first = int(told["first"])
         if told["unlimited"]:
