@@ -145,7 +145,7 @@ def test_one_rule_for_illegal_answers_holds_for_all_that_is_judged(tmp_path, env
 )
 @pytest.mark.parametrize("kind", ["actions", "probabilities", "strategy", "[]"])
 def test_nothing_that_a_process_sends_ends_the_grading(tmp_path, monkeypatch, kind, answer):
-    def sends(self, message, more=0):
+    def sends(self, message, *_):
         return {"kind": kind, "answers": [answer] * len(message)}
 
     monkeypatch.setattr(submissions.Process, "_start", lambda *_: None)

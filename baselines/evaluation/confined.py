@@ -1,7 +1,7 @@
 """The process of a submission: it confines itself, and answers boards until it is ended.
 
-Lines of JSON come and go through pipes.  It runs by itself, on the standard library alone, but for
-classes: seeds of games and their random streams stay with the judge (see `submissions`).
+Lines of JSON come and go through a socket.  It runs by itself, on the standard library alone, but
+for classes: seeds of games and their random streams stay with the judge (see `submissions`).
 """
 
 import ast
@@ -42,7 +42,7 @@ def serve(boards: int, answers: int) -> None:
     Args:
         boards: The file descriptor that the arguments of `confine`, those of `loaded`, and then
             lists of boards come from, a line each.
-        answers: That which answers go to.
+        answers: That which an answer to each goes to.
     """
 
     def tell(**message: Any) -> None:
@@ -53,7 +53,7 @@ def serve(boards: int, answers: int) -> None:
     folder = ""
     try:
         messages = map(json.loads, os.fdopen(boards))
-        folder, unlimited = confine(tell, **next(messages))
+        folder, unlimited = confine(**next(messages))
         for name in [name for name in sys.modules if name.partition(".")[0] == "baselines"]:
             del sys.modules[name]  # of which a submission sees less
         tell(unlimited=unlimited)

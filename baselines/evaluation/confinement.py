@@ -11,7 +11,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -36,13 +36,10 @@ BASE_CLASSES = ("agents.py",)
 """The files of `baselines` that a submission sees: the agents that it may build on."""
 
 
-def confine(
-    tell: Callable[..., None], memory: int, seconds: int, user: int, **seen: Any
-) -> tuple[str, list[str]]:
+def confine(memory: int, seconds: int, user: int, **seen: Any) -> tuple[str, list[str]]:
     """Give up what a submission does not need; return its folder, and what is not limited here.
 
     Args:
-        tell: Tells the judge `first`, the process with which all others end.
         memory: How many bytes may be taken in addition to those that are taken now.
         seconds: The most CPU time.
         user: The number of the user to become where root started this.
@@ -62,10 +59,9 @@ def confine(
     if is_apart:
         if not is_root:
             keep_ids(*ids)
-        fork_and_wait(tell)
+        fork_and_wait()
         unlimited += see_only(libc, **seen)
     else:
-        tell(first=os.getpid())
         unlimited += ["network", *UNSEEN]
     sees_only = UNSEEN[0] not in unlimited
     temporary = SCRATCH if sees_only else "/tmp"
@@ -97,11 +93,10 @@ def confine(
     return OWN if sees_only else seen["folder"], unlimited
 
 
-def fork_and_wait(tell: Callable[..., None] = lambda **_: None) -> None:
-    """Go on as a new process; the one before tells which it is, and waits for its end."""
-    if first := os.fork():
-        tell(first=first)
-        os.waitpid(first, 0)
+def fork_and_wait() -> None:
+    """Go on as a new process, while the one before waits for its end."""
+    if child := os.fork():
+        os.waitpid(child, 0)
         os._exit(0)
 
 

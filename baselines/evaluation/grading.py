@@ -32,16 +32,16 @@ class Grades(list[Row]):
     """Rows of submissions, printed as a table: the best one first, then what has no grade."""
 
     def __str__(self) -> str:
-        graded = sorted((row for row in self if not row["error"]), key=_mark, reverse=True)
-        heading = []
+        graded = [row for row in self if not row["error"]]
+        graded.sort(key=lambda row: -row.get("share", row.get("mean", row.get("win"))))
         lines = [[row["agent"], *_cells(row).values()] for row in graded]
         lines += [[r["agent"], f"  no grade: {r['error']}"] for r in self if r["error"]]
-        for row in graded[:1]:
-            played = f"{row['episodes']:,} games, seed {row['seed']}" if "low" in row else "exactly"
-            drawn = f"agent seed {row['agent_seed']}"
-            heading.append(", ".join([row["env"], *options_of(row), played, drawn]))
-            lines.insert(0, ["", *_cells(row)])
-        return "\n".join(heading + table(lines))
+        if not graded:
+            return "\n".join(table(lines))
+        row = graded[0]
+        how = f"{row['episodes']:,} games, seed {row['seed']}" if "low" in row else "exactly"
+        heading = [row["env"], *options_of(row), how, f"agent seed {row['agent_seed']}"]
+        return "\n".join([", ".join(heading), *table([["", *_cells(row)], *lines])])
 
 
 class GradingStopped(Interrupted):
@@ -96,8 +96,7 @@ def grade(
     agent_seed = secrets.randbits(32) if agent_seed is None else checked_seed(agent_seed)
     task = Task.of(*named(env, env_kwargs))
     if not Path(folder).is_dir():
-        kind = "a file" if Path(folder).exists() else "not there"
-        raise UsageError(f"{folder} is {kind}: expected a folder of submissions.")
+        raise UsageError(f"{folder} is no folder: expected one of submissions.")
     entries = sorted(each for each in Path(folder).iterdir() if not is_left_out(each.name))
     if not entries:
         raise UsageError(f"{folder} holds no submissions: expected a folder with files *{SUFFIX}.")
@@ -146,11 +145,6 @@ def _played(process: Submission, task: Task, name: str, episodes: int, seed: int
     games = [Played(env, next(seeds)) for env in envs]
     process.play(games, seeds)
     return row_of(games, task, name, seed, time.perf_counter() - began)[0]
-
-
-def _mark(row: Row) -> float:
-    mark: float = row[next(name for name in ("share", "mean", "win") if name in row)]
-    return mark
 
 
 def _cells(row: Row) -> dict[str, str]:

@@ -127,14 +127,12 @@ def judge(
 
 def _source(strategy: Callable[..., Any]) -> str:
     """Return the source of a function, which ends by naming it."""
-    name = getattr(strategy, "__name__", type(strategy).__name__)
-    kind = "a lambda" if name == "<lambda>" else "a method" if inspect.ismethod(strategy) else ""
-    try:
+    name, source = getattr(strategy, "__name__", ""), ""
+    with suppress(OSError, TypeError):
         source = textwrap.dedent(inspect.getsource(strategy))
-    except (OSError, TypeError):
-        kind = kind or f"{name}, whose source is not known,"
-    if kind:
-        raise UsageError(f"{kind} cannot be judged: write a function by def, or give its text.")
+    if not (source and name.isidentifier()) or inspect.ismethod(strategy):
+        advice = "write a function by def, or give its text"
+        raise UsageError(f"{brief(strategy)} cannot be judged: {advice}.")
     return f"{source}\nstrategy = {name}"
 
 
@@ -258,11 +256,12 @@ def row_of(
 ) -> tuple[Row, Record]:
     """Return the row of `evaluate` of some games, with the counts of illegal answers; the games."""
     returns, tiles = map(np.array, zip(*(game.result for game in games), strict=True))
+    answers, illegal, repeated = (
+        sum(counts)
+        for counts in zip(*((g.answers, g.illegal, g.repeated) for g in games), strict=True)
+    )
     faces = task.game.rules.faces if isinstance(task.game, SlidingGame) else ()
-    counts = {
-        name: sum(getattr(game, name) for game in games)
-        for name in ("answers", "illegal", "repeated")
-    }
-    none, moves = np.zeros((len(games), 0, 0)), counts.pop("answers")
-    record = Record(returns, tiles, none, faces, moves, counts["illegal"], seconds)
-    return summary(record, name, task.env, task.env_kwargs, seed) | counts, record
+    no_boards = np.zeros((len(games), 0, 0))
+    record = Record(returns, tiles, no_boards, faces, answers, illegal, seconds)
+    row = summary(record, name, task.env, task.env_kwargs, seed)
+    return row | {"illegal": illegal, "repeated": repeated}, record

@@ -1,8 +1,8 @@
 """Sampled evaluation: every sampled result in a table comes from here.
 
-It plays a fixed list of games (`seeds.game_seeds`), so that long games count as much as short ones,
-and knows of an agent no more than its `predict`; of a search also how many games it plays at once
-and what it expects, from which comes the time that is left.
+It plays a fixed list of games (`seeds.game_seeds`), so that long games count as much as short ones.
+It needs an agent's `predict` only.  A search may also say how many games it plays at once and the
+scores that it expects, from which comes the time that is left.
 """
 
 import signal
@@ -106,11 +106,8 @@ def evaluated(
             stopped.row = row(stopped.record, f"{name}, stopped")
             raise
     if record.illegal:
-        print(
-            f"{name}: {record.illegal:,} of {record.moves:,} actions were illegal: these change "
-            "nothing, and too many of them end a game",
-            file=sys.stderr,
-        )
+        text = f"{name}: {record.illegal:,} of {record.moves:,} actions were illegal: "
+        print(text + "these change nothing, and too many of them end a game", file=sys.stderr)
     return row(record, name), record
 
 
@@ -135,12 +132,12 @@ def play(
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     check_batch(episodes, "episodes", 64)  # bytes of a game's results, and of their intervals
     n, options = min(episodes, N_ENVS), {"autoreset_mode": "Disabled", **(env_kwargs or {})}
+    searching: Any = agent
     n = min(n, checked_count(getattr(agent, "games_at_once", n), "games_at_once"))
     if is_search := hasattr(agent, "games_at_once") and hasattr(agent, "expected"):
         options = {"engine": "auto", **options}  # code is compiled for it anyway
     envs: Any = gym.make_vec(env, num_envs=n, **options)
     check_plays(agent, envs.game)
-    searching: Any = agent
     # Idle environments play action 0 into a spare slot, game `episodes`, which is dropped.
     seeds = np.append(game_seeds(seed, first + episodes, use)[first:], np.uint64(0))
     game, handed_out = np.arange(n), n
@@ -167,10 +164,6 @@ def play(
                 agent, observations[asked], masks, state, starts[asked]
             )
             moves += len(playing)
-            begun = 0.0  # what has been played of the games that are on
-            if progress is not None and is_search:
-                score = infos["score"][asked]
-                begun = float((score / np.maximum(score + searching.expected, 1)).sum())
             before = observations, infos
             observations, rewards, terminations, truncations, infos = envs.step(actions)
             if keep is not None:
@@ -181,29 +174,29 @@ def play(
             starts = terminations | truncations
             if (ended := np.flatnonzero(starts)).size:
                 outcomes = 0 if side is None else np.where(terminations, infos["winner"] * side, -1)
-                now, results = game[ended], infos.get("score", outcomes)
-                returns[now], tiles[now], boards[now] = (
-                    each[ended] for each in (results, largest, observations)
-                )
+                now = game[ended]
                 has_ended[now] = True
+                returns[now] = infos.get("score", outcomes)[ended]
+                tiles[now], boards[now] = largest[ended], observations[ended]
                 game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
                 handed_out += len(ended)
                 observations, infos = envs.reset(seed=seeds[game], options={"reset_mask": starts})
                 largest = np.where(starts, infos.get("max_tile", 0), largest)
                 side = None if side is None else np.where(starts, infos["to_play"], side)
-            if progress is not None and (begun or not is_search):
-                n_ended = int(has_ended[:episodes].sum())
+            if progress is not None:
+                done = float(n_ended := has_ended[:episodes].sum())
+                if is_search:  # and what has been played of the games that are on
+                    score = before[1]["score"][asked]
+                    done += (score / np.maximum(score + searching.expected, 1)).sum()
                 words = f"{n_ended:,} of {counted(episodes, 'game')}, {counted(moves, 'move')}"
-                progress.update(n_ended + begun, words)
+                progress.update(done, words)
     except KeyboardInterrupt as interrupt:
         number = getattr(interrupt, "number", signal.SIGINT)
         first = int(np.argmin(has_ended[:episodes]))
         if not first:
-            raise Interrupted(
-                number,
-                "stopped without a result: a row is of the first games of the list that have all "
-                f"ended, and the very first is still on ({has_ended.sum():,} others have ended).",
-            ) from None
+            text = f"the very first is still on ({has_ended.sum():,} others have ended)"
+            text = f"stopped without a result: rows begin with the first game, and {text}."
+            raise Interrupted(number, text) from None
         stopped = Stopped(number)
         stopped.record = record(first)
         raise stopped from None

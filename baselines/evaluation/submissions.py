@@ -7,8 +7,7 @@ anything.  baselines/README.md says what it is not protected from.
 import json
 import math
 import os
-import select
-import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from baselines.evaluation import confined
 from tile_envs.errors import UsageError
@@ -32,7 +33,7 @@ MEMORY = 1 << 30
 STARTING, STOPPING = 60.0, 10.0
 """Seconds for Python to start, before it loads a submission, and to end."""
 LONGEST_WAIT = 1e6
-"""The most seconds that `poll` is asked to wait, which takes no number of more than 31 bits."""
+"""The most seconds that a socket is asked to wait, which takes no number of more digits."""
 MAX_MESSAGE, MAX_PER_ANSWER = 4096, 256
 """Bytes of a message from a process, and those more for each board that it answers."""
 PACKAGES = str(Path(__file__).resolve().parents[2])
@@ -123,13 +124,13 @@ class Process:
         """Start it, and load a source; of files, a class is made as `confined.answering` says."""
         source = {"source": "", "hidden": "", "folder": "", "files": (), **source}
         told = {"source": source.pop("source"), "made_with": made_with}
-        told["files"] = [*filter(is_python, source["files"])]
         self._start(source)
-        self.kind = str(self._exchange(told).get("kind"))
+        told["files"] = [*filter(is_python, source["files"])]
+        self.kind = str(self._timed(told).get("kind"))
 
     def ask(self, boards: Sequence[Any]) -> list[Any]:
         """Return the answers to a list of boards."""
-        answers = self._exchange(boards, MAX_PER_ANSWER * len(boards)).get("answers")
+        answers = self._timed(boards, MAX_PER_ANSWER * len(boards)).get("answers")
         if not isinstance(answers, list) or len(answers) != len(boards):
             raise Failed("it sends no answers")
         return answers
@@ -139,82 +140,71 @@ class Process:
         process, self._process, self.kind = self._process, None, ""
         if process is None:
             return
-        if process.poll() is None:  # so the first process has this number still
-            with suppress(ProcessLookupError):
-                os.kill(self._first, signal.SIGKILL)
+        if process.poll() is None:
+            # With its child, the first process of the namespaces, all others of these end.
+            with suppress(psutil.Error):  # which has ended by itself
+                for child in psutil.Process(process.pid).children() or [process]:
+                    child.kill()
             try:
                 process.wait(STOPPING)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        os.close(self._boards)
-        os.close(self._answers)
+        self._socket.close()
 
     def _start(self, files: Source) -> None:
-        theirs_in, self._boards = os.pipe()
-        self._answers, theirs_out = os.pipe()
-        words = [confined.__file__, str(theirs_in), str(theirs_out), PACKAGES]
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-B", *words],
-            **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL),
-            env={n: v for n, v in os.environ.items() if n in KEPT} | ONE_THREAD,
-            pass_fds=(theirs_in, theirs_out),
-            start_new_session=True,
-        )
-        os.close(theirs_in)
-        os.close(theirs_out)
-        os.set_blocking(self._boards, False)  # it may read none
-        self._unread, self._first = b"", self._process.pid
-        end = time.perf_counter() + STARTING
-        self._send(self._limits | {"packages": PACKAGES} | files, end)
-        told = self._read(end) | self._read(end)  # two processes tell
-        self._first = int(told["first"])
+        self._socket, theirs = socket.socketpair()
+        fd = str(theirs.fileno())
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-B", confined.__file__, fd, fd, PACKAGES],
+                **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL),
+                env={n: v for n, v in os.environ.items() if n in KEPT} | ONE_THREAD,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+        self._unread, end = b"", time.perf_counter() + STARTING
+        told = self._exchange(self._limits | {"packages": PACKAGES} | files, end)
         if told["unlimited"]:
             _warn(", ".join(told["unlimited"]))
 
-    def _exchange(self, message: Any, more: int = 0) -> dict[str, Any]:
-        """Send a message, and return the next one of at most `MAX_MESSAGE` bytes and so many more.
-
-        Both count for the time that is left.
-        """
-        end = self.left + (began := time.perf_counter())
+    def _timed(self, message: Any, more: int = 0) -> dict[str, Any]:
+        """Exchange messages in the time that is left."""
+        began = time.perf_counter()
         try:
-            self._send(message, end)
-            return self._read(end, MAX_MESSAGE + more)
+            return self._exchange(message, began + self.left, MAX_MESSAGE + more)
         finally:
             self.left -= time.perf_counter() - began
 
-    def _send(self, message: Any, end: float) -> None:
-        left = memoryview(json.dumps(message).encode() + b"\n")
-        with suppress(BrokenPipeError):  # reading then says why
-            while left:
-                _wait(self._boards, select.POLLOUT, end)
-                left = left[os.write(self._boards, left) :]
+    def _exchange(self, message: Any, end: float, longest: int = MAX_MESSAGE) -> dict[str, Any]:
+        """Send a message, and return the next one, until some time."""
 
-    def _read(self, end: float, longest: int = MAX_MESSAGE) -> dict[str, Any]:
-        while b"\n" not in self._unread:
-            _wait(self._answers, select.POLLIN, end)
-            more = os.read(self._answers, 1 << 16)
-            if not more or len(self._unread) > longest:
-                raise Failed("its process has ended, or does not answer in lines")
-            self._unread += more
+        def limit() -> None:
+            self._socket.settimeout(min(max(1e-6, end - time.perf_counter()), LONGEST_WAIT))
+
+        try:
+            limit()
+            with suppress(ConnectionError):  # receiving then says why
+                self._socket.sendall(json.dumps(message).encode() + b"\n")
+            while b"\n" not in self._unread:
+                limit()
+                more = self._socket.recv(1 << 16)
+                if not more or len(self._unread) > longest:
+                    raise ConnectionError
+                self._unread += more
+        except TimeoutError:
+            raise Failed("it has used up its seconds") from None
+        except ConnectionError:
+            raise Failed("its process has ended, or does not answer in lines") from None
         line, _, self._unread = self._unread.partition(b"\n")
-        message = None
+        answer = None
         with suppress(ValueError, RecursionError):
-            message = json.loads(line)
-        if not isinstance(message, dict):
+            answer = json.loads(line)
+        if not isinstance(answer, dict):
             raise Failed("it sends no answers")
-        if "error" in message:
-            raise Failed(printable(" ".join(str(message["error"]).split())))
-        return message
-
-
-def _wait(pipe: int, event: int, end: float) -> None:
-    """Wait until a pipe can be read or written, or until its time has come."""
-    poll = select.poll()
-    poll.register(pipe, event)
-    if not poll.poll(min(max(0.0, end - time.perf_counter()), LONGEST_WAIT) * 1000):
-        raise Failed("it has used up its seconds")
+        if "error" in answer:
+            raise Failed(printable(" ".join(str(answer["error"]).split())))
+        return answer
 
 
 @cache  # once
