@@ -14,13 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.evaluation.policies import (
-    Policy,
-    against_opponent,
-    against_random,
-    policy_of,
-    probabilities_of,
-)
+from baselines.evaluation import policies
 from baselines.evaluation.rows import Printed, Row
 from baselines.progress import Progress
 from baselines.solver.boards import Boards, Mass, check_size, merged, start_boards, tile_ages
@@ -37,8 +31,6 @@ VERSION = 1
 """Raised when a row of the same agent says something else."""
 DIGITS = 9
 """Decimals of results: further ones depend on the order of additions, and so on the machine."""
-BATCH = 1 << 15
-"""Boards that an agent is asked for at once."""
 
 
 def evaluate_exactly(
@@ -78,9 +70,9 @@ def evaluate_exactly(
     row |= {"env_kwargs": task.env_kwargs, "side": None}
     if isinstance(game, TicTacToe):
         side = task.env_kwargs.get("side", "X")
-        policy = policy_of(agent, side)
-        row |= {"side": side, **against_opponent(policy, side, game)._asdict()}
-        return Printed(row | {"worst": against_random(policy, side).worst})
+        policy = policies.policy_of(agent, side)
+        row |= {"side": side, **policies.against_opponent(policy, side, game)._asdict()}
+        return Printed(row | {"worst": policies.against_random(policy, side).worst})
     assert isinstance(game, SlidingGame)
     optimum, result = solution_of(game).start_value, expected(agent, game)
     row |= {"mean": round(result.score, DIGITS)}
@@ -121,7 +113,7 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
 
 def reached(
     agent: Agent, game: SlidingGame
-) -> Iterator[tuple[Boards, Mass, NDArray[np.int64], Policy, Mass]]:
+) -> Iterator[tuple[Boards, Mass, NDArray[np.int64], policies.Policy, Mass]]:
     """Yield all boards that an agent's games can reach, age by age; it is asked for each.
 
     Yields:
@@ -151,19 +143,15 @@ def reached(
             largest = boards[~going_on].max(axis=(1, 2), initial=0)
             ended = np.bincount(largest, mass[~going_on], game.n_values).astype(np.float64)
             boards, mass, masks = boards[going_on], mass[going_on], masks[going_on]
-            parts = range(0, len(boards), BATCH)
-            asked = ((boards[i : i + BATCH], masks[i : i + BATCH]) for i in parts)
-            policy = np.concatenate(
-                [masks[:0], *(probabilities_of(agent, *part) for part in asked)]
-            )
+            policy = masks.astype(np.float64)
+            if len(boards):
+                policy = policies.probabilities_of(agent, boards, masks)
             yield boards, mass, rewards[going_on], policy, ended
-            if not len(boards):
-                continue
             weights = policy * mass[:, None]
-            played = weights > 0
-            afterstates, mass = merged(after[going_on][played], weights[played])
-            parents, states, probabilities = game.replies(afterstates)
-            add(states, mass[parents] * probabilities)
+            if (played := weights > 0).any():
+                afterstates, mass = merged(after[going_on][played], weights[played])
+                parents, states, probabilities = game.replies(afterstates)
+                add(states, mass[parents] * probabilities)
 
 
 def regret_of(agent: Agent, name: str, task: Task) -> Row:

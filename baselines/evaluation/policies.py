@@ -17,6 +17,8 @@ from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, O, X, solve
 
 Policy = NDArray[np.float64]
+BATCH = 1 << 15
+"""Boards that an agent is asked for at once."""
 MARKS = {"X": X, "O": O}
 
 
@@ -33,18 +35,20 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
     Returns:
         `(n, actions)`, 1 for the action of an agent without `action_probabilities`.
     """
+    if len(observations) > BATCH:
+        parts = range(0, len(observations), BATCH)
+        batches = ((observations[i : i + BATCH], masks[i : i + BATCH]) for i in parts)
+        return np.concatenate([probabilities_of(agent, *batch) for batch in batches])
     name, legal = type(agent).__name__, masks.astype(np.bool_)
     probabilities = getattr(agent, "action_probabilities", None)
     if probabilities is not None:
         chosen = np.asarray(probabilities(observations), np.float64)
     else:
-        reason = getattr(agent, "depends_on", "")
-        if not reason:
-            (actions, state), (again, _) = (
-                choose_actions(agent, observations, legal) for _ in range(2)
-            )
-            if state is not None or (actions != again).any():
-                reason = "chance or memory"
+        if not (reason := getattr(agent, "depends_on", "")):
+            actions, state = choose_actions(agent, observations, legal)
+            again, _ = choose_actions(agent, observations, legal)
+            differs = state is not None or (actions != again).any()
+            reason = "chance or memory" * bool(differs)
         if reason:
             raise UsageError(
                 f"{name} is not a memoryless policy ({reason}): exact evaluation needs a function "
@@ -52,9 +56,8 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
             )
         chosen = np.eye(legal.shape[1])[actions]
     if chosen.shape != legal.shape:
-        raise UsageError(
-            f"{name}.action_probabilities must return shape {legal.shape}, got {chosen.shape}."
-        )
+        text = f"{name}.action_probabilities must return shape {legal.shape}, got {chosen.shape}."
+        raise UsageError(text)
     wrong = np.where(legal, chosen < 0, chosen != 0).any(axis=1)
     wrong |= ~np.isclose(chosen.sum(axis=1), 1)
     if wrong.any():
