@@ -58,14 +58,15 @@ def compare(
     asked: Any = [(task.env, task.env_kwargs) for task in tasks.values()] or [(env, env_kwargs)]
     players = []
     for name in names:
-        if name in runs:
-            players.append(runs[name])
-            continue
-        how: Any = {
-            "seed": seed,
-            "agent_kwargs": {"wrappers": wrappers} if names_file(name) else {},
-        }
-        players += [with_path(open_player(name, *task, **how), name) for task in asked]
+        own = {"wrappers": wrappers} if names_file(name) else {}
+        players += (
+            [runs[name]]
+            if name in runs
+            else [
+                with_path(open_player(name, *task, seed=seed, agent_kwargs=own), name)
+                for task in asked
+            ]
+        )
     # All sides are checked before the first game: the one asked for, or all that runs have learned.
     learned: dict[str, dict[str | None, None]] = {}
     for run in runs.values():

@@ -26,8 +26,7 @@ MAX_TEXT, MAX_NUMBER = 200, 199
 """The most characters of an answer or an error, and the largest number, that are sent."""
 FENCED = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 """A block of code in an answer of a language model."""
-MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16"}
-MARKS |= {b"\xfe\xff": "utf-16"}
+MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """Encodings by their byte order marks; without one, a text is UTF-8."""
 IS_ASYNC = 0x2A0
 """The flags of the code of a coroutine, an asynchronous generator or a generator."""
@@ -37,12 +36,9 @@ Answers = Callable[[Any], list[Any]]
 
 
 def serve(boards: int, answers: int) -> None:
-    """Confine this process, then answer lists of boards with what comes first; never return.
+    """Confine this process, then answer lists of boards, from and to file descriptors, for ever.
 
-    Args:
-        boards: The file descriptor that the arguments of `confine`, those of `loaded`, and then
-            lists of boards come from, a line each.
-        answers: That which an answer to each goes to.
+    Lines hold the arguments of `confine`, those of `loaded`, and then lists of boards.
     """
 
     def tell(**message: Any) -> None:
@@ -85,11 +81,8 @@ def loaded(
 ) -> tuple[str, Answers]:
     """Load a submission; return what it answers with, and what answers.
 
-    Args:
-        folder: The folder of its files.
-        source: The text of a strategy, if there are no files.
-        files: Its files of Python in that folder: one defines the agent, it can import the others.
-        made_with: Of files, what a class that they define is made with, see `answering`.
+    It is the text of a strategy, or files of Python in a folder: one defines the agent, and can
+    import the others.  A class is made with the arguments of `answering`.
     """
     module = sys.modules[STRATEGY] = ModuleType(STRATEGY)  # where dataclasses look for theirs
     file = STRATEGY
@@ -115,8 +108,7 @@ def loaded(
 
 def text_of(content: bytes) -> str:
     """Return the text of a file, in the encoding of its byte order mark."""
-    encoding = next((MARKS[mark] for mark in MARKS if content.startswith(mark)), "utf-8-sig")
-    return content.decode(encoding, errors="replace")
+    return content.decode(MARKS.get(content[:2], "utf-8-sig"), errors="replace")
 
 
 def code_of(source: str, file: str) -> CodeType:
@@ -169,13 +161,9 @@ def as_answer(answer: Any) -> str | int:
 
 
 def answering(kind: type[Any], game: str, seed: int, exact: bool) -> tuple[str, Answers]:
-    """Make an agent; return what it answers with, and what answers.
+    """Make an agent, as `kind(game, seed)`, the game from JSON; return what answers, and with what.
 
-    Args:
-        kind: The class, made as `kind(game, seed)`.
-        game: The game as JSON.
-        seed: The seed of the agent's own random numbers.
-        exact: Whether it answers with probabilities if it has them.
+    For exact results, that is probabilities if it has them.
     """
     import numpy as np  # late: strategies do without
 

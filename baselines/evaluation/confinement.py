@@ -39,11 +39,8 @@ BASE_CLASSES = ("agents.py",)
 def confine(memory: int, seconds: int, user: int, **seen: Any) -> tuple[str, list[str]]:
     """Give up what a submission does not need; return its folder, and what is not limited here.
 
-    Args:
-        memory: How many bytes may be taken in addition to those that are taken now.
-        seconds: The most CPU time.
-        user: The number of the user to become where root started this.
-        **seen: The arguments of `see_only`.
+    It may take so many bytes beyond those that are taken now, and seconds of CPU time.  Root
+    becomes `user`; `seen` are the arguments of `see_only`.
     """
     import resource  # late: Windows has none, where nothing is judged
 
@@ -110,14 +107,8 @@ def keep_ids(user: int, group: int) -> None:
 def see_only(libc: Any, packages: str, hidden: str, folder: str, files: Sequence[str]) -> list[str]:
     """Move to a file system of the libraries and a submission; return what is not limited here.
 
-    All is read-only but `SCRATCH`, which is in memory.
-
-    Args:
-        libc: The library of C.
-        packages: The folder of this project's packages.
-        hidden: The folder of all submissions.
-        folder: That of this submission's files.
-        files: Their paths in it.
+    All is read-only but `SCRATCH`, which is in memory.  `packages` is the folder of this project's
+    packages, `hidden` that of all submissions, `folder` that of this one's files.
     """
     prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
     # A prefix itself may be for its owner alone.
@@ -125,15 +116,10 @@ def see_only(libc: Any, packages: str, hidden: str, folder: str, files: Sequence
     paths |= {*map(os.path.realpath, paths)}  # where links of libraries lead
     shown = {path: os.path.realpath(path) for path in paths - {"/"} if os.path.exists(path)}
     environments, own = (os.path.join(packages, name) for name in ("tile_envs", "baselines"))
-    covered = [own, *([hidden] if hidden else [])]
-    if os.path.exists(os.path.join(packages, "pyproject.toml")):  # a clone, with all that it holds
-        covered.append(packages)
-    for each in map(os.path.realpath, covered):
-        shown |= {
-            path + each.removeprefix(source): ""
-            for path, source in shown.items()
-            if source and is_in(each, source)
-        }
+    clone = packages * os.path.exists(os.path.join(packages, "pyproject.toml"))
+    for each in map(os.path.realpath, filter(None, (own, hidden, clone))):  # all are covered
+        above = [item for item in shown.items() if item[1] and is_in(each, item[1])]
+        shown |= {path + each.removeprefix(source): "" for path, source in above}
     shown[environments] = os.path.realpath(environments)
     sources = [*shown.values(), os.path.realpath(packages), os.path.realpath(folder)]
     root = next((each for each in PLACES if not any(is_in(s, each) for s in sources)), "/mnt")

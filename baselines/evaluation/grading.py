@@ -12,7 +12,7 @@ from baselines.errors import Interrupted
 from baselines.evaluation.confined import STRATEGY
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.judging import ENV, Played, Submission, checked_limits, row_of
-from baselines.evaluation.rows import INTERVAL, Row, interval_text, options_of, table
+from baselines.evaluation.rows import INTERVAL, OUTCOMES, Row, interval_text, options_of, table
 from baselines.evaluation.submissions import MEMORY, SUFFIX, is_left_out, source_of
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
@@ -33,15 +33,15 @@ class Grades(list[Row]):
 
     def __str__(self) -> str:
         graded = [row for row in self if not row["error"]]
-        graded.sort(key=lambda row: -row.get("share", row.get("mean", row.get("win"))))
-        lines = [[row["agent"], *_cells(row).values()] for row in graded]
-        lines += [[r["agent"], f"  no grade: {r['error']}"] for r in self if r["error"]]
+        marks = ("share", "mean", "win")
+        graded.sort(key=lambda row: -next(row[name] for name in marks if name in row))
+        failed = [[row["agent"], f"  no grade: {row['error']}"] for row in self if row["error"]]
         if not graded:
-            return "\n".join(table(lines))
-        row = graded[0]
+            return "\n".join(table(failed))
+        row, cells = graded[0], [[row["agent"], *_cells(row).values()] for row in graded]
         how = f"{row['episodes']:,} games, seed {row['seed']}" if "low" in row else "exactly"
         heading = [row["env"], *options_of(row), how, f"agent seed {row['agent_seed']}"]
-        return "\n".join([", ".join(heading), *table([["", *_cells(row)], *lines])])
+        return "\n".join([", ".join(heading), *table([["", *_cells(row)], *cells, *failed])])
 
 
 class GradingStopped(Interrupted):
@@ -103,8 +103,7 @@ def grade(
     try:
         made_with = {"game": task.game.to_json(), "seed": agent_seed, "exact": exact}
     except TypeError:
-        text = "submissions play placers and opponents by name, not objects."
-        raise UsageError(text) from None
+        raise UsageError("submissions play placers and opponents by name, not objects.") from None
     if exact:  # wrong options are told before anything is asked
         evaluate_exactly(RandomAgent(task.game), task.env, task.env_kwargs)
     rows = Grades()
@@ -149,7 +148,7 @@ def _played(process: Submission, task: Task, name: str, episodes: int, seed: int
 
 def _cells(row: Row) -> dict[str, str]:
     """Return what the table shows of a row, by column."""
-    cells = {name: f"{row[name]:.2%}" for name in ("share", "win", "draw", "loss") if name in row}
+    cells = {name: f"{row[name]:.2%}" for name in ("share", *OUTCOMES) if name in row}
     cells |= {name: number(row[name]) for name in ("worst", "mean") if name in row}
     if "low" in row:
         cells |= {INTERVAL: f"{interval_text(row):>22}"}

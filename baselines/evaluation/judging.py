@@ -131,14 +131,11 @@ def _source(strategy: Callable[..., Any]) -> str:
     with suppress(OSError, TypeError):
         source = textwrap.dedent(inspect.getsource(strategy))
     if not (source and name.isidentifier()) or inspect.ismethod(strategy):
-        advice = "write a function by def, or give its text"
-        raise UsageError(f"{brief(strategy)} cannot be judged: {advice}.")
+        raise UsageError(f"{brief(strategy)} cannot be judged: write a def, or give its text.")
     return f"{source}\nstrategy = {name}"
 
 
-def checked_limits(
-    episodes: int, seed: int, seconds: float, memory: int
-) -> tuple[int, int, float, int]:
+def checked_limits(episodes: int, seed: int, seconds: float, memory: int) -> tuple[Any, ...]:
     """Return the numbers that `judge` and `grade` take, checked, on a system that has limits."""
     if os.name != "posix":
         raise UsageError("strategies are judged on Linux and macOS: elsewhere nothing limits them.")
@@ -152,15 +149,8 @@ class Played:
 
     An answer that is no legal action is illegal: it changes nothing, and is a step for a time
     limit.  `MAX_ILLEGAL` of them in a row end the game with its score so far, in tic-tac-toe as a
-    loss.
-
-    Attributes:
-        env: Its environment, which plays no other game until it is over.
-        observation: The board, `(R, C)`.
-        answers: How many answers it has taken.
-        illegal: How many of them were illegal.
-        repeated: How many of these were given on the same board before.
-        is_over: Whether it has ended.
+    loss.  It counts its answers, the illegal ones, and those of them that were given on the same
+    board before.  Its environment plays no other game until it is over.
     """
 
     def __init__(self, env: Any, seed: int) -> None:
@@ -256,10 +246,8 @@ def row_of(
 ) -> tuple[Row, Record]:
     """Return the row of `evaluate` of some games, with the counts of illegal answers; the games."""
     returns, tiles = map(np.array, zip(*(game.result for game in games), strict=True))
-    answers, illegal, repeated = (
-        sum(counts)
-        for counts in zip(*((g.answers, g.illegal, g.repeated) for g in games), strict=True)
-    )
+    counts = [(game.answers, game.illegal, game.repeated) for game in games]
+    answers, illegal, repeated = np.sum(counts, axis=0).tolist()
     faces = task.game.rules.faces if isinstance(task.game, SlidingGame) else ()
     no_boards = np.zeros((len(games), 0, 0))
     record = Record(returns, tiles, no_boards, faces, answers, illegal, seconds)

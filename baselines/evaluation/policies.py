@@ -23,17 +23,11 @@ MARKS = {"X": X, "O": O}
 
 
 def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[Any]) -> Policy:
-    """Ask an agent for its probabilities of actions.
+    """Ask an agent for its probabilities of actions, `(n, actions)`, of which masks tell the legal.
 
-    Args:
-        agent: One with `action_probabilities(observations) -> (n, actions)`, or else with a
-            `predict` that depends on nothing but the observation: it is asked twice, to detect
-            randomness.  It may say itself what else its play `depends_on`.
-        observations: `(n, ...)`.
-        masks: `(n, actions)`, the legal actions, at least one each.
-
-    Returns:
-        `(n, actions)`, 1 for the action of an agent without `action_probabilities`.
+    An agent without `action_probabilities(observations)` has 1 for its action.  Its `predict` must
+    depend on nothing but the observation: it is asked twice, to detect randomness.  It may say
+    itself what else its play `depends_on`.
     """
     if len(observations) > BATCH:
         parts = range(0, len(observations), BATCH)

@@ -15,7 +15,7 @@ from tile_envs.words import counted, number, printable
 Row = dict[str, Any]
 FORMULA = re.compile(r"[=@\t\r\n]|[+-](?![\d.]+(e[+-]?\d+)?$)", re.IGNORECASE)
 """How a text begins that spreadsheets compute; an apostrophe before it keeps it a text."""
-OUTCOMES = ("win", "draw", "loss")
+OUTCOMES: tuple[str, ...] = ("win", "draw", "loss")
 INTERVAL = f"{'95 % interval':>22}"
 """The heading of a column of intervals, as wide as that is."""
 

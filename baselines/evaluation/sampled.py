@@ -60,12 +60,10 @@ class Record:
 
 
 class Stopped(Interrupted):
-    """An evaluation was interrupted after some of its games.
+    """An evaluation was interrupted; `record` and `row` are of some of its games.
 
-    Attributes:
-        record: The results of the first games of the list, up to one that has not ended: to count
-            every game that has ended would count short games more than long ones.
-        row: The row of these results, from `evaluated`.
+    These are the first of the list, up to one that has not ended: to count every game that has
+    ended would count short games more than long ones.
     """
 
     record: Record
@@ -82,13 +80,7 @@ def evaluated(
     name: str | None = None,
     progress: bool = False,
 ) -> tuple[Row, Record]:
-    """Let an agent play a fixed list of games; return the row, and the games that it is of.
-
-    Raises:
-        ValueError: If `episodes` is not positive or does not fit into memory, `seed` is negative,
-            the environment refuses its options, or the agent plays actions that are none.
-        Stopped: If it is interrupted after the first game of the list has ended.
-    """
+    """Let an agent play a fixed list of games; return the row, and the games that it is of."""
     name = name or type(agent).__name__
     options = checked_mapping(env_kwargs, "env_kwargs")
     before = dict(getattr(agent, "usage", {}))

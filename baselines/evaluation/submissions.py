@@ -103,11 +103,6 @@ def source_of(entry: Path) -> Source:
 class Process:
     """A confined process that serves a submission; what it sends may be anything.
 
-    Args:
-        memory: The bytes that it may take beyond what Python takes.
-        seconds: See `left`.
-        cpu_seconds: The most CPU time, beyond that of its start.
-
     Attributes:
         left: The seconds of the wall-clock that it may take until it has `Failed`.
         kind: What its answers are, see `confined.loaded`; "" if it does not run.
@@ -158,7 +153,9 @@ class Process:
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-B", confined.__file__, fd, fd, PACKAGES],
-                **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
                 env={n: v for n, v in os.environ.items() if n in KEPT} | ONE_THREAD,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
