@@ -17,14 +17,13 @@ from tyro.conf import Positional, arg
 
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block
-from baselines.players import Player, evaluate, load_player
-from baselines.registry import learner_class
-from baselines.settings import Count
+from baselines.players import Player, evaluate, open_player
+from baselines.settings import Count, read_settings
 from baselines.training import run_folder as runs
-from baselines.training.config import RunConfig
-from baselines.training.learner import Learner
+from baselines.training.config import Run, RunConfig
+from baselines.training.learner import Learner, learner_class
 from baselines.training.loop import games_played
-from baselines.training.run import presets_for, starting_options
+from baselines.training.run import config_for, presets_for
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import PART
@@ -49,29 +48,29 @@ def export(
         episodes: The number of games of the evaluation on the card; in tic-tac-toe it is exact.
     """
     folder = run.parent if run.suffix == runs.MODEL_SUFFIX else run
-    config = RunConfig.read(folder)
-    if not config.finished:
+    noted = Run.read(folder)
+    if not noted.finished:
         raise UsageError(f"{folder} is unfinished: continue it with train --resume.")
     runs.check_free(out)
     if not out.name:
         raise UsageError(f"--out must be a folder that can be made, got '{out}'.")
     if there := sorted(path.name for path in out.iterdir()) if out.is_dir() else []:
         raise UsageError(f"{out} holds {there[0]} already: give another --out.")
-    learner = load_player(run).agent
+    learner = open_player(run).agent
     assert isinstance(learner, Learner)
     exported: Any = {"games_played": learner.games, "version": __version__}
     if run != folder:
         exported["model"] = run.name
-    config = replace(config, exported=exported | (config.exported or {}))
+    noted = replace(noted, exported=exported | (noted.exported or {}))
     beside = out.with_name(f"{out.name}{PART}")  # until it is complete
     shutil.rmtree(beside, ignore_errors=True)  # of an export that was killed
     beside.mkdir(parents=True)
     try:
         runs.write_checkpoint(beside, learner.export_state())
         learner.save_model(beside / MODEL)
-        config.write(beside)
-        command = shlex.join(_command(config, learner.games))
-        card = _card(load_player(beside), config, command, episodes)
+        noted.write(beside)
+        command = shlex.join(_command(noted.config, learner.games))
+        card = _card(open_player(beside), noted, command, episodes)
         if (beside / MODEL).exists():
             card += f"\n`{MODEL}` is the model, for `MaskedDQN.load` or `MaskablePPO.load`.\n"
         (beside / CARD).write_text(card, encoding="utf-8")
@@ -88,17 +87,18 @@ def _command(config: RunConfig, games: int) -> list[str]:
     Its preset is one without settings; where there is none, it also lists what the usual one sets.
     """
     name, learner = config.agent, learner_class(config.agent)
-    settings, default = vars(learner.settings_of(config)), vars(learner.Settings())
+    settings = vars(read_settings(learner.Settings, config.settings))
+    default = vars(learner.Settings())
     presets = presets_for(name, config.env, config.task.game).items()
     neutral = (preset for preset, (_, values) in presets if not values.keys() & settings.keys())
     given: dict[str, Any] = {"preset": next(neutral, None), "games": games}
-    usual = starting_options(name, config.env, given["preset"], None, config.env_kwargs).settings
+    usual = config_for(name, config.env, config.env_kwargs, preset=given["preset"]).settings
     given |= {n: getattr(config, n) for n in ("seed", "env_kwargs", "test_every", "test_games")}
     given["side"] = config.sides[0] if len(config.sides) == 1 else None
     words = ["python", "-m", "baselines", "train", name, "--env", config.env]
     words += [word for module in config.modules for word in ("--import", module)]
     given = {key: value for key, value in given.items() if value not in (None, {})}
-    given |= {n: v for n, v in settings.items() if not v == default[n] == getattr(usual, n)}
+    given |= {n: v for n, v in settings.items() if not v == default[n] == usual[n]}
     return words + [word for key, value in given.items() for word in _option(key, value)]
 
 
@@ -127,16 +127,16 @@ def _again(agent: Learner) -> str:
     return f"This command makes that run again{but}"
 
 
-def _card(copied: Player, config: RunConfig, command: str, episodes: int) -> str:
+def _card(copied: Player, noted: Run, command: str, episodes: int) -> str:
     agent, name, task = copied.agent, copied.name, copied.task
     assert isinstance(agent, Learner)
-    exported = config.exported
+    exported, config = noted.exported, noted.config
     assert exported is not None
     model = f"`{exported['model']}`" if "model" in exported else "the last checkpoint"
-    learned, seconds = games_played(agent), config.seconds
+    learned, seconds = games_played(agent), noted.seconds
     minutes = seconds / 60
     learned += f" in {number(minutes)} minutes" if minutes > 1 else f" in {seconds:.2g} seconds"
-    used = ", ".join(f"{package} {version}" for package, version in config.versions.items())
+    used = ", ".join(f"{package} {version}" for package, version in noted.versions.items())
     options = dict(task.env_kwargs)
     if task.sides:
         sides = [options | {"side": side} for side in task.sides]

@@ -7,14 +7,15 @@ from typing import Literal
 
 import numpy as np
 
+from baselines.agents import LEARNERS
 from baselines.commands.options import USUAL, Env, EnvKwargs, GamesSeed, How, Search, given
 from baselines.players import Player, given_options, names_run, player, with_search
-from baselines.registry import LEARNERS, learner_class
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
-from baselines.training.config import CONFIG, RunConfig
+from baselines.training.config import CONFIG, Run
 from baselines.training.episodes import Episodes, EpisodicLearner
-from baselines.training.run import configuration, presets_for, starting_options
+from baselines.training.learner import learner_class
+from baselines.training.run import check_learns, config_for, presets_for
 from baselines.viewing.moves import Thinker, in_words
 from tile_envs.errors import UsageError
 from tile_envs.games import make
@@ -79,7 +80,7 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
                 f"{against} does not learn from a person: expected qtable or value_table."
             )
         if learn:
-            runs.check_learns(folder, RunConfig.read(folder))
+            check_learns(folder, Run.read(folder))
         opponent.sides_to_evaluate(BOTH if show_values else other, exact=False)
         env = make(ENV, {"opponent": agent, "side": side})
         hints = hints_of(opponent) if show_values else lambda position: ()
@@ -133,7 +134,8 @@ def _untrained(name: str, seed: int) -> Path:
         )
     folder = Path("runs", f"{name}-person")
     if not (folder / CONFIG).exists():
-        options = replace(starting_options(name, ENV, PUBLISHED), seed=seed)
-        config = replace(configuration(name, options), games=0, finished=True)
-        learner_class(name).new(config).save(folder)
+        config = config_for(name, ENV, preset=PUBLISHED, seed=seed)
+        learner = learner_class(name).new(replace(config, games=0))
+        learner.run = replace(learner.noted, finished=True)
+        learner.save(folder)
     return folder

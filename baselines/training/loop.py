@@ -98,10 +98,10 @@ def learn(
     tested: Metrics = {}
     if config.moves is not None and learner.moves is None:
         raise UsageError(f"{config.agent} does not count its moves: give games or minutes.")
-    done = _used(learner, config.seconds)
+    done = _used(learner, learner.noted.seconds)
     name = (folder and folder.name) or f"{config.agent} on {config.env}"  # a folder may be "."
     progress = Progress(name, 1, done, visible)
-    stopwatch, log = Clock(progress, config.seconds), _Log(folder, learner.games)
+    stopwatch, log = Clock(progress, learner.noted.seconds), Log(folder, learner.games)
     kept = f", --resume continues: {folder}" if folder else "."
     goes_on: Any = True
     with closing(log), progress, _interrupts(progress) as interrupted:
@@ -179,7 +179,7 @@ def _used(learner: Learner, seconds: float) -> float:
 
 
 def _note_test(
-    learner: Learner, log: _Log, seconds: float, metrics: Metrics, tested: Metrics
+    learner: Learner, log: Log, seconds: float, metrics: Metrics, tested: Metrics
 ) -> None:
     """Log the metrics of a test, and save the model if no test has been better."""
     log.show(learner.games, metrics)
@@ -221,11 +221,11 @@ def _size(learner: Learner) -> int:
 
 
 def _save(folder: Path | None, learner: Learner, seconds: float, finished: bool = False) -> None:
-    learner.run_config = replace(learner.config, seconds=seconds, finished=finished)
+    learner.run = replace(learner.noted, seconds=seconds, finished=finished)
     if folder:
         runs.write_checkpoint(folder, learner.state_dict())
         _save_model(folder, learner, runs.LAST)
-        learner.run_config.write(folder)  # last: it tells whether the run is finished
+        learner.run.write(folder)  # last: it tells whether the run is finished
 
 
 def _save_model(folder: Path, learner: Learner, name: str) -> None:
@@ -233,7 +233,9 @@ def _save_model(folder: Path, learner: Learner, name: str) -> None:
         learner.save_model(beside)
 
 
-class _Log:
+class Log:
+    """What a run writes of its progress: a table, and events for TensorBoard."""
+
     def __init__(self, folder: Path | None, games: int) -> None:
         rows = runs.read_progress(folder) if folder else []
         # Lines after the checkpoint that the run is resumed from will be written again.
@@ -245,6 +247,7 @@ class _Log:
         self._shown: defaultdict[str, int] = defaultdict(lambda: games)
 
     def close(self) -> None:
+        """Write what is left of the events."""
         if self._events:
             self._events.close()
 

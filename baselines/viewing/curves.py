@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from baselines.training import run_folder as runs
-from baselines.training.config import RunConfig
+from baselines.training.config import Run, RunConfig
 from baselines.viewing.figures import drawn, styled
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
@@ -54,7 +54,7 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
 
 def read_curve(folder: Path, against: str, metric: str) -> Curve:
     """Read the curve of a run, whose progress must have the columns."""
-    config, rows = RunConfig.read(folder), runs.read_progress(folder)
+    config, rows = Run.read(folder).config, runs.read_progress(folder)
     column, unit = AXES[against]
     columns = list(rows[0] if rows else ())
     for name in (column, metric):
