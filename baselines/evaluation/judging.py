@@ -131,7 +131,9 @@ def _source(strategy: Callable[..., Any]) -> str:
     with suppress(OSError, TypeError):
         source = textwrap.dedent(inspect.getsource(strategy))
     if not (source and name.isidentifier()) or inspect.ismethod(strategy):
-        raise UsageError(f"{brief(strategy)} cannot be judged: write a def, or give its text.")
+        raise UsageError(
+            f"{brief(strategy)} cannot be judged by its source: write a def, or give a text."
+        )
     return f"{source}\nstrategy = {name}"
 
 
@@ -202,6 +204,7 @@ class Submission(Process):
     def __init__(self, game: Game, memory: int, seconds: float, cpu_seconds: float) -> None:
         super().__init__(memory, seconds, cpu_seconds)
         self.game = game
+        self._faces = np.array(game.rules.faces if isinstance(game, SlidingGame) else ())
 
     def load(self, *source: Any) -> None:
         """Load a source, as of a `Process`."""
@@ -224,8 +227,8 @@ class Submission(Process):
 
     def answers(self, boards: NDArray[Any]) -> list[Any]:
         """Return the answers to observations `(n, R, C)`; a strategy sees faces in their place."""
-        if self.kind == STRATEGY and isinstance(self.game, SlidingGame):
-            boards = np.take(self.game.rules.faces, boards)
+        if self.kind == STRATEGY and self._faces.size:
+            boards = self._faces[boards]
         return self.ask(boards.tolist())
 
     def predict(self, observation: NDArray[Any]) -> list[int]:
