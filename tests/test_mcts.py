@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from commands import python
 
-from baselines.evaluation.exact_tictactoe import against_random, policy_of
+from baselines.evaluation.policies import against_random, policy_of
 from baselines.search import mcts
 from baselines.search.mcts import MCTSAgent
 from tile_envs.base import random_stream

@@ -16,7 +16,7 @@ from baselines import evaluate, train
 from baselines.deep.dqn import DQNLearner
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.ppo import PPOLearner, PPOSettings
-from baselines.evaluation.exact_tictactoe import policy_of
+from baselines.evaluation.policies import policy_of
 from baselines.evaluation.sampled import play
 from baselines.players import load, load_player, player
 from baselines.registry import make_agent

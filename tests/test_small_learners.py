@@ -11,7 +11,7 @@ from commands import typed
 from baselines import load
 from baselines.deep.neural import Neural
 from baselines.evaluation.exact import evaluate_exactly
-from baselines.evaluation.exact_tictactoe import against_random, policy_of
+from baselines.evaluation.policies import against_random, policy_of
 from baselines.registry import learner_class
 from baselines.tabular.boards import BoardCodes, move_entries, turned
 from baselines.tabular.qtable import QTable
