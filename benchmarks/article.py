@@ -144,6 +144,7 @@ class Article(EpisodicLearner):
         self._optimizer = torch.optim.RMSprop(
             self._newest.parameters(), lr=1e-3, alpha=0.9, eps=1e-7
         )
+        torch_setup.begin_moments(self._optimizer, "square_avg")
         self._buffer = RingBuffer(
             self._settings.buffer_size,
             boards=(np.uint8, self._game.shape),
@@ -231,12 +232,14 @@ class Article(EpisodicLearner):
                 self._optimizer.step()
 
     def _arrays(self) -> State:
-        rmsprop = torch_setup.moments(self._optimizer, "square_avg")
-        return super()._arrays() | torch_setup.pack_parts(
-            {
-                "buffer": self._buffer.state,
-                "network": self._newest.state_dict(),
-                "best": self._best.state_dict(),
-                "rmsprop": torch_setup.part_of(rmsprop, "square_avg"),
-            }
-        )
+        moments = enumerate(self._optimizer.state.values())
+        parts: dict[str, dict[Any, Any]] = {
+            "buffer": self._buffer.state,
+            "network": self._newest.state_dict(),
+            "best": self._best.state_dict(),
+            "rmsprop": {i: held["square_avg"] for i, held in moments},
+        }
+        arrays = {
+            f"{p} {n}": np.asarray(a) for p, values in parts.items() for n, a in values.items()
+        }
+        return super()._arrays() | arrays

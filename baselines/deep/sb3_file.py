@@ -22,14 +22,8 @@ from tile_envs.base.checks import checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.wrappers.transforms import legal_choices
 
-REPLACE = "ReplaceIllegal"
-WRAPPERS = (
-    REPLACE,
-    "OneHotPlanes",
-    "FlatObservation",
-    "MaskInObservation",
-    "AfterstatesInObservation",
-)
+ENCODINGS = ("OneHotPlanes", "FlatObservation", "MaskInObservation", "AfterstatesInObservation")
+WRAPPERS = ("ReplaceIllegal", *ENCODINGS)
 """The wrappers that change what a model sees or plays; others are for learning."""
 KINDS: tuple[Any, ...] = (MaskedDQN, DQN, QRDQN, MaskablePPO, RecurrentPPO, ARS, PPO, TRPO, A2C)
 OWN = {PPO: "clip_range", TRPO: "cg_max_steps"}
@@ -54,13 +48,12 @@ class SB3Model:
     """
 
     def __init__(self, path: Path, env: Any, wrappers: Sequence[str] = ()) -> None:
-        self._game, wrapped = env.game, env
-        self._transforms = []
+        self._game, wrapped, self._transforms = env.game, env, []
         for name in wrappers:
             wrapped = getattr(known, checked_choice(name, "wrappers", WRAPPERS))(wrapped)
-            if transform := getattr(wrapped, "_transform", None):
-                self._transforms.append(transform)
-        self._rng = np.random.default_rng(0) if REPLACE in wrappers else None
+            if name in ENCODINGS:
+                self._transforms.append(wrapped._transform)
+        self._rng = np.random.default_rng(0) if "ReplaceIllegal" in wrappers else None
         try:
             path.stat()  # SB3 would look for another name
             entries: Any = load_from_zip_file(path, device="cpu")[0]
@@ -70,16 +63,11 @@ class SB3Model:
             self._model, self.name = kind.load(path, custom_objects=UNUSED), kind.__name__
         except Exception as error:  # zipfile, torch and pickle raise a dozen kinds
             reason = " ".join(str(error).split()) or "its algorithm is not known"
-            raise UsageError(
-                f"{path} is no model of Stable-Baselines3 or sb3-contrib for these games: {reason}."
-            ) from error
+            raise UsageError(f"{path} is no model of SB3 for these games: {reason}.") from error
         for name in ("observation_space", "action_space"):
             own, given = getattr(self._model, name), getattr(wrapped, name)
             if own != given:
-                raise UsageError(
-                    f"{path} has the {name} {own}, and the environment {given}: give another env "
-                    f"or its options, or wrappers, some of {', '.join(WRAPPERS)}."
-                )
+                raise UsageError(f"{path} has the {name} {own}, env and wrappers have {given}.")
 
     def predict(
         self,
