@@ -16,9 +16,10 @@ from baselines.registry import learner_class
 from baselines.tabular.boards import BoardCodes, from_opponent, move_entries
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
-from baselines.training.episodes import Episodes, RingBuffer
+from baselines.training.episodes import Episodes
 from baselines.training.run import configuration, starting_options
 from baselines.training.run_folder import read_progress
+from benchmarks.article import RingBuffer
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import encode

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from stable_baselines3.common.utils import LinearSchedule
 
 from baselines.agents import Observations, ValueAgent, distinct
 from baselines.deep.masked_dqn import MaskedDQN
@@ -89,21 +88,15 @@ class DQNLearner(ValueAgent, SB3Learner):
     logged = ("loss", "value", "exploration")
     counters = (*SB3Learner.counters, "exploration_rate", "_n_calls", "_episode_num")
 
-    def _new_model(self, learning_rates: LinearSchedule) -> MaskedDQN:
+    def _new_model(self, shared: dict[str, Any]) -> MaskedDQN:
         n, each = self._settings.buffer_size, 2 * math.prod(self._game.shape) + 8 + 3 * 4
-        what, advice = f"a replay buffer of {n:,}", "give a buffer_size of at most {}"
-        check_memory(n * each, what, advice, each)  # a transition has two boards of bytes
+        # A transition has two boards of bytes.
+        check_memory(n * each, f"a buffer of {n:,}", "give a buffer_size of at most {}", each)
+        network = self._given("network", "width", "hidden", "reward_scale")
         eps = ("exploration_initial_eps", "exploration_final_eps", "exploration_fraction")
-        steps = ("gradient_steps", "learning_starts", "target_update_interval", "n_steps")
-        return MaskedDQN(
-            "BoardPolicy",
-            self.envs,
-            learning_rates,
-            train_freq=1,
-            policy_kwargs=self._given("network", "width", "hidden", "reward_scale"),
-            **self._given("batch_size", "buffer_size", "gamma", "loss_weight", "device"),
-            **self._given(*eps, *steps),
-        )
+        learning = ("batch_size", "buffer_size", "learning_starts", "gradient_steps", "n_steps")
+        given = self._given(*eps, *learning, "target_update_interval", "loss_weight") | shared
+        return MaskedDQN("BoardPolicy", self.envs, train_freq=1, policy_kwargs=network, **given)
 
     def _play_and_learn(self) -> None:
         model, settings = self.model, self._settings
@@ -112,9 +105,8 @@ class DQNLearner(ValueAgent, SB3Learner):
             model.train(settings.replay_steps, settings.batch_size)
             model.q_net_target.load_state_dict(model.q_net.state_dict())
         for _ in range(settings.rollout_steps):
-            starts = settings.learning_starts
-            self._play(model.train_freq, model.replay_buffer, learning_starts=starts)
-            if model.num_timesteps > starts:
+            self._play(model.train_freq, model.replay_buffer, learning_starts=model.learning_starts)
+            if model.num_timesteps > model.learning_starts:
                 model.train(settings.gradient_steps, settings.batch_size)
 
     def prepare(self) -> None:
@@ -126,8 +118,7 @@ class DQNLearner(ValueAgent, SB3Learner):
         n, over = len(played["actions"]), played["terminations"]
         (length, rest), size = divmod(n, buffer.n_envs), self._settings.buffer_size
         if not 0 < length < buffer.buffer_size:
-            expected = f"{buffer.n_envs:,} (n_envs) to less than {size:,} (buffer_size)"
-            raise UsageError(f"{folder} holds {n:,} transitions, expected {expected}.")
+            raise UsageError(f"{folder}: {n:,} transitions, not n_envs to {size:,} (buffer_size).")
         # An n-step return ends where another game follows: at games left unfinished, and here.
         unfinished = (np.diff(played["episodes"], append=-1) != 0) & ~over
         parts = played | {"dones": over, "timeouts": unfinished}

@@ -23,7 +23,6 @@ import torch
 from stable_baselines3 import DQN
 from stable_baselines3.common.buffers import NStepReplayBuffer
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
@@ -53,17 +52,11 @@ class MaskedDQN(DQN):
     q_net: BoardQNetwork
     q_net_target: BoardQNetwork
 
-    def __init__(
-        self,
-        policy: Any,
-        env: Any,
-        learning_rate: float | Schedule = 0.02,
-        *args: Any,
-        loss_weight: float = 1.0,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *args: Any, loss_weight: float = 1.0, **kwargs: Any) -> None:
         self.loss_weight = loss_weight
-        super().__init__(policy, env, learning_rate, *args, **kwargs)
+        if len(args) < 3:
+            kwargs.setdefault("learning_rate", 0.02)
+        super().__init__(*args, **kwargs)
 
     def _setup_model(self) -> None:
         self.policy_kwargs = self.policy_kwargs | {"gamma": self.gamma}  # the caller's is kept
@@ -87,27 +80,21 @@ class MaskedDQN(DQN):
     ) -> tuple[Actions, Any]:
         """Return the best action for each observation; with exploration if not deterministic."""
         actions, state = self.policy.predict(observation, state, episode_start, deterministic=True)
-        if not deterministic:
-            actions = self._explore(observation, actions, self.exploration_rate)
-        return actions, state
-
-    def _sample_action(self, learning_starts: int, *_: Any, **__: Any) -> tuple[Actions, Actions]:
-        rate = 1.0 if self.num_timesteps < learning_starts else self.exploration_rate
-        best, _ = self.predict(self._last_obs, deterministic=True)
-        actions = self._explore(self._last_obs, best, rate)
-        self.logger.record("train/exploration", rate)
-        return actions, actions
-
-    def _explore(self, observation: Any, actions: Actions, rate: float) -> Actions:
-        """Replace each action, with a probability, by a legal action that is drawn uniformly."""
-        explores = np.atleast_1d(torch.rand(np.shape(actions)).numpy() < rate)
-        if not explores.any():
-            return actions
+        if deterministic:
+            return actions, state
+        explores = np.atleast_1d(torch.rand(np.shape(actions)).numpy() < self.exploration_rate)
         boards = np.reshape(observation, (-1, *self.q_net.game.shape))[explores]
         legal = torch.as_tensor(self.q_net.game.legal_actions(boards))
         explored = np.array(actions)
         explored.reshape(-1)[explores] = (torch.rand(legal.shape) * legal).argmax(dim=1).numpy()
-        return explored
+        return explored, state
+
+    def _sample_action(self, learning_starts: int, *_: Any, **__: Any) -> tuple[Actions, Actions]:
+        if self.num_timesteps < learning_starts:
+            self.exploration_rate = 1.0  # for this step: SB3 sets it after each
+        actions, _ = self.predict(self._last_obs)
+        self.logger.record("train/exploration", self.exploration_rate)
+        return actions, actions
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Take gradient steps on minibatches of the replay buffer.
@@ -134,7 +121,6 @@ class MaskedDQN(DQN):
             minutes, convolutions learn more by it than by Adam, too.  Gradients are not clipped
             (`max_grad_norm` is ignored): Adagrad's steps do not depend on their scale.
         """
-        self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         assert self.replay_buffer is not None
         losses, means = [], []

@@ -29,7 +29,7 @@ from baselines.deep.torch_setup import seed_generators, torch_threads, zeroed
 from baselines.seeds import training_generator
 from baselines.settings import Count, Fraction, Opponent, Positive, Threads, Units
 from baselines.tabular.boards import BoardCodes
-from baselines.training.episodes import Episodes, EpisodicLearner, RingBuffer, Sides
+from baselines.training.episodes import Episodes, EpisodicLearner, Sides
 from baselines.training.learner import State
 from tile_envs.game import Bools, Floats, Game, Ints
 from tile_envs.tictactoe import TicTacToe
@@ -105,8 +105,7 @@ class Neural(EpisodicLearner):
         taken = actions[np.arange(len(codes)), episodes.actions[playing]]
         following = np.full(playing.shape, -1, np.int16)
         following[episodes.continues] = codes[playing[0].sum() :]  # all but the first boards
-        side = self._to_move(episodes.observations[0, :1])[0]
-        player = self._players[side]
+        player = self._players[side := self._to_move(episodes.observations[0, :1])[0]]
         results = player.results[np.sign(episodes.rewards[playing]).astype(np.int64)]
         entries = (codes * CELLS + taken).astype(np.int32)
         rng = training_generator(self._seed, self.iterations, self._game.sides.index(side), 1)
@@ -138,7 +137,7 @@ class Published:
 
     def __init__(self, settings: NeuralSettings, sign: int) -> None:
         self._settings, self._sign = settings, sign
-        layers = create_mlp(CELLS, CELLS, [settings.hidden, settings.hidden])
+        layers = create_mlp(CELLS, CELLS, [settings.hidden] * 2)
         self._network = torch.nn.Sequential(*layers, self.last())
         tensors = self._network.state_dict().items()
         self.arrays: State = {f"network {name}": tensor.numpy() for name, tensor in tensors}
@@ -197,9 +196,11 @@ class Fitted(Published):
 
     def __init__(self, settings: NeuralSettings, sign: int) -> None:
         super().__init__(settings, sign)
-        parts: Any = {"entries": np.int32, "following": np.int16, "results": np.float32}
-        self._buffer = RingBuffer(settings.buffer_size, **parts)
-        self.arrays |= {f"buffer {name}": array for name, array in self._buffer.state.items()}
+        kinds = {"entries": np.int32, "following": np.int16, "results": np.float32}
+        self._buffer: State = {n: np.zeros(settings.buffer_size, k) for n, k in kinds.items()}
+        self._stored = np.zeros((), np.int64)  # transitions ever; later ones replace the oldest
+        buffer = self._buffer | {"stored": self._stored}
+        self.arrays |= {f"buffer {name}": array for name, array in buffer.items()}
 
     def values(self, codes: Ints) -> NDArray[np.float32]:
         """Return the value of each action, `(n, 9)`; minus infinity for illegal ones."""
@@ -207,8 +208,11 @@ class Fitted(Published):
 
     def _lesson(self, **experience: NDArray[Any]) -> tuple[Ints, Any, Bools]:
         """Return the boards in the buffer, the mean targets of their actions, and which it has."""
-        self._buffer.store(**experience)
-        stored = {name: array[: len(self._buffer)] for name, array in self._buffer.arrays.items()}
+        numbers = self._stored + np.arange(len(experience["entries"]))
+        self._stored += len(numbers)
+        for name, array in self._buffer.items():
+            array[numbers % len(array)] = experience[name]
+        stored = {name: array[: self._stored] for name, array in self._buffer.items()}
         entries, size = stored["entries"], 3**CELLS * CELLS
         times = np.bincount(entries, minlength=size).reshape(-1, CELLS)
         sums = np.bincount(entries, self._targets(**stored), size).reshape(-1, CELLS)

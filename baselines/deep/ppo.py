@@ -18,10 +18,10 @@ action values to search with, from the value function.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.utils import LinearSchedule
 from torch import nn
 
 from baselines.agents import Actions, BoardAgent, Observations, distinct, one_or_many
@@ -62,7 +62,7 @@ class PPOLearner(BoardAgent, SB3Learner):
     Settings = PPOSettings
     version = 5
 
-    def _new_model(self, learning_rates: LinearSchedule) -> MaskablePPO:
+    def _new_model(self, shared: dict[str, Any]) -> MaskablePPO:
         settings = self._settings
         self.envs.reward_scale = settings.reward_scale
         network = {
@@ -73,8 +73,7 @@ class PPOLearner(BoardAgent, SB3Learner):
             "optimizer_kwargs": {"eps": 1e-5, "fused": True},
         }
         given = self._given("n_steps", "batch_size", "n_epochs", "ent_coef", "gae_lambda")
-        given |= self._given("gamma", "device")
-        model = MaskablePPO("MlpPolicy", self.envs, learning_rates, policy_kwargs=network, **given)
+        model = MaskablePPO("MlpPolicy", self.envs, policy_kwargs=network, **shared, **given)
         begin_moments(model.policy.optimizer, "exp_avg", "exp_avg_sq")
         return model
 

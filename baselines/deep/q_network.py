@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium import spaces
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import FlattenExtractor, create_mlp
@@ -26,8 +25,8 @@ from tile_envs.tictactoe import TicTacToe
 
 ILLEGAL = -1e9
 """The value of an illegal action, far below any other."""
-NETWORK = {"game", "gamma", "network", "width", "hidden", "reward_scale"}
-"""Those of `policy_kwargs` that are arguments of `BoardQNetwork`."""
+OPTIONS: dict[str, Any] = {"network": "patterns", "width": 32, "hidden": (64,), "reward_scale": 1.0}
+"""Those of `policy_kwargs` that are of `BoardQNetwork`, and their defaults; see `DQNSettings`."""
 LENGTH = 4
 """The cells of a line; where a board has fewer in a row or column, all of them."""
 MOST_CONTENTS = 2_500_000
@@ -51,31 +50,22 @@ class BoardQNetwork(QNetwork):
     """
 
     def __init__(
-        self,
-        observation_space: spaces.Box,
-        action_space: spaces.Discrete,
-        game: str,
-        gamma: float,
-        network: str = "patterns",
-        width: int = 32,
-        hidden: Sequence[int] = (64,),
-        reward_scale: float = 1.0,
+        self, observation_space: Any, action_space: Any, game: str, gamma: float, **options: Any
     ) -> None:
-        played = game_from_json(game)
-        if not isinstance(observation_space, spaces.Box) or observation_space.shape != played.shape:
+        played, o = game_from_json(game), OPTIONS | options
+        if observation_space.shape != played.shape:
             raise UsageError(f"expected boards {played.shape}, got {observation_space}: a wrapper?")
         flat = FlattenExtractor(observation_space)
         super().__init__(observation_space, action_space, flat, flat.features_dim, net_arch=[])
-        self.game = played
-        if network == "patterns":
-            values: Any = PatternNetwork(played, width, hidden)
+        self.game, self.gamma, self.reward_scale = played, gamma, float(o["reward_scale"])
+        if o["network"] == "patterns":
+            values: Any = PatternNetwork(played, o["width"], o["hidden"])
         else:
-            seen = BoardConvolutions(observation_space, width)
-            values = nn.Sequential(seen, *create_mlp(seen.features_dim, 1, list(hidden)))
+            seen = BoardConvolutions(observation_space, o["width"])
+            values = nn.Sequential(seen, *create_mlp(seen.features_dim, 1, list(o["hidden"])))
         # From random weights, the first steps overshoot, and all units before them die.
         nn.init.zeros_([*values.modules()][-1].weight)
         self.q_net = values
-        self.reward_scale, self.gamma = reward_scale, gamma
 
     def forward(self, obs: Any) -> Tensor:
         """Return the values of all actions, `(n, actions)`, in scaled rewards."""
@@ -112,7 +102,7 @@ class BoardPolicy(DQNPolicy):
     """The policy of `MaskedDQN`; `policy_kwargs` are those of `BoardQNetwork` and `DQNPolicy`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._network = {name: kwargs.pop(name) for name in NETWORK & kwargs.keys()}
+        self._network = {n: kwargs.pop(n) for n in {"game", "gamma", *OPTIONS} & kwargs.keys()}
         kwargs.setdefault("optimizer_class", torch.optim.Adagrad)
         super().__init__(*args, **kwargs)
 
@@ -161,12 +151,12 @@ class PatternNetwork(nn.Module):
             tables.append((places, np.full(len(firsts), begin), entries))
             begin, size = begin + len(entries), int(entries.max()) + 1
         # Not saved: the game says them.
-        for name, parts in zip(("places", "begins", "entries"), zip(*tables), strict=True):
+        columns = zip(*tables, strict=True)
+        for name, parts in zip(("places", "begins", "entries"), columns, strict=True):
             array = np.concatenate(parts).T.astype(np.int32, "C")
             self.register_buffer(name, torch.from_numpy(array), persistent=False)
         each = 3 * 4 * size  # bytes, with a target network, and the optimizer's sums
-        what, advice = f"networks of width {width:,}", "give a width of at most {}"
-        check_memory(each * width, what, advice, each)
+        check_memory(each * width, f"a width of {width:,}", "give a width of at most {}", each)
         self.vectors = nn.EmbeddingBag(size, width, mode="sum", sparse=True)
         self.bias = nn.Parameter(torch.zeros(width))
         self.layers = nn.Sequential(nn.ReLU(), *create_mlp(width, 1, list(hidden)))
@@ -216,6 +206,5 @@ def _shared(images: NDArray[np.int64], values: int) -> NDArray[np.int64]:
     order = images[0].argsort()
     permutations = order[np.searchsorted(images[0][order], images)]
     contents = np.indices((values,) * images.shape[1]).reshape(images.shape[1], -1)
-    turned = [np.ravel_multi_index(tuple(contents[p]), (values,) * len(p)) for p in permutations]
-    shared: NDArray[np.int64] = np.unique(np.min(turned, axis=0), return_inverse=True)[1]
-    return shared
+    codes = [np.ravel_multi_index(tuple(contents[p]), (values,) * len(p)) for p in permutations]
+    return np.unique(np.min(codes, axis=0), return_inverse=True)[1]

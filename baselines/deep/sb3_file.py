@@ -26,10 +26,9 @@ ENCODINGS = ("OneHotPlanes", "FlatObservation", "MaskInObservation", "Afterstate
 WRAPPERS = ("ReplaceIllegal", *ENCODINGS)
 """The wrappers that change what a model sees or plays; others are for learning."""
 KINDS: tuple[Any, ...] = (MaskedDQN, DQN, QRDQN, MaskablePPO, RecurrentPPO, ARS, PPO, TRPO, A2C)
+UNUSED = {"buffer_size": 1}  # a buffer is for learning, and may not fit into memory
 OWN = {PPO: "clip_range", TRPO: "cg_max_steps"}
 """What tells the files of these algorithms from A2C's, whose policies they share."""
-UNUSED = {"buffer_size": 1}
-"""What of a file is for learning, and may not fit into memory."""
 
 
 class SB3Model:
@@ -77,11 +76,8 @@ class SB3Model:
         deterministic: bool = True,
     ) -> tuple[Any, Any]:
         """Return the actions of boards `(n, R, C)`, and the next state of a recurrent model."""
-        if observation.ndim == 2:  # one board
-            actions, state = self.predict(observation[None], state, episode_start, deterministic)
-            return actions[0], state
-        masks = self._game.legal_actions(observation) > 0
-        seen: Any = observation
+        boards = observation.reshape(-1, *self._game.shape)
+        seen, masks = boards, self._game.legal_actions(boards) > 0
         for transform in self._transforms:
             seen = transform(seen, {"action_mask": masks})
         with torch_threads(1):
@@ -89,4 +85,4 @@ class SB3Model:
         if self._rng is not None:
             is_legal = masks[np.arange(len(actions)), actions]
             actions = np.where(is_legal, actions, legal_choices(self._rng, masks))
-        return actions, state
+        return actions if boards.shape == observation.shape else actions[0], state

@@ -69,7 +69,6 @@ class SB3Settings:
 class SB3Learner(Learner):
     """The base of learners on Stable-Baselines3: one network plays both sides."""
 
-    Settings: ClassVar[type[Any]] = SB3Settings
     test_games, first_test = 100, 100
     logged: ClassVar[tuple[str, ...]] = ("loss",)
     """What of the model's own log are metrics."""
@@ -87,8 +86,9 @@ class SB3Learner(Learner):
         (envs,) = training_envs(game, sides, settings.opponent, settings.n_envs, "SameStep")
         self.envs = SB3VecEnv(envs)
         rates = LinearSchedule(settings.learning_rate, settings.final_learning_rate, 1.0)
+        shared = self._given("gamma", "device") | {"learning_rate": rates}
         with torch_threads(1), seed_generators(seed, "weights"):
-            self.model = self._new_model(rates)
+            self.model = self._new_model(shared)
             self.envs.seed(training_stream(seed))
             self.model.set_logger(Logger(None, []))  # SB3's own makes a temporary folder
             _, self._callback = self.model._setup_learn(0, None)
@@ -105,8 +105,8 @@ class SB3Learner(Learner):
         return replace(settings, device="auto")
 
     @abstractmethod
-    def _new_model(self, learning_rates: LinearSchedule) -> Any:
-        """Return an untrained model."""
+    def _new_model(self, shared: dict[str, Any]) -> Any:
+        """Return an untrained model, made with the arguments that all models share."""
 
     def _given(self, *names: str) -> dict[str, Any]:
         return {name: getattr(self._settings, name) for name in names}
@@ -117,16 +117,14 @@ class SB3Learner(Learner):
 
     def _play(self, *args: Any, **options: Any) -> None:
         """Let the model play so many steps into its buffer, and note the progress of the run."""
-        model = self.model
-        model.collect_rollouts(self.envs, self._callback, *args, **options)
-        model._update_current_progress_remaining(model.num_timesteps, model._total_timesteps)
+        self.model.collect_rollouts(self.envs, self._callback, *args, **options)
+        self.model._update_current_progress_remaining(self.moves, self.model._total_timesteps)
 
-    def _values(self, network: Any, boards: Boards) -> torch.Tensor:
+    def _values(self, network: Any, boards: Boards) -> Any:
         """Return the values `(n,)` of boards `(n, R, C)` by one of the model's networks."""
         with torch.no_grad(), torch_threads(self._settings.threads):
             parts = torch.split(torch.as_tensor(boards, device=self.model.device), PART)
-            values: torch.Tensor = torch.cat([network(part)[:, 0] for part in parts]).cpu()
-        return values
+            return torch.cat([network(part)[:, 0] for part in parts]).cpu()
 
     @property
     def games(self) -> int:
@@ -180,9 +178,8 @@ class SB3Learner(Learner):
 
     def state_dict(self) -> State:
         """Return networks, optimizer, games, counters and the results of recent games."""
-        recent = np.full((100, 2), np.nan)  # the games over which SB3 averages
-        for i, game in enumerate(self.model.ep_info_buffer):
-            recent[i] = game["r"], game["l"]
+        ended = [(game["r"], game["l"]) for game in self.model.ep_info_buffer]
+        recent = np.array(ended + [(np.nan, np.nan)] * (100 - len(ended)))  # SB3 averages 100
         state = {n: np.asarray(getattr(*place)) for n, place in self._attributes().items()}
         state |= {name: tensor.cpu().numpy() for name, tensor in self._tensors().items()}
         # By its name alone: options can be written in other words by another version.
@@ -192,7 +189,8 @@ class SB3Learner(Learner):
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""
-        model, games = self.model, {n: state[f"games {n}"] for n in self.envs.get_state()}
+        model = self.model
+        games: dict[str, Any] = {n: state[f"games {n}"] for n in self.envs.get_state()}
         if str(games["game"]) == str(self._game):
             games["game"] = describe(self.envs.games.game)
         self.envs.set_state(games)

@@ -15,6 +15,7 @@ than a win brings; the best O is then one that never loses.
 The defaults are those of a published Q-table for tic-tac-toe, whose learning rate is not known.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,11 +92,10 @@ class QTable(EpisodicLearner):
                 raise UsageError("sequential is for the sliding games, not for tic-tac-toe.")
             check_packs(game.shape, "sequential", "leave it out")
         self._codes = BoardCodes(game, settings.merge_symmetric)
-        cells = self._codes.size * game.n_actions
-        check_memory(cells * 16, f"a table for {game}", "give a smaller shape")  # values and visits
-        initial = initial_value(settings.initial, game)
-        self.q = np.full((self._codes.size, game.n_actions), initial, np.float64)
-        self.visits = np.zeros(self.q.shape, np.int64)
+        shape = self._codes.size, game.n_actions
+        check_memory(16 * math.prod(shape), f"a table for {game}", "give a smaller shape")
+        self.q = np.full(shape, initial_value(settings.initial, game), np.float64)
+        self.visits = np.zeros(shape, np.int64)
 
     def action_values(self, observations: Observations) -> Floats:
         """Return Q of each action, `(n, actions)`; minus infinity for illegal ones."""
@@ -111,12 +111,13 @@ class QTable(EpisodicLearner):
         """Play the games of an iteration, and learn from them; see `EpisodicLearner.learn`."""
         if not self._settings.sequential:
             return super().learn()
-        from baselines.tabular.sequential import Table, learn_games  # imports numba
+        from baselines.tabular.sequential import learn_games  # imports numba
         from tile_envs.sliding.packed.kernels import game_tables, rows_of
 
-        game, s, codes = self._game, self._settings, self._codes
+        game: Any = self._game
+        s, codes = self._settings, self._codes
         words = codes.weights.astype(np.uint64), codes.actions.astype(np.uint64)
-        table = Table(self.q, self.visits, *words, np.uint64(codes.n_values - 1))
+        table = self.q, self.visits, *words, np.uint64(codes.n_values - 1)
         rule = self.epsilon, s.gamma, s.learning_rate, s.learning_rate_decay, s.backwards
         rng = training_generator(self._seed, self.iterations, 0)
         boards, positions = game.start.boards(starts(training_seeds(rng, self._n_envs)))
@@ -149,8 +150,8 @@ class QTable(EpisodicLearner):
             if self.self_play:
                 best = from_opponent(best, s.loss_weight)
             targets[now][continues[now]] += s.gamma * best
-            rate, decay = s.learning_rate, s.learning_rate_decay
-            move_entries(q, visits, taken[now], targets[now], rate, decay)
+            alpha = s.learning_rate, s.learning_rate_decay
+            move_entries(q, visits, taken[now], targets[now], *alpha)
 
     def _entries(self, observations: Observations) -> Ints:
         """Return where each action's entry is in the flat table, `(n, actions)`."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
 from baselines.seeds import training_generator, training_seeds
@@ -18,12 +18,9 @@ from tile_envs.base.random_stream import Words
 from tile_envs.game import Bools, Floats, Game, Ints
 from tile_envs.games import vector_env
 
-SELF = "self"
 COUNTERS = ("iterations", "games", "moves")
 
 Sides = tuple[str, ...]
-Choose = Callable[[Observations, Bools], Ints]
-"""Takes observations `(n, ...)` and masks `(n, actions)`, returns actions `(n,)`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +50,11 @@ class Episodes:
         return np.append(self.playing[1:], np.zeros_like(self.playing[:1]), axis=0)
 
 
-def collect(envs: Any, seeds: Words, choose: Choose) -> Episodes:
-    """Play a game of each seed `(num_envs,)` to its end, in environments of `training_envs`."""
+def collect(envs: Any, seeds: Words, choose: Callable[[Observations, Bools], Ints]) -> Episodes:
+    """Play a game of each seed `(num_envs,)` to its end, in environments of `training_envs`.
+
+    Observations `(n, ...)` and masks `(n, actions)` are given for the choice of actions `(n,)`.
+    """
     observations, infos = envs.reset(seed=seeds)
     playing = np.ones(envs.num_envs, np.bool_)
     steps: list[tuple[NDArray[Any], ...]] = []
@@ -66,52 +66,14 @@ def collect(envs: Any, seeds: Words, choose: Choose) -> Episodes:
     return Episodes(*map(np.array, zip(*steps, strict=True)))
 
 
-def epsilon_greedy(
-    values: Floats, masks: Bools, epsilon: float | Floats, rng: np.random.Generator
-) -> Ints:
+def epsilon_greedy(values: Floats, masks: Bools, epsilon: Any, rng: np.random.Generator) -> Ints:
     """Return the best action of each game, `(n,)`, or with probability epsilon any legal one.
 
     Values and masks are `(n, actions)`; epsilon is one number, or one for each game, `(n,)`.
     """
     drawn = (rng.random(masks.shape) * masks).argmax(axis=1)
-    return np.where(rng.random(len(masks)) < epsilon, drawn, values.argmax(axis=1))
-
-
-class RingBuffer:
-    """The newest transitions, in one array for each of their parts.
-
-    Args:
-        size: Number of transitions that there is room for.
-        **parts: The dtype of each part of a transition, such as `(np.uint8, shape)`.
-
-    Attributes:
-        arrays: The parts by name, `(size, ...)`; transition number n is at `n % size`.
-        stored: `() int64`, the number of transitions that have been stored, those that were
-            replaced included.
-    """
-
-    def __init__(self, size: int, **parts: DTypeLike) -> None:
-        self.arrays = {name: np.zeros(size, dtype) for name, dtype in parts.items()}
-        self.stored, self._size = np.zeros((), np.int64), size
-
-    def __len__(self) -> int:
-        return min(int(self.stored), self._size)
-
-    def store(self, **parts: NDArray[Any]) -> None:
-        """Store transitions, `(n, ...)` for each part, in place of the oldest."""
-        numbers = self.stored + np.arange(len(next(iter(parts.values()))))
-        for name, values in parts.items():
-            self.arrays[name][numbers % self._size] = values
-        self.stored += len(numbers)
-
-    def take(self, numbers: Ints) -> dict[str, NDArray[Any]]:
-        """Return transitions by their numbers `(n,)`, counted from the first ever stored."""
-        return {name: values[numbers % self._size] for name, values in self.arrays.items()}
-
-    @property
-    def state(self) -> dict[str, NDArray[Any]]:
-        """All of its arrays, to be read or filled."""
-        return {**self.arrays, "stored": self.stored}
+    actions: Ints = np.where(rng.random(len(masks)) < epsilon, drawn, values.argmax(axis=1))
+    return actions
 
 
 def training_envs(
@@ -123,9 +85,8 @@ def training_envs(
     both sides are played.
     """
     check_batch(n_envs, "n_envs", 1000)  # bytes of a game at least, with a few observations
-    options = [{"side": side, "opponent": opponent} for side in sides]
-    if sides and opponent == SELF:
-        options = [{"side": "both"}]
+    both = [{"side": "both"}] if sides and opponent == "self" else []
+    options = both or [{"side": side, "opponent": opponent} for side in sides]
     games = [replace(game, **changes) for changes in options] or [game]
     return [vector_env(g, n_envs, autoreset_mode=autoreset_mode, engine=AUTO) for g in games]
 
@@ -161,7 +122,7 @@ class EpisodicLearner(ValueAgent, Learner):
     ) -> None:
         super().__init__(game, seed, settings, sides)
         self._n_envs = n_envs
-        self.self_play = bool(self._sides) and opponent == SELF
+        self.self_play = bool(self._sides) and opponent == "self"
         self._envs = training_envs(game, self._sides, opponent, n_envs)
 
     @property
@@ -190,8 +151,8 @@ class EpisodicLearner(ValueAgent, Learner):
         returns, moves = [], 0
         for number, envs in enumerate(self._envs):
             rng = training_generator(self._seed, self.iterations, number)
-            seeds = training_seeds(rng, self._n_envs)
-            episodes = collect(envs, seeds, partial(self.explore, rng=rng))
+            explore = partial(self.explore, rng=rng)
+            episodes = collect(envs, training_seeds(rng, self._n_envs), explore)
             self.update(episodes)
             returns.append(episodes.returns)
             moves += int(episodes.playing.sum())
