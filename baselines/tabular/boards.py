@@ -3,10 +3,9 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tile_envs.errors import UsageError
-from tile_envs.game import Boards, Game
+from tile_envs.game import Boards, Floats, Game, Ints
 
 
 class BoardCodes:
@@ -36,7 +35,7 @@ class BoardCodes:
         for image, cells in enumerate(game.symmetries.cells[:n]):
             self.weights[cells, image] = self.n_values ** np.arange(n_cells)
 
-    def of(self, boards: Boards) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def of(self, boards: Boards) -> tuple[Ints, Ints]:
         """Return the numbers `(n,)` of boards `(n, R, C)`.
 
         With them comes the name of each action on the board that is stored, `(n, n_actions)`.
@@ -51,12 +50,7 @@ class BoardCodes:
 
 
 def move_entries(
-    values: NDArray[np.float64],
-    visits: NDArray[np.int64],
-    entries: NDArray[np.int64],
-    targets: NDArray[np.float64],
-    rate: float,
-    decay: float,
+    values: Floats, visits: Ints, entries: Ints, targets: Floats, rate: float, decay: float
 ) -> None:
     """Move entries of a table towards targets, V ← V + α (target - V), and count their visits.
 
@@ -73,12 +67,10 @@ def move_entries(
     values[entries] += (1 - (1 - alpha) ** times) * (means - values[entries])
 
 
-def turned(
-    values: NDArray[np.float64], loss_weight: float, draw: float = 0.0
-) -> NDArray[np.float64]:
+def from_opponent(values: Floats, loss_weight: float, draw: float = 0.0) -> Floats:
     """Return what values for one player are worth to the other, to whom a win costs `loss_weight`.
 
-    A draw is worth the same to both, and straight lines lie between.
+    Linear on each side of a draw, which keeps its value.
     """
     gains = values - draw
     slope = (draw + loss_weight) / (1 - draw or 1)
