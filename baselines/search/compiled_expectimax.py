@@ -25,6 +25,7 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     CELL,
+    GameTables,
     Lines,
     count,
     game_tables,
@@ -58,7 +59,7 @@ class CompiledSearch:
         self._learner, self._game, self._table_bytes = learner, game, table_bytes
         buckets = 1 << (table_bytes // BUCKET).bit_length() - 1
         entries = np.zeros((buckets, BUCKET // 8), np.uint64)
-        self._table = TranspositionTable(entries, entries.view(np.float32))
+        self._table = Table(entries, entries.view(np.float32))
         self._weights_version = -1  # those that the leaves and the table are of
         self._lock = Lock()
 
@@ -82,7 +83,8 @@ class CompiledSearch:
                 self._weights_version = learner.weights_version
                 self._leaves = leaves_of(learner.network, learner.net, game_tables(self._game))
                 self._table.entries[:] = 0
-            values = search(self._leaves, self._table, rows, depths, end, actions)
+            game, leaves = self._leaves.net.game, self._leaves
+            values = search(game, leaves, self._table, rows, depths, end, actions)
         values, greedy = values.astype(np.float64), depths == 1
         if greedy.any():
             values[greedy] = learner.action_values(boards[greedy])
@@ -106,8 +108,8 @@ config: Any = numba.config
 now: Callable[[], float] = monotonic if config.DISABLE_JIT else _now
 
 
-class TranspositionTable(NamedTuple):
-    """Afterstates that have been searched, in buckets.
+class Table(NamedTuple):
+    """A transposition table: afterstates that have been searched, in buckets.
 
     A new entry replaces the one of its bucket whose search looked at the fewest moves.
 
@@ -124,8 +126,9 @@ class TranspositionTable(NamedTuple):
 
 @compiled_loop
 def search(
+    game: GameTables,
     leaves: Leaves,
-    table: TranspositionTable,
+    table: Table,
     boards: Words,
     depths: NDArray[np.int64],
     end: float,
@@ -137,7 +140,7 @@ def search(
     game and network.  Actions are searched in an order; values of others, and of illegal ones, are
     minus infinity, and those that are not known at the time `end` are NaN.
     """
-    game, values = leaves.net.game, np.full((len(boards), 4), -np.inf, np.float32)
+    values = np.full((len(boards), 4), -np.inf, np.float32)
     for i in range(len(boards)):
         rows = boards[i, 0], boards[i, 1], boards[i, 2], boards[i, 3]
         columns, left = transposed(*rows), Word(depths[i] - 1)
@@ -152,17 +155,17 @@ def search(
                 elif left == ONE:  # it will hardly be asked for again
                     value = last_chance(leaves, following)
                 else:
-                    value = afterstate_value(leaves, table, following, left, end)
+                    value = afterstate_value(game, leaves, table, following, left, end)
                 values[i, action] = value + np.float32(after.reward)
     return values
 
 
 @compiled_loop
 def afterstate_value(
-    leaves: Leaves, table: TranspositionTable, rows: Lines, left: Word, end: float
+    game: GameTables, leaves: Leaves, table: Table, rows: Lines, left: Word, end: float
 ) -> np.float32:
     """Return A(s', left) of an afterstate without the goal, left > 0; NaN after `end`."""
-    game, columns = leaves.net.game, transposed(*rows)
+    columns = transposed(*rows)
     if game.square and columns < rows:
         rows = columns  # of the same value
     a, b, c, d = rows
@@ -198,8 +201,8 @@ def afterstate_value(
                         if after.changed:
                             best = np.float32(0)
                             if after.largest < game.last_tile:
-                                following = rows_after(game, action, after)
-                                best = afterstate_value(leaves, table, following, left - ONE, end)
+                                next_rows, n = rows_after(game, action, after), left - ONE
+                                best = afterstate_value(game, leaves, table, next_rows, n, end)
                             if np.isnan(best):
                                 return best
                             highest = max(highest, best + np.float32(after.reward))
