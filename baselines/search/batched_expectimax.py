@@ -45,9 +45,8 @@ class BatchedSearch:
         self._agent, self._game, self._samples, self._rng = agent, game, samples, rng
         self._seconds = math.inf if milliseconds is None else milliseconds / 1000 / CLOCK_READS
         self._at_once = BATCH if milliseconds is None else 1
-        self._end, self._is_over = math.inf, False
-        self._looked = self._longest = 0.0
-        self._one = math.inf  # the least time that one board has taken
+        self._end = self._one = math.inf  # `_one` is the least time that one board has taken
+        self._is_over, self._looked, self._longest = False, 0.0, 0.0
 
     def __call__(
         self,

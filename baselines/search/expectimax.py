@@ -69,9 +69,7 @@ class Expectimax(ValueAgent):
         expected: The highest values of the boards that it has searched last, `(n,)`.
 
     Raises:
-        ValueError: If there is no such option, a number is outside its range, the game is not a
-            sliding game or not the agent's, tiles cannot be drawn because a placer chooses their
-            cells, tiles to downgrade do not double, or the tables do not fit into memory.
+        ValueError: If an option is unusable, or the game is not a sliding game or the agent's.
     """
 
     def __init__(self, agent: ValueAgent, game: Game, depth: int = 2, **options: Any) -> None:
@@ -79,10 +77,8 @@ class Expectimax(ValueAgent):
             raise UsageError(f"expectimax supports only the sliding games, not {game}.")
         given = read_settings(SearchOptions, options)
         if given.samples and game.placer != RANDOM:
-            raise UsageError(
-                f"samples draws the cells of new tiles uniformly, and the placer is "
-                f"{brief(game.placer)}: give samples=0, which weights all new tiles."
-            )
+            placer = brief(game.placer)
+            raise UsageError(f"samples needs new tiles that are placed uniformly, not by {placer}.")
         self._game, self._milliseconds = game, given.milliseconds
         self._depths = _depths(checked_integer(depth, "depth", 1, DEEPEST), given.deeper)
         face = given.downgrade
@@ -254,9 +250,6 @@ def _depths(depth: int, deeper: Mapping[int, int]) -> NDArray[np.int64]:
     depths = np.full(MOST_CELLS + 1, depth)
     for cells, greater in sorted(deeper.items(), reverse=True):
         if greater <= depth:
-            raise UsageError(
-                f"deeper must have depths above that of the search, {depth}, got {greater} for "
-                f"{cells} empty cells."
-            )
+            raise UsageError(f"deeper must be above depth {depth}, got {greater} at {cells} cells.")
         depths[: cells + 1] = greater
     return depths
