@@ -43,7 +43,7 @@ def weights_of(learner):
 
 
 def with_random_weights(learner, scale=100.0):
-    weights = weights_of(learner)[:: learner._settings.width]
+    weights = weights_of(learner)[:: learner._numbers.shape[1]]
     weights[:] = np.random.default_rng(5).random(len(weights), np.float32) * np.float32(scale)
     return learner
 
@@ -215,8 +215,8 @@ def test_a_restart_begins_in_the_middle_of_the_last_game():
     settings = COHERENT | {"network": "01", "learning_rate": 1e-30}
     learner = with_random_weights(made(**settings))
     games, update = (learner.game, consecutive(0, 50)), learner._update()
-    scores, _, moves, _ = learner._play(*games, update, "backward")
-    same, _, alone, _ = learner._play(*games, update._replace(again=0), "backward")
+    scores, _, moves, _ = learner._play(*games, update)
+    same, _, alone, _ = learner._play(*games, update._replace(again=0))
     assert np.array_equal(scores, same)
     assert 1.4 * alone < moves < 4 * alone
 
@@ -286,8 +286,8 @@ def test_a_carousel_plays_on_from_where_a_game_entered_each_stage():
     for stages, games in (((8,), 1 + 4), ((8, 12), 1 + 1 + 4), ((1 << 15,), 1)):
         learner = in_its_last_stage(TILES_2048, late_stages=stages)
         played, update = (learner.game, consecutive(0, 200)), learner._update()
-        scores, _, moves, _ = learner._play(*played, update, "backward")
-        same, _, alone, _ = learner._play(*played, update._replace(again=0), "backward")
+        scores, _, moves, _ = learner._play(*played, update)
+        same, _, alone, _ = learner._play(*played, update._replace(again=0))
         assert np.array_equal(scores, same)
         assert moves == pytest.approx(games * alone, rel=0.08)
 
@@ -304,7 +304,7 @@ def test_a_carousel_plays_from_boards_of_its_game_alone():
     """Also where a game begins beyond stages, here with a sum of 24."""
     game = SlidingGame(RULES_2048, (2, 2), starts=[[[3, 3], [2, 2]]], start_fraction=1.0)
     learner = in_its_last_stage(game, late_stages=(8, 20))
-    learner._play(game, consecutive(0, 20), learner._update(), "backward")
+    learner._play(game, consecutive(0, 20), learner._update())
     *before, last = weights_of(learner).reshape(3, -1, 3)[:, :, 2]  # sums of sizes
     assert last.any()
     assert not np.any(before)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -124,6 +124,11 @@ class Network:
         stages = "".join(f" stage {tiles}" for tiles in self.stages)
         return f"{self.game} on {_times(self.shape)}, {self.values} values, {tuples}{stages}"
 
+    def steps(self, early: int) -> tuple[Network, Network, Network, Network]:
+        """Return half of its tuples, all of them, these with the first stages, and the whole."""
+        some, one = (replace(self, stages=self.stages[:end]) for end in (early, 0))
+        return replace(one, tuples=self.tuples[: -(-len(self.tuples) // 2)]), one, some, self
+
     @property
     def size(self) -> int:
         """The number of entries of one stage."""
@@ -173,33 +178,33 @@ def addends(values: int, cells: int) -> NDArray[np.int64]:
     return added
 
 
-def promotion(
-    network: Network, faces: Sequence[int], stage: int
-) -> tuple[int, Indices, np.float32]:
-    """Return from where a late stage takes its first values: from boards half as large.
+def promote(network: Network, faces: Sequence[int], stages: Weights, first: int) -> None:
+    """Give stages `(n, size, width)`, from the `first` on, the values of boards half as large.
 
-    Returns:
-        Their stage; `(size,)`, the index of each entry there after every tile, from one below the
-        smallest of the stage's first board on, is replaced by the one before it; and a factor.
+    Of the fewest tiles that make the sum of a stage, each is replaced by the one before it.
     """
-    tiles, total = [], max(network.stages[stage - 1], faces[1])
-    for tile in range(len(faces) - 1, 0, -1):  # the fewest tiles of this sum, or nearly
-        n, total = divmod(total, faces[tile])
-        tiles += [tile] * n
-    half = bisect(network.stages, sum(faces[tile - 1] for tile in tiles))
-    values = np.arange(network.values)
-    lower = values - (values >= max(1, tiles[-1] - 1))
-    indices, begins = [], 0
+    for stage in range(first, len(stages)):
+        tiles, total = [], max(network.stages[stage - 1], faces[1])
+        for tile in range(len(faces) - 1, 0, -1):
+            n, total = divmod(total, faces[tile])
+            tiles += [tile] * n
+        half = bisect(network.stages, sum(faces[tile - 1] for tile in tiles))
+        lower = lowered(network, max(1, tiles[-1] - 1))
+        np.take(stages[half], lower, axis=0, out=stages[stage], mode="clip")
+        stages[stage, :, 0] *= PROMOTION_FACTOR if len(tiles) > 1 else 1
+
+
+def lowered(network: Network, tile: int) -> Indices:
+    """Return, by entry, the index after every tile >= `tile` becomes the one before, `(size,)`."""
+    values, indices, begins = np.arange(network.values), [], 0
     for cells in map(len, network.tuples):
         added = addends(network.values, cells).astype(np.uint32)
-        # One axis for each cell; sums over all of them.
-        of_entries, lowered = (
-            reduce(np.add.outer, kind.T).reshape(-1) for kind in (added, added[lower])
-        )
-        indices.append(np.empty_like(lowered))
-        indices[-1][of_entries] = begins + lowered
-        begins += len(lowered)
-    return half, np.concatenate(indices), PROMOTION_FACTOR if len(tiles) > 1 else np.float32(1)
+        kinds = added, added[values - (values >= tile)]
+        own, lower = (reduce(np.add.outer, kind.T).reshape(-1) for kind in kinds)  # an axis a cell
+        indices.append(np.empty_like(lower))
+        indices[-1][own] = begins + lower
+        begins += len(lower)
+    return np.concatenate(indices)
 
 
 def _times(shape: tuple[int, int]) -> str:

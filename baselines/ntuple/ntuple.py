@@ -12,31 +12,27 @@ the highest r + V(s').  Then each afterstate is moved towards what followed it, 
 
 V(s') is a sum of m table entries (see `network`); each of them changes by α δ / m.  The variants:
 
-- `direction` forward: TD(0) during the game: an afterstate is updated as soon as the next move is
-  chosen (Szubert and Jaśkowski, "Temporal difference learning of n-tuple networks for the game
-  2048", CIG 2014).
-- `direction` backward: the game is stored and learned from its end, so that a result reaches the
-  first move at once.  With λ = `trace_decay`, the target of s_t' is the λ-return
-  G_t = r_t+1 + (1 - λ) V(s_t+1') + λ G_t+1.
+- `direction` forward is TD(0): an afterstate is updated as soon as the next move is chosen (Szubert
+  and Jaśkowski, "Temporal difference learning of n-tuple networks for the game 2048", CIG 2014).
+  Backward, the game is stored and learned from its end, so that a result reaches the first move at
+  once; with λ = `trace_decay`, the target of s_t' is G_t = r_t+1 + (1 - λ) V(s_t+1') + λ G_t+1.
 - `method` tc, temporal coherence: each entry also has a rate of its own, |sum of its errors δ| /
   sum of all |δ|, which is 1 at first (Beal and Smith, "Temporal coherence and prediction decay in
   TD learning", IJCAI 1999; Jaśkowski, "Mastering 2048 with delayed temporal coherence learning,
   multistage weight promotion, redundant encoding and carousel shaping", 2018).
-- The network grows, in up to three steps; it always uses a prefix of the arrays.  For the first
-  `half_games` games only half of the tuples is used and trained; the others are then added, at 0
-  (as in Barnabet's 2k48, 2026).  `stages` have weights of their own, which begin as copies.
-  `late_stages` begin with the values of boards half as large (weight promotion): greedy play never
-  reaches a tile that it has not seen.
+- The network grows: after `half_games` by the second half of its tuples, at 0 (as in Barnabet's
+  2k48, 2026); by `stages` with weights of their own, which begin as copies; and by `late_stages`,
+  which begin with the values of boards half as large (weight promotion): greedy play never reaches
+  a tile that it has not seen.
 - Games are played again from one of their moves: with `restart`, from the middle, until a game has
-  at most 10 moves, so that late positions are seen more often (Matsuzaki, "Developing a 2048 player
-  with backward temporal coherence learning and restart", ACG 2017); with `late_stages`, from where
-  they entered each stage, most often the last one (as in the carousel shaping of 2018).
-- `averaging`: the agent plays by the mean of its weights over the end of the budget; learning goes
-  on with the weights themselves (Ruppert 1988; Polyak and Juditsky, "Acceleration of stochastic
+  at most 10 moves (Matsuzaki, "Developing a 2048 player with backward temporal coherence learning
+  and restart", ACG 2017); with `late_stages`, from where they entered each stage, most often the
+  last one (as in the carousel shaping of 2018).
+- `averaging`: the agent plays by the mean of its weights over the end of the budget, and learns on
+  with the weights themselves (Ruppert 1988; Polyak and Juditsky, "Acceleration of stochastic
   approximation by averaging", 1992).
 
-The same algorithm stands in `plain`, in plain Python; the code that runs is in `learning`.
-Deviations from the articles:
+`plain` has the same in plain Python; the code that runs is in `learning`.  Deviations:
 
 1. α is divided by m, so that α = 1 removes the whole error of a board.  In 2014, each entry changed
    by α δ.
@@ -60,7 +56,7 @@ from numpy.typing import NDArray
 from baselines.agents import Observations, ValueAgent
 from baselines.ntuple import learning
 from baselines.ntuple.learning import ERRORS, MIDDLE, SIZES, STAGES, Played, Update
-from baselines.ntuple.network import Network, new_weights, promotion
+from baselines.ntuple.network import Network, new_weights, promote
 from baselines.ntuple.values import Net, action_values, net_of
 from baselines.progress import clock
 from baselines.seeds import game_seeds, training_generator, training_seeds
@@ -73,8 +69,7 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import rows_of
 
 PER_ENTRY = ("weights", "errors", "sizes", "latest")
-"""Arrays of a checkpoint with a value per entry; with averaging, `weights` are the means and
-`latest` the weights that learn."""
+"""Arrays of a checkpoint by entry; with averaging, `weights` are means, and `latest` learns."""
 SNAPSHOTS = 10
 """Snapshots of the weights that are averaged."""
 
@@ -95,7 +90,7 @@ class NTupleSettings:
             begins with a copy of them.
         late_stages: Further sums, which games hardly reach at first: their values begin as those of
             boards half as large, and games are played again from where they entered a stage.
-        late_games: Games after which the late stages begin, at least 1 if there are any.
+        late_games: Games after which the late stages begin, at least 1.
         initial: Initial value of every board; optimistic values encourage exploration. None is the
             score of making the largest tile that a board can hold.
         method: Temporal differences, or tc, temporal coherence.
@@ -132,37 +127,23 @@ class NTupleSettings:
             raise UsageError("trace_decay, restart and late_stages need direction backward.")
         if self.half_games and self.initial != 0:
             raise UsageError(f"half_games needs initial 0, got {self.initial}.")
-        if self.late_stages and min(self.late_stages) <= max(self.stages, default=0):
-            raise UsageError(
-                f"late_stages must be larger than stages, got {min(self.late_stages):,}."
-            )
-        growths = {"half_games": self.half_games}
-        growths |= {"stage_games": self.stage_games} if self.stages else {}
-        growths |= {"late_games": self.late_games} if self.late_stages else {}
-        games = list(growths.values())
-        if games != sorted(games) or not growths.get("late_games", 1):
-            told = ", ".join(f"{name} {number:,}" for name, number in growths.items())
-            raise UsageError(f"these must rise, and late_games be above 0: got {told}.")
+        if (least := min(self.late_stages, default=math.inf)) <= max(self.stages, default=0):
+            raise UsageError(f"late_stages must be larger than stages, got {least:,}.")
+        growths = {"half_games": True, "stage_games": self.stages, "late_games": self.late_stages}
+        games = {name: getattr(self, name) for name, is_used in growths.items() if is_used}
+        if [*games.values()] != sorted(games.values()) or games.get("late_games") == 0:
+            raise UsageError(f"these must rise, and late_games be at least 1: got {games}.")
 
     @property
     def sums(self) -> tuple[int, ...]:
         """The sums of tiles of all stages."""
         return self.stages + self.late_stages
 
-    @property
-    def width(self) -> int:
-        """Numbers per entry: its weight, and in TC the sums of its errors and of their sizes."""
-        return 3 if self.method == "tc" else 1
-
 
 class NTuple(ValueAgent, Learner):
     """An n-tuple network of the values of afterstates, and the agent that plays by it.
 
-    Arguments and errors are those of `Learner`.
-
     Attributes:
-        game: The game.
-        moves: The number of moves it has learned from.
         weights_version: Raised on every change of its values; a search then clears its table.
         samples: How many weights each mean is of; it plays by the weights themselves if none.
     """
@@ -183,18 +164,17 @@ class NTuple(ValueAgent, Learner):
             raise DependencyNotInstalled("n-tuple networks are compiled: unset NUMBA_DISABLE_JIT.")
         self.game, settings = game, self._settings
         self.weights_version = self.samples = 0
-        width, n_early = settings.width, len(set(settings.stages))  # all others are late
-        whole = Network.of(game, settings.network, settings.values, settings.sums)
-        early, one_stage = (replace(whole, stages=whole.stages[:end]) for end in (n_early, 0))
-        half = replace(one_stage, tuples=whole.tuples[: -(-len(whole.tuples) // 2)])
-        self._networks = half, one_stage, early, whole
+        width = 3 if settings.method == "tc" else 1  # the numbers of an entry: its weight, E and A
         begins = 0, settings.half_games, settings.stage_games, settings.late_games
-        self._begins = [*accumulate(begins, max)]  # after so many games it uses each of these
+        self._begins = [*accumulate(begins, max)]  # after so many games it uses each of `_networks`
+        n_early = len(set(settings.stages))
+        whole = Network.of(game, settings.network, settings.values, settings.sums)
+        self._networks = whole.steps(n_early)
         self._nets: dict[tuple[int, bool], Net] = {}
         self._name = np.frombuffer(str(whole).encode(), np.uint8)
         learned, per_board = whole.entries * width, whole.per_board
         numbers = new_weights(whole, width + (settings.averaging > 0), settings.iteration_games)
-        self._numbers = numbers[:learned].reshape(-1, width)  # w, E and A of all entries
+        self._numbers = numbers[:learned].reshape(-1, width)
         self._means = numbers[learned:].reshape(-1, 1)
         initial = initial_value(None, game) if settings.initial is None else settings.initial
         self._initial = np.float32(initial / per_board)
@@ -224,12 +204,12 @@ class NTuple(ValueAgent, Learner):
         return self._net(of_means=self.samples > 0)
 
     def _net(self, of_means: bool) -> Net:
-        step = bisect(self._begins, self.games) - 1
-        if (net := self._nets.get((step, of_means))) is None:
-            network, numbers = self._networks[step], self._means if of_means else self._numbers
-            net = net_of(network, self.game, numbers[: network.entries].reshape(-1))
-            self._nets[step, of_means] = net
-        return net
+        """Return a network of a prefix of the numbers, made once."""
+        key = bisect(self._begins, self.games) - 1, of_means
+        if key not in self._nets:
+            network, numbers = self.network, self._means if of_means else self._numbers
+            self._nets[key] = net_of(network, self.game, numbers[: network.entries].reshape(-1))
+        return self._nets[key]
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
@@ -238,17 +218,14 @@ class NTuple(ValueAgent, Learner):
     def learn(self) -> Metrics:
         """Play and learn from the games of one iteration.
 
-        Returns:
-            The mean score of the last training games; the fractions of this iteration's games that
-            reached the largest tiles; the mean size of errors |δ|; with TC the mean rate |E| / A of
-            the entries that were updated; all moves so far, and those per second.
+        `return` is the mean score of the last training games, `reach_*` are of this iteration,
+        `error` is the mean |δ|, and `rate`, with TC, the mean |E| / A of the updated entries.
         """
         self.weights_version += 1
         rng = training_generator(self._seed, self.iterations)
         seeds = training_seeds(rng, self._settings.iteration_games)
         began, update, per_board = clock(), self._update(), self.network.per_board
-        direction = self._settings.direction
-        scores, tiles, moves, sums = self._play(self.game, seeds, update, direction)
+        scores, tiles, moves, sums = self._play(self.game, seeds, update)
         speed = moves / (clock() - began)
         self.moves += moves
         self.iterations += 1
@@ -256,27 +233,23 @@ class NTuple(ValueAgent, Learner):
         self._average()
         error, rate = (sums / max(moves, 1)).tolist()
         if not math.isfinite(error):
-            raise UsageError(
-                f"learning has diverged after {self.games:,} games: train again with a "
-                f"learning_rate below {self._settings.learning_rate}."
-            )
+            advice = f"train again with a learning_rate below {self._settings.learning_rate}"
+            raise UsageError(f"learning has diverged after {self.games:,} games: {advice}.")
         metrics = self._metrics(scores, tiles) | {"return": self.mean_return(scores)}
         metrics |= {"error": error} | ({"rate": rate / per_board} if update.coherent else {})
         return metrics | {"moves": float(self.moves), "moves_per_second": speed}
 
     def _grow(self, before: int) -> None:
         """Give the stages that begin after these games, but not `before`, their first values."""
-        *_, one_stage, early, whole = self._networks
+        *_, early, whole = self._networks
         *_, copied, promoted = (before < begin <= self.games for begin in self._begins)
-        first_late, end = 1 + len(early.stages), 1 + len(whole.stages)
+        first_late = 1 + len(early.stages)
         for numbers in (self._numbers, self._means)[: 1 + (self.samples > 0)]:
-            stages = numbers.reshape(end, one_stage.entries, -1)
+            stages = numbers.reshape(1 + len(whole.stages), whole.size, -1)
             if copied:
                 stages[1:first_late] = stages[0]
-            for stage in range(first_late, end) if promoted else ():
-                half, indices, factor = promotion(whole, self.game.rules.faces, stage)
-                np.take(stages[half], indices, axis=0, out=stages[stage], mode="clip")
-                stages[stage, :, 0] *= factor
+            if promoted:
+                promote(whole, self.game.rules.faces, stages, first_late)
 
     def _average(self) -> None:
         """Take a snapshot of the weights for their mean, when it is time."""
@@ -295,24 +268,20 @@ class NTuple(ValueAgent, Learner):
     def _update(self) -> Update:
         settings, number = self._settings, self.iterations
         rate = np.float32(settings.learning_rate / self.network.per_board)
+        again = STAGES if settings.late_stages and self.games >= self._begins[-1] else 0
         if int((number + 1) * settings.restart) > int(number * settings.restart):
             again = MIDDLE  # as evenly as the fraction allows
-        else:
-            late = settings.late_stages and self.games >= self._begins[-1]
-            again = STAGES if late else 0
         return Update(rate, np.float32(settings.trace_decay), settings.method == "tc", again)
 
-    def _play(self, game: SlidingGame, seeds: Words, update: Update, direction: str) -> Played:
+    def _play(self, game: SlidingGame, seeds: Words, update: Update) -> Played:
         boards, positions = game.start.boards(starts(seeds))
-        net = self._net(of_means=False) if update.rate > 0 else self.net
-        threads, rows = self._settings.threads, rows_of(game, boards)
-        return learning.play(net, update, rows, positions, direction, threads)
+        learns, threads = update.rate > 0, self._settings.threads
+        net = self._net(of_means=False) if learns else self.net
+        direction = self._settings.direction if learns else "forward"
+        return learning.play(net, update, rows_of(game, boards), positions, direction, threads)
 
     def test(self, games: int) -> Metrics:
-        """Return the metrics of games that are the same every time, and never learned from.
-
-        `entries` is the fraction of entries in use: those that differ from their initial value.
-        """
+        """Play games that are the same every time; `entries` is the fraction of entries in use."""
         scores, tiles, *_ = self.play_greedily(game_seeds(0, games, "test"))
         metrics = {f"greedy_{name}": value for name, value in self._metrics(scores, tiles).items()}
         used = np.count_nonzero(self._weights != self._initial)
@@ -320,7 +289,7 @@ class NTuple(ValueAgent, Learner):
 
     def play_greedily(self, seeds: Words) -> Played:
         """Play the games of seeds as the environment does, without `starts` and learning."""
-        return self._play(self.game.without_starts(), seeds, Update(np.float32(0)), "forward")
+        return self._play(self.game.without_starts(), seeds, Update(np.float32(0)))
 
     def _metrics(self, scores: NDArray[np.int64], tiles: NDArray[np.int64]) -> Metrics:
         rules = self.game.rules
@@ -334,8 +303,8 @@ class NTuple(ValueAgent, Learner):
     def state_dict(self) -> State:
         """Return the numbers of entries, what they mean, and the counts of what it has learned."""
         counts = {"iterations": np.array(self.iterations), "moves": np.array(self.moves)}
-        state = {"network": self._name, **counts, "recent returns": self.recent}
-        state["weights"] = self._weights
+        arrays = {"recent returns": self.recent, "weights": self._weights}
+        state = {"network": self._name, **counts, **arrays}
         if self._settings.method == "tc":
             state |= {"errors": self._numbers[:, ERRORS], "sizes": self._numbers[:, SIZES]}
         if self._settings.averaging:
@@ -344,11 +313,9 @@ class NTuple(ValueAgent, Learner):
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over a state."""
-        if not np.array_equal(state["network"], self._name):
-            theirs, own = (
-                name.tobytes().decode(errors="replace") for name in (state["network"], self._name)
-            )
-            raise UsageError(f"the checkpoint's network is {theirs}, expected {own}.")
+        names = [name.tobytes().decode(errors="replace") for name in (state["network"], self._name)]
+        if names[0] != names[1]:
+            raise UsageError("the checkpoint's network is {}, expected {}.".format(*names))
         self.weights_version += 1
         self.samples = int(state.get("samples", 0))  # first: it says which the weights are
         for name, numbers in self.state_dict().items():
@@ -359,9 +326,8 @@ class NTuple(ValueAgent, Learner):
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Check a state, exported or not, and take it over."""
-        weights = state.get("weights")
-        if weights is not None and weights.dtype == np.float16:  # as `export_state` gives them
-            state = {**state, "weights": weights + self._initial}
+        if "weights" in state and state["weights"].dtype == np.float16:  # as it was exported
+            state = {**state, "weights": state["weights"] + self._initial}
         super().restore(state)
 
     @staticmethod
@@ -379,6 +345,6 @@ class NTuple(ValueAgent, Learner):
             raise UsageError("a weight is too large for half precision: the network cannot shrink.")
         step = 2.0 ** (np.log2(abs(learned).mean() or 1.0) // 1 - 5)
         rounded = (np.round(learned / step) * step).astype(np.float16)
-        left_out = (*PER_ENTRY, "samples")
-        state = {name: a for name, a in self.state_dict().items() if name not in left_out}
-        return state | {"weights": rounded}
+        left_out = {*PER_ENTRY, "samples"}
+        kept = {name: a for name, a in self.state_dict().items() if name not in left_out}
+        return kept | {"weights": rounded}
