@@ -26,6 +26,8 @@ MIDDLE, STAGES = 1, 2
 """From where a game is played again: its middle, or where it entered each stage (carousel)."""
 SHORTEST_RESTART = 10
 """Games of at most this many moves are not restarted."""
+SNAPSHOTS = 10
+"""Snapshots of the weights that are averaged."""
 CAROUSEL = 4
 """How many times a game is played again from where it entered its last stage."""
 

@@ -150,15 +150,25 @@ def new_weights(network: Network, width: int, games: int) -> Weights:
 
     They are made if they fit into memory together with an iteration of so many games.
     """
-    if network.size * width > LARGEST:
+    n, of_stage = network.entries * width, network.size * width
+    if of_stage > LARGEST:
         raise UsageError(
-            f"the network ({network}) has {network.size * width:,} weights and sums in a stage, "
-            f"more than the {LARGEST:,} that can be numbered: use shorter tuples."
+            f"the network ({network}) has {of_stage:,} weights and sums in a stage, more than the "
+            f"{LARGEST:,} that can be numbered: use shorter tuples."
         )
-    weights, batch = 4 * network.entries * width, games * BYTES_PER_GAME
     what = f"an iteration of {games:,} games with the network ({network})"
-    check_memory(weights + batch, what, "use shorter tuples, or a smaller iteration_games")
-    return np.zeros(network.entries * width, np.float32)
+    advice = "use shorter tuples, or a smaller iteration_games"
+    check_memory(4 * n + games * BYTES_PER_GAME, what, advice)
+    return np.zeros(n, np.float32)
+
+
+def in_half_precision(weights: Weights) -> NDArray[np.float16]:
+    """Round to a 32nd of the mean size at most, so that files compress well."""
+    if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
+        raise UsageError("a weight is too large for half precision: the network cannot shrink.")
+    step = 2.0 ** (np.log2(abs(weights).mean() or 1.0) // 1 - 5)
+    rounded: NDArray[np.float16] = (np.round(weights / step) * step).astype(np.float16)
+    return rounded
 
 
 def addends(values: int, cells: int) -> NDArray[np.int64]:

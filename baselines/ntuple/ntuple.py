@@ -20,10 +20,9 @@ V(s') is a sum of m table entries (see `network`); each of them changes by α δ
   sum of all |δ|, which is 1 at first (Beal and Smith, "Temporal coherence and prediction decay in
   TD learning", IJCAI 1999; Jaśkowski, "Mastering 2048 with delayed temporal coherence learning,
   multistage weight promotion, redundant encoding and carousel shaping", 2018).
-- The network grows: after `half_games` by the second half of its tuples, at 0 (as in Barnabet's
-  2k48, 2026); by `stages` with weights of their own, which begin as copies; and by `late_stages`,
-  which begin with the values of boards half as large (weight promotion): greedy play never reaches
-  a tile that it has not seen.
+- The network grows: by the other half of its tuples, at 0 (as in Barnabet's 2k48, 2026); by stages
+  with weights of their own, which begin as copies; by late stages, which begin with the values of
+  boards half as large (weight promotion): greedy play never reaches a tile that it has not seen.
 - Games are played again from one of their moves: with `restart`, from the middle, until a game has
   at most 10 moves (Matsuzaki, "Developing a 2048 player with backward temporal coherence learning
   and restart", ACG 2017); with `late_stages`, from where they entered each stage, most often the
@@ -48,15 +47,13 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Literal
 
-import numba
 import numpy as np
-from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
 from baselines.ntuple import learning
-from baselines.ntuple.learning import ERRORS, MIDDLE, SIZES, STAGES, Played, Update
-from baselines.ntuple.network import Network, new_weights, promote
+from baselines.ntuple.learning import ERRORS, MIDDLE, SIZES, SNAPSHOTS, STAGES, Played, Update
+from baselines.ntuple.network import Network, in_half_precision, new_weights, promote
 from baselines.ntuple.values import Net, action_values, net_of
 from baselines.progress import clock
 from baselines.seeds import game_seeds, training_generator, training_seeds
@@ -70,8 +67,6 @@ from tile_envs.sliding.packed.kernels import rows_of
 
 PER_ENTRY = ("weights", "errors", "sizes", "latest")
 """Arrays of a checkpoint by entry; with averaging, `weights` are means, and `latest` learns."""
-SNAPSHOTS = 10
-"""Snapshots of the weights that are averaged."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,7 @@ class NTupleSettings:
             begins with a copy of them.
         late_stages: Further sums, which games hardly reach at first: their values begin as those of
             boards half as large, and games are played again from where they entered a stage.
-        late_games: Games after which the late stages begin, at least 1.
+        late_games: Games after which the late stages begin, at least 1 if there are any.
         initial: Initial value of every board; optimistic values encourage exploration. None is the
             score of making the largest tile that a board can hold.
         method: Temporal differences, or tc, temporal coherence.
@@ -159,17 +154,13 @@ class NTuple(ValueAgent, Learner):
         self, game: SlidingGame, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
     ) -> None:
         super().__init__(game, seed, settings, sides)
-        config: Any = numba.config
-        if config.DISABLE_JIT:  # which works with what is not written in SIMD
-            raise DependencyNotInstalled("n-tuple networks are compiled: unset NUMBA_DISABLE_JIT.")
         self.game, settings = game, self._settings
         self.weights_version = self.samples = 0
         width = 3 if settings.method == "tc" else 1  # the numbers of an entry: its weight, E and A
-        begins = 0, settings.half_games, settings.stage_games, settings.late_games
-        self._begins = [*accumulate(begins, max)]  # after so many games it uses each of `_networks`
-        n_early = len(set(settings.stages))
         whole = Network.of(game, settings.network, settings.values, settings.sums)
-        self._networks = whole.steps(n_early)
+        self._networks = whole.steps(early=len(set(settings.stages)))
+        begins = 0, settings.half_games, settings.stage_games, settings.late_games
+        self._begins = [*accumulate(begins, max)]  # after so many games it uses each network
         self._nets: dict[tuple[int, bool], Net] = {}
         self._name = np.frombuffer(str(whole).encode(), np.uint8)
         learned, per_board = whole.entries * width, whole.per_board
@@ -218,25 +209,26 @@ class NTuple(ValueAgent, Learner):
     def learn(self) -> Metrics:
         """Play and learn from the games of one iteration.
 
-        `return` is the mean score of the last training games, `reach_*` are of this iteration,
-        `error` is the mean |δ|, and `rate`, with TC, the mean |E| / A of the updated entries.
+        Of the metrics, `error` is the mean |δ|, and `rate`, with TC, the mean |E| / A.
         """
         self.weights_version += 1
-        rng = training_generator(self._seed, self.iterations)
-        seeds = training_seeds(rng, self._settings.iteration_games)
+        rng, settings = training_generator(self._seed, self.iterations), self._settings
+        seeds = training_seeds(rng, settings.iteration_games)
         began, update, per_board = clock(), self._update(), self.network.per_board
         scores, tiles, moves, sums = self._play(self.game, seeds, update)
         speed = moves / (clock() - began)
-        self.moves += moves
-        self.iterations += 1
-        self._grow(self.games - len(seeds))
+        self.moves, self.iterations = self.moves + moves, self.iterations + 1
+        self._grow(before=self.games - len(seeds))
         self._average()
         error, rate = (sums / max(moves, 1)).tolist()
         if not math.isfinite(error):
-            advice = f"train again with a learning_rate below {self._settings.learning_rate}"
+            advice = f"train again with a learning_rate below {settings.learning_rate}"
             raise UsageError(f"learning has diverged after {self.games:,} games: {advice}.")
-        metrics = self._metrics(scores, tiles) | {"return": self.mean_return(scores)}
-        metrics |= {"error": error} | ({"rate": rate / per_board} if update.coherent else {})
+        metrics = self._metrics(scores, tiles) | {
+            "return": self.mean_return(scores),
+            "error": error,
+        }
+        metrics |= {"rate": rate / per_board} if update.coherent else {}
         return metrics | {"moves": float(self.moves), "moves_per_second": speed}
 
     def _grow(self, before: int) -> None:
@@ -253,10 +245,9 @@ class NTuple(ValueAgent, Learner):
 
     def _average(self) -> None:
         """Take a snapshot of the weights for their mean, when it is time."""
-        settings = self._settings
-        if not settings.averaging:
+        if not (averaging := self._settings.averaging):
             return
-        due = SNAPSHOTS - (1 - self.progress) / settings.averaging * SNAPSHOTS
+        due = SNAPSHOTS - (1 - self.progress) / averaging * SNAPSHOTS
         if self.samples > due + 1:  # of a smaller budget
             self.samples = 0
         if self.samples <= due:
@@ -303,8 +294,8 @@ class NTuple(ValueAgent, Learner):
     def state_dict(self) -> State:
         """Return the numbers of entries, what they mean, and the counts of what it has learned."""
         counts = {"iterations": np.array(self.iterations), "moves": np.array(self.moves)}
-        arrays = {"recent returns": self.recent, "weights": self._weights}
-        state = {"network": self._name, **counts, **arrays}
+        state = {"network": self._name, **counts, "recent returns": self.recent}
+        state |= {"weights": self._weights}
         if self._settings.method == "tc":
             state |= {"errors": self._numbers[:, ERRORS], "sizes": self._numbers[:, SIZES]}
         if self._settings.averaging:
@@ -336,15 +327,7 @@ class NTuple(ValueAgent, Learner):
         return replace(settings, method="td", learning_rate=0.1, averaging=0.0)
 
     def export_state(self) -> State:
-        """Return what weights have learned beyond their initial value, in half precision.
-
-        They are rounded to a 32nd of their mean size at most, so that files compress well.
-        """
-        learned = self._weights - self._initial
-        if max(learned.max(), -learned.min()) > np.finfo(np.float16).max:
-            raise UsageError("a weight is too large for half precision: the network cannot shrink.")
-        step = 2.0 ** (np.log2(abs(learned).mean() or 1.0) // 1 - 5)
-        rounded = (np.round(learned / step) * step).astype(np.float16)
+        """Return what weights have learned beyond their initial value, in half precision."""
         left_out = {*PER_ENTRY, "samples"}
         kept = {name: a for name, a in self.state_dict().items() if name not in left_out}
-        return kept | {"weights": rounded}
+        return kept | {"weights": in_half_precision(self._weights - self._initial)}

@@ -9,9 +9,11 @@ order of the entries.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numba
 import numpy as np
+from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
 
 from baselines.ntuple.network import Indices, Network, Weights, addends
@@ -70,6 +72,9 @@ class Net(NamedTuple):
 
 def net_of(network: Network, game: SlidingGame, weights: Weights) -> Net:
     """Return a network for compiled loops, given its weights `(entries * width,)`."""
+    config: Any = numba.config
+    if config.DISABLE_JIT:  # which works with what is not written in SIMD
+        raise DependencyNotInstalled("n-tuple networks are compiled: unset NUMBA_DISABLE_JIT.")
     used = len(REFLECTIONS) * len(network.tuples)
     faces = np.zeros(CELL_MASK + 1, np.uint64)
     faces[: len(game.rules.faces)] = game.rules.faces

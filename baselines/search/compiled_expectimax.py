@@ -84,8 +84,8 @@ class CompiledSearch:
                 self._leaves = leaves_of(learner.network, learner.net, game_tables(self._game))
                 self._table.entries[:] = 0
             game, leaves = self._leaves.net.game, self._leaves
-            values = search(game, leaves, self._table, rows, depths, end, actions)
-        values, greedy = values.astype(np.float64), depths == 1
+            found = search(game, leaves, self._table, rows, depths, end, actions)
+        values, greedy = found.astype(np.float64), depths == 1
         if greedy.any():
             values[greedy] = learner.action_values(boards[greedy])
         return values

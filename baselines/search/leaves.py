@@ -101,9 +101,9 @@ def leaves_of(network: Network, net: Net, game: GameTables) -> Leaves:
     lanes_end, tiles = len(images[0]), len(game.tiles)
     wide, new_lines = round_up(lanes_end), 4 * 16 * tiles
     used = tuple(map(Word, range(lanes_end)))
-    one_image = {"parts": np.concatenate(parts), "lanes": Word(wide), "used": used, "turns": 1}
+    net = net._replace(game=game, parts=np.concatenate(parts), lanes=Word(wide), used=used, turns=1)
     return Leaves(
-        net=net._replace(game=game, **one_image),
+        net=net,
         turned=Word(len(images) - 1) * LINES_END * ROW,
         begins=bounds[0].reshape(8),
         ends=bounds[1].reshape(8),
