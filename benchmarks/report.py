@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from baselines.evaluation.rows import write_rows
 from baselines.players import player
 from baselines.registry import STRONG
-from baselines.viewing.film import is_current, write_film
-from baselines.viewing.moves import Watched, agent_game
+from baselines.viewing.film import comment_of, write_film
+from baselines.viewing.moves import Viewing, agent_game
 from benchmarks.experiments import GAME_2048
 from benchmarks.figures import speed, strength
 from benchmarks.results import KEY, Row, name_of
@@ -59,9 +61,15 @@ def write_pages() -> None:
         write_film(game, FILM, SPEED, FRAMES)
 
 
-def film() -> list[Watched]:
+def film() -> list[Viewing]:
     """Return the game of the film."""
     return [agent_game(player(STRONG, GAME_2048), FILM_SEED, {})]
+
+
+def is_current(path: Path, games: list[Viewing], speed: float, frames: int) -> bool:
+    """Tell whether a GIF is of these games, by the comment that `write_film` has left in it."""
+    with Image.open(path) as there:
+        return bool(there.info.get("comment") == comment_of(games, speed, frames).encode())
 
 
 def missing(committed: Committed) -> list[Row]:

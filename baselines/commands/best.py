@@ -9,7 +9,7 @@ from baselines.players import names_run, player, with_search
 from baselines.registry import STRONG, usual_env
 from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
-from baselines.viewing.moves import Thought, action_names, exact_values, in_words
+from baselines.viewing.moves import action_names, exact_values, in_words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import read_board, rows_of
@@ -76,4 +76,4 @@ def best(
     if chosen is None:
         print("The game is over: there is no legal move.")
     else:
-        print(*in_words([Thought(f"{played.name}, value", values)], game, chosen), sep="\n")
+        print(*in_words({f"{played.name}, value": values}, game, chosen), sep="\n")

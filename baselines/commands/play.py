@@ -15,7 +15,7 @@ from baselines.training import run_folder as runs
 from baselines.training.config import CONFIG, RunConfig
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.run import configuration, presets_for, starting_options
-from baselines.viewing.moves import Thinker, in_words
+from baselines.viewing.moves import MoveValues
 from tile_envs.errors import UsageError
 from tile_envs.games import make
 from tile_envs.play.player import Hints, open_screen, play_games
@@ -97,10 +97,10 @@ def _play_against(against: str, side: str, show_values: bool, learn: bool, seed:
 def hints_of(player: Player) -> Hints:
     """Return what an agent thinks of the moves, as lines below the board."""
     game = player.task.game
-    thinker = Thinker(game, player.agent, player.name, exact=False)
-    if not thinker:
+    values = MoveValues(game, player.agent, player.name, exact=False)
+    if not values.sources:
         raise UsageError(f"{player.name} has neither action values nor action probabilities.")
-    return lambda position: in_words(thinker.of(position), game)
+    return values.lines
 
 
 def episode_of(game: Playthrough, mark: int) -> Episodes:

@@ -13,7 +13,7 @@ from baselines.search.options import SearchOptions
 from baselines.settings import Count, Positive, Seed
 from baselines.training.config import CONFIG
 from baselines.viewing.film import FRAMES, write_film
-from baselines.viewing.moves import Watched, agent_game, recorded_games
+from baselines.viewing.moves import Viewing, agent_game, recorded_games
 from baselines.viewing.page import write_page
 from baselines.viewing.server import serve_page
 from tile_envs.errors import UsageError
@@ -93,7 +93,7 @@ def games_of(
     side: str | None = None,
     search_options: SearchOptions = options.USUAL,
     wrappers: Sequence[str] = (),
-) -> Sequence[Watched]:
+) -> Sequence[Viewing]:
     """Return what is to be watched: a game that an agent plays, or recorded ones."""
     path = Path(name)
     is_run = (path / CONFIG).exists()
@@ -112,18 +112,18 @@ def games_of(
     return [agent_game(watched, seed, options.given(side=played))]
 
 
-def show(games: Sequence[Watched], speed: float, window: bool) -> None:
+def show(games: Sequence[Viewing], speed: float, window: bool) -> None:
     """Show games one after the other in the terminal, or in a window."""
     with open_screen(window, games[0].title) as screen, leaving_by_ctrl_c():
-        for n, watched in enumerate(games, 1):
+        for n, viewing in enumerate(games, 1):
             goes_on = watch_game(
-                watched.playthrough,
-                watched.action,
+                viewing.playthrough,
+                viewing.action,
                 screen,
                 speed,
-                hints=watched.hints,
+                hints=viewing.hints,
                 person=False,
-                end=watched.end,
+                end=None if viewing.player else len(viewing.actions),
                 more=n < len(games),
             )
             if not goes_on:

@@ -1,4 +1,4 @@
-"""The page as a server on this machine: a person plays, and asks an agent what it thinks.
+"""The page as a server on this machine: a person plays, and asks an agent for values of moves.
 
 A game is its seed, its reset options and its actions.  Every question holds them, so that the
 server need not know what pages show, and any number of them can be open.
@@ -15,12 +15,9 @@ from itertools import takewhile
 from threading import Lock
 from typing import Any
 
-import numpy as np
-
-from baselines.viewing.moves import Watched, title_of
+from baselines.viewing.moves import Viewing, ask, title_of
 from baselines.viewing.page import LARGEST, page_of, positions_of, thoughts_of
 from tile_envs import replay
-from tile_envs.agents import choose_actions
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError, is_mistake, message_of
 from tile_envs.game import describe
@@ -31,18 +28,22 @@ HOSTS = ("127.0.0.1", "localhost")
 """The address of this machine alone, and its name."""
 
 
-class Table:
-    """What a page asks of a game and its player, and the answers.
+class PageApi:
+    """The questions of a page about a game and its player, by their paths, and the answers.
 
     Seeds are texts, since a browser's numbers have 53 bits.  A `ValueError` says what is wrong with
     a question.
     """
 
-    def __init__(self, watched: Watched) -> None:
-        assert watched.player is not None
-        self._about, self._thinker, self._player = watched.about, watched.thinker, watched.player
-        self._game = watched.playthrough  # the last one that was asked for, which goes on
+    def __init__(self, viewing: Viewing) -> None:
+        assert viewing.player is not None
+        self._about, self._values, self._player = viewing.about, viewing.values, viewing.player
+        self._game = viewing.playthrough  # the last one that was asked for, which goes on
         self._playing, self._thinking = Lock(), Lock()
+        self.answers = {
+            f"/{answer.__name__}": answer
+            for answer in (self.play, self.think, self.replay, self.save)
+        }
         first = {"seed": str(self._game.seed), "reset": {}, "actions": [], "first": 0}
         self.page = page_of(self._game.env.game, [self.play(first)], self._player.name)
 
@@ -59,7 +60,7 @@ class Table:
         return found
 
     def think(self, asked: Any) -> dict[str, Any]:
-        """Return what is thought of the position after actions, and what the player plays.
+        """Return the values in the position after actions, and what the player plays.
 
         An agent with a memory is asked as in the first position of a game.
         """
@@ -68,12 +69,10 @@ class Table:
             position = game.positions[n]
         if position.over:
             return {"thoughts": [], "chosen": None}
-        observations, masks = position.observation[None], position.info["action_mask"][None]
         with self._thinking:
-            thoughts = thoughts_of(self._thinker, [position])
-            more = None, np.array([True])
-            chosen, _ = choose_actions(self._player.agent, observations, masks, *more)
-        return {"thoughts": thoughts, "chosen": int(chosen[0])}
+            thoughts = thoughts_of(self._values, [position])
+            chosen, _ = ask(self._player.agent, position, state=None, is_first=True)
+        return {"thoughts": thoughts, "chosen": chosen}
 
     def replay(self, asked: Any) -> dict[str, Any]:
         """Return the game of a replay, `text`, which a file of a `name` holds."""
@@ -118,21 +117,15 @@ class Table:
 
 
 class Server(ThreadingHTTPServer):
-    """Answers the page, at `address`, on this machine alone; port 0 is any that is free.
+    """Answers the page, at `address`, on this machine alone; port 0 is any that is free."""
 
-    Raises:
-        ValueError: If the port cannot be used.
-    """
-
-    def __init__(self, table: Table, port: int = 0) -> None:
-        self.table = table
+    def __init__(self, viewing: Viewing, port: int = 0) -> None:
+        self.api = PageApi(viewing)
         try:
             super().__init__((HOSTS[0], port), _Handler)
         except OSError as error:
-            raise UsageError(
-                f"port {port} cannot be used ({error.strerror}): give another one by --port, or 0 "
-                "for any that is free."
-            ) from None
+            reason = f"port {port} cannot be used ({error.strerror})"
+            raise UsageError(f"{reason}: give another --port, or 0 for any free one.") from None
         self.address = f"http://{HOSTS[0]}:{self.server_port}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -146,14 +139,11 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30.0  # seconds for which a question may be under way
 
     def do_GET(self) -> None:
-        """Answer with the page."""
         if self._accepts(self.path == "/"):
-            self._answer(200, "text/html; charset=utf-8", self.server.table.page)
+            self._answer(200, "text/html; charset=utf-8", self.server.api.page)
 
     def do_POST(self) -> None:
-        """Answer a question, or say what is wrong with it."""
-        table, length = self.server.table, self.headers.get("Content-Length", "")
-        answers = {f"/{a.__name__}": a for a in (table.play, table.think, table.replay, table.save)}
+        answers, length = self.server.api.answers, self.headers.get("Content-Length", "")
         if not self._accepts(self.path in answers):
             return
         try:
@@ -198,9 +188,9 @@ def _read(content: bytes) -> Any:
         raise UsageError(f"a question is JSON: {error}.") from None
 
 
-def serve_page(watched: Watched, port: int) -> None:
+def serve_page(viewing: Viewing, port: int) -> None:
     """Answer the page of a player until Ctrl-C; open it, if there is a browser with windows."""
-    with Server(Table(watched), port) as server, leaving_by_ctrl_c():
+    with Server(viewing, port) as server, leaving_by_ctrl_c():
         print(f"{server.address} is the page to play on; Ctrl-C ends it.", flush=True)
         with suppress(webbrowser.Error):
             # One in this terminal would take it, and the page would wait.
