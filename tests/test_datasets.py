@@ -10,7 +10,7 @@ from commands import refused, typed
 from gymnasium.envs.registration import EnvSpec
 
 from baselines.seeds import game_seeds
-from baselines.training.datasets import Recorder
+from baselines.training.recording import Recorder
 
 minari = pytest.importorskip("minari", reason="needs tile-envs[minari]")
 
