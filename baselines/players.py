@@ -70,11 +70,11 @@ class Player(NamedTuple):
             return (None,)
         if side is None:
             return self.task.sides if exact or self.trained else sides[:1]
-        needed = (side,) if side in sides else sides
-        if missing := [s for s in needed if s not in self.task.sides]:
+        needed, learned = (side,) if side in sides else sides, self.task.sides or sides
+        if missing := [s for s in needed if s not in learned]:
             raise UsageError(
                 f"{self.name} was not trained to play {missing[0]}, "
-                f"only {', '.join(self.task.sides)}: choose another side."
+                f"only {', '.join(learned)}: choose another side."
             )
         return sides if exact and side == BOTH else (side,)
 
@@ -91,55 +91,86 @@ def names_file(name: str) -> bool:
     return Path(name).suffix == MODEL_SUFFIX and not names_run(name)
 
 
-def player(
-    name: str,
-    env_id: str | None = None,
+def open_player(
+    agent: Agent | type[Agent] | str | Path,
+    env: AnyEnv | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
+    *,
     seed: int = 0,
     agent_kwargs: Mapping[str, Any] | None = None,
+    search: int | None = None,
+    **search_options: Any,
 ) -> Player:
-    """Return an agent with what it plays, by its name, its run's folder or its file.
+    """Return an agent with what it plays: one that is named, or of a run, a file or a class.
 
     Args:
-        name: A name of the registry, `module:Class`, the folder of a run, a model in that, or the
-            file of another model of Stable-Baselines3.
-        env_id: The environment's id; None is the one of the run, or the agent's usual one.
+        agent: A name of the registry, `module:Class`, the folder of a run, a model in that, or the
+            file of another model of Stable-Baselines3; or an agent, or its class.
+        env: The environment or its id; None is the one of the run, or the agent's usual one.
         env_kwargs: The environment's options, added to those of a run.
         seed: The seed of a named agent's own random numbers.
         agent_kwargs: A named agent's own options, or those of `SB3Model`.
+        search: The depth, in moves, of a search with the agent's action values.
+        **search_options: Options of the search, the fields of `SearchOptions`.
+
+    Raises:
+        ValueError: If there is no such agent, its files are damaged, it does not play this
+            environment, or an option is unusable.
     """
-    if agent_kwargs and (name == STRONG or names_run(name)):
-        raise UsageError(f"{name} is a trained agent and takes no options, got {agent_kwargs!r}.")
-    if not names_run(name):
-        task = Task.of(usual_env(name) if env_id is None else env_id, env_kwargs)
-        if name == STRONG:
-            return _strong(task)
+    options = checked_mapping(agent_kwargs, "agent_kwargs")
+    env_id, asked = named(env, env_kwargs)
+    if not isinstance(agent, str | Path):
+        player = _of_object(agent, env_id, asked, seed, options)
+    elif names_run(name := str(agent)) or name == STRONG:
+        if options:
+            raise UsageError(f"{name} is a trained agent and takes no options, got {options!r}.")
+        player = (_strong if name == STRONG else _of_run)(name, env_id, asked)
+    else:
+        task = Task.of(usual_env(name) if env_id is None else env_id, asked)
         if names_file(name):
-            from baselines.deep.sb3_file import SB3Model  # late: it imports torch
-
-            path = Path(name)
-            beside = any((path.parent / file).exists() for file in (CHECKPOINT, PROGRESS))
-            if path.exists() and (beside or path.name in (LAST, BEST)):
-                said = (
-                    f"{path} has no {CONFIG} of a run beside it: loading it runs code that it holds"
-                )
-                print(printable(said), file=sys.stderr)
-            file = {"path": path, "env": make(task.env, task.env_kwargs)}
-            model = instance(SB3Model, file, **(agent_kwargs or {}))
-            return Player(model, model.name, task, trained=False)
-        agent = make_agent(name, task.game, seed, **(agent_kwargs or {}))
-        return Player(agent, name.rpartition(":")[2], task, trained=False)
-    asked = Task.of(env_id).env if env_id is not None else None  # imports the id's module
-    trained = load_player(name)
-    if asked not in (None, trained.task.env):
-        raise UsageError(f"{name} was trained in {trained.task.env}, not in {asked}.")
-    options = {**trained.task.env_kwargs, **(env_kwargs or {})}
-    task = dataclasses.replace(Task.of(trained.task.env, options), sides=trained.task.sides)
-    return trained._replace(task=task)
+            player = _of_file(Path(name), task, options)
+        else:
+            made = make_agent(name, task.game, seed, **options)
+            player = Player(made, name.rpartition(":")[2], task, trained=False)
+    return _searching(player, search, read_settings(SearchOptions, search_options))
 
 
-def _strong(task: Task) -> Player:
+def _of_object(
+    agent: Any,
+    env_id: str | None,
+    env_kwargs: Mapping[str, Any] | None,
+    seed: int,
+    options: Mapping[str, Any],
+) -> Player:
+    if env_id is None:
+        raise UsageError("env must be given with an agent, such as 'Tiles2048-v0', got None.")
+    if not hasattr(agent, "predict"):
+        raise UsageError(f"an agent has a method predict(observation), got {brief(agent)}.")
+    if options and not isinstance(agent, type):
+        raise UsageError("agent_kwargs are for an agent that is named.")
+    # The options may be those of a vector environment alone, such as engine.
+    options_of(env_id := resolve_id(env_id))
+    task = Task(env_id, env_kwargs or {})
+    if isinstance(agent, type):
+        agent = make_agent(agent, task.game, seed, **options)
+    return Player(agent, type(agent).__name__, task, trained=False)
+
+
+def _of_file(path: Path, task: Task, options: Mapping[str, Any]) -> Player:
+    """Return the player of a model that Stable-Baselines3 has saved."""
+    from baselines.deep.sb3_file import SB3Model  # late: it imports torch
+
+    beside = any((path.parent / file).exists() for file in (CHECKPOINT, PROGRESS))
+    if path.exists() and (beside or path.name in (LAST, BEST)):
+        said = f"{path} has no {CONFIG} of a run beside it: loading it runs code that it holds"
+        print(printable(said), file=sys.stderr)
+    model = instance(SB3Model, {"path": path, "env": make(task.env, task.env_kwargs)}, **options)
+    return Player(model, model.name, task, trained=False)
+
+
+def _strong(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None) -> Player:
     """Return the trained network of a game that comes with the package."""
+    task = Task.of(usual_env(name) if env_id is None else env_id, env_kwargs)
     game: Any = task.game
     folder = STRONG_FOLDER / game.name
     if getattr(game, "shape", None) != (4, 4) or not folder.exists():
@@ -149,35 +180,15 @@ def _strong(task: Task) -> Player:
             "such as a run that has learned this game (of best: --agent RUN)."
         )
     try:
-        return load_player(folder)._replace(name=STRONG, task=task, trained=False)
+        return _of_run(str(folder), None, None)._replace(name=STRONG, task=task, trained=False)
     except UsageError as error:
         raise UsageError(f"{folder} comes with tile-envs: {error} Install it again.") from error
 
 
-def load(path: str | Path, env: AnyEnv | None = None) -> Agent:
-    """Load a trained agent.
-
-        agent = load("runs/2048")
-        actions, _ = agent.predict(boards)
-
-    Args:
-        path: The folder of a run, a model in it, such as `runs/d/best.zip`, the file of another
-            model of Stable-Baselines3, which runs code that it holds, or a name such as `strong`,
-            the networks that come with the package.
-        env: The environment or its id; None is the one of the run, or the agent's usual one.
-
-    Raises:
-        ValueError: If there is none, its files are damaged or do not belong together, or it does
-            not play this environment.
-    """
-    env_id, options = named(env, None)
-    by_name = env is not None or str(path) in NAMES or names_file(str(path))
-    return player(str(path), env_id, options).agent if by_name else load_player(path).agent
-
-
-def load_player(path: str | Path) -> Player:
-    """Load a trained agent with what it plays; see `load`."""
-    path = Path(path)
+def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None) -> Player:
+    """Return the learner of a run with what it has learned, in which more options may be given."""
+    asked = None if env_id is None else resolve_id(env_id)  # imports the id's module
+    path = Path(name)
     folder = path.parent if path.suffix == MODEL_SUFFIX else path
     config = RunConfig.read(folder)
     # A module that only a file names is never imported.
@@ -196,20 +207,24 @@ def load_player(path: str | Path) -> Player:
         recipe = f"{dataclasses.replace(config, seed=0).key} {path.relative_to(folder)}"
         notes = [config.budgets_in_words] if config.budgets else []
         name = ", ".join([config.label, *notes, *["unfinished"] * (not config.finished)])
-        return Player(learner, name, config.task, True, config.finished, recipe, config.seed)
     except UsageError as error:
         if str(error).startswith(str(folder)):
             raise
         raise UsageError(f"{folder}: {error}") from error
+    if asked not in (None, config.env):
+        raise UsageError(f"{path} was trained in {config.env}, not in {asked}.")
+    task = config.task
+    if env_kwargs:
+        options = {**task.env_kwargs, **env_kwargs}
+        task = dataclasses.replace(Task.of(config.env, options), sides=task.sides)
+    return Player(learner, name, task, True, config.finished, recipe, config.seed)
 
 
-def with_search(player: Player, depth: int | None, options: SearchOptions) -> Player:
-    """Return an agent that searches with the action values of another; without a depth, the other.
-
-    The depth is in moves of the player.
-    """
+def _searching(player: Player, depth: int | None, options: SearchOptions) -> Player:
+    """Return a player that searches with the action values of another, if a depth is given."""
+    given = given_options(options)
     if depth is None:
-        if given := given_options(options):
+        if given:
             raise UsageError(f"{given[0]} is an option of a search: give search, its depth, too.")
         return player
     searched: Any = player.agent
@@ -221,7 +236,7 @@ def with_search(player: Player, depth: int | None, options: SearchOptions) -> Pl
 
     depth = checked_integer(depth, "search", 1, DEEPEST)
     agent = Expectimax(searched, player.task.game, depth, **vars(options))
-    decide = [name for name in given_options(options) if name not in ("threads", "table")]
+    decide = [name for name in given if name not in ("threads", "table")]
     values = [f"{name} {getattr(options, name)}".removesuffix(".0") for name in decide]
     how = ", ".join([f" {depth}-ply", *values])
     return player._replace(
@@ -233,6 +248,25 @@ def given_options(options: SearchOptions) -> list[str]:
     """Return the names of the options of a search that are not as usual."""
     usual = vars(SearchOptions())
     return [name for name, value in vars(options).items() if value != usual[name]]
+
+
+def load(path: str | Path, env: AnyEnv | None = None) -> Agent:
+    """Load a trained agent.
+
+        agent = load("runs/2048")
+        actions, _ = agent.predict(boards)
+
+    Args:
+        path: The folder of a run, a model in it, such as `runs/d/best.zip`, the file of another
+            model of Stable-Baselines3, which runs code that it holds, or a name such as `strong`,
+            the networks that come with the package.
+        env: The environment or its id; None is the one of the run, or the agent's usual one.
+
+    Raises:
+        ValueError: If there is none, its files are damaged or do not belong together, or it does
+            not play this environment.
+    """
+    return open_player(path, env).agent
 
 
 def evaluate(
@@ -279,27 +313,26 @@ def evaluate(
             plays actions that are none.
         Stopped: If it is interrupted after the first game of the list has ended.
     """
-    options = checked_mapping(agent_kwargs, "agent_kwargs")
-    env_id, asked = named(env, env_kwargs)
-    if isinstance(agent, str | Path):
-        played = player(str(agent), env_id, asked, seed, options)
-    elif env_id is None:
-        raise UsageError("env must be given with an agent, such as 'Tiles2048-v0', got None.")
-    elif not hasattr(agent, "predict"):
-        raise UsageError(f"an agent has a method predict(observation), got {brief(agent)}.")
-    elif options and not isinstance(agent, type):
-        raise UsageError("agent_kwargs are for an agent that is named.")
-    else:
-        # Without a side, the options may be those of a vector environment alone, such as engine.
-        options_of(env_id := resolve_id(env_id))
-        task = (Task if side is None else Task.of)(env_id, asked or {})
-        if isinstance(agent, type):
-            agent = make_agent(agent, task.game, seed, **options)
-        played = Player(agent, type(agent).__name__, task, trained=False)
-    played = with_search(played, search, read_settings(SearchOptions, search_options))
+    asked = {"seed": seed, "agent_kwargs": agent_kwargs, "search": search, **search_options}
+    played = open_player(agent, env, env_kwargs, **asked)
     options = dict(played.task.env_kwargs)
     if side is not None or isinstance(agent, str | Path):
         as_side = played.sides_to_evaluate(side, exact=False)[0]
         options |= {} if as_side is None else {"side": as_side}
     games = played.task.env, options, episodes, seed
     return Printed(evaluated(played.agent, *games, name=name or played.name, progress=progress)[0])
+
+
+def player(name, env_id=None, env_kwargs=None, seed=0, agent_kwargs=None):  # type: ignore
+    """See `open_player`."""
+    return open_player(name, env_id, env_kwargs, seed=seed, agent_kwargs=agent_kwargs)
+
+
+def load_player(path):  # type: ignore
+    """See `open_player`."""
+    return open_player(path)
+
+
+def with_search(player, depth, options):  # type: ignore
+    """See `open_player`."""
+    return _searching(player, depth, options)
