@@ -13,7 +13,7 @@ from test_play import Script
 
 from baselines import evaluate
 from baselines.commands.watch import games_of, show
-from baselines.players import player
+from baselines.players import open_player
 from baselines.viewing.film import write_film
 from baselines.viewing.moves import MoveValues, exact_values
 from baselines.viewing.page import write_page
@@ -60,8 +60,8 @@ def test_perfect_play_of_tic_tac_toe_is_known():
 def test_values_leave_out_illegal_actions_and_ended_games():
     assert exact_values(SlidingGame(RULES_2048)) is None
     env = make("Tiles2048-v0", {"shape": [2, 2]})
-    agent = player("optimal", "Tiles2048-v0", {"shape": [2, 2]}).agent
-    playthrough, values = Playthrough(env, 0), MoveValues(env.game, agent, "optimal")
+    optimal = open_player("optimal", "Tiles2048-v0", {"shape": [2, 2]})
+    playthrough, values = Playthrough(env, 0), MoveValues(env.game, optimal)
     while not playthrough.position.over:
         found = values.of(playthrough.position)
         assert [*found] == ["optimal, value", "exact, expected score"]

@@ -21,7 +21,6 @@ from baselines.solver.solve import solve as solve_game
 from baselines.task import Task
 from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 
 
@@ -50,7 +49,8 @@ def solve(
     if query is not None and questions is not None:
         raise UsageError("give either --query or --questions, not both.")
     game = Task.of("Tiles2048-v0" if env is None else env, env_kwargs).game
-    lines = None
+    if not isinstance(game, SlidingGame):
+        raise UsageError(f"the sliding games are solved, not {game}: see the agent minimax.")
     if query is not None:
         content = sys.stdin.buffer.read() if str(query) == "-" else query.read_bytes()
         lines = content.decode("utf-8-sig", errors="replace").splitlines()
@@ -58,36 +58,35 @@ def solve(
     if questions is not None:
         for question in questions_of(solution, questions, seed):
             print(json.dumps(question))
-        return
-    if lines is not None:
+    elif query is not None:
         for answer in answers(solution, lines):
             print(answer)
-        return
-    states, afterstates = solution.counts()
-    value = f"start value  {solution.start_value:,.9f}"
-    if goal is not None:
-        value = f"probability  {solution.start_value:.6f} to reach {goal:,}"
-    print(f"""{solution.game}, exactly
+    else:
+        states, afterstates = solution.counts()
+        value = f"start value  {solution.start_value:,.9f}"
+        if goal is not None:
+            value = f"probability  {solution.start_value:.6f} to reach {goal:,}"
+        print(f"""{solution.game}, exactly
   states       {states:,} ({len(solution.states):,} up to symmetry)
   afterstates  {afterstates:,} ({len(solution.afterstates):,} up to symmetry)
   {value}
   seconds      {seconds:.2f}""")
 
 
-def _solve_or_load(game: Game, goal: int | None, folder: Path | None) -> tuple[Solution, float]:
+def _solve_or_load(
+    game: SlidingGame, goal: int | None, folder: Path | None
+) -> tuple[Solution, float]:
     """Load a solution from a folder, or solve the game and say first how large the solution is.
 
     The seconds that are returned with it are without compilation.
     """
-    if not isinstance(game, SlidingGame):
-        raise UsageError(f"the sliding games are solved, not {game}: see the agent minimax.")
     if goal is not None and game.rules.index_of(goal) and folder is not None:
         raise UsageError("a solution for a goal is not kept: leave out --out.")
-    if folder is not None and folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file, and a solution is a folder: give another --out.")
     if folder is not None and (folder / FILE).exists():
         began = time.perf_counter()
         return Solution.load(folder, game), time.perf_counter() - began
+    if folder is not None and folder.is_file():
+        raise UsageError(f"{folder} is a file, and a solution is a folder: give another --out.")
     print(check_size(game), file=sys.stderr)
     compile_steps(game)
     began = time.perf_counter()
@@ -100,18 +99,15 @@ def _solve_or_load(game: Game, goal: int | None, folder: Path | None) -> tuple[S
 
 def answers(solution: Solution, lines: Sequence[str]) -> Iterator[str]:
     """Yield each line that is not blank, followed by ` = ` and its value with 9 decimals."""
-    game = solution.game
+    game, rules = solution.game, solution.game.rules
     asked = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
     queries = [_query(line, number, game.shape) for number, line in asked]
     kinds = np.array([kind for kind, _ in queries])
     boards = np.array([cells for _, cells in queries], np.int64).reshape(-1, *game.shape)
-    possible = (boards <= game.rules.largest).all(axis=(1, 2))
+    possible = (boards <= rules.largest).all(axis=(1, 2))
     if not possible.all():
-        print(
-            f"note: some tiles are beyond {game.rules.largest}, the largest index of {game.name}: "
-            "queries hold tile indices, not faces.",
-            file=sys.stderr,
-        )
+        note = f"note: some tiles are beyond {rules.largest}, the largest index of {game.name}"
+        print(f"{note}: queries hold tile indices, not faces.", file=sys.stderr)
     values = np.full(len(asked), np.nan)
     for kind, look_up in (("b", solution.state_values), ("a", solution.afterstate_values)):
         chosen = possible & (kinds == kind)
@@ -126,9 +122,8 @@ def _query(line: str, number: int, shape: tuple[int, int]) -> tuple[str, list[in
     are_tiles = all(cell.isascii() and cell.isdecimal() for cell in cells)
     if kind not in ("b", "a") or len(cells) != expected or not are_tiles:
         raise UsageError(
-            f"line {number} is no query, {brief(line)}: expected b (before a move) or a (after "
-            f"it) and {expected} tile indices from 0 on, row by row, such as "
-            f"b {' '.join(['1', '1', *['0'] * (expected - 2)])}."
+            f"line {number} is no query, {brief(line)}: expected b (before a move) or a (after it) "
+            f"and {expected} tile indices, such as b {' '.join(['1', '1', *'0' * (expected - 2)])}."
         )
     # No game has tiles of three digits, and int() refuses thousands of them.
     return kind, [int(cell.lstrip("0")[:3] or "0") for cell in cells]

@@ -1,4 +1,4 @@
-"""The command that shows games: `python -m baselines watch`."""
+"""`python -m baselines watch`: shows games."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from annotated_types import Interval
 
 from baselines.commands import options
-from baselines.players import given_options, player, with_search
+from baselines.players import given_options, open_player
 from baselines.registry import NAMES
 from baselines.search.options import SearchOptions
 from baselines.settings import Count, Positive, Seed
@@ -70,8 +70,8 @@ def watch(
     if bool(files) + window + serve > 1:
         raise UsageError("give either --window, --serve or files to write.")
     games = games_of(agent, env, env_kwargs, search, seed, side, search_options, wrappers)
-    for suffix, path in files.items():
-        if suffix == "html":
+    for path in files.values():
+        if path == html:
             write_page(games, path)
         else:
             write_film(games, path, speed, frames)
@@ -105,26 +105,17 @@ def games_of(
                 "--env-kwargs, --search, --seed or --side with them."
             )
         return recorded_games(path)
-    seed = seed or 0
-    watched = player(name, env, env_kwargs, seed, options.given(wrappers=wrappers or None))
-    watched = with_search(watched, search, search_options)
-    played = watched.sides_to_evaluate(side, exact=False)[0]
-    return [agent_game(watched, seed, options.given(side=played))]
+    how: Any = {"seed": seed or 0, "agent_kwargs": options.given(wrappers=wrappers or None)}
+    played = open_player(name, env, env_kwargs, search=search, **how, **vars(search_options))
+    own = played.sides_to_evaluate(side, exact=False)[0]
+    return [agent_game(played, seed or 0, options.given(side=own))]
 
 
 def show(games: Sequence[Viewing], speed: float, window: bool) -> None:
     """Show games one after the other in the terminal, or in a window."""
     with open_screen(window, games[0].title) as screen, leaving_by_ctrl_c():
         for n, viewing in enumerate(games, 1):
-            goes_on = watch_game(
-                viewing.playthrough,
-                viewing.action,
-                screen,
-                speed,
-                hints=viewing.hints,
-                person=False,
-                end=None if viewing.player else len(viewing.actions),
-                more=n < len(games),
-            )
-            if not goes_on:
+            end, more = None if viewing.player else len(viewing.actions), n < len(games)
+            how: Any = {"hints": viewing.hints, "person": False, "end": end, "more": more}
+            if not watch_game(viewing.playthrough, viewing.action, screen, speed, **how):
                 return

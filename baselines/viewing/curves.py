@@ -98,12 +98,11 @@ def drawn(figure: Figure, suffix: str, metadata: dict[str, str | None] | None = 
 def read_curve(folder: Path, against: str, metric: str) -> Curve:
     """Read the curve of a run, whose progress must have the columns."""
     rows, (column, unit) = runs.read_progress(folder), AXES[against]
-    columns = list(rows[0] if rows else ())
-    if missing := [name for name in (column, metric) if name not in columns]:
+    has = list(rows[0] if rows else ())
+    if missing := [name for name in (column, metric) if name not in has]:
         raise UsageError(
-            f"the progress of {folder} has no {missing[0]!r}: it has "
-            f"{', '.join(columns) or 'none'}. Leave this run out, or choose by --metric and "
-            "--against."
+            f"the progress of {folder} has no {missing[0]!r}: it has {', '.join(has) or 'none'}. "
+            "Leave this run out, or choose by --metric and --against."
         )
     points = [(row[column], row[metric]) for row in rows if row[column] and row[metric]]
     xs, ys = np.array(points, np.float64).reshape(-1, 2).T
@@ -114,13 +113,11 @@ def read_curve(folder: Path, against: str, metric: str) -> Curve:
 def _usual_metric(folders: Sequence[Path]) -> str:
     """Return the first metric that all runs have, of tests where there is one."""
     places = {column for column, _ in AXES.values()}
-    metrics = []
-    for folder in folders:
-        rows = runs.read_progress(folder)
-        metrics.append([name for name in (rows[0] if rows else ()) if name not in places])
-    common = [name for name in metrics[0] if all(name in names for names in metrics)]
+    columns = {folder: [*(runs.read_progress(folder) or [{}])[0]] for folder in folders}
+    metrics = {folder: [n for n in names if n not in places] for folder, names in columns.items()}
+    common = [name for name in metrics[folders[0]] if all(name in m for m in metrics.values())]
     if not common:
-        has = (f"{f} has {', '.join(m) or 'none'}" for f, m in zip(folders, metrics, strict=True))
+        has = [f"{folder} has {', '.join(names) or 'none'}" for folder, names in metrics.items()]
         raise UsageError(f"no metric can be drawn of all these runs: {'; '.join(has)}.")
     return next((name for name in common if name.startswith("greedy_")), common[0])
 
@@ -150,13 +147,12 @@ def bands_of(curves: Sequence[Curve]) -> list[Band]:
 
 
 def _band(label: str, curves: Sequence[Curve]) -> Band:
-    places = np.unique(np.concatenate([curve.xs for curve in curves]))
+    xs = np.unique(np.concatenate([curve.xs for curve in curves]))
     outside = {"left": np.nan, "right": np.nan}
-    ys = np.array([np.interp(places, curve.xs, curve.ys, **outside) for curve in curves])
+    ys = np.array([np.interp(xs, curve.xs, curve.ys, **outside) for curve in curves])
     meeting = np.isfinite(ys).sum(axis=0) >= min(2, len(curves))
-    ys = ys[:, meeting]
-    lowest, highest = np.fmin.reduce(ys), np.fmax.reduce(ys)
-    return Band(label, places[meeting], np.nanmean(ys, axis=0), lowest, highest)
+    xs, ys = xs[meeting], ys[:, meeting]
+    return Band(label, xs, np.nanmean(ys, axis=0), np.fmin.reduce(ys), np.fmax.reduce(ys))
 
 
 def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:

@@ -1,9 +1,8 @@
 """A game as a film: GIF or MP4."""
 
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -23,25 +22,23 @@ LAST = 2.0
 """Seconds for which the last position stays."""
 
 
-def write_film(games: Sequence[Viewing], path: Path, speed: float, frames: int = FRAMES) -> None:
+def write_film(
+    games: Sequence[Viewing], path: Path, speed: float, frames: int = FRAMES, comment: str = ""
+) -> None:
     """Write games as a film, `.gif` or `.mp4`, at so many positions a second, and at most `frames`.
 
-    Each is played to its end; a GIF repeats itself.
+    Each is played to its end; a GIF repeats itself, and may hold a comment.
     """
     if speed > FASTEST:
         raise UsageError(f"a film shows at most {FASTEST} positions a second, got {speed:g}.")
     check_kind(games)
-    write = _write_gif if path.suffix == ".gif" else _write_mp4
-    share = max(2, frames // len(games))
+    most = max(2, frames // len(games))
     with replacing(path) as beside:
-        pictures = [picture for game in games for picture in _pictures(game, share)]
-        write(pictures, beside, speed, comment_of(games, speed, frames))
-
-
-def comment_of(games: Sequence[Viewing], speed: float, frames: int) -> str:
-    """Return the comment in a film, by which one of the same games is known."""
-    data = [[each.title, each.about, each.seed, *each.play_on().actions] for each in games]
-    return f"data {hashlib.sha256(json.dumps([data, speed, frames]).encode()).hexdigest()}"
+        pictures = [picture for game in games for picture in _pictures(game, most)]
+        if path.suffix == ".gif":
+            _write_gif(pictures, beside, speed, comment)
+        else:
+            _write_mp4(pictures, beside, speed)
 
 
 def _write_gif(pictures: Sequence[Picture], path: Path, speed: float, comment: str) -> None:
@@ -49,26 +46,18 @@ def _write_gif(pictures: Sequence[Picture], path: Path, speed: float, comment: s
     sample = Image.fromarray(np.concatenate(small[:: max(1, len(small) // 12)]))
     palette = sample.quantize(128, dither=Image.Dither.NONE)  # one for all: nothing flickers
     images = [Image.fromarray(p).quantize(palette=palette, dither=Image.Dither.NONE) for p in small]
-    images[0].save(
-        path,
-        format="GIF",
-        save_all=True,
-        append_images=images[1:],
-        duration=[round(1000 / speed)] * (len(images) - 1) + [round(1000 * LAST)],
-        loop=0,
-        optimize=True,
-        comment=comment,
-    )
+    times = [round(1000 / speed)] * (len(images) - 1) + [round(1000 * LAST)]
+    how: Any = {"save_all": True, "append_images": images[1:], "loop": 0, "optimize": True}
+    images[0].save(path, format="GIF", duration=times, comment=comment, **how)
 
 
-def _write_mp4(pictures: Sequence[Picture], path: Path, speed: float, comment: str) -> None:
+def _write_mp4(pictures: Sequence[Picture], path: Path, speed: float) -> None:
     with extra("render"):
         from moviepy import ImageSequenceClip
     height, width = (side // 2 * 2 for side in pictures[0].shape[:2])  # the format takes even ones
     shown = [*pictures, *pictures[-1:] * round(LAST * speed)]
     clip = ImageSequenceClip([picture[:height, :width] for picture in shown], fps=speed)
-    how = ["-f", "mp4", "-metadata", f"comment={comment}"]
-    clip.write_videofile(str(path), codec="libx264", ffmpeg_params=how, logger=None)
+    clip.write_videofile(str(path), codec="libx264", ffmpeg_params=["-f", "mp4"], logger=None)
 
 
 def _pictures(viewing: Viewing, most: int) -> list[Picture]:

@@ -37,16 +37,17 @@ class MoveValues:
     what is known exactly of the game; `exact` is the name of that source, "" without one.
     """
 
-    def __init__(self, game: Game, agent: Any, name: str, exact: bool = True) -> None:
+    def __init__(self, game: Game, player: Player | None, exact: bool = True) -> None:
         self.game, self.exact = game, ""
         self.sources: dict[str, Callable[[NDArray[Any]], Values]] = {}
-        if hasattr(agent, "action_values"):
-            self.sources[f"{name}, value"] = agent.action_values
-        elif hasattr(agent, "action_probabilities"):
-            self.sources[f"{name}, probability"] = agent.action_probabilities
-        if exact and (known := exact_values(game)) is not None:
-            is_sliding = isinstance(game, SlidingGame)
-            self.exact = f"exact, {'expected score' if is_sliding else 'with perfect play'}"
+        agent: Any = player and player.agent
+        if player and hasattr(agent, "action_values"):
+            self.sources[f"{player.name}, value"] = agent.action_values
+        elif player and hasattr(agent, "action_probabilities"):
+            self.sources[f"{player.name}, probability"] = agent.action_probabilities
+        if exact and (known := exact_values(game)):
+            meaning = "expected score" if isinstance(game, SlidingGame) else "with perfect play"
+            self.exact = f"exact, {meaning}"
             self.sources[self.exact] = known
         self._kept: dict[bytes, dict[str, Values]] = {}
 
@@ -133,7 +134,6 @@ class Viewing:
         title: Who plays what.
         about: The environment and its options.
         seed: The seed of the game, or of the list of which it is the first.
-        values: Those of the actions in its positions.
         actions: All actions of a recorded game; those that a player has chosen so far.
         player: The agent that plays; None of a recorded game.
     """
@@ -142,10 +142,12 @@ class Viewing:
     title: str
     about: str
     seed: int
-    values: MoveValues
     actions: list[int]
     player: Player | None = None
-    _state: Any = None  # of a recurrent agent
+
+    def __post_init__(self) -> None:
+        self.values = MoveValues(self.playthrough.env.game, self.player)
+        self._state: Any = None  # of a recurrent agent
 
     def action(self, n: int) -> int | None:
         """Return the action after n moves, wherever the game is; None at the end of the game."""
@@ -177,10 +179,8 @@ def agent_game(player: Player, seed: int, options: Mapping[str, Any]) -> Viewing
     task, options = player.task, {**player.task.env_kwargs, **options}
     (word,) = game_seeds(seed, 1, "evaluation").tolist()
     playthrough = Playthrough(make(task.env, options), word)
-    values = MoveValues(playthrough.env.game, player.agent, player.name)
-    title = f"{player.name} plays {task.game.name}"
     about = _about(task.env, ({"opponent": "random"} if task.sides else {}) | options)
-    return Viewing(playthrough, title, about, seed, values, [], player)
+    return Viewing(playthrough, f"{player.name} plays {task.game.name}", about, seed, [], player)
 
 
 def recorded_games(path: Path) -> list[Viewing]:
@@ -188,19 +188,17 @@ def recorded_games(path: Path) -> list[Viewing]:
     paths = sorted(path.glob("*.json")) if path.is_dir() else [path]
     if not paths:
         raise UsageError(f"{path} holds neither a run nor recorded games (*.json).")
-    return [_recorded_game(read(path), path.stem) for path in paths]
+    games = []
+    for path in paths:
+        replay = read(path)
+        about, title = _about(replay.env, replay.options), title_of(replay, path.stem)
+        games.append(Viewing(begin(replay), title, about, replay.seed, [*replay.actions]))
+    return games
 
 
-def _recorded_game(recorded: Replay, name: str) -> Viewing:
-    playthrough, about = begin(recorded), _about(recorded.env, recorded.options)
-    values = MoveValues(playthrough.env.game, None, "")
-    title = title_of(recorded, name)
-    return Viewing(playthrough, title, about, recorded.seed, values, [*recorded.actions])
-
-
-def title_of(recorded: Replay, name: str) -> str:
+def title_of(replay: Replay, name: str) -> str:
     """Return the title of a replay that a file of this name holds."""
-    return ", ".join(filter(None, (recorded.player, printable(name))))
+    return ", ".join(filter(None, (replay.player, printable(name))))
 
 
 def check_kind(games: Sequence[Viewing]) -> None:

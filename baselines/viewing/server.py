@@ -11,7 +11,6 @@ import webbrowser
 from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import takewhile
 from threading import Lock
 from typing import Any
 
@@ -28,24 +27,26 @@ HOSTS = ("127.0.0.1", "localhost")
 """The address of this machine alone, and its name."""
 
 
-class PageApi:
-    """The questions of a page about a game and its player, by their paths, and the answers.
+class Server(ThreadingHTTPServer):
+    """Answers the page, at `address`, and its questions about a game, on this machine alone.
 
     Seeds are texts, since a browser's numbers have 53 bits.  A `ValueError` says what is wrong with
-    a question.
+    a question.  Port 0 is any that is free.
     """
 
-    def __init__(self, viewing: Viewing) -> None:
+    def __init__(self, viewing: Viewing, port: int = 0) -> None:
         assert viewing.player is not None
         self._about, self._values, self._player = viewing.about, viewing.values, viewing.player
         self._game = viewing.playthrough  # the last one that was asked for, which goes on
         self._playing, self._thinking = Lock(), Lock()
-        self.answers = {
-            f"/{answer.__name__}": answer
-            for answer in (self.play, self.think, self.replay, self.save)
-        }
         first = {"seed": str(self._game.seed), "reset": {}, "actions": [], "first": 0}
         self.page = page_of(self._game.env.game, [self.play(first)], self._player.name)
+        try:
+            super().__init__((HOSTS[0], port), _Handler)
+        except OSError as error:
+            reason = f"port {port} cannot be used ({error.strerror})"
+            raise UsageError(f"{reason}: give another --port, or 0 for any free one.") from None
+        self.address = f"http://{HOSTS[0]}:{self.server_port}/"
 
     def play(self, asked: Any) -> dict[str, Any]:
         """Return the positions from `first` on of the game in which actions are played."""
@@ -107,26 +108,11 @@ class PageApi:
         game = self._game
         if (game.seed, game.reset) != start:
             game = self._game = Playthrough(game.env, *start)
-        pairs = zip(game.actions, actions, strict=False)
-        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        while common < min(len(game.actions), len(actions)):
+        while game.actions[: len(actions)] != actions[: len(game.actions)]:
             game.take_back()
         for action in actions[len(game.actions) :]:
             game.play(action)
         return game, len(actions)
-
-
-class Server(ThreadingHTTPServer):
-    """Answers the page, at `address`, on this machine alone; port 0 is any that is free."""
-
-    def __init__(self, viewing: Viewing, port: int = 0) -> None:
-        self.api = PageApi(viewing)
-        try:
-            super().__init__((HOSTS[0], port), _Handler)
-        except OSError as error:
-            reason = f"port {port} cannot be used ({error.strerror})"
-            raise UsageError(f"{reason}: give another --port, or 0 for any free one.") from None
-        self.address = f"http://{HOSTS[0]}:{self.server_port}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Show where an agent has failed; not that a page has been left."""
@@ -140,10 +126,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self._accepts(self.path == "/"):
-            self._answer(200, "text/html; charset=utf-8", self.server.api.page)
+            self._answer(200, "text/html; charset=utf-8", self.server.page)
 
     def do_POST(self) -> None:
-        answers, length = self.server.api.answers, self.headers.get("Content-Length", "")
+        asked, length = self.server, self.headers.get("Content-Length", "")
+        answers = {f"/{a.__name__}": a for a in (asked.play, asked.think, asked.replay, asked.save)}
         if not self._accepts(self.path in answers):
             return
         try:
