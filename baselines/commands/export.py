@@ -124,7 +124,7 @@ def _command(config: RunConfig, games: int) -> list[str]:
     given = {"preset": neutral, "games": games}
     given |= {n: getattr(config, n) for n in ("seed", "env_kwargs", "test_every", "test_games")}
     given["side"] = config.sides[0] if len(config.sides) == 1 else None
-    given = {n: value for n, value in given.items() if value not in (None, {})}
+    given = {n: value for n, value in given.items() if value is not None and value != {}}
     given |= {n: v for n, v in settings.items() if v != default[n] or n in listed}
     words = ["python", "-m", "baselines", "train", config.agent, "--env", config.env]
     words += [word for module in config.modules for word in ("--import", module)]

@@ -21,6 +21,7 @@ from baselines.solver.solve import solve as solve_game
 from baselines.task import Task
 from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
+from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 
 
@@ -49,44 +50,42 @@ def solve(
     if query is not None and questions is not None:
         raise UsageError("give either --query or --questions, not both.")
     game = Task.of("Tiles2048-v0" if env is None else env, env_kwargs).game
-    if not isinstance(game, SlidingGame):
-        raise UsageError(f"the sliding games are solved, not {game}: see the agent minimax.")
+    lines: Sequence[str] = ()
     if query is not None:
         content = sys.stdin.buffer.read() if str(query) == "-" else query.read_bytes()
         lines = content.decode("utf-8-sig", errors="replace").splitlines()
     solution, seconds = _solve_or_load(game, goal, out)
+    if query is not None:
+        print(*answers(solution, lines), sep="\n", end="\n" if lines else "")
+        return
     if questions is not None:
-        for question in questions_of(solution, questions, seed):
-            print(json.dumps(question))
-    elif query is not None:
-        for answer in answers(solution, lines):
-            print(answer)
-    else:
-        states, afterstates = solution.counts()
-        value = f"start value  {solution.start_value:,.9f}"
-        if goal is not None:
-            value = f"probability  {solution.start_value:.6f} to reach {goal:,}"
-        print(f"""{solution.game}, exactly
+        print(*map(json.dumps, questions_of(solution, questions, seed)), sep="\n")
+        return
+    states, afterstates = solution.counts()
+    value = f"start value  {solution.start_value:,.9f}"
+    if goal is not None:
+        value = f"probability  {solution.start_value:.6f} to reach {goal:,}"
+    print(f"""{solution.game}, exactly
   states       {states:,} ({len(solution.states):,} up to symmetry)
   afterstates  {afterstates:,} ({len(solution.afterstates):,} up to symmetry)
   {value}
   seconds      {seconds:.2f}""")
 
 
-def _solve_or_load(
-    game: SlidingGame, goal: int | None, folder: Path | None
-) -> tuple[Solution, float]:
+def _solve_or_load(game: Game, goal: int | None, folder: Path | None) -> tuple[Solution, float]:
     """Load a solution from a folder, or solve the game and say first how large the solution is.
 
     The seconds that are returned with it are without compilation.
     """
+    if not isinstance(game, SlidingGame):
+        raise UsageError(f"the sliding games are solved, not {game}: see the agent minimax.")
     if goal is not None and game.rules.index_of(goal) and folder is not None:
         raise UsageError("a solution for a goal is not kept: leave out --out.")
-    if folder is not None and (folder / FILE).exists():
-        began = time.perf_counter()
-        return Solution.load(folder, game), time.perf_counter() - began
     if folder is not None and folder.is_file():
         raise UsageError(f"{folder} is a file, and a solution is a folder: give another --out.")
+    began = time.perf_counter()
+    if folder is not None and (folder / FILE).exists():
+        return Solution.load(folder, game), time.perf_counter() - began
     print(check_size(game), file=sys.stderr)
     compile_steps(game)
     began = time.perf_counter()

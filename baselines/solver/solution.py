@@ -65,7 +65,8 @@ class Layers:
     def is_usable(self) -> bool:
         """Whether compiled code can index by `begins`, and search the keys of each age."""
         keys, values, begins = arrays = self.keys, self.values, self.begins
-        if [(a.dtype, a.ndim) for a in arrays] != [(dtype, 1) for dtype in COLUMNS.values()]:
+        kinds = zip(arrays, COLUMNS.values(), strict=True)
+        if not all(array.ndim == 1 and array.dtype == dtype for array, dtype in kinds):
             return False
         places = [0, *begins, len(keys)]
         if len(keys) != len(values) or len(begins) < 2 or places != sorted(places):
@@ -77,13 +78,13 @@ class Layers:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The exact values of a small sliding game under optimal play.
+    """The exact values of all states and afterstates that play can reach, symmetric ones merged.
 
         solution = solve(SlidingGame(RULES_2584, shape=(2, 3)))
-        solution.state_values(boards)  # (n,), NaN for boards that cannot be reached
+        solution.state_values(boards)  # (n,)
 
-    It holds the states and the afterstates that can be reached, symmetric ones merged.  With a goal
-    its game ends there, and all its values are the best probabilities to reach that tile.
+    Values are expected scores under optimal play.  With a goal, the game ends there, and they are
+    the best probabilities to reach that tile.
     """
 
     game: SlidingGame
@@ -92,28 +93,22 @@ class Solution:
     goal: int | None = None
 
     def state_values(self, boards: ArrayLike) -> Values:
-        """Return V(s) `(n,)`, the rewards to expect from states `(n, R, C)` on, played optimally.
-
-        It is NaN for boards that are not states that play can reach.
-        """
+        """Return V(s) `(n,)` of states `(n, R, C)`, NaN for those that play cannot reach."""
         return self._looked_up(self.states, boards)
 
     def afterstate_values(self, boards: ArrayLike) -> Values:
-        """Return V(s'), the same for afterstates; see `state_values`."""
+        """Return V(s') `(n,)` of afterstates `(n, R, C)`, as `state_values`."""
         return self._looked_up(self.afterstates, boards)
 
     def action_values(self, boards: ArrayLike) -> NDArray[np.float64]:
-        """Return r + V(s') of each action, `(n, 4)`, in states `(n, R, C)`; see `state_values`.
+        """Return r + V(s') of each action, `(n, 4)`, in states `(n, R, C)`.
 
-        It is minus infinity for illegal actions, and NaN in states that cannot be reached.
+        It is minus infinity for illegal actions, and NaN in states that play cannot reach.
         """
-        unreachable = np.isnan(self.state_values(boards))
         after, rewards, masks = self.game.afterstates(boards)
         values = self.afterstate_values(after.reshape(-1, *self.game.shape)).reshape(rewards.shape)
-        if self.goal is None:
-            values = rewards + values
-        values = np.where(masks > 0, values, -np.inf)
-        values[unreachable] = np.nan
+        values = np.where(masks > 0, values if self.goal else rewards + values, -np.inf)
+        values[np.isnan(self.state_values(boards))] = np.nan
         return values
 
     @cached_property
@@ -145,7 +140,9 @@ class Solution:
         arrays = read_arrays(path, most_boards(game) * BYTES_PER_BOARD + (1 << 20))  # and the game
         try:
             other = SlidingGame(**json.loads(arrays["game"].tobytes()))
-            parts = [Layers(*(arrays[f"{part}_{name}"] for name in COLUMNS)) for part in PARTS]
+            states, afterstates = (
+                Layers(*(arrays[f"{part}_{name}"] for name in COLUMNS)) for part in PARTS
+            )
         except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise UsageError(f"{path} is damaged: it is no solution of a game.") from error
         if other != game:
@@ -153,9 +150,9 @@ class Solution:
                 f"{path} is the solution of {other}, or of {game} with another spawn distribution, "
                 "start or placer: give another folder."
             )
-        if not all(part.is_usable() for part in parts):
+        if not (states.is_usable() and afterstates.is_usable()):
             raise UsageError(f"{path} is damaged: its boards and values do not belong together.")
-        return cls(game, *parts)
+        return cls(game, states, afterstates)
 
     def _looked_up(self, layers: Layers, boards: ArrayLike) -> Values:
         checked = checked_boards(boards, self.game.rules)

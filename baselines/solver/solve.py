@@ -80,7 +80,7 @@ def _boards(
     start_keys = keys_of(tables, rows_of(game, boards))
     states: list[Words] = []
     afterstates: list[Words] = []
-    last, done = int(start_ages.max()), 0
+    last = int(start_ages.max())
     with Progress(f"boards of {game}") as progress:
         while (age := len(states)) <= last:
             following = [
@@ -92,8 +92,8 @@ def _boards(
             afterstates.append(_distinct(afterstates_of(tables, states[age])))
             if len(afterstates[age]):
                 last = max(last, age + max(raised for _, _, raised in new_tiles))
-            done += len(states[age])
-            progress.update(done, counted(done, "board"))
+            n = sum(map(len, states))
+            progress.update(n, counted(n, "board"))
     return states, afterstates
 
 
@@ -101,7 +101,8 @@ def _distinct(keys: Words) -> Words:
     """Return the different keys, rising, as `np.unique` does, but many times faster."""
     keys.sort()
     is_first = np.append(True, keys[1:] != keys[:-1])
-    return keys[is_first[: len(keys)]]
+    distinct: Words = keys[is_first[: len(keys)]]
+    return distinct
 
 
 def _values(
@@ -116,7 +117,6 @@ def _values(
     state_values = [np.zeros(0)] * len(states)
     afterstate_values = [np.zeros(len(keys)) for keys in afterstates]
     cells = [np.uint64(cell * CELL_BITS) for cell in range(math.prod(game.shape))]
-    done = 0
     with Progress(f"values of {game}", sum(map(len, states))) as progress:
         for age in reversed(range(len(states))):
             keys, values = afterstates[age], afterstate_values[age]
@@ -128,6 +128,5 @@ def _values(
             if goal is not None:
                 tiles = (states[age] >> cell & CELL_IN_LINE for cell in cells)
                 state_values[age][np.any([tile >= game.last_tile for tile in tiles], axis=0)] = 1.0
-            done += len(states[age])
-            progress.update(done)
+            progress.update(sum(map(len, states[age:])))
     return state_values, afterstate_values

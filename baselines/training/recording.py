@@ -9,6 +9,7 @@ import shutil
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -23,7 +24,6 @@ from baselines.settings import check_batch
 from baselines.task import Task
 from baselines.training.run_folder import check_free, lock_folder
 from tile_envs.agents import Agent
-from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError, extra
 from tile_envs.files import checked_file
 from tile_envs.game import Game
@@ -34,6 +34,7 @@ from tile_envs.words import counted
 VERSION = 2
 """Raised when the same command records other games of an agent that draws nothing."""
 Format = Literal["replay", "npz", "minari"]
+Columns = dict[str, NDArray[Any]]
 TAKEN = ("actions", "rewards", "terminations", "truncations")
 """What a game's step consists of and brings."""
 MINARI = re.compile(r"([\w-][\w/-]*[\w-]/)?[\w-]+-v\d+")
@@ -41,25 +42,15 @@ MINARI = re.compile(r"([\w-][\w/-]*[\w-]/)?[\w-]+-v\d+")
 
 
 class Trajectory(NamedTuple):
-    """What a game went through in T steps.
-
-    Attributes:
-        seed: The game's seed.
-        observations: `(T + 1, ...)`, before each action and after the last one.
-        actions: `(T,) int64`.
-        rewards: `(T,) float64`.
-        terminations: `(T,) bool`, whether an action ended the game.
-        truncations: `(T,) bool`, whether it was one illegal action too many.
-        infos: The entries of the infos by name, each `(T + 1, ...)`, such as `action_mask`.
-    """
+    """What a game went through in T steps."""
 
     seed: int
-    observations: NDArray[Any]
-    actions: NDArray[np.int64]
+    observations: NDArray[Any]  # (T + 1, ...), before each action and after the last one
+    actions: NDArray[np.int64]  # (T,), as the next three
     rewards: NDArray[np.float64]
     terminations: NDArray[np.bool_]
-    truncations: NDArray[np.bool_]
-    infos: dict[str, NDArray[Any]]
+    truncations: NDArray[np.bool_]  # by one illegal action too many
+    infos: dict[str, NDArray[Any]]  # by name, each (T + 1, ...), such as action_mask
 
 
 def record(
@@ -93,7 +84,7 @@ def record(
     elif format == "npz":
         checked_file(out, (".npz",), "arrays are")
         about = {"env_spec": env.spec.to_json(), "algorithm_name": name, "command": command}
-        write_arrays(out, transitions(played) | {n: np.array(about[n]) for n in about})
+        write_arrays(out, transitions(played) | {n: np.array(text) for n, text in about.items()})
         after = "numpy.load reads them"
     else:
         _write_minari(out.as_posix(), played, env, name, command)
@@ -103,13 +94,11 @@ def record(
 
 def _check_others(folder: Path, task: Task) -> None:
     """Say that a folder holds games already, which must be of the same task."""
-    paths = sorted(folder.glob("*.json"))
-    for path in paths:
-        there = read(path)
-        made = make(there.env, there.options).game
-        if (there.env, str(made)) != (task.env, str(task.game)):
-            raise UsageError(f"{folder} holds games of {made}, {there.env}: give another --out.")
-    if paths:
+    if paths := sorted(folder.glob("*.json")):
+        for there in map(read, paths):
+            made = make(there.env, there.options).game
+            if (there.env, str(made)) != (task.env, str(task.game)):
+                raise UsageError(f"{folder} holds games of {made}, {there.env}: give another one.")
         print(f"{folder} holds {counted(len(paths), 'game')} already; the same seed's are replaced")
 
 
@@ -126,20 +115,15 @@ def _write_minari(
         from minari.data_collector import EpisodeBuffer
         from minari.storage import get_dataset_path
     if not MINARI.fullmatch(name):
-        raise UsageError(
-            f"a dataset of Minari is named as 2048/greedy-v0, with a version, got {name!r}."
-        )
+        raise UsageError(f"a dataset of Minari is named as 2048/greedy-v0, got {name!r}.")
     if (folder := get_dataset_path(name)).exists():
         raise UsageError(f"Minari has a dataset {name} already, {folder}: give another version.")
     episodes = [EpisodeBuffer(**game._asdict()) for game in games if len(game.actions)]
-    about = {
-        "algorithm_name": agent,
-        "description": f"Games of {env.spec.id}, played by: {command}",
-    }
+    told = {"algorithm_name": agent, "description": f"Games of {env.spec.id}, played by: {command}"}
     try:
         with warnings.catch_warnings():  # of an author and others that are not named
             warnings.simplefilter("ignore", UserWarning)
-            create_dataset_from_buffers(name, episodes, env, **about, jpeg_encoding=False)
+            create_dataset_from_buffers(name, episodes, env, **told, jpeg_encoding=False)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -149,42 +133,32 @@ def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Traject
     """Yield the games of an agent, which plays many at once, under a progress bar."""
     seeds = game_seeds(seed, games, "recording")
     for first in range(0, games, N_ENVS):
-        own, recorder = seeds[first : first + N_ENVS], Recorder()
+        own, parts = seeds[first : first + N_ENVS], list[Columns]()
         with Progress("recording", len(own)) as progress:
-            how: Any = {"use": "recording", "first": first, "keep": recorder.keep}
+            how: Any = {"use": "recording", "first": first, "keep": partial(_keep, parts)}
             play(agent, task.env, task.env_kwargs, len(own), seed, progress, **how)
-        yield from recorder.trajectories(own)
-
-
-class Recorder:
-    """Keeps what games go through that are played side by side, for `sampled.play`."""
-
-    def __init__(self) -> None:
-        self._parts: list[dict[str, NDArray[Any]]] = []
-
-    def keep(self, games: NDArray[np.int64], *step: Any) -> None:
-        """Keep a step of games, and where it has ended a game also what came last."""
-        observations, infos, *taken, last, last_infos = step
-        part = dict(zip(TAKEN, taken, strict=True)) | {"games": games}
-        self._parts.append(part | infos | {"observations": observations})
-        over = part["terminations"] | part["truncations"]
-        if over.any():
-            ended = part | last_infos | {"observations": last}
-            self._parts.append({name: values[over] for name, values in ended.items()})
-
-    def trajectories(self, seeds: Words) -> Iterator[Trajectory]:
-        """Yield the games, in the order of their numbers, with their seeds `(g,)`."""
-        columns = {n: np.concatenate([part[n] for part in self._parts]) for n in self._parts[0]}
-        games = columns.pop("games")
-        ends = np.cumsum(np.bincount(games))
-        order = np.split(np.argsort(games, kind="stable"), ends[:-1])
-        for seed, rows in zip(seeds.tolist(), order, strict=True):
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        numbers = columns.pop("games")
+        ends = np.cumsum(np.bincount(numbers))
+        order = np.split(np.argsort(numbers, kind="stable"), ends[:-1])
+        for word, rows in zip(own.tolist(), order, strict=True):
             game = {name: values[rows] for name, values in columns.items()}
             steps = {name: game.pop(name)[:-1] for name in TAKEN}
-            yield Trajectory(seed, game.pop("observations"), **steps, infos=game)
+            yield Trajectory(word, game.pop("observations"), **steps, infos=game)
 
 
-def read_transitions(folder: Path, game: Game) -> dict[str, NDArray[Any]]:
+def _keep(parts: list[Columns], games: NDArray[np.int64], *step: Any) -> None:
+    """Keep a step of games that are on, and where it has ended a game also what came last."""
+    observations, infos, *taken, last, last_infos = step
+    part = dict(zip(TAKEN, taken, strict=True)) | {"games": games}
+    parts.append(part | infos | {"observations": observations})
+    over = part["terminations"] | part["truncations"]
+    if over.any():
+        ended = part | last_infos | {"observations": last}
+        parts.append({name: values[over] for name, values in ended.items()})
+
+
+def read_transitions(folder: Path, game: Game) -> Columns:
     """Return the `transitions` of a folder's replays, `*.json`, without illegal actions.
 
     They must be of the game, but for its opponent or spawn distribution.
@@ -204,19 +178,19 @@ def _read(path: Path, game: Game) -> Trajectory:
         raise UsageError(f"{path} is a game of {recorded}, expected one of {game}.")
     for action in replay.actions:
         playthrough.play(action)
-    positions = playthrough.positions
+    first, *others = positions = playthrough.positions
     return Trajectory(
         replay.seed,
         np.array([position.observation for position in positions]),
         np.array(replay.actions, np.int64),
         np.diff([position.total for position in positions]),
-        np.array([position.terminated for position in positions[1:]], np.bool_),
-        np.array([position.truncated for position in positions[1:]], np.bool_),
-        {name: np.array([p.info[name] for p in positions]) for name in positions[0].info},
+        np.array([position.terminated for position in others], np.bool_),
+        np.array([position.truncated for position in others], np.bool_),
+        {name: np.array([position.info[name] for position in positions]) for name in first.info},
     )
 
 
-def transitions(games: Iterable[Trajectory]) -> dict[str, NDArray[Any]]:
+def transitions(games: Iterable[Trajectory]) -> Columns:
     """Return the n transitions of g games, one game after the other.
 
     Returns:

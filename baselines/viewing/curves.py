@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -47,7 +48,7 @@ styled = partial(mpl.rc_context, STYLE)
 
 
 class Curve(NamedTuple):
-    """The learning curve of one run, with the run's folder and configuration."""
+    """The learning curve of one run."""
 
     folder: Path
     config: RunConfig
@@ -80,8 +81,8 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
             (line,) = axis.plot(band.xs, band.mean, label=band.label, marker=".", markersize=4)
             axis.fill_between(band.xs, band.low, band.high, color=line.get_color(), alpha=0.2)
         axis.set(xlabel=against, ylabel=metric.replace("_", " "))
-        axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
-        axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+        for numbers in (axis.xaxis, axis.yaxis):
+            numbers.set_major_formatter(lambda value, _: f"{value:,.10g}")
         if 0 < len(bands) <= 12:  # the legend of more would hide them
             axis.legend()
     write_file(out, drawn(figure, out.suffix[1:]))
@@ -129,10 +130,10 @@ def bands_of(curves: Sequence[Curve]) -> list[Band]:
     at least two seeds have values.  Curves are bands of their own if two of them are of one seed,
     since equal runs are no sample, or if no two of them meet.
     """
-    groups: dict[str, list[Curve]] = {}
+    groups = defaultdict[str, list[Curve]](list)
     for curve in curves:
         if len(curve.xs):
-            groups.setdefault(curve.config.recipe, []).append(curve)
+            groups[curve.config.recipe].append(curve)
     labels = _labels([group[0].config.learned() for group in groups.values()])
     bands = []
     for label, group in zip(labels, groups.values(), strict=True):

@@ -10,7 +10,8 @@ from PIL import Image
 from baselines.viewing.moves import Viewing, check_kind
 from tile_envs.errors import UsageError, extra
 from tile_envs.files import replacing
-from tile_envs.rendering.canvas import CAPTION_HEIGHT, Picture, caption, shrunk
+from tile_envs.play.controls import View, controls_of
+from tile_envs.rendering.canvas import Picture, shrunk
 
 FRAMES = 300
 """The most positions that a film shows if nothing else is said, spread over the game."""
@@ -41,7 +42,7 @@ def write_film(
             _write_mp4(pictures, beside, speed)
 
 
-def _write_gif(pictures: Sequence[Picture], path: Path, speed: float, comment: str) -> None:
+def _write_gif(pictures: list[Picture], path: Path, speed: float, comment: str) -> None:
     small = [shrunk(each, GIF_WIDTH / min(each.shape[1], FOUR_COLUMNS)) for each in pictures]
     sample = Image.fromarray(np.concatenate(small[:: max(1, len(small) // 12)]))
     palette = sample.quantize(128, dither=Image.Dither.NONE)  # one for all: nothing flickers
@@ -51,7 +52,7 @@ def _write_gif(pictures: Sequence[Picture], path: Path, speed: float, comment: s
     images[0].save(path, format="GIF", duration=times, comment=comment, **how)
 
 
-def _write_mp4(pictures: Sequence[Picture], path: Path, speed: float) -> None:
+def _write_mp4(pictures: list[Picture], path: Path, speed: float) -> None:
     with extra("render"):
         from moviepy import ImageSequenceClip
     height, width = (side // 2 * 2 for side in pictures[0].shape[:2])  # the format takes even ones
@@ -66,14 +67,8 @@ def _pictures(viewing: Viewing, most: int) -> list[Picture]:
     n, actions = len(played.positions), [*played.actions, None]
     chosen = np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int)).tolist()
     words = [viewing.values.lines(played.positions[place], actions[place]) for place in chosen]
-    room = max(map(len, words))
-    pictures = []
-    for place, lines in zip(chosen, words, strict=True):
-        position = played.positions[place]
-        score = int(position.info.get("score", 0))
-        board = played.env.game.draw(position.state["board"], "rgb_array", score)
-        ground = "#" + board[0, 0].tobytes().hex()
-        strips = [caption(line, board.shape[1], ground) for line in lines]
-        space = np.full(((room - len(lines)) * CAPTION_HEIGHT, *board.shape[1:]), board[0, 0])
-        pictures.append(np.concatenate([board, *strips, space.astype(np.uint8)]))
-    return pictures
+    room, controls = max(map(len, words)), controls_of(played.env.game, person=False)
+    return [
+        View(controls, played.positions[place], lines + [""] * (room - len(lines))).picture()
+        for place, lines in zip(chosen, words, strict=True)
+    ]

@@ -74,22 +74,20 @@ class MoveValues:
 def exact_values(game: Game) -> Callable[[NDArray[Any]], Values] | None:
     """Return a function that knows the exact values `(n, actions)` of positions, if there is one.
 
-    Those of tic-tac-toe are 1, 0 and -1 for a win, a draw and a loss when both sides play on
-    perfectly; those of small sliding games are expected scores under optimal play.
+    Those of small sliding games are expected scores under optimal play; those of tic-tac-toe are 1,
+    0 and -1 for a win, a draw and a loss when both sides play on perfectly.
     """
-    if isinstance(game, TicTacToe):
-        return _perfect_play
     if is_solved_quickly(game):
         from baselines.solver.solve import solution_of  # late: it compiles
 
         return solution_of(game).action_values
-    return None
+    return _perfect_play if isinstance(game, TicTacToe) else None
 
 
 def _perfect_play(observations: NDArray[Any]) -> Values:
     positions, codes = solve(), encode_seen(observations)
-    marks = positions.to_move[codes, None]
-    return (positions.value[positions.children[codes]] * marks).astype(np.float64)
+    values = positions.value[positions.children[codes]] * positions.to_move[codes, None]
+    return values.astype(np.float64)
 
 
 def in_words(values: Mapping[str, Values], game: Game, chosen: int | None = None) -> list[str]:
@@ -105,9 +103,8 @@ def in_words(values: Mapping[str, Values], game: Game, chosen: int | None = None
         if chosen is not None:
             words[chosen] = f"[{words[chosen]}]"
         if isinstance(game, TicTacToe):
-            cells = [word.center(14) for word in words]
-            rows = ["".join(cells[i : i + SIDE]).rstrip() for i in range(0, len(cells), SIDE)]
-            lines += [f"{source}:", *rows]
+            rows = np.reshape([word.center(14) for word in words], (SIDE, SIDE)).tolist()
+            lines += [f"{source}:", *("".join(row).rstrip() for row in rows)]
         else:
             lines.append(f"{source}: {' · '.join(words)}")
     return lines
@@ -127,23 +124,14 @@ def ask(agent: Agent, position: Position, state: Any, is_first: bool) -> tuple[i
 
 @dataclass
 class Viewing:
-    """A game that is shown move by move, and goes on as long as it is asked for its next action.
+    """A game that is shown move by move, and goes on as long as it is asked for its next action."""
 
-    Attributes:
-        playthrough: The game; whoever shows it plays it.
-        title: Who plays what.
-        about: The environment and its options.
-        seed: The seed of the game, or of the list of which it is the first.
-        actions: All actions of a recorded game; those that a player has chosen so far.
-        player: The agent that plays; None of a recorded game.
-    """
-
-    playthrough: Playthrough
+    playthrough: Playthrough  # whoever shows the game plays it
     title: str
-    about: str
-    seed: int
-    actions: list[int]
-    player: Player | None = None
+    about: str  # the environment and its options
+    seed: int  # of the game, or of the list of which it is the first
+    actions: list[int]  # all of a recorded game, or those that a player has chosen so far
+    player: Player | None = None  # of a recorded game there is none
 
     def __post_init__(self) -> None:
         self.values = MoveValues(self.playthrough.env.game, self.player)
@@ -172,9 +160,9 @@ class Viewing:
 
 
 def agent_game(player: Player, seed: int, options: Mapping[str, Any]) -> Viewing:
-    """Return a game that an agent plays: the first one of the list that `evaluate` plays.
+    """Return the first game of the list, of this seed, that `evaluate` plays.
 
-    The seed is that of the list; the options are added to those of the player's task.
+    The options are added to those of the player's task.
     """
     task, options = player.task, {**player.task.env_kwargs, **options}
     (word,) = game_seeds(seed, 1, "evaluation").tolist()

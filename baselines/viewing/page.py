@@ -54,17 +54,14 @@ def _look(game: Any) -> dict[str, Any]:
         ]
     else:
         kind, ground, side, gap = "marks", tictactoe.PAGE, tictactoe.SQUARE, tictactoe.GAP
-        inks = {"": tictactoe.PALE_INK}
-        inks |= {tictactoe.LETTERS[mark]: tictactoe.INKS[mark] for mark in (X, O)}
-        tiles = [(label, tictactoe.GROUND, ink, 80) for label, ink in inks.items()]
-    names = ("label", "ground", "ink", "size")
-    shown = [dict(zip(names, tile, strict=True)) for tile in tiles]
+        letters, inks = tictactoe.LETTERS | {0: ""}, tictactoe.INKS | {0: tictactoe.PALE_INK}
+        tiles = [(letters[mark], tictactoe.GROUND, inks[mark], 80) for mark in (0, X, O)]
+    shown = [dict(zip(("label", "ground", "ink", "size"), tile, strict=True)) for tile in tiles]
     return {"kind": kind, "ground": ground, "tile": side, "gap": gap, "tiles": shown}
 
 
 def _whole(viewing: Viewing) -> dict[str, Any]:
-    played = viewing.play_on()
-    about = f"{viewing.about}, seed {viewing.seed}"
+    played, about = viewing.play_on(), f"{viewing.about}, seed {viewing.seed}"
     thoughts = thoughts_of(viewing.values, played.positions)
     moves = positions_of(played, 0, len(played.actions))
     return {"title": viewing.title, "about": about, "thoughts": thoughts} | moves
@@ -91,18 +88,15 @@ def positions_of(played: Playthrough, first: int, last: int) -> dict[str, Any]:
 def thoughts_of(values: MoveValues, positions: Sequence[Position]) -> list[dict[str, Any]]:
     """Return the values of the actions in positions, source by source."""
     found = [values.of(position) for position in positions]
-    return [
-        {
-            "name": name,
-            "exact": name == values.exact,
-            "values": ";".join(_numbers(each.get(name, ())) for each in found),
-        }
+    told = {
+        name: ";".join(_listed(map(_rounded, each.get(name, ()))) for each in found)
         for name in (values.sources if any(found) else ())
-    ]
+    }
+    return [{"name": n, "exact": n == values.exact, "values": text} for n, text in told.items()]
 
 
-def _numbers(values: Iterable[float]) -> str:
-    return ",".join(f"{v:.6g}" if math.isfinite(v) else "" for v in values)
+def _rounded(value: float) -> str:
+    return f"{value:.6g}" if math.isfinite(value) else ""
 
 
 def _listed(values: Iterable[Any]) -> str:

@@ -85,9 +85,9 @@ class Server(ThreadingHTTPServer):
         theirs, ours = map(describe, (replay.begin(recorded).env.game, self._game.env.game))
         if theirs != ours:
             raise UsageError(f"{name} is of another game, {theirs}: this page plays {ours}.")
-        start = {"seed": str(recorded.seed), "reset": recorded.reset}
-        found = self.play(start | {"actions": list(recorded.actions), "first": 0})
-        return found | {"title": title_of(recorded, name.removesuffix(".json"))}
+        start = {"seed": str(recorded.seed), "reset": recorded.reset, "first": 0}
+        title = title_of(recorded, name.removesuffix(".json"))
+        return self.play(start | {"actions": [*recorded.actions]}) | {"title": title}
 
     def save(self, asked: Any) -> dict[str, Any]:
         """Return the `text` of a replay file of the game in which actions are played."""
@@ -133,15 +133,16 @@ class _Handler(BaseHTTPRequestHandler):
         answers = {f"/{a.__name__}": a for a in (asked.play, asked.think, asked.replay, asked.save)}
         if not self._accepts(self.path in answers):
             return
-        try:
-            if not re.fullmatch(r"\d{1,9}", length) or int(length) > LARGEST:
-                found, status = {"error": f"a question has at most {LARGEST:,} bytes."}, 413
-            else:
-                found, status = answers[self.path](_read(self.rfile.read(int(length)))), 200
-        except Exception as error:  # another ends the connection, and the terminal shows where
-            if not is_mistake(error):
-                raise
-            found, status = {"error": message_of(error)}, 400
+        found, status = {"error": f"a question has at most {LARGEST:,} bytes."}, 413
+        if re.fullmatch(r"\d{1,9}", length) and int(length) <= LARGEST:
+            try:
+                found, status = answers[self.path](json.loads(self.rfile.read(int(length)))), 200
+            except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+                found, status = {"error": f"a question is JSON: {error}."}, 400
+            except Exception as error:  # another ends the connection, and the terminal shows where
+                if not is_mistake(error):
+                    raise
+                found, status = {"error": message_of(error)}, 400
         self._answer(status, "application/json", json.dumps(found).encode())
         # A client reads the answer to a large question once all of it, up to a GiB, is taken.
         for _ in range(1 << 14 if status == 413 else 0):
@@ -158,21 +159,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, kind: str, content: bytes) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("Cache-Control", "no-store")
+        heads = {"Content-Type": kind, "Content-Length": len(content), "Cache-Control": "no-store"}
+        for name, value in heads.items():
+            self.send_header(name, str(value))
         self.end_headers()
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing of questions."""
-
-
-def _read(content: bytes) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"a question is JSON: {error}.") from None
 
 
 def serve_page(viewing: Viewing, port: int) -> None:
