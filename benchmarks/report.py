@@ -3,16 +3,20 @@
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`; the pictures are in `figures/`.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from baselines.evaluation.rows import write_rows
-from baselines.players import player
+from baselines.players import open_player
 from baselines.registry import STRONG
-from baselines.viewing.film import is_current, write_film
-from baselines.viewing.moves import Watched, agent_game
+from baselines.viewing.film import write_film
+from baselines.viewing.moves import Viewing, agent_game
 from benchmarks.experiments import GAME_2048
 from benchmarks.figures import speed, strength
 from benchmarks.results import KEY, Row, name_of
@@ -56,12 +60,23 @@ def write_pages() -> None:
         write_file(page, text.encode())
     game = film()
     if not is_current(FILM, game, SPEED, FRAMES):
-        write_film(game, FILM, SPEED, FRAMES)
+        write_film(game, FILM, SPEED, FRAMES, _comment(game, SPEED, FRAMES))
 
 
-def film() -> list[Watched]:
+def film() -> list[Viewing]:
     """Return the game of the film."""
-    return [agent_game(player(STRONG, GAME_2048), FILM_SEED, {})]
+    return [agent_game(open_player(STRONG, GAME_2048), FILM_SEED, {})]
+
+
+def is_current(path: Path, games: list[Viewing], speed: float, frames: int) -> bool:
+    """Tell whether a film is of these games, by its comment."""
+    with Image.open(path) as there:
+        return bool(there.info.get("comment") == _comment(games, speed, frames).encode())
+
+
+def _comment(games: list[Viewing], speed: float, frames: int) -> str:
+    data = [[each.title, each.about, each.seed, *each.play_on().actions] for each in games]
+    return f"data {hashlib.sha256(json.dumps([data, speed, frames]).encode()).hexdigest()}"
 
 
 def missing(committed: Committed) -> list[Row]:

@@ -10,7 +10,6 @@ from commands import refused, typed
 from gymnasium.envs.registration import EnvSpec
 
 from baselines.seeds import game_seeds
-from baselines.training.datasets import Recorder
 
 minari = pytest.importorskip("minari", reason="needs tile-envs[minari]")
 
@@ -92,7 +91,7 @@ def test_a_dataset_is_whole_and_never_replaced(tmp_path, monkeypatch):
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     command = ("record", "random", "--env-kwargs", '{"shape": [2, 2]}', "--format", "minari")
     with monkeypatch.context() as patched:
-        patched.setattr(Recorder, "keep", lambda *_: 1 / 0)
+        patched.setattr("baselines.training.recording._keep", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             typed(*command, "--out", "tiles/random-v0")
     assert not list(tmp_path.iterdir())

@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
 def server(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, KEY)
-    monkeypatch.setattr("baselines.endpoint.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("tile_envs.plug.language_model.FIRST_WAIT", 0.0)
     served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     served.lock, served.seen = threading.Lock(), []
     served.answers = lambda prompt: f"I play [{prompt.rpartition('[')[2][:-2]}]."
@@ -173,10 +173,10 @@ def test_usage_is_that_of_a_row_also_of_one_that_is_stopped(server, monkeypatch)
     monkeypatch.setattr("baselines.evaluation.sampled.N_ENVS", 1)
     choose, rounds = agent.choose_actions, iter(range(first["requests"]))
 
-    def interrupted(boards, deterministic):
+    def interrupted(boards):
         if next(rounds, None) is None:
             raise Interrupted(signal.SIGINT)
-        return choose(boards, deterministic)
+        return choose(boards)
 
     monkeypatch.setattr(agent, "choose_actions", interrupted)
     with pytest.raises(Stopped) as stopped:
@@ -185,7 +185,7 @@ def test_usage_is_that_of_a_row_also_of_one_that_is_stopped(server, monkeypatch)
 
 
 def test_no_request_is_sent_again_after_an_error_of_another(server, monkeypatch):
-    monkeypatch.setattr("baselines.endpoint.FIRST_WAIT", 20.0)
+    monkeypatch.setattr("tile_envs.plug.language_model.FIRST_WAIT", 20.0)
     server.answers = lambda prompt: (503, "busy") if "X O 2" in prompt else (401, "no")
     before, boards = threading.active_count(), np.zeros((2, 3, 3), np.int8)
     boards[1, 0] = 1, -1, 0

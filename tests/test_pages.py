@@ -10,7 +10,6 @@ from matplotlib.colors import to_hex
 from matplotlib.legend import Legend
 
 from baselines.evaluation.rows import read_rows, write_rows
-from baselines.viewing.film import is_current
 from benchmarks import report
 from benchmarks.figures import speed, strength
 from benchmarks.figures.drawing import trainings
@@ -108,8 +107,8 @@ def test_no_line_joins_the_lowest_score_to_a_quantile(drawn):
 
 def test_the_film_shows_the_game_that_is_played_now():
     game = report.film()
-    assert is_current(report.FILM, game, report.SPEED, report.FRAMES)
-    assert not is_current(report.FILM, game, report.SPEED, report.FRAMES - 1)
+    assert report.is_current(report.FILM, game, report.SPEED, report.FRAMES)
+    assert not report.is_current(report.FILM, game, report.SPEED, report.FRAMES - 1)
 
 
 def test_a_missing_seed_is_visible_in_tables_legends_and_the_list_of_missing_rows(without_a_seed):

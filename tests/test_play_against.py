@@ -6,7 +6,7 @@ import numpy as np
 from commands import refused, typed
 
 from baselines.commands.play import episode_of, hints_of
-from baselines.players import player
+from baselines.players import open_player
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
 from tile_envs.games import make
 from tile_envs.replay import Playthrough
@@ -56,7 +56,7 @@ def test_an_agent_learns_from_the_person():
 
 
 def test_values_stand_below_the_board():
-    opponent = player("minimax", "TicTacToe-v0")
+    opponent = open_player("minimax", "TicTacToe-v0")
     lines = hints_of(opponent)(Playthrough(make("TicTacToe-v0", {}), seed=0).position)
     assert "4 0.111" in lines[2]
 
@@ -68,11 +68,11 @@ def test_a_copy_learns_from_nobody_and_a_run_is_read_under_its_lock(tmp_path, mo
     assert "copy was exported" in refused("play", "--against", "copy", "--learn")
     locked = []
 
-    def seen(folder, *_):
+    def seen(folder, *_, **__):
         locked.append((tmp_path / folder / "lock").exists())
-        return player(folder, "TicTacToe-v0")
+        return open_player(folder, "TicTacToe-v0")
 
-    monkeypatch.setattr("baselines.commands.play.player", seen)
+    monkeypatch.setattr("baselines.commands.play.open_player", seen)
     monkeypatch.setattr(os, "isatty", lambda _: False)
     assert "this needs a terminal" in refused("play", "--against", "q", "--learn")
     assert locked == [True]

@@ -14,7 +14,7 @@ import pytest
 from commands import refused, typed
 from test_watch import SMALL, game, labels, shown_labels
 
-from baselines.viewing.server import LARGEST, Server, Table, serve_page
+from baselines.viewing.server import LARGEST, Server, serve_page
 from tile_envs.replay import read
 
 START = {"seed": "5", "reset": {}, "actions": [], "first": 0}
@@ -27,7 +27,7 @@ def served():
     servers = []
 
     def serve(*words, **options):
-        servers.append(Server(Table(game(*words, **options))))
+        servers.append(Server(game(*words, **options)))
         Thread(target=servers[-1].serve_forever, daemon=True).start()
         return servers[-1]
 

@@ -13,9 +13,9 @@ from test_play import Script
 
 from baselines import evaluate
 from baselines.commands.watch import games_of, show
-from baselines.players import player
+from baselines.players import open_player
 from baselines.viewing.film import write_film
-from baselines.viewing.moves import Thinker, exact_values
+from baselines.viewing.moves import MoveValues, exact_values
 from baselines.viewing.page import write_page
 from tile_envs.games import make
 from tile_envs.replay import Playthrough, play_through, read
@@ -57,19 +57,20 @@ def test_perfect_play_of_tic_tac_toe_is_known():
     assert values(-boards)[0].tolist() != values(boards)[0].tolist()
 
 
-def test_thoughts_leave_out_illegal_actions_and_ended_games():
+def test_values_leave_out_illegal_actions_and_ended_games():
     assert exact_values(SlidingGame(RULES_2048)) is None
     env = make("Tiles2048-v0", {"shape": [2, 2]})
-    agent = player("optimal", "Tiles2048-v0", {"shape": [2, 2]}).agent
-    playthrough, thinker = Playthrough(env, 0), Thinker(env.game, agent, "optimal")
+    optimal = open_player("optimal", "Tiles2048-v0", {"shape": [2, 2]})
+    playthrough, values = Playthrough(env, 0), MoveValues(env.game, optimal)
     while not playthrough.position.over:
-        thoughts = thinker.of(playthrough.position)
-        assert [thought.name for thought in thoughts] == ["optimal, value", "exact, expected score"]
+        found = values.of(playthrough.position)
+        assert [*found] == ["optimal, value", "exact, expected score"]
+        agents, exact = found.values()
         mask = playthrough.position.info["action_mask"].astype(bool)
-        assert np.array_equal(np.isfinite(thoughts[0].values), mask)
-        assert np.array_equal(thoughts[0].values, thoughts[1].values, equal_nan=True)
-        playthrough.play(int(np.nanargmax(thoughts[0].values)))
-    assert thinker.of(playthrough.position) == []
+        assert np.array_equal(np.isfinite(agents), mask)
+        assert np.array_equal(agents, exact, equal_nan=True)
+        playthrough.play(int(np.nanargmax(agents)))
+    assert values.of(playthrough.position) == {}
 
 
 def showing(monkeypatch, games, speed, *keys):
@@ -247,14 +248,14 @@ def test_a_page_steps_scrubs_and_shows_the_score_of_each_position(shown):
 def test_a_page_shows_what_the_agent_thinks_of_each_move(shown):
     watched = game("optimal", **SMALL)
     page = shown([watched])
-    values = watched.thinker.of(watched.playthrough.positions[0])[0].values
+    values = watched.values.of(watched.playthrough.positions[0])["optimal, value"]
     cells = page.locator("#thoughts table").first.locator("td:nth-child(2)").all_text_contents()
     numbers = [np.nan if text == "–" else float(text.replace(",", "")) for text in cells]
     assert numbers == pytest.approx(values.tolist(), nan_ok=True)
     chosen = page.locator("tr.chosen th").first.text_content()
     assert chosen == ["up", "right", "down", "left"][watched.playthrough.actions[0]]
     page.evaluate("show(6)")
-    values = watched.thinker.of(watched.playthrough.positions[6])[0].values
+    values = watched.values.of(watched.playthrough.positions[6])["optimal, value"]
     low, high = (f"{limit(values):.6g}" for limit in (np.nanmin, np.nanmax))
     assert low != high  # the span of the bars
     assert f"from {low} to {high}" in page.locator("#thoughts h2").first.text_content()

@@ -1,19 +1,20 @@
 """`python -m baselines best`: which move is best on a board."""
 
 from json import dumps
+from pathlib import Path
 
 import numpy as np
 
 from baselines.commands.options import USUAL, Env, EnvKwargs, How, Search
-from baselines.players import names_run, player, with_search
+from baselines.players import names_run, open_player
 from baselines.registry import STRONG, usual_env
 from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
-from baselines.viewing.moves import Thought, action_names, exact_values, in_words
+from baselines.training.config import RunConfig
+from baselines.viewing.moves import action_names, exact_values, in_words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import read_board, rows_of
-from tile_envs.tictactoe import TicTacToe
 
 DEPTH = 3
 EXACT = ("optimal", "minimax", "minimax_first")
@@ -39,22 +40,23 @@ def best(
             optimal where a game is solved in seconds, else strong.
         json: Print one line of JSON instead; the value of an illegal move is null.
     """
-    if agent is None or not names_run(agent):  # a run knows what it plays
-        task = Task.of(env or usual_env(agent or STRONG), env_kwargs)
-        rows = rows_of(board)
+    if agent is not None and names_run(agent):
+        path = Path(agent)
+        game = RunConfig.read(path.parent if path.is_file() else path).task.game
+    else:
+        task, rows = Task.of(env or usual_env(agent or STRONG), env_kwargs), rows_of(board)
         is_grid = len(rows) > 1 and len({len(row) for row in rows}) == 1
         if is_grid and isinstance(task.game, SlidingGame):
             task = Task.of(task.env, {"shape": (len(rows), len(rows[0])), **task.env_kwargs})
-        read_board(task.game, board)  # what is no board is told first
-        env, env_kwargs = task.env, dict(task.env_kwargs)
-        if agent is None:
-            small = "optimal" if is_solved_quickly(task.game) else STRONG
-            agent = "minimax" if isinstance(task.game, TicTacToe) else small
-    played = player(agent, env, env_kwargs)
-    game, is_sliding = played.task.game, isinstance(played.task.game, SlidingGame)
+        game, env, env_kwargs = task.game, task.env, dict(task.env_kwargs)
+        read_board(game, board)  # what is no board is told first
+        small = "optimal" if is_solved_quickly(game) else STRONG
+        agent = agent or (small if isinstance(game, SlidingGame) else "minimax")
+    is_sliding = isinstance(game, SlidingGame)
     if search == DEPTH and (agent in EXACT or not is_sliding):
         search = None  # exact values need none
-    played = with_search(played, search, search_options)
+    played = open_player(agent, env, env_kwargs, search=search, **vars(search_options))
+    game = played.task.game
     known = exact_values(game) if agent in EXACT else None  # minimax has probabilities alone
     if not (values_of := getattr(played.agent, "action_values", known)):
         raise UsageError(f"{played.name} has no action_values: give another --agent.")
@@ -62,10 +64,10 @@ def best(
     # In tic-tac-toe the marks of the player to move are 1.
     seen = (cells if is_sliding or cells.sum() == 0 else -cells)[None]
     legal, names = game.legal_actions(seen)[0] > 0, action_names(game)
-    values = (
-        np.where(legal, values_of(seen)[0], np.nan) if legal.any() else np.full(len(legal), np.nan)
-    )
-    chosen = int(np.nanargmax(values)) if legal.any() else None
+    values, chosen = np.full(len(legal), np.nan), None
+    if legal.any():
+        values = np.where(legal, values_of(seen)[0], np.nan)
+        chosen = int(np.nanargmax(values))
     if json:
         told = {n: float(v) if ok else None for n, v, ok in zip(names, values, legal, strict=True)}
         move = None if chosen is None else names[chosen]
@@ -76,4 +78,4 @@ def best(
     if chosen is None:
         print("The game is over: there is no legal move.")
     else:
-        print(*in_words([Thought(f"{played.name}, value", values)], game, chosen), sep="\n")
+        print(*in_words({f"{played.name}, value": values}, game, chosen), sep="\n")

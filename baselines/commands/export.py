@@ -8,9 +8,9 @@
 
 import json
 import shlex
-import shutil
 from dataclasses import replace
 from pathlib import Path
+from textwrap import indent
 from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
@@ -23,13 +23,14 @@ from baselines.training import run_folder as runs
 from baselines.training.config import Run, RunConfig
 from baselines.training.learner import Learner, learner_class
 from baselines.training.loop import games_played
-from baselines.training.run import config_for, presets_for
+from baselines.training.run import presets_for
 from tile_envs import __version__
 from tile_envs.errors import UsageError
-from tile_envs.files import PART
+from tile_envs.files import replacing
 from tile_envs.words import number
 
 CARD, MODEL = "README.md", "model.zip"
+TEMPLATE = Path(__file__).with_name("card.md")
 
 
 def export(
@@ -51,65 +52,91 @@ def export(
     noted = Run.read(folder)
     if not noted.finished:
         raise UsageError(f"{folder} is unfinished: continue it with train --resume.")
-    runs.check_free(out)
-    if not out.name:
-        raise UsageError(f"--out must be a folder that can be made, got '{out}'.")
-    if there := sorted(path.name for path in out.iterdir()) if out.is_dir() else []:
-        raise UsageError(f"{out} holds {there[0]} already: give another --out.")
+    there = sorted(out.iterdir()) if out.is_dir() else [out] * out.exists()
+    if there or not out.name:
+        raise UsageError(f"there is {(there or [out])[0]} already: give another --out.")
     learner = open_player(run).agent
     assert isinstance(learner, Learner)
-    exported: Any = {"games_played": learner.games, "version": __version__}
+    exported: dict[str, Any] = {"games_played": learner.games, "version": __version__}
     if run != folder:
         exported["model"] = run.name
     noted = replace(noted, exported=exported | (noted.exported or {}))
-    beside = out.with_name(f"{out.name}{PART}")  # until it is complete
-    shutil.rmtree(beside, ignore_errors=True)  # of an export that was killed
-    beside.mkdir(parents=True)
-    try:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(out) as beside:
+        beside.mkdir()
         runs.write_checkpoint(beside, learner.export_state())
         learner.save_model(beside / MODEL)
         noted.write(beside)
-        command = shlex.join(_command(noted.config, learner.games))
-        card = _card(open_player(beside), noted, command, episodes)
+        card = _card(open_player(beside), noted, learner.games, episodes)
         if (beside / MODEL).exists():
             card += f"\n`{MODEL}` is the model, for `MaskedDQN.load` or `MaskablePPO.load`.\n"
         (beside / CARD).write_text(card, encoding="utf-8")
-        beside.replace(out)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
     size = sum(file.stat().st_size for file in out.iterdir())
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
+
+
+def _card(copied: Player, noted: Run, games: int, episodes: int) -> str:
+    agent, name, task = copied.agent, copied.name, copied.task
+    config, exported = noted.config, noted.exported or {}
+    assert isinstance(agent, Learner)
+    options = dict(task.env_kwargs)
+    if task.sides:
+        asked = [options | {"side": side} for side in task.sides]
+        rows = [evaluate_exactly(agent, task.env, each, name=name) for each in asked]
+        evaluation, how = "evaluate_exactly", str(asked[0])
+        metrics = {f"wins_as_{r['side']}_against_random_play": f"{r['win']:.4f}" for r in rows}
+    else:
+        rows = [evaluate(agent, task.env, options, episodes, name=name)]
+        evaluation, how = "evaluate", f"{options}, episodes={episodes}"
+        metrics = {"mean_reward": f"{rows[0]['mean']:.1f}"}
+    minutes = noted.seconds / 60
+    time = f"{number(minutes)} minutes" if minutes > 1 else f"{noted.seconds:.2g} seconds"
+    return TEMPLATE.read_text(encoding="utf-8").format(
+        name=name,
+        env=task.env,
+        metrics="\n".join(f"    - type: {n}\n      value: {v}" for n, v in metrics.items()),
+        options="".join(f", {option}={value!r}" for option, value in options.items()),
+        model=f"`{exported['model']}`" if "model" in exported else "the last checkpoint",
+        learned=f"{games_played(agent)} in {time}",
+        budget=config.budgets_in_words,
+        again=_again(agent),
+        command=shlex.join(_command(config, games)),
+        versions=", ".join(f"{package} {version}" for package, version in noted.versions.items()),
+        version=exported["version"],
+        results=indent("\n".join(block(row, with_speed=False) for row in rows), "    "),
+        imports="".join(f"import {module}\n" for module in config.modules),
+        evaluation=evaluation,
+        games=how,
+    )
 
 
 def _command(config: RunConfig, games: int) -> list[str]:
     """Return the command that learns as a run did: it lists what differs from the class's defaults.
 
-    Its preset is one without settings; where there is none, it also lists what the usual one sets.
+    Its preset is one without settings; where there is none, all that presets set is listed.
     """
-    name, learner = config.agent, learner_class(config.agent)
+    learner = learner_class(config.agent)
     settings = vars(read_settings(learner.Settings, config.settings))
     default = vars(learner.Settings())
-    presets = presets_for(name, config.env, config.task.game).items()
-    neutral = (preset for preset, (_, values) in presets if not values.keys() & settings.keys())
-    given: dict[str, Any] = {"preset": next(neutral, None), "games": games}
-    usual = config_for(name, config.env, config.env_kwargs, preset=given["preset"]).settings
+    presets = presets_for(config.agent, config.env, config.task.game)
+    set_by = {name: values.keys() & settings.keys() for name, (_, values) in presets.items()}
+    neutral = next((name for name, names in set_by.items() if not names), None)
+    listed = set[str]() if neutral else set[str]().union(*set_by.values())
+    given = {"preset": neutral, "games": games}
     given |= {n: getattr(config, n) for n in ("seed", "env_kwargs", "test_every", "test_games")}
     given["side"] = config.sides[0] if len(config.sides) == 1 else None
-    words = ["python", "-m", "baselines", "train", name, "--env", config.env]
+    given = {n: value for n, value in given.items() if value is not None and value != {}}
+    given |= {n: v for n, v in settings.items() if v != default[n] or n in listed}
+    words = ["python", "-m", "baselines", "train", config.agent, "--env", config.env]
     words += [word for module in config.modules for word in ("--import", module)]
-    given = {key: value for key, value in given.items() if value not in (None, {})}
-    given |= {n: v for n, v in settings.items() if not v == default[n] == usual[n]}
-    return words + [word for key, value in given.items() for word in _option(key, value)]
-
-
-def _option(key: str, value: Any) -> list[str]:
-    """Return the words of a command that give an option a value."""
-    option = key.replace("_", "-")
-    if isinstance(value, bool):
-        return [f"--{option}" if value else f"--no-{option}"]
-    if isinstance(value, dict):
-        return [f"--{option}", json.dumps(value)]
-    return [f"--{option}", *map(str, value if isinstance(value, tuple) else (value,))]
+    for name, value in given.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(option if value else option.replace("--", "--no-", 1))
+        else:
+            values = value if isinstance(value, tuple) else (value,)
+            words += [option, *(json.dumps(v) if isinstance(v, dict) else str(v) for v in values)]
+    return words
 
 
 def _again(agent: Learner) -> str:
@@ -117,86 +144,11 @@ def _again(agent: Learner) -> str:
     config, version, settings = agent.config, type(agent).version, agent.config.settings
     if config.budgets or config.games == 0:  # a person has taught it
         return "No single command makes that run again. This one has its settings"
-    but = ""
+    changes = []
     if config.minutes and ("final_learning_rate" in settings or settings.get("averaging")):
-        but += ", but for the clock that its schedules followed"
+        changes.append("the clock that its schedules followed")
     if settings.get("threads", 1) > 1:
-        but += ", but for the order in which its threads learned"
+        changes.append("the order in which its threads learned")
     if config.agent_version != version:
-        but += f", but for what has changed in version {version} of {config.label}"
-    return f"This command makes that run again{but}"
-
-
-def _card(copied: Player, noted: Run, command: str, episodes: int) -> str:
-    agent, name, task = copied.agent, copied.name, copied.task
-    assert isinstance(agent, Learner)
-    exported, config = noted.exported, noted.config
-    assert exported is not None
-    model = f"`{exported['model']}`" if "model" in exported else "the last checkpoint"
-    learned, seconds = games_played(agent), noted.seconds
-    minutes = seconds / 60
-    learned += f" in {number(minutes)} minutes" if minutes > 1 else f" in {seconds:.2g} seconds"
-    used = ", ".join(f"{package} {version}" for package, version in noted.versions.items())
-    options = dict(task.env_kwargs)
-    if task.sides:
-        sides = [options | {"side": side} for side in task.sides]
-        rows = [evaluate_exactly(agent, task.env, options, name=name) for options in sides]
-        wins = {row["side"]: f"{row['win']:.4f}" for row in rows}
-        metrics = {f"wins_as_{side}_against_random_play": win for side, win in wins.items()}
-        call = f'evaluate_exactly(agent, "{task.env}", {sides[0]})'
-    else:
-        rows = [evaluate(agent, task.env, options, episodes, name=name)]
-        metrics = {"mean_reward": f"{rows[0]['mean']:.1f}"}
-        call = f'evaluate(agent, "{task.env}", {options}, episodes={episodes})'
-    listed = "\n".join(f"    - type: {key}\n      value: {metrics[key]}" for key in metrics)
-    results = "\n".join(block(row, with_speed=False) for row in rows).replace("\n", "\n    ")
-    arguments = "".join(f", {key}={value!r}" for key, value in options.items())
-    return f"""---
-library_name: tile-envs
-tags:
-- reinforcement-learning
-- {task.env}
-- {name}
-model-index:
-- name: {name}
-  results:
-  - task:
-      type: reinforcement-learning
-    dataset:
-      name: {task.env}
-      type: {task.env}
-    metrics:
-{listed}
----
-
-# {name} for {task.env}
-
-It plays `gym.make("{task.env}"{arguments})`. It is {model} of a run that has learned from
-{learned}; its budget: {config.budgets_in_words}.
-
-{_again(agent)}:
-
-```bash
-{command}
-```
-
-It ran with {used}.
-`config.json` has all its settings. The copy plays, but cannot go on learning; it was made
-by tile-envs {exported["version"]}.
-
-    {results}
-
-Load it from a folder with these files:
-
-```python
-import gymnasium as gym
-{"".join(f"import {module}{chr(10)}" for module in config.modules)}
-import tile_envs
-from baselines import {call.partition("(")[0]}, load
-
-agent = load("FOLDER")
-boards, _ = gym.make_vec("{task.env}", num_envs=8{arguments}).reset(seed=0)
-actions, _ = agent.predict(boards)
-row = {call}
-```
-"""
+        changes.append(f"what has changed in version {version} of {config.label}")
+    return ", but for ".join(["This command makes that run again", *changes])

@@ -3,25 +3,25 @@
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from baselines.agents import LEARNERS
 from baselines.commands.options import USUAL, Env, EnvKwargs, GamesSeed, How, Search, given
-from baselines.players import Player, given_options, names_run, player, with_search
+from baselines.players import Player, given_options, names_run, open_player
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
 from baselines.training.config import CONFIG, Run
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.learner import learner_class
 from baselines.training.run import check_learns, config_for, presets_for
-from baselines.viewing.moves import Thinker, in_words
+from baselines.viewing.moves import MoveValues
 from tile_envs.errors import UsageError
 from tile_envs.games import make
 from tile_envs.play.player import Hints, open_screen, play_games
 from tile_envs.replay import Playthrough
-from tile_envs.tictactoe.positions import SIDE, O, X
+from tile_envs.tictactoe.positions import CELLS, SIDE, O, X
 
 ENV, PUBLISHED = "TicTacToe-v0", "published"
 
@@ -53,84 +53,76 @@ def play(
     """
     if (against is None) == (hints is None):
         raise UsageError("give either --against AGENT (tic-tac-toe) or --hints AGENT (any game).")
-    if against is not None:
-        if window or env_kwargs or given(env=env, search=search) or given_options(search_options):
-            raise UsageError(
-                "--env, --env-kwargs, --search with its options and --window go with --hints: see "
-                "play --help."
-            )
-        _play_against(against, side, show_values, learn, seed)
-    elif hints is not None:
-        adviser = with_search(player(hints, env, env_kwargs, seed), search, search_options)
-        game, advice = make(adviser.task.env, adviser.task.env_kwargs), hints_of(adviser)
-        with open_screen(window, adviser.task.env) as screen:
-            play_games(game, screen, seed, hints=advice)
+    if hints is not None:
+        how: Any = {"seed": seed, "search": search, **vars(search_options)}
+        adviser = open_player(hints, env, env_kwargs, **how)
+        task, lines = adviser.task, hints_of(adviser)
+        with open_screen(window, task.env) as screen:
+            play_games(make(task.env, task.env_kwargs), screen, seed, hints=lines)
+    elif window or env_kwargs or given(env=env, search=search) or given_options(search_options):
+        raise UsageError(
+            "--env, --env-kwargs, --search with its options and --window go with --hints."
+        )
+    elif against is not None:
+        folder = _untrained(against, seed) if against in LEARNERS else Path(against)
+        is_run = names_run(str(folder)) and folder.is_dir()
+        # Read under the lock: until then another process may learn.
+        with runs.lock_folder(folder) if learn and is_run else nullcontext():
+            _play_against(folder, side, show_values, learn, seed)
 
 
-def _play_against(against: str, side: str, show_values: bool, learn: bool, seed: int) -> None:
-    folder = _untrained(against, seed) if against in LEARNERS else Path(against)
-    other = "O" if side == "X" else "X"
-    is_run = names_run(str(folder)) and folder.is_dir()
-    # Read under the lock: until then another process may learn.
-    with runs.lock_folder(folder) if learn and is_run else nullcontext():
-        opponent = player(str(folder), ENV, {}, seed)
-        agent = opponent.agent
-        if learn and not isinstance(agent, EpisodicLearner):
-            raise UsageError(
-                f"{against} does not learn from a person: expected qtable or value_table."
-            )
-        if learn:
-            check_learns(folder, Run.read(folder))
-        opponent.sides_to_evaluate(BOTH if show_values else other, exact=False)
-        env = make(ENV, {"opponent": agent, "side": side})
-        hints = hints_of(opponent) if show_values else lambda position: ()
+def _play_against(folder: Path, side: str, show_values: bool, learn: bool, seed: int) -> None:
+    opponent = open_player(folder, ENV, seed=seed)
+    agent = opponent.agent
+    if learn and not isinstance(agent, EpisodicLearner):
+        raise UsageError(f"{folder} does not learn from a person: expected qtable or value_table.")
+    if learn:
+        check_learns(folder, Run.read(folder))
+    other, mark = ("O", O) if side == "X" else ("X", X)
+    opponent.sides_to_evaluate(BOTH if show_values else other, exact=False)
 
-        def learn_from(game: Playthrough) -> None:
-            if learn and game.position.over and game.actions:
-                assert isinstance(agent, EpisodicLearner)
-                agent.learn_from(episode_of(game, O if side == "X" else X))
-                runs.write_checkpoint(folder, agent.state_dict())
+    def learn_from(game: Playthrough) -> None:
+        if learn and game.position.over and game.actions:
+            assert isinstance(agent, EpisodicLearner)
+            agent.learn_from(episode_of(game, mark))
+            runs.write_checkpoint(folder, agent.state_dict())
 
-        with open_screen() as screen:
-            play_games(env, screen, seed, hints=hints, on_leave=learn_from)
+    env = make(ENV, {"opponent": agent, "side": side})
+    hints = hints_of(opponent) if show_values else lambda position: ()
+    with open_screen() as screen:
+        play_games(env, screen, seed, hints=hints, on_leave=learn_from)
 
 
 def hints_of(player: Player) -> Hints:
-    """Return what an agent thinks of the moves, as lines below the board."""
-    game = player.task.game
-    thinker = Thinker(game, player.agent, player.name, exact=False)
-    if not thinker:
+    """Return what gives an agent's values of the moves, as lines below the board."""
+    values = MoveValues(player.task.game, player, exact=False)
+    if not values.sources:
         raise UsageError(f"{player.name} has neither action values nor action probabilities.")
-    return lambda position: in_words(thinker.of(position), game)
+    return values.lines
 
 
 def episode_of(game: Playthrough, mark: int) -> Episodes:
     """Return a finished game of tic-tac-toe as an episode of the environment's side, of this mark.
 
-    A person played against that side.
+    A person played against that side, which may have moved before and after their actions.
     """
-    observations, actions = [], []
-    board = np.zeros((SIDE, SIDE), np.int8)
-    for position, action in zip(game.positions, [None, *game.actions], strict=True):
-        seen = board.copy()
-        if action is not None:  # before the first action there may be a move of X
-            seen.flat[action] = -mark
-        board = position.state["board"]
-        if (changed := (board != seen).ravel()).any():
-            observations.append(seen * mark)
-            actions.append(changed.argmax())
-    rewards = np.zeros((len(actions), 1))
+    boards = np.array([[0] * CELLS, *(p.state["board"].ravel() for p in game.positions)], np.int8)
+    seen = boards[:-1].copy()
+    seen[np.arange(1, len(seen)), game.actions] = -mark
+    changed = boards[1:] != seen
+    moved = changed.any(axis=1)
+    actions, observations = changed[moved].argmax(axis=1)[:, None], (seen * mark)[moved]
+    rewards = np.zeros(actions.shape)
     rewards[-1] = game.position.info["winner"] * mark
-    playing = np.ones(rewards.shape, np.bool_)
-    return Episodes(np.array(observations)[:, None], np.array(actions)[:, None], rewards, playing)
+    playing = np.ones(actions.shape, np.bool_)
+    return Episodes(observations.reshape(-1, 1, SIDE, SIDE), actions, rewards, playing)
 
 
 def _untrained(name: str, seed: int) -> Path:
     """Return the folder of an agent that a person teaches, made when there is none yet."""
     if PUBLISHED not in presets_for(name, ENV, Task(ENV).game):
         raise UsageError(
-            f"{name} does not learn from a person: expected qtable, value_table or neural, or the "
-            "folder of a trained run."
+            f"{name} does not learn from a person: expected qtable, value_table or neural."
         )
     folder = Path("runs", f"{name}-person")
     if not (folder / CONFIG).exists():

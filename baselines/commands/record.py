@@ -3,9 +3,10 @@
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 from baselines.commands import options
-from baselines.players import player, with_search
+from baselines.players import open_player
 from baselines.settings import Count
 from baselines.training.recording import Format
 from baselines.training.recording import record as record_games
@@ -36,7 +37,7 @@ def record(
         format: replay writes a file for each game, to watch and to train from. npz writes arrays of
             all transitions, with masks, to one file. minari makes a dataset for offline learning.
     """
-    played = player(agent, env, env_kwargs, seed, options.given(wrappers=wrappers or None))
-    played = with_search(played, search, search_options)
+    how: Any = {"agent_kwargs": options.given(wrappers=wrappers or None), "search": search}
+    played = open_player(agent, env, env_kwargs, seed=seed, **how, **vars(search_options))
     command = shlex.join(["python", "-m", "baselines", *sys.argv[1:]])
     record_games(played.agent, played.task, episodes, seed, out, played.name, format, command)

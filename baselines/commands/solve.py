@@ -50,18 +50,16 @@ def solve(
     if query is not None and questions is not None:
         raise UsageError("give either --query or --questions, not both.")
     game = Task.of("Tiles2048-v0" if env is None else env, env_kwargs).game
-    lines = None
+    lines: Sequence[str] = ()
     if query is not None:
         content = sys.stdin.buffer.read() if str(query) == "-" else query.read_bytes()
         lines = content.decode("utf-8-sig", errors="replace").splitlines()
     solution, seconds = _solve_or_load(game, goal, out)
-    if questions is not None:
-        for question in questions_of(solution, questions, seed):
-            print(json.dumps(question))
+    if query is not None:
+        print(*answers(solution, lines), sep="\n", end="\n" if lines else "")
         return
-    if lines is not None:
-        for answer in answers(solution, lines):
-            print(answer)
+    if questions is not None:
+        print(*map(json.dumps, questions_of(solution, questions, seed)), sep="\n")
         return
     states, afterstates = solution.counts()
     value = f"start value  {solution.start_value:,.9f}"
@@ -83,10 +81,10 @@ def _solve_or_load(game: Game, goal: int | None, folder: Path | None) -> tuple[S
         raise UsageError(f"the sliding games are solved, not {game}: see the agent minimax.")
     if goal is not None and game.rules.index_of(goal) and folder is not None:
         raise UsageError("a solution for a goal is not kept: leave out --out.")
-    if folder is not None and folder.exists() and not folder.is_dir():
+    if folder is not None and folder.is_file():
         raise UsageError(f"{folder} is a file, and a solution is a folder: give another --out.")
+    began = time.perf_counter()
     if folder is not None and (folder / FILE).exists():
-        began = time.perf_counter()
         return Solution.load(folder, game), time.perf_counter() - began
     print(check_size(game), file=sys.stderr)
     compile_steps(game)
@@ -100,18 +98,15 @@ def _solve_or_load(game: Game, goal: int | None, folder: Path | None) -> tuple[S
 
 def answers(solution: Solution, lines: Sequence[str]) -> Iterator[str]:
     """Yield each line that is not blank, followed by ` = ` and its value with 9 decimals."""
-    game = solution.game
+    game, rules = solution.game, solution.game.rules
     asked = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
     queries = [_query(line, number, game.shape) for number, line in asked]
     kinds = np.array([kind for kind, _ in queries])
     boards = np.array([cells for _, cells in queries], np.int64).reshape(-1, *game.shape)
-    possible = (boards <= game.rules.largest).all(axis=(1, 2))
+    possible = (boards <= rules.largest).all(axis=(1, 2))
     if not possible.all():
-        print(
-            f"note: some tiles are beyond {game.rules.largest}, the largest index of {game.name}: "
-            "queries hold tile indices, not faces.",
-            file=sys.stderr,
-        )
+        note = f"note: some tiles are beyond {rules.largest}, the largest index of {game.name}"
+        print(f"{note}: queries hold tile indices, not faces.", file=sys.stderr)
     values = np.full(len(asked), np.nan)
     for kind, look_up in (("b", solution.state_values), ("a", solution.afterstate_values)):
         chosen = possible & (kinds == kind)
@@ -126,9 +121,8 @@ def _query(line: str, number: int, shape: tuple[int, int]) -> tuple[str, list[in
     are_tiles = all(cell.isascii() and cell.isdecimal() for cell in cells)
     if kind not in ("b", "a") or len(cells) != expected or not are_tiles:
         raise UsageError(
-            f"line {number} is no query, {brief(line)}: expected b (before a move) or a (after "
-            f"it) and {expected} tile indices from 0 on, row by row, such as "
-            f"b {' '.join(['1', '1', *['0'] * (expected - 2)])}."
+            f"line {number} is no query, {brief(line)}: expected b (before a move) or a (after it) "
+            f"and {expected} tile indices, such as b {' '.join(['1', '1', *'0' * (expected - 2)])}."
         )
     # No game has tiles of three digits, and int() refuses thousands of them.
     return kind, [int(cell.lstrip("0")[:3] or "0") for cell in cells]

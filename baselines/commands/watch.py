@@ -1,4 +1,4 @@
-"""The command that shows games: `python -m baselines watch`."""
+"""`python -m baselines watch`: shows games."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from annotated_types import Interval
 
 from baselines.commands import options
-from baselines.players import given_options, player, with_search
+from baselines.players import given_options, open_player
 from baselines.registry import NAMES
 from baselines.search.options import SearchOptions
 from baselines.settings import Count, Positive, Seed
 from baselines.training.config import CONFIG
 from baselines.viewing.film import FRAMES, write_film
-from baselines.viewing.moves import Watched, agent_game, recorded_games
+from baselines.viewing.moves import Viewing, agent_game, recorded_games
 from baselines.viewing.page import write_page
 from baselines.viewing.server import serve_page
 from tile_envs.errors import UsageError
@@ -70,8 +70,8 @@ def watch(
     if bool(files) + window + serve > 1:
         raise UsageError("give either --window, --serve or files to write.")
     games = games_of(agent, env, env_kwargs, search, seed, side, search_options, wrappers)
-    for suffix, path in files.items():
-        if suffix == "html":
+    for path in files.values():
+        if path == html:
             write_page(games, path)
         else:
             write_film(games, path, speed, frames)
@@ -93,7 +93,7 @@ def games_of(
     side: str | None = None,
     search_options: SearchOptions = options.USUAL,
     wrappers: Sequence[str] = (),
-) -> Sequence[Watched]:
+) -> Sequence[Viewing]:
     """Return what is to be watched: a game that an agent plays, or recorded ones."""
     path = Path(name)
     is_run = (path / CONFIG).exists()
@@ -105,26 +105,17 @@ def games_of(
                 "--env-kwargs, --search, --seed or --side with them."
             )
         return recorded_games(path)
-    seed = seed or 0
-    watched = player(name, env, env_kwargs, seed, options.given(wrappers=wrappers or None))
-    watched = with_search(watched, search, search_options)
-    played = watched.sides_to_evaluate(side, exact=False)[0]
-    return [agent_game(watched, seed, options.given(side=played))]
+    how: Any = {"seed": seed or 0, "agent_kwargs": options.given(wrappers=wrappers or None)}
+    played = open_player(name, env, env_kwargs, search=search, **how, **vars(search_options))
+    own = played.sides_to_evaluate(side, exact=False)[0]
+    return [agent_game(played, seed or 0, options.given(side=own))]
 
 
-def show(games: Sequence[Watched], speed: float, window: bool) -> None:
+def show(games: Sequence[Viewing], speed: float, window: bool) -> None:
     """Show games one after the other in the terminal, or in a window."""
     with open_screen(window, games[0].title) as screen, leaving_by_ctrl_c():
-        for n, watched in enumerate(games, 1):
-            goes_on = watch_game(
-                watched.playthrough,
-                watched.action,
-                screen,
-                speed,
-                hints=watched.hints,
-                person=False,
-                end=watched.end,
-                more=n < len(games),
-            )
-            if not goes_on:
+        for n, viewing in enumerate(games, 1):
+            end, more = None if viewing.player else len(viewing.actions), n < len(games)
+            how: Any = {"hints": viewing.hints, "person": False, "end": end, "more": more}
+            if not watch_game(viewing.playthrough, viewing.action, screen, speed, **how):
                 return

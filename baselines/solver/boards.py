@@ -1,19 +1,13 @@
 """The boards of a small sliding game before it is solved: their ages, the first ones, their number.
 
-The *age* of a board is the sum of the ages of its tiles, with which merges add up: the age of a
-merged tile is the sum of those it is made of.  So a move keeps the age, and a new tile raises it,
-and boards can be listed age by age (Kaneko and Yamashita, "Strongly solving 2048 4x3", 2025, in
-which it is the sum of the faces).
-
-How many boards there are at most is known before they are listed.  A tile that does not appear by
-itself is made of two others, and while the second one is made, the first takes up a cell.  So a
-tile needs a number of free cells (`SlidingGame.cells_needed`), and of the tiles on a board of n
-cells, the k-th largest was made on n - k + 1 cells at most: for every j, at most n - j tiles need
-more than j cells.
+The *age* of a board is the sum of the ages of its tiles; the age of a merged tile is the sum of
+those it is made of.  So a move keeps the age and a new tile raises it: boards can be listed age by
+age (Kaneko and Yamashita, "Strongly solving 2048 4x3", 2025, where it is the sum of the faces).
 """
 
 import math
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import TypeGuard
@@ -39,7 +33,7 @@ MOST_CELLS = 64 // CELL_BITS
 SMALL = 6
 """The cells of the largest boards whose exact values are computed without being asked for."""
 BYTES_PER_BOARD = 32
-"""What a board takes as a state and as an afterstate: a key and a value each."""
+"""As a state and as an afterstate: a key and a value each."""
 
 
 @cache
@@ -75,16 +69,19 @@ def start_boards(game: SlidingGame) -> tuple[Boards, Mass]:
 
 def merged(boards: Boards, mass: Mass) -> tuple[Boards, Mass]:
     """Return the different boards among boards `(n, R, C)`, and the sum of the mass of each."""
-    cells = boards.shape[1] * boards.shape[2]
-    weights = np.uint64(32) ** np.arange(cells, dtype=np.uint64)
-    numbers = boards.reshape(len(boards), cells) @ weights
+    cells = boards.reshape(len(boards), boards.shape[1] * boards.shape[2])
+    numbers = cells @ np.uint64(32) ** np.arange(cells.shape[1], dtype=np.uint64)
     _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
     summed: Mass = np.bincount(which, mass, len(first)).astype(np.float64)
     return boards[first], summed
 
 
 def most_boards(game: SlidingGame) -> int:
-    """Return an upper bound of the number of reachable boards, up to symmetry."""
+    """Return an upper bound of the number of reachable boards, up to symmetry.
+
+    A tile is made on a number of free cells (`SlidingGame.cells_needed`), and the k-th largest of n
+    cells was made on n - k + 1 at most: for every j, at most n - j tiles need more than j cells.
+    """
     cells = math.prod(game.shape)
     tiles = Counter(game.cells_needed.values())  # by the number of cells that they need
     ways = {0: 1}  # of filling so many cells with the tiles that need more cells than `needed`
@@ -102,13 +99,10 @@ def is_solved_quickly(game: Game) -> TypeGuard[SlidingGame]:
     """Tell whether a game is a sliding game whose exact values take seconds at most."""
     if not isinstance(game, SlidingGame) or not isinstance(game.placer, str):
         return False
-    if math.prod(game.shape) > SMALL or not packs(game.shape):
-        return False
-    try:
-        tile_ages(game.rules)
-    except UsageError:  # of games that cannot be solved
-        return False
-    return True
+    with suppress(UsageError):  # of rules that cannot be solved
+        small = math.prod(game.shape) <= SMALL and packs(game.shape)
+        return small and len(tile_ages(game.rules)) > 0
+    return False
 
 
 def initial_value(initial: float | None, game: Game) -> float:

@@ -19,16 +19,12 @@ from tile_envs.sliding.packed.kernels import (
     GameTables,
     Lines,
     Pushed,
-    placed,
     possible_cells,
     pushed_to,
     rows_after,
     transposed,
 )
 from tile_envs.sliding.packed.tables import CELL_BITS
-
-ABSENT = -1
-"""The place of a key that is not in a list."""
 
 _SECOND, _THIRD, _FOURTH = (Word(i * CELL_BITS) for i in (1, 2, 3))
 
@@ -49,6 +45,13 @@ def key_of(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
         a, b, c, d = transposed(a, b, c, d)
         lowest = min(lowest, _lowest(game, a, b, c, d))
     return lowest
+
+
+@compiled
+def key_with(game: GameTables, key: Word, cell: int, tile: Word) -> Word:
+    """Return the key of a board with a new tile on an empty cell, counted row by row."""
+    a, b, c, d = lines_of(game, key | tile << Word(cell) * CELL)
+    return key_of(game, a, b, c, d)
 
 
 @compiled
@@ -88,16 +91,15 @@ def _mirrored(game: GameTables, row: Word) -> Word:
 
 
 @compiled
-def find(keys: Words, begin: int, end: int, key: Word) -> int:
-    """Return the place of a key among the rising `keys[begin:end]`, or `ABSENT`."""
-    low, high = begin, end
+def find(keys: Words, low: int, high: int, key: Word) -> int:
+    """Return the place of a key among the rising `keys[low:high]`, or of the next larger one."""
     while low < high:
         middle = (low + high) >> 1
         if keys[middle] < key:
             low = middle + 1
         else:
             high = middle
-    return low if low < end and keys[low] == key else ABSENT
+    return low
 
 
 @compiled_loop
@@ -113,37 +115,18 @@ def keys_of(game: GameTables, rows: Words) -> Words:
 def values_of(
     keys: Words, values: Values, begins: NDArray[np.int64], wanted: Words, ages: NDArray[np.int64]
 ) -> Values:
-    """Return the values of boards in a list by age (see `Layers`), NaN for those that it lacks.
+    """Return the values of boards of these keys and ages, `(m,)`, NaN for those that are absent.
 
-    The boards are given by their keys and ages, `(m,)`.
+    The list by age is that of `Layers`.
     """
     found = np.full(len(wanted), np.nan)
     for i in range(len(wanted)):
         age = ages[i]
         if age < len(begins) - 1:
             place = find(keys, begins[age], begins[age + 1], wanted[i])
-            if place != ABSENT:
+            if place < begins[age + 1] and keys[place] == wanted[i]:
                 found[i] = values[place]
     return found
-
-
-@compiled_loop
-def count_boards(game: GameTables, keys: Words) -> int:
-    """Return how many boards keys stand for: all different images of each."""
-    total = 0
-    for key in keys:
-        a, b, c, d = lines_of(game, key)
-        images, same = 0, 0
-        for _ in range(2 if game.square else 1):
-            for _ in range(2):
-                same += _downwards(game, a, b, c, d) == key
-                same += _upwards(game, a, b, c, d) == key
-                images += 2
-                a, b = _mirrored(game, a), _mirrored(game, b)
-                c, d = _mirrored(game, c), _mirrored(game, d)
-            a, b, c, d = transposed(a, b, c, d)
-        total += images // same
-    return total
 
 
 @compiled
@@ -154,13 +137,6 @@ def pushed_board(
     after = pushed_to(game, action, a, b, c, d, transposed(a, b, c, d))
     a, b, c, d = rows_after(game, action, after)
     return after, key_of(game, a, b, c, d)
-
-
-@compiled
-def with_tile(game: GameTables, cell: int, tile: Word, a: Word, b: Word, c: Word, d: Word) -> Lines:
-    """Return the rows of a board with a new tile on a cell, counted row by row."""
-    row, column = cell // game.columns, cell % game.columns
-    return placed(a, b, c, d, Word(row) << CELL | Word(column) * CELL, tile)
 
 
 @compiled_loop
@@ -189,8 +165,7 @@ def states_after(game: GameTables, afterstates: Words, tile: Word) -> Words:
         possible = possible_cells(game, a, b, c, d, tile)
         for cell in range(cells):
             if possible >> Word(cell) & ONE:
-                p, q, r, s = with_tile(game, cell, tile, a, b, c, d)
-                keys[n] = key_of(game, p, q, r, s)
+                keys[n] = key_with(game, afterstates[i], cell, tile)
                 n += 1
     return keys[:n]
 
@@ -205,7 +180,7 @@ def add_expected(
     values: Values,
     out: Values,
 ) -> None:
-    """Add to the values of afterstates, `out (n,)`, what follows if one of the new tiles appears.
+    """Add to the values of afterstates, `out (n,)`, what follows if a new tile appears.
 
     The states that follow are among those given, `(m,)` rising keys and values.
     """
@@ -216,8 +191,8 @@ def add_expected(
         total, n = 0.0, 0
         for cell in range(cells):
             if possible >> Word(cell) & ONE:
-                p, q, r, s = with_tile(game, cell, tile, a, b, c, d)
-                total += values[find(states, 0, len(states), key_of(game, p, q, r, s))]
+                key = key_with(game, afterstates[i], cell, tile)
+                total += values[find(states, 0, len(states), key)]
                 n += 1
         out[i] += probability * (total / n)
 

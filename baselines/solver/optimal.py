@@ -1,4 +1,4 @@
-"""Optimal play on small boards: the agent that looks its moves up in the solution of the game."""
+"""Optimal play on small boards: moves are looked up in the solution of the game."""
 
 from pathlib import Path
 
@@ -19,11 +19,7 @@ class OptimalAgent(ValueAgent):
     Args:
         game: A sliding game on a small board.
         seed: Not used.
-        solution: The folder of a solution that `solve --out` has written; without one the game is
-            solved first.
-
-    Raises:
-        ValueError: If the game cannot be solved, or the folder holds no solution of it.
+        solution: The folder of a solution that `solve --out` has written; None solves the game.
     """
 
     def __init__(self, game: Game, seed: int = 0, solution: str | None = None) -> None:
@@ -32,17 +28,9 @@ class OptimalAgent(ValueAgent):
         self.solution = Solution.load(Path(solution), game) if solution else solution_of(game)
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones.
-
-        Raises:
-            ValueError: If these are not boards of the game, or play cannot reach one of them.
-        """
+        """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
         values = self.solution.action_values(observations)
-        unknown = np.isnan(values).any(axis=1)
-        if unknown.any():
-            board = np.asarray(observations)[int(np.flatnonzero(unknown)[0])].tolist()
-            raise UsageError(
-                f"play cannot reach the board {board}, so it has no optimal value: start from a "
-                "board that play can reach."
-            )
+        if (unknown := np.isnan(values).any(axis=1)).any():
+            board = np.asarray(observations)[unknown.argmax()].tolist()
+            raise UsageError(f"play cannot reach the board {board}: start from one that it can.")
         return values

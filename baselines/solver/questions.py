@@ -4,7 +4,8 @@ Their boards are drawn from all that play can reach, and turned at random.  Boar
 legal moves are worth the same make no question.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,6 @@ def questions(
         For each question `board`, rows of faces; `values`, by legal move the expected score if play
         goes on optimally; `best`, the moves with the highest one; `grades`, by legal move 1 for
         these, 0 for the worst, and in between as the values are.
-
-    Raises:
-        ValueError: If the game cannot be solved, or there are fewer such boards.
     """
     game = Task.of(*named(env, env_kwargs)).game
     if not isinstance(game, SlidingGame):
@@ -60,29 +58,31 @@ def questions(
 
 def questions_of(solution: Solution, n: int, seed: int) -> list[dict[str, Any]]:
     """Return questions of a solution; see `questions`."""
-    game, n, found = solution.game, checked_count(n, "n"), list[dict[str, Any]]()
     rng = np.random.default_rng(seed_sequence(checked_seed(seed), "questions"))
+    found = list(islice(_drawn(solution, rng), checked_count(n, "n")))
+    if len(found) < n:
+        raise UsageError(f"there are {len(found):,} questions on {solution.game}, got n={n}.")
+    return found
+
+
+def _drawn(solution: Solution, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    game = solution.game
     known, images = solution.states.boards(game.shape), game.symmetries.cells
     faces = np.array(game.rules.faces)
     order = rng.permutation(len(known))
     for first in range(0, len(order), AT_ONCE):
         drawn = known[order[first : first + AT_ONCE]]
         turned = images[rng.integers(len(images), size=len(drawn))]
-        cells = np.take_along_axis(drawn.reshape(len(drawn), -1), turned, axis=1)
-        boards = cells.reshape(drawn.shape)
+        boards = np.take_along_axis(drawn.reshape(len(drawn), -1), turned, axis=1)
+        boards = boards.reshape(drawn.shape)
         for board, row in zip(boards, solution.action_values(boards).tolist(), strict=True):
             values = {name: v for name, v in zip(ACTIONS, row, strict=True) if v > -np.inf}
             best, worst = max(values.values(), default=0.0), min(values.values(), default=0.0)
-            if best - worst <= (close := TIED * best):
-                continue
-            grades = {name: (v - worst) / (best - worst) for name, v in values.items()}
-            question = {
-                "board": faces[board].tolist(),
-                "values": {name: round(v, DIGITS) for name, v in values.items()},
-                "best": [name for name, v in values.items() if best - v <= close],
-                "grades": {name: round(grade, DIGITS) for name, grade in grades.items()},
-            }
-            found.append(question)
-            if len(found) == n:
-                return found
-    raise UsageError(f"there are {len(found):,} questions on {game}, got n={n}: ask for fewer.")
+            if best - worst > (close := TIED * best):
+                grades = {name: (v - worst) / (best - worst) for name, v in values.items()}
+                yield {
+                    "board": faces[board].tolist(),
+                    "values": {name: round(v, DIGITS) for name, v in values.items()},
+                    "best": [name for name, v in values.items() if best - v <= close],
+                    "grades": {name: round(grade, DIGITS) for name, grade in grades.items()},
+                }

@@ -20,7 +20,7 @@ from baselines.solver.boards import (
     start_boards,
     tile_ages,
 )
-from baselines.solver.keys import count_boards, keys_of, values_of
+from baselines.solver.keys import keys_of, values_of
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.boards import checked_boards
@@ -30,6 +30,7 @@ from tile_envs.sliding.packed.tables import CELL_BITS, CELL_MASK
 
 FILE = "solution.npz"
 PARTS = ("states", "afterstates")
+COLUMNS = {"keys": np.uint64, "values": np.float64, "begins": np.int64}
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +56,35 @@ class Layers:
         tiles = [(self.keys >> shift & np.uint64(CELL_MASK)).astype(np.uint8) for shift in shifts]
         return np.stack(tiles, axis=1).reshape(-1, *shape)
 
+    def count(self, game: SlidingGame) -> int:
+        """Return how many boards these are; each symmetric image counts."""
+        cells, images = self.boards(game.shape).reshape(len(self), -1), game.symmetries.cells
+        same = sum((cells[:, image] == cells).all(axis=1) for image in images)
+        return int((len(images) / same).sum())
+
+    def is_usable(self) -> bool:
+        """Whether compiled code can index by `begins`, and search the keys of each age."""
+        keys, values, begins = arrays = self.keys, self.values, self.begins
+        kinds = zip(arrays, COLUMNS.values(), strict=True)
+        if not all(array.ndim == 1 and array.dtype == dtype for array, dtype in kinds):
+            return False
+        places = [0, *begins, len(keys)]
+        if len(keys) != len(values) or len(begins) < 2 or places != sorted(places):
+            return False
+        rising = keys[1:] > keys[:-1]
+        rising[begins[(begins > 0) & (begins < len(keys))] - 1] = True
+        return bool(rising.all())
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The exact values of a small sliding game under optimal play.
+    """The exact values of all states and afterstates that play can reach, symmetric ones merged.
 
         solution = solve(SlidingGame(RULES_2584, shape=(2, 3)))
-        solution.state_values(boards)  # (n,), NaN for boards that cannot be reached
+        solution.state_values(boards)  # (n,)
 
-    It holds the states and the afterstates that can be reached, symmetric ones merged.  With a goal
-    its game ends there, and all its values are the best probabilities to reach that tile.
+    Values are expected scores under optimal play.  With a goal, the game ends there, and they are
+    the best probabilities to reach that tile.
     """
 
     game: SlidingGame
@@ -73,31 +93,22 @@ class Solution:
     goal: int | None = None
 
     def state_values(self, boards: ArrayLike) -> Values:
-        """Return V(s) `(n,)`, the rewards to expect from states `(n, R, C)` on, played optimally.
-
-        It is NaN for boards that are not states that play can reach.
-
-        Raises:
-            ValueError: If these are not boards of the game and shape.
-        """
+        """Return V(s) `(n,)` of states `(n, R, C)`, NaN for those that play cannot reach."""
         return self._looked_up(self.states, boards)
 
     def afterstate_values(self, boards: ArrayLike) -> Values:
-        """Return V(s'), the same for afterstates; see `state_values`."""
+        """Return V(s') `(n,)` of afterstates `(n, R, C)`, as `state_values`."""
         return self._looked_up(self.afterstates, boards)
 
     def action_values(self, boards: ArrayLike) -> NDArray[np.float64]:
-        """Return r + V(s') of each action, `(n, 4)`, in states `(n, R, C)`; see `state_values`.
+        """Return r + V(s') of each action, `(n, 4)`, in states `(n, R, C)`.
 
-        It is minus infinity for illegal actions, and NaN in states that cannot be reached.
+        It is minus infinity for illegal actions, and NaN in states that play cannot reach.
         """
-        unreachable = np.isnan(self.state_values(boards))
         after, rewards, masks = self.game.afterstates(boards)
         values = self.afterstate_values(after.reshape(-1, *self.game.shape)).reshape(rewards.shape)
-        if self.goal is None:
-            values = rewards + values
-        values = np.where(masks > 0, values, -np.inf)
-        values[unreachable] = np.nan
+        values = np.where(masks > 0, values if self.goal else rewards + values, -np.inf)
+        values[np.isnan(self.state_values(boards))] = np.nan
         return values
 
     @cached_property
@@ -107,43 +118,40 @@ class Solution:
         return float(mass @ self.state_values(boards))
 
     def counts(self) -> tuple[int, int]:
-        """Return the numbers of reachable states and afterstates, symmetric ones counted singly."""
-        tables = game_tables(self.game)
-        return count_boards(tables, self.states.keys), count_boards(tables, self.afterstates.keys)
+        """Return the numbers of reachable states and afterstates; each symmetric image counts."""
+        return self.states.count(self.game), self.afterstates.count(self.game)
 
     def save(self, folder: Path) -> None:
-        """Write the solution to a folder, which is made if it is missing.
-
-        Raises:
-            OSError: If it cannot be written; the one before is still there then.
-            ValueError: If it has a goal.
-        """
-        folder.mkdir(parents=True, exist_ok=True)
+        """Write the solution to a folder; one for a goal is not kept."""
         if self.goal is not None:
             raise UsageError(f"a solution for a goal is not kept, got goal={self.goal}.")
+        folder.mkdir(parents=True, exist_ok=True)
         arrays = {"game": np.frombuffer(self.game.to_json().encode(), np.uint8)}
-        for name in PARTS:
-            arrays |= {f"{name}_{key}": value for key, value in vars(getattr(self, name)).items()}
+        for part in PARTS:
+            arrays |= {f"{part}_{key}": value for key, value in vars(getattr(self, part)).items()}
         write_arrays(folder / FILE, arrays)
 
     @classmethod
     def load(cls, folder: Path, game: SlidingGame) -> Solution:
-        """Read the solution of a game from a folder.
-
-        Raises:
-            ValueError: If there is none, or it is damaged, or one of another game.
-        """
+        """Read the solution of a game from a folder."""
         path = folder / FILE
         if not path.exists():
             raise UsageError(f"{folder} holds no solution: make one with solve --out.")
         arrays = read_arrays(path, most_boards(game) * BYTES_PER_BOARD + (1 << 20))  # and the game
-        names = {part: [f"{part}_{name}" for name in _DTYPES] for part in PARTS}
-        if arrays.keys() != {"game", *names["states"], *names["afterstates"]}:
-            raise UsageError(f"{path} holds {sorted(arrays)}: it is no solution of a game.")
-        _check_game(arrays["game"], game, path)
-        states, afterstates = (Layers(*(arrays[name] for name in names[part])) for part in PARTS)
-        for part in (states, afterstates):
-            _check_layers(part, path)
+        try:
+            other = SlidingGame(**json.loads(arrays["game"].tobytes()))
+            states, afterstates = (
+                Layers(*(arrays[f"{part}_{name}"] for name in COLUMNS)) for part in PARTS
+            )
+        except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise UsageError(f"{path} is damaged: it is no solution of a game.") from error
+        if other != game:
+            raise UsageError(
+                f"{path} is the solution of {other}, or of {game} with another spawn distribution, "
+                "start or placer: give another folder."
+            )
+        if not (states.is_usable() and afterstates.is_usable()):
+            raise UsageError(f"{path} is damaged: its boards and values do not belong together.")
         return cls(game, states, afterstates)
 
     def _looked_up(self, layers: Layers, boards: ArrayLike) -> Values:
@@ -151,34 +159,3 @@ class Solution:
         keys = keys_of(game_tables(self.game), rows_of(self.game, checked))
         ages = tile_ages(self.game.rules)[checked].sum(axis=(1, 2))
         return values_of(layers.keys, layers.values, layers.begins, keys, ages)
-
-
-_DTYPES = {"keys": np.uint64, "values": np.float64, "begins": np.int64}
-
-
-def _check_game(text: NDArray[np.uint8], game: SlidingGame, path: Path) -> None:
-    try:
-        other = SlidingGame(**json.loads(text.tobytes().decode()))
-    except (ValueError, TypeError, RecursionError, OverflowError) as error:
-        raise UsageError(f"{path} is damaged: it names no game.") from error
-    if other != game:
-        raise UsageError(
-            f"{path} is the solution of {other}, or of {game} with another spawn distribution, "
-            "start or placer: give another folder."
-        )
-
-
-def _check_layers(layers: Layers, path: Path) -> None:
-    keys, values, begins = arrays = layers.keys, layers.values, layers.begins
-    usable = (
-        all(a.ndim == 1 and a.dtype == t for a, t in zip(arrays, _DTYPES.values(), strict=True))
-        and len(keys) == len(values)
-        and len(begins) > 1
-        and bool(begins[0] == 0 and begins[-1] == len(keys) and (np.diff(begins) >= 0).all())
-    )
-    if usable:
-        rising = keys[1:] > keys[:-1]
-        rising[begins[(begins > 0) & (begins < len(keys))] - 1] = True
-        usable = bool(rising.all() and np.isfinite(values).all())
-    if not usable:
-        raise UsageError(f"{path} is damaged: its boards and values do not belong together.")

@@ -17,7 +17,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.progress import Progress
 from baselines.solver.boards import Values, check_size, start_boards, tile_ages
@@ -30,6 +29,9 @@ from tile_envs.sliding.packed.kernels import CELL_IN_LINE, GameTables, game_tabl
 from tile_envs.sliding.packed.tables import CELL_BITS
 from tile_envs.words import counted
 
+NewTiles = list[tuple[Word, float, int]]
+"""The tiles that appear, their probabilities, and by how much they raise the age."""
+
 
 def solve(game: SlidingGame | Any, goal: int | None = None) -> Solution:
     """Solve a sliding game, or that of an environment, on a board of at most 12 cells.
@@ -38,21 +40,20 @@ def solve(game: SlidingGame | Any, goal: int | None = None) -> Solution:
         game: The game, or an environment of it.
         goal: The face of a tile: values are then the best probabilities to reach it, or a larger
             one, instead of expected scores.
-
-    Raises:
-        ValueError: If its boards do not fit into memory or cannot be listed, its placer is an
-            object, or there is no such tile.
     """
     game = getattr(getattr(game, "unwrapped", None), "game", game)
     check_size(game)
     if goal is not None:
         game = replace(game, rules=replace(game.rules, goal=goal), terminate_at_goal=True)
     compile_steps(game)
-    tables = game_tables(game)
-    boards = _boards(game, tables)
+    tables, ages = game_tables(game), tile_ages(game.rules)
+    spawn = zip(game.distribution.tiles, game.distribution.probabilities, strict=True)
+    new_tiles = [(Word(tile), probability, int(ages[tile])) for tile, probability in spawn]
+    boards = _boards(game, tables, new_tiles)
+    values = _values(game, tables, new_tiles, goal, *boards)
     states, afterstates = (
-        Layers(np.concatenate(keys), np.concatenate(values), np.cumsum([0, *map(len, keys)]))
-        for keys, values in zip(boards, _values(game, tables, goal, *boards), strict=True)
+        Layers(np.concatenate(keys), np.concatenate(known), np.cumsum([0, *map(len, keys)]))
+        for keys, known in zip(boards, values, strict=True)
     )
     return Solution(game, states, afterstates, goal)
 
@@ -70,22 +71,16 @@ def compile_steps(game: SlidingGame) -> None:
     best_values(tables, nothing, nothing, np.zeros(0), 1.0)
 
 
-def _new_tiles(game: SlidingGame) -> list[tuple[Word, float, int]]:
-    """Return the tiles that appear, their probabilities, and by how much they raise the age."""
-    tiles, probabilities = game.distribution.tiles, game.distribution.probabilities
-    ages = tile_ages(game.rules)[list(tiles)].tolist()
-    return list(zip(map(Word, tiles), probabilities, ages, strict=True))
-
-
-def _boards(game: SlidingGame, tables: GameTables) -> tuple[list[Words], list[Words]]:
+def _boards(
+    game: SlidingGame, tables: GameTables, new_tiles: NewTiles
+) -> tuple[list[Words], list[Words]]:
+    """Return the keys of the states and of the afterstates of each age."""
     boards, _ = start_boards(game)
     start_ages = tile_ages(game.rules)[boards].sum(axis=(1, 2))
     start_keys = keys_of(tables, rows_of(game, boards))
-    new_tiles = _new_tiles(game)
     states: list[Words] = []
     afterstates: list[Words] = []
     last = int(start_ages.max())
-    done = 0
     with Progress(f"boards of {game}") as progress:
         while (age := len(states)) <= last:
             following = [
@@ -97,49 +92,41 @@ def _boards(game: SlidingGame, tables: GameTables) -> tuple[list[Words], list[Wo
             afterstates.append(_distinct(afterstates_of(tables, states[age])))
             if len(afterstates[age]):
                 last = max(last, age + max(raised for _, _, raised in new_tiles))
-            done += len(states[age])
-            progress.update(done, counted(done, "board"))
+            n = sum(map(len, states))
+            progress.update(n, counted(n, "board"))
     return states, afterstates
 
 
 def _distinct(keys: Words) -> Words:
     """Return the different keys, rising, as `np.unique` does, but many times faster."""
     keys.sort()
-    is_first = np.ones(len(keys), np.bool_)
-    is_first[1:] = keys[1:] != keys[:-1]
-    return keys[is_first]
+    is_first = np.append(True, keys[1:] != keys[:-1])
+    distinct: Words = keys[is_first[: len(keys)]]
+    return distinct
 
 
 def _values(
     game: SlidingGame,
     tables: GameTables,
+    new_tiles: NewTiles,
     goal: int | None,
     states: list[Words],
     afterstates: list[Words],
 ) -> tuple[list[Values], list[Values]]:
+    """Return the values of the states and of the afterstates of each age."""
     state_values = [np.zeros(0)] * len(states)
-    afterstate_values = [np.zeros(0)] * len(states)
-    new_tiles = _new_tiles(game)
-    done = 0
+    afterstate_values = [np.zeros(len(keys)) for keys in afterstates]
+    cells = [np.uint64(cell * CELL_BITS) for cell in range(math.prod(game.shape))]
     with Progress(f"values of {game}", sum(map(len, states))) as progress:
         for age in reversed(range(len(states))):
-            values = np.zeros(len(afterstates[age]))
-            if len(values):
-                for tile, probability, raised in new_tiles:
-                    following = states[age + raised], state_values[age + raised]
-                    add_expected(tables, afterstates[age], tile, probability, *following, values)
-            afterstate_values[age] = values
+            keys, values = afterstates[age], afterstate_values[age]
+            for tile, probability, raised in new_tiles if len(keys) else ():
+                following = states[age + raised], state_values[age + raised]
+                add_expected(tables, keys, tile, probability, *following, values)
             weight = 1.0 if goal is None else 0.0
-            state_values[age] = best_values(tables, states[age], afterstates[age], values, weight)
+            state_values[age] = best_values(tables, states[age], keys, values, weight)
             if goal is not None:
-                state_values[age][_hold_goal(game, states[age])] = 1.0
-            done += len(states[age])
-            progress.update(done)
+                tiles = (states[age] >> cell & CELL_IN_LINE for cell in cells)
+                state_values[age][np.any([tile >= game.last_tile for tile in tiles], axis=0)] = 1.0
+            progress.update(sum(map(len, states[age:])))
     return state_values, afterstate_values
-
-
-def _hold_goal(game: SlidingGame, keys: Words) -> NDArray[np.bool_]:
-    holding = np.zeros(len(keys), np.bool_)
-    for cell in range(math.prod(game.shape)):
-        holding |= (keys >> np.uint64(cell * CELL_BITS) & CELL_IN_LINE) >= game.last_tile
-    return holding

@@ -1,12 +1,17 @@
-"""Recorded games, to learn from: those of a person, or of a strong agent.
+"""Recorded games, to learn from: replays, arrays of transitions, datasets of Minari.
 
 `python -m tile_envs.play --record` writes what a person plays, and `python -m baselines record`
 what an agent plays, as replays (see `tile_envs.replay`).
 """
 
-from collections.abc import Iterator
+import re
+import shutil
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +22,9 @@ from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.settings import check_batch
 from baselines.task import Task
-from baselines.training.datasets import Recorder, Trajectory, trajectory, transitions, write_minari
 from baselines.training.run_folder import check_free, lock_folder
 from tile_envs.agents import Agent
-from tile_envs.errors import UsageError
+from tile_envs.errors import UsageError, extra
 from tile_envs.files import checked_file
 from tile_envs.game import Game
 from tile_envs.games import make
@@ -30,45 +34,23 @@ from tile_envs.words import counted
 VERSION = 2
 """Raised when the same command records other games of an agent that draws nothing."""
 Format = Literal["replay", "npz", "minari"]
+Columns = dict[str, NDArray[Any]]
+TAKEN = ("actions", "rewards", "terminations", "truncations")
+"""What a game's step consists of and brings."""
+MINARI = re.compile(r"([\w-][\w/-]*[\w-]/)?[\w-]+-v\d+")
+"""The names of Minari's datasets; it makes folders of others, too."""
 
 
-def read_transitions(folder: Path, game: Game) -> dict[str, NDArray[Any]]:
-    """Return the `transitions` of a folder's replays, `*.json`, without illegal actions.
+class Trajectory(NamedTuple):
+    """What a game went through in T steps."""
 
-    They must be of the game, but for its opponent or spawn distribution.
-    """
-    games: list[Trajectory] = []
-    for path in sorted(folder.glob("*.json")):
-        replay = read(path)
-        playthrough = begin(replay)
-        recorded = playthrough.env.game
-        if (recorded.name, recorded.shape) != (game.name, game.shape):
-            raise UsageError(f"{path} is a game of {recorded}, expected one of {game}.")
-        for action in replay.actions:
-            playthrough.play(action)
-        games.append(trajectory(playthrough))
-    legal = np.concatenate([~game.infos["illegal"][1:] for game in games] or [np.zeros(0)])
-    if not legal.any():
-        raise UsageError(
-            f"{folder} holds no replays (*.json) with legal actions: record some games, or name "
-            "another folder."
-        )
-    return {name: array[legal] for name, array in transitions(games).items() if name != "seeds"}
-
-
-def _check_others(folder: Path, task: Task) -> None:
-    """Say that a folder holds games already, which must be of the same task."""
-    paths = sorted(folder.glob("*.json"))
-    for path in paths:
-        there = read(path)
-        made = make(there.env, there.options).game
-        if (there.env, str(made)) != (task.env, str(task.game)):
-            raise UsageError(
-                f"{folder} holds games of {made}, {there.env}: give those of {task.game} a folder "
-                "of their own."
-            )
-    if paths:
-        print(f"{folder} holds {counted(len(paths), 'game')} already; the same seed's are replaced")
+    seed: int
+    observations: NDArray[Any]  # (T + 1, ...), before each action and after the last one
+    actions: NDArray[np.int64]  # (T,), as the next three
+    rewards: NDArray[np.float64]
+    terminations: NDArray[np.bool_]
+    truncations: NDArray[np.bool_]  # by one illegal action too many
+    infos: dict[str, NDArray[Any]]  # by name, each (T + 1, ...), such as action_mask
 
 
 def record(
@@ -92,31 +74,139 @@ def record(
     played = _played(agent, task, games, seed)
     if format == "replay":
         check_free(out)
-        _check_others(out, task)
         with lock_folder(out):
+            _check_others(out, task)
             for number, game in enumerate(played):
-                playthrough = Playthrough(env, game.seed)
-                playthrough.actions = game.actions.tolist()
-                write(replay_of(playthrough, name), out / f"{seed}-{number}.json")
+                replay = replay_of(Playthrough(env, game.seed), name)
+                replay = replace(replay, actions=tuple(game.actions.tolist()))
+                write(replay, out / f"{seed}-{number}.json")
         after = f"python -m baselines watch {out} shows them"
+    elif format == "npz":
+        checked_file(out, (".npz",), "arrays are")
+        about = {"env_spec": env.spec.to_json(), "algorithm_name": name, "command": command}
+        write_arrays(out, transitions(played) | {n: np.array(text) for n, text in about.items()})
+        after = "numpy.load reads them"
     else:
-        if format == "npz":
-            checked_file(out, (".npz",), "arrays are")
-            about = {"env_spec": env.spec.to_json(), "algorithm_name": name, "command": command}
-            write_arrays(out, transitions(played) | {n: np.array(about[n]) for n in about})
-            after = "numpy.load reads them"
-        else:
-            write_minari(out.as_posix(), played, env, name, command)
-            after = f"minari.load_dataset({out.as_posix()!r}) reads them"
+        _write_minari(out.as_posix(), played, env, name, command)
+        after = f"minari.load_dataset({out.as_posix()!r}) reads them"
     print(f"wrote {counted(games, 'game')} to {out}; {after}")
+
+
+def _check_others(folder: Path, task: Task) -> None:
+    """Say that a folder holds games already, which must be of the same task."""
+    if paths := sorted(folder.glob("*.json")):
+        for there in map(read, paths):
+            made = make(there.env, there.options).game
+            if (there.env, str(made)) != (task.env, str(task.game)):
+                raise UsageError(f"{folder} holds games of {made}, {there.env}: give another one.")
+        print(f"{folder} holds {counted(len(paths), 'game')} already; the same seed's are replaced")
+
+
+def _write_minari(
+    name: str, games: Iterable[Trajectory], env: Any, agent: str, command: str
+) -> None:
+    """Make a dataset where Minari keeps its own; nothing is left of one that fails.
+
+    Games that were over before their first action are left out.
+    """
+    with extra("minari"):
+        import h5py  # noqa: F401 # with which Minari stores datasets
+        from minari import create_dataset_from_buffers
+        from minari.data_collector import EpisodeBuffer
+        from minari.storage import get_dataset_path
+    if not MINARI.fullmatch(name):
+        raise UsageError(f"a dataset of Minari is named as 2048/greedy-v0, got {name!r}.")
+    if (folder := get_dataset_path(name)).exists():
+        raise UsageError(f"Minari has a dataset {name} already, {folder}: give another version.")
+    episodes = [EpisodeBuffer(**game._asdict()) for game in games if len(game.actions)]
+    told = {"algorithm_name": agent, "description": f"Games of {env.spec.id}, played by: {command}"}
+    try:
+        with warnings.catch_warnings():  # of an author and others that are not named
+            warnings.simplefilter("ignore", UserWarning)
+            create_dataset_from_buffers(name, episodes, env, **told, jpeg_encoding=False)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Trajectory]:
     """Yield the games of an agent, which plays many at once, under a progress bar."""
     seeds = game_seeds(seed, games, "recording")
     for first in range(0, games, N_ENVS):
-        own, recorder = seeds[first : first + N_ENVS], Recorder()
+        own, parts = seeds[first : first + N_ENVS], list[Columns]()
         with Progress("recording", len(own)) as progress:
-            how: Any = {"use": "recording", "first": first, "keep": recorder.keep}
+            how: Any = {"use": "recording", "first": first, "keep": partial(_keep, parts)}
             play(agent, task.env, task.env_kwargs, len(own), seed, progress, **how)
-        yield from recorder.trajectories(own)
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        numbers = columns.pop("games")
+        ends = np.cumsum(np.bincount(numbers))
+        order = np.split(np.argsort(numbers, kind="stable"), ends[:-1])
+        for word, rows in zip(own.tolist(), order, strict=True):
+            game = {name: values[rows] for name, values in columns.items()}
+            steps = {name: game.pop(name)[:-1] for name in TAKEN}
+            yield Trajectory(word, game.pop("observations"), **steps, infos=game)
+
+
+def _keep(parts: list[Columns], games: NDArray[np.int64], *step: Any) -> None:
+    """Keep a step of games that are on, and where it has ended a game also what came last."""
+    observations, infos, *taken, last, last_infos = step
+    part = dict(zip(TAKEN, taken, strict=True)) | {"games": games}
+    parts.append(part | infos | {"observations": observations})
+    over = part["terminations"] | part["truncations"]
+    if over.any():
+        ended = part | last_infos | {"observations": last}
+        parts.append({name: values[over] for name, values in ended.items()})
+
+
+def read_transitions(folder: Path, game: Game) -> Columns:
+    """Return the `transitions` of a folder's replays, `*.json`, without illegal actions.
+
+    They must be of the game, but for its opponent or spawn distribution.
+    """
+    games = [_read(path, game) for path in sorted(folder.glob("*.json"))]
+    legal = np.concatenate([~each.infos["illegal"][1:] for each in games] or [np.zeros(0)])
+    if not legal.any():
+        raise UsageError(f"{folder} holds no replays (*.json) with legal actions.")
+    return {name: array[legal] for name, array in transitions(games).items() if name != "seeds"}
+
+
+def _read(path: Path, game: Game) -> Trajectory:
+    replay = read(path)
+    playthrough = begin(replay)
+    recorded = playthrough.env.game
+    if (recorded.name, recorded.shape) != (game.name, game.shape):
+        raise UsageError(f"{path} is a game of {recorded}, expected one of {game}.")
+    for action in replay.actions:
+        playthrough.play(action)
+    first, *others = positions = playthrough.positions
+    return Trajectory(
+        replay.seed,
+        np.array([position.observation for position in positions]),
+        np.array(replay.actions, np.int64),
+        np.diff([position.total for position in positions]),
+        np.array([position.terminated for position in others], np.bool_),
+        np.array([position.truncated for position in others], np.bool_),
+        {name: np.array([position.info[name] for position in positions]) for name in first.info},
+    )
+
+
+def transitions(games: Iterable[Trajectory]) -> Columns:
+    """Return the n transitions of g games, one game after the other.
+
+    Returns:
+        `observations`, `next_observations` `(n, ...)`; `action_masks`, `next_action_masks`
+        `(n, actions)`; `actions`, `rewards`, `terminations`, `truncations` `(n,)`; `episodes`
+        `(n,)`, the number of each one's game; `seeds` `(g,) uint64`.
+    """
+    played = list(games)
+    masks = [game.infos["action_mask"] for game in played]
+    parts = {
+        "observations": [game.observations[:-1] for game in played],
+        "next_observations": [game.observations[1:] for game in played],
+        "action_masks": [mask[:-1] for mask in masks],
+        "next_action_masks": [mask[1:] for mask in masks],
+        **{name: [getattr(game, name) for game in played] for name in TAKEN},
+        "episodes": [np.full(len(game.actions), number) for number, game in enumerate(played)],
+        "seeds": [np.array([game.seed for game in played], np.uint64)],
+    }
+    return {name: np.concatenate(arrays) for name, arrays in parts.items()}

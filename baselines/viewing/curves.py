@@ -1,18 +1,22 @@
 """Learning curves of runs: different seeds of equal settings are one line with a band."""
 
+import io
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import matplotlib as mpl
 import numpy as np
+from cycler import cycler
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from baselines.training import run_folder as runs
 from baselines.training.config import Run, RunConfig
-from baselines.viewing.figures import drawn, styled
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
 
@@ -20,10 +24,31 @@ Floats = NDArray[np.float64]
 
 AXES = {"games": ("games", 1.0), "minutes": ("seconds", 1 / 60), "steps": ("timesteps", 1.0)}
 """By what curves are drawn against: the column of progress, and its unit."""
+COLORS = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
+    *("#56b4e9", "#e69f00", "#000000", "#f0e442", "#888888"),
+)
+"""Okabe and Ito's, which color-blind people tell apart, and a gray."""
+STYLE: Any = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.prop_cycle": cycler(color=COLORS),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.facecolor": "white",  # readable on a dark page, too
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
+    "font.size": 10,
+    "grid.color": "#dddddd",
+    "legend.frameon": False,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "tile-envs",
+}
+styled = partial(mpl.rc_context, STYLE)
+"""The style of all pictures, in the body of `with styled()`: the same data make the same bytes."""
 
 
 class Curve(NamedTuple):
-    """The learning curve of one run, with the run's folder and configuration."""
+    """The learning curve of one run."""
 
     folder: Path
     config: RunConfig
@@ -49,25 +74,53 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
     folders = runs.with_runs(list({folder.resolve(): folder for folder in folders}.values()))
     metric = metric or _usual_metric(folders)
     bands = bands_of([read_curve(folder, against, metric) for folder in folders])
-    write_file(out, drawn(_figure(bands, against, metric), out.suffix[1:]))
+    with styled():
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        axis = figure.subplots()
+        for band in bands:
+            (line,) = axis.plot(band.xs, band.mean, label=band.label, marker=".", markersize=4)
+            axis.fill_between(band.xs, band.low, band.high, color=line.get_color(), alpha=0.2)
+        axis.set(xlabel=against, ylabel=metric.replace("_", " "))
+        for numbers in (axis.xaxis, axis.yaxis):
+            numbers.set_major_formatter(lambda value, _: f"{value:,.10g}")
+        if 0 < len(bands) <= 12:  # the legend of more would hide them
+            axis.legend()
+    write_file(out, drawn(figure, out.suffix[1:]))
+
+
+def drawn(figure: Figure, suffix: str, metadata: dict[str, str | None] | None = None) -> bytes:
+    """Return a figure as a file of this suffix, "svg" or "png"."""
+    written = io.BytesIO()
+    with styled():
+        figure.savefig(written, format=suffix, bbox_inches="tight", metadata=metadata, dpi=150)
+    return written.getvalue()
 
 
 def read_curve(folder: Path, against: str, metric: str) -> Curve:
     """Read the curve of a run, whose progress must have the columns."""
-    config, rows = Run.read(folder).config, runs.read_progress(folder)
-    column, unit = AXES[against]
-    columns = list(rows[0] if rows else ())
-    for name in (column, metric):
-        if name not in columns:
-            raise UsageError(
-                f"the progress of {folder} has no {name!r}: it has "
-                f"{', '.join(columns) or 'none'}. Leave this run out, or choose by --metric and "
-                "--against."
-            )
+    rows, (column, unit) = runs.read_progress(folder), AXES[against]
+    has = list(rows[0] if rows else ())
+    if missing := [name for name in (column, metric) if name not in has]:
+        raise UsageError(
+            f"the progress of {folder} has no {missing[0]!r}: it has {', '.join(has) or 'none'}. "
+            "Leave this run out, or choose by --metric and --against."
+        )
     points = [(row[column], row[metric]) for row in rows if row[column] and row[metric]]
     xs, ys = np.array(points, np.float64).reshape(-1, 2).T
     finite = np.isfinite(ys)
-    return Curve(folder, config, xs[finite] * unit, ys[finite])
+    return Curve(folder, Run.read(folder).config, xs[finite] * unit, ys[finite])
+
+
+def _usual_metric(folders: Sequence[Path]) -> str:
+    """Return the first metric that all runs have, of tests where there is one."""
+    places = {column for column, _ in AXES.values()}
+    columns = {folder: [*(runs.read_progress(folder) or [{}])[0]] for folder in folders}
+    metrics = {folder: [n for n in names if n not in places] for folder, names in columns.items()}
+    common = [name for name in metrics[folders[0]] if all(name in m for m in metrics.values())]
+    if not common:
+        has = [f"{folder} has {', '.join(names) or 'none'}" for folder, names in metrics.items()]
+        raise UsageError(f"no metric can be drawn of all these runs: {'; '.join(has)}.")
+    return next((name for name in common if name.startswith("greedy_")), common[0])
 
 
 def bands_of(curves: Sequence[Curve]) -> list[Band]:
@@ -77,10 +130,10 @@ def bands_of(curves: Sequence[Curve]) -> list[Band]:
     at least two seeds have values.  Curves are bands of their own if two of them are of one seed,
     since equal runs are no sample, or if no two of them meet.
     """
-    groups: dict[str, list[Curve]] = {}
+    groups = defaultdict[str, list[Curve]](list)
     for curve in curves:
         if len(curve.xs):
-            groups.setdefault(curve.config.recipe, []).append(curve)
+            groups[curve.config.recipe].append(curve)
     labels = _labels([group[0].config.learned() for group in groups.values()])
     bands = []
     for label, group in zip(labels, groups.values(), strict=True):
@@ -95,14 +148,12 @@ def bands_of(curves: Sequence[Curve]) -> list[Band]:
 
 
 def _band(label: str, curves: Sequence[Curve]) -> Band:
-    places = np.unique(np.concatenate([curve.xs for curve in curves]))
-    ys = np.array(
-        [np.interp(places, curve.xs, curve.ys, left=np.nan, right=np.nan) for curve in curves]
-    )
+    xs = np.unique(np.concatenate([curve.xs for curve in curves]))
+    outside = {"left": np.nan, "right": np.nan}
+    ys = np.array([np.interp(xs, curve.xs, curve.ys, **outside) for curve in curves])
     meeting = np.isfinite(ys).sum(axis=0) >= min(2, len(curves))
-    places, ys = places[meeting], ys[:, meeting]
-    lowest, highest = np.fmin.reduce(ys), np.fmax.reduce(ys)
-    return Band(label, places, np.nanmean(ys, axis=0), lowest, highest)
+    xs, ys = xs[meeting], ys[:, meeting]
+    return Band(label, xs, np.nanmean(ys, axis=0), np.fmin.reduce(ys), np.fmax.reduce(ys))
 
 
 def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
@@ -122,31 +173,3 @@ def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
                 label += f", {name} {f'{value:,}' if type(value) in (int, float) else value}"
         labels.append(label)
     return labels
-
-
-def _usual_metric(folders: Sequence[Path]) -> str:
-    metrics: dict[Path, list[str]] = {}
-    for folder in folders:
-        rows = runs.read_progress(folder)
-        places = {column for column, _ in AXES.values()}
-        metrics[folder] = [name for name in (rows[0] if rows else ()) if name not in places]
-    common = [name for name in metrics[folders[0]] if all(name in m for m in metrics.values())]
-    if not common:
-        has = [f"{folder} has {', '.join(names) or 'none'}" for folder, names in metrics.items()]
-        raise UsageError(f"no metric can be drawn of all these runs: {'; '.join(has)}.")
-    return next((name for name in common if name.startswith("greedy_")), common[0])
-
-
-def _figure(bands: Sequence[Band], against: str, metric: str) -> Figure:
-    with styled():
-        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-        axis = figure.subplots()
-        for band in bands:
-            (line,) = axis.plot(band.xs, band.mean, label=band.label, marker=".", markersize=4)
-            axis.fill_between(band.xs, band.low, band.high, color=line.get_color(), alpha=0.2)
-        axis.set(xlabel=against, ylabel=metric.replace("_", " "))
-        axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
-        axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
-        if 0 < len(bands) <= 12:  # the legend of more would hide them
-            axis.legend()
-    return figure

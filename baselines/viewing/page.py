@@ -1,6 +1,6 @@
 """A game as a page: one HTML file that needs nothing else, with the moves to step through.
 
-`baselines.viewing.server` answers the same page, in which a person plays then.
+`baselines.viewing.server` serves the same page; a person can then play on it.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from baselines.viewing.moves import Thinker, Thought, Watched, action_names, check_kind
+from baselines.viewing.moves import MoveValues, Viewing, action_names, check_kind
 from tile_envs.files import write_file
 from tile_envs.game import Game
 from tile_envs.play.controls import controls_of
@@ -28,15 +28,16 @@ LARGEST = 16 << 20
 """The most bytes of a question to a server: a game of a million moves fits."""
 
 
-def write_page(games: Sequence[Watched], path: Path) -> None:
+def write_page(games: Sequence[Viewing], path: Path) -> None:
     """Write games of the same rules and shape as a page; each is played to its end."""
     check_kind(games)
-    write_file(path, page_of(games[0].playthrough.env.game, list(map(_game, games))))
+    write_file(path, page_of(games[0].playthrough.env.game, list(map(_whole, games))))
 
 
 def page_of(game: Game, games: Sequence[dict[str, Any]], player: str = "") -> bytes:
     """Return the page of these games, in which a person plays if it is served, beside a player."""
-    data = _look(game) | {"games": games, "player": player, "largest": LARGEST}
+    look = {"shape": game.shape, "actions": action_names(game), **_look(game)}
+    data = look | {"games": games, "player": player, "largest": LARGEST}
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     text = text.replace("<", "\\u003c")  # no text of a game is a tag
     return TEMPLATE.read_text(encoding="utf-8").replace("/*DATA*/", text).encode()
@@ -45,35 +46,25 @@ def page_of(game: Game, games: Sequence[dict[str, Any]], player: str = "") -> by
 def _look(game: Any) -> dict[str, Any]:
     if isinstance(game, SlidingGame):
         palette, sizes = game.rules.palette, sliding.FACE_SIZES
-        labels = ["", *map(str, game.rules.faces[1:])]
         kind, ground, side, gap = "sliding", palette.board, sliding.TILE, sliding.GAP
+        labels = ["", *map(str, game.rules.faces[1:])]
         tiles = [
             (label, palette.tiles[tile], palette.ink(tile), sizes[min(len(label), len(sizes)) - 1])
             for tile, label in enumerate(labels)
         ]
     else:
         kind, ground, side, gap = "marks", tictactoe.PAGE, tictactoe.SQUARE, tictactoe.GAP
-        marks = [("", tictactoe.PALE_INK)]
-        marks += [(tictactoe.LETTERS[mark], tictactoe.INKS[mark]) for mark in (X, O)]
-        tiles = [(label, tictactoe.GROUND, ink, 80) for label, ink in marks]
-    names = ("label", "ground", "ink", "size")
-    return {
-        "shape": game.shape,
-        "actions": action_names(game),
-        "kind": kind,
-        "ground": ground,
-        "tile": side,
-        "gap": gap,
-        "tiles": [dict(zip(names, tile, strict=True)) for tile in tiles],
-    }
+        letters, inks = tictactoe.LETTERS | {0: ""}, tictactoe.INKS | {0: tictactoe.PALE_INK}
+        tiles = [(letters[mark], tictactoe.GROUND, inks[mark], 80) for mark in (0, X, O)]
+    shown = [dict(zip(("label", "ground", "ink", "size"), tile, strict=True)) for tile in tiles]
+    return {"kind": kind, "ground": ground, "tile": side, "gap": gap, "tiles": shown}
 
 
-def _game(watched: Watched) -> dict[str, Any]:
-    played = watched.play_on()
-    about = f"{watched.about}, seed {watched.seed}"
-    thoughts = thoughts_of(watched.thinker, played.positions)
+def _whole(viewing: Viewing) -> dict[str, Any]:
+    played, about = viewing.play_on(), f"{viewing.about}, seed {viewing.seed}"
+    thoughts = thoughts_of(viewing.values, played.positions)
     moves = positions_of(played, 0, len(played.actions))
-    return {"title": watched.title, "about": about, "thoughts": thoughts} | moves
+    return {"title": viewing.title, "about": about, "thoughts": thoughts} | moves
 
 
 def positions_of(played: Playthrough, first: int, last: int) -> dict[str, Any]:
@@ -94,14 +85,18 @@ def positions_of(played: Playthrough, first: int, last: int) -> dict[str, Any]:
     }
 
 
-def thoughts_of(thinker: Thinker, positions: Sequence[Position]) -> list[dict[str, Any]]:
-    """Return what is thought of positions, source by source."""
-    thoughts = [thinker.of(position) for position in positions]
-    names = dict.fromkeys((t.name, t.is_exact) for each in thoughts for t in each)
-    return [
-        {"name": name, "exact": is_exact, "values": ";".join(_values(t, name) for t in thoughts)}
-        for name, is_exact in names
-    ]
+def thoughts_of(values: MoveValues, positions: Sequence[Position]) -> list[dict[str, Any]]:
+    """Return the values of the actions in positions, source by source."""
+    found = [values.of(position) for position in positions]
+    told = {
+        name: ";".join(_listed(map(_rounded, each.get(name, ()))) for each in found)
+        for name in (values.sources if any(found) else ())
+    }
+    return [{"name": n, "exact": n == values.exact, "values": text} for n, text in told.items()]
+
+
+def _rounded(value: float) -> str:
+    return f"{value:.6g}" if math.isfinite(value) else ""
 
 
 def _listed(values: Iterable[Any]) -> str:
@@ -121,8 +116,3 @@ def _new_cells(game: Game, positions: Sequence[Position], actions: Sequence[int]
     after = game.afterstates(boards[:-1])[0][np.arange(len(actions)), actions]
     new = (boards[1:] != after).reshape(len(actions), -1)
     return np.where(new.any(axis=1), new.argmax(axis=1), -1).tolist()  # type: ignore[no-any-return]
-
-
-def _values(thoughts: Sequence[Thought], name: str) -> str:
-    values = [thought.values.tolist() for thought in thoughts if thought.name == name]
-    return ",".join(f"{v:.6g}" if math.isfinite(v) else "" for v in (values[0] if values else []))

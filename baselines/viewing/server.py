@@ -1,4 +1,4 @@
-"""The page as a server on this machine: a person plays, and asks an agent what it thinks.
+"""The page as a server on this machine: a person plays, and asks an agent for values of moves.
 
 A game is its seed, its reset options and its actions.  Every question holds them, so that the
 server need not know what pages show, and any number of them can be open.
@@ -11,16 +11,12 @@ import webbrowser
 from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import takewhile
 from threading import Lock
 from typing import Any
 
-import numpy as np
-
-from baselines.viewing.moves import Watched, title_of
+from baselines.viewing.moves import Viewing, ask, title_of
 from baselines.viewing.page import LARGEST, page_of, positions_of, thoughts_of
 from tile_envs import replay
-from tile_envs.agents import choose_actions
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError, is_mistake, message_of
 from tile_envs.game import describe
@@ -31,20 +27,26 @@ HOSTS = ("127.0.0.1", "localhost")
 """The address of this machine alone, and its name."""
 
 
-class Table:
-    """What a page asks of a game and its player, and the answers.
+class Server(ThreadingHTTPServer):
+    """Answers the page, at `address`, and its questions about a game, on this machine alone.
 
     Seeds are texts, since a browser's numbers have 53 bits.  A `ValueError` says what is wrong with
-    a question.
+    a question.  Port 0 is any that is free.
     """
 
-    def __init__(self, watched: Watched) -> None:
-        assert watched.player is not None
-        self._about, self._thinker, self._player = watched.about, watched.thinker, watched.player
-        self._game = watched.playthrough  # the last one that was asked for, which goes on
+    def __init__(self, viewing: Viewing, port: int = 0) -> None:
+        assert viewing.player is not None
+        self._about, self._values, self._player = viewing.about, viewing.values, viewing.player
+        self._game = viewing.playthrough  # the last one that was asked for, which goes on
         self._playing, self._thinking = Lock(), Lock()
         first = {"seed": str(self._game.seed), "reset": {}, "actions": [], "first": 0}
         self.page = page_of(self._game.env.game, [self.play(first)], self._player.name)
+        try:
+            super().__init__((HOSTS[0], port), _Handler)
+        except OSError as error:
+            reason = f"port {port} cannot be used ({error.strerror})"
+            raise UsageError(f"{reason}: give another --port, or 0 for any free one.") from None
+        self.address = f"http://{HOSTS[0]}:{self.server_port}/"
 
     def play(self, asked: Any) -> dict[str, Any]:
         """Return the positions from `first` on of the game in which actions are played."""
@@ -59,7 +61,7 @@ class Table:
         return found
 
     def think(self, asked: Any) -> dict[str, Any]:
-        """Return what is thought of the position after actions, and what the player plays.
+        """Return the values in the position after actions, and what the player plays.
 
         An agent with a memory is asked as in the first position of a game.
         """
@@ -68,12 +70,10 @@ class Table:
             position = game.positions[n]
         if position.over:
             return {"thoughts": [], "chosen": None}
-        observations, masks = position.observation[None], position.info["action_mask"][None]
         with self._thinking:
-            thoughts = thoughts_of(self._thinker, [position])
-            more = None, np.array([True])
-            chosen, _ = choose_actions(self._player.agent, observations, masks, *more)
-        return {"thoughts": thoughts, "chosen": int(chosen[0])}
+            thoughts = thoughts_of(self._values, [position])
+            chosen, _ = ask(self._player.agent, position, state=None, is_first=True)
+        return {"thoughts": thoughts, "chosen": chosen}
 
     def replay(self, asked: Any) -> dict[str, Any]:
         """Return the game of a replay, `text`, which a file of a `name` holds."""
@@ -85,9 +85,9 @@ class Table:
         theirs, ours = map(describe, (replay.begin(recorded).env.game, self._game.env.game))
         if theirs != ours:
             raise UsageError(f"{name} is of another game, {theirs}: this page plays {ours}.")
-        start = {"seed": str(recorded.seed), "reset": recorded.reset}
-        found = self.play(start | {"actions": list(recorded.actions), "first": 0})
-        return found | {"title": title_of(recorded, name.removesuffix(".json"))}
+        start = {"seed": str(recorded.seed), "reset": recorded.reset, "first": 0}
+        title = title_of(recorded, name.removesuffix(".json"))
+        return self.play(start | {"actions": [*recorded.actions]}) | {"title": title}
 
     def save(self, asked: Any) -> dict[str, Any]:
         """Return the `text` of a replay file of the game in which actions are played."""
@@ -108,32 +108,11 @@ class Table:
         game = self._game
         if (game.seed, game.reset) != start:
             game = self._game = Playthrough(game.env, *start)
-        pairs = zip(game.actions, actions, strict=False)
-        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        while common < min(len(game.actions), len(actions)):
+        while game.actions[: len(actions)] != actions[: len(game.actions)]:
             game.take_back()
         for action in actions[len(game.actions) :]:
             game.play(action)
         return game, len(actions)
-
-
-class Server(ThreadingHTTPServer):
-    """Answers the page, at `address`, on this machine alone; port 0 is any that is free.
-
-    Raises:
-        ValueError: If the port cannot be used.
-    """
-
-    def __init__(self, table: Table, port: int = 0) -> None:
-        self.table = table
-        try:
-            super().__init__((HOSTS[0], port), _Handler)
-        except OSError as error:
-            raise UsageError(
-                f"port {port} cannot be used ({error.strerror}): give another one by --port, or 0 "
-                "for any that is free."
-            ) from None
-        self.address = f"http://{HOSTS[0]}:{self.server_port}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Show where an agent has failed; not that a page has been left."""
@@ -146,25 +125,24 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30.0  # seconds for which a question may be under way
 
     def do_GET(self) -> None:
-        """Answer with the page."""
         if self._accepts(self.path == "/"):
-            self._answer(200, "text/html; charset=utf-8", self.server.table.page)
+            self._answer(200, "text/html; charset=utf-8", self.server.page)
 
     def do_POST(self) -> None:
-        """Answer a question, or say what is wrong with it."""
-        table, length = self.server.table, self.headers.get("Content-Length", "")
-        answers = {f"/{a.__name__}": a for a in (table.play, table.think, table.replay, table.save)}
+        asked, length = self.server, self.headers.get("Content-Length", "")
+        answers = {f"/{a.__name__}": a for a in (asked.play, asked.think, asked.replay, asked.save)}
         if not self._accepts(self.path in answers):
             return
-        try:
-            if not re.fullmatch(r"\d{1,9}", length) or int(length) > LARGEST:
-                found, status = {"error": f"a question has at most {LARGEST:,} bytes."}, 413
-            else:
-                found, status = answers[self.path](_read(self.rfile.read(int(length)))), 200
-        except Exception as error:  # another ends the connection, and the terminal shows where
-            if not is_mistake(error):
-                raise
-            found, status = {"error": message_of(error)}, 400
+        found, status = {"error": f"a question has at most {LARGEST:,} bytes."}, 413
+        if re.fullmatch(r"\d{1,9}", length) and int(length) <= LARGEST:
+            try:
+                found, status = answers[self.path](json.loads(self.rfile.read(int(length)))), 200
+            except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+                found, status = {"error": f"a question is JSON: {error}."}, 400
+            except Exception as error:  # another ends the connection, and the terminal shows where
+                if not is_mistake(error):
+                    raise
+                found, status = {"error": message_of(error)}, 400
         self._answer(status, "application/json", json.dumps(found).encode())
         # A client reads the answer to a large question once all of it, up to a GiB, is taken.
         for _ in range(1 << 14 if status == 413 else 0):
@@ -181,9 +159,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, kind: str, content: bytes) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("Cache-Control", "no-store")
+        heads = {"Content-Type": kind, "Content-Length": len(content), "Cache-Control": "no-store"}
+        for name, value in heads.items():
+            self.send_header(name, str(value))
         self.end_headers()
         self.wfile.write(content)
 
@@ -191,16 +169,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing of questions."""
 
 
-def _read(content: bytes) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"a question is JSON: {error}.") from None
-
-
-def serve_page(watched: Watched, port: int) -> None:
+def serve_page(viewing: Viewing, port: int) -> None:
     """Answer the page of a player until Ctrl-C; open it, if there is a browser with windows."""
-    with Server(Table(watched), port) as server, leaving_by_ctrl_c():
+    with Server(viewing, port) as server, leaving_by_ctrl_c():
         print(f"{server.address} is the page to play on; Ctrl-C ends it.", flush=True)
         with suppress(webbrowser.Error):
             # One in this terminal would take it, and the page would wait.

@@ -1,5 +1,7 @@
 """What pictures share: panels, styles of lines, and how axes write numbers."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -8,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-from baselines.viewing.figures import COLORS, MARKERS, styled
+from baselines.viewing.curves import COLORS, drawn, styled
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.results import Row
 from benchmarks.rows import MARK, Committed, kind, learned
@@ -24,8 +26,19 @@ PLAYERS = {
     **{"CNN": _PINK, "n-tuple network": _RED, PUBLISHED: _ORANGE},
 }
 """The color of each kind of player, the same in all pictures."""
+MARKERS = "os*^DvPXd"
+"""For lines that share a color, or are printed in black."""
 SEPARATED = "{x:,g}"
 """Writes the numbers of an axis with separators: 16,384."""
+
+
+def svg(figure: Figure, data: Any) -> bytes:
+    """Return a figure as SVG, without the time; its description stands for its data.
+
+    So a picture is known to be old even where another matplotlib would draw other bytes.
+    """
+    digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()
+    return drawn(figure, "svg", {"Date": None, "Description": f"data {digest}"})
 
 
 @contextmanager

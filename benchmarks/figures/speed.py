@@ -5,13 +5,15 @@ from itertools import cycle
 import numpy as np
 from matplotlib.ticker import EngFormatter
 
-from baselines.viewing.figures import COLORS, MARKERS, svg
+from baselines.viewing.curves import COLORS
 from benchmarks.figures.drawing import (
+    MARKERS,
     SEPARATED,
     SLIDING,
     mark,
     panels,
     styles,
+    svg,
     training_name,
     trainings,
 )

@@ -11,7 +11,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, Formatter, LogLocator, NullLocator, PercentFormatter
 
 from baselines.evaluation.sampled import QUANTILES
-from baselines.viewing.figures import svg
 from benchmarks.figures.drawing import (
     LEARNERS,
     PLAYERS,
@@ -19,6 +18,7 @@ from benchmarks.figures.drawing import (
     SLIDING,
     mark,
     panels,
+    svg,
     training_name,
     trainings,
 )
