@@ -368,18 +368,3 @@ def evaluate(
         options |= {} if as_side is None else {"side": as_side}
     games = played.task.env, options, episodes, seed
     return Printed(evaluated(played.agent, *games, name=name or played.name, progress=progress)[0])
-
-
-def player(name, env_id=None, env_kwargs=None, seed=0, agent_kwargs=None):  # type: ignore
-    """See `open_player`."""
-    return open_player(name, env_id, env_kwargs, seed=seed, agent_kwargs=agent_kwargs)
-
-
-def load_player(path):  # type: ignore
-    """See `open_player`."""
-    return open_player(path)
-
-
-def with_search(player, depth, options):  # type: ignore
-    """See `open_player`."""
-    return _searching(player, depth, options)

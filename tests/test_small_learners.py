@@ -12,11 +12,11 @@ from baselines import load
 from baselines.deep.neural import Neural
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.policies import against_random, policy_of
-from baselines.registry import learner_class
 from baselines.tabular.boards import BoardCodes, from_opponent, move_entries
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
 from baselines.training.episodes import Episodes
+from baselines.training.learner import learner_class
 from baselines.training.run import config_for
 from baselines.training.run_folder import read_progress
 from benchmarks.article import RingBuffer
