@@ -226,10 +226,8 @@ class NTuple(ValueAgent, Learner):
         if not math.isfinite(error):
             advice = f"train again with a learning_rate below {settings.learning_rate}"
             raise UsageError(f"learning has diverged after {self.games:,} games: {advice}.")
-        metrics = self._metrics(scores, tiles) | {
-            "return": self.mean_return(scores),
-            "error": error,
-        }
+        metrics = self._metrics(scores, tiles)
+        metrics |= {"return": self.mean_return(scores), "error": error}
         metrics |= {"rate": rate / per_board} if update.coherent else {}
         return metrics | {"moves": float(self.moves), "moves_per_second": speed}
 
@@ -287,17 +285,16 @@ class NTuple(ValueAgent, Learner):
     def _metrics(self, scores: NDArray[np.int64], tiles: NDArray[np.int64]) -> Metrics:
         rules = self.game.rules
         goal = rules.index_of(rules.goal)
-        reached = {
-            f"reach_{rules.faces[tile]}": float((tiles >= tile).mean())
-            for tile in range(goal, min(goal + 5, rules.largest + 1))
-        }
-        return {"return": float(scores.mean())} | reached
+        metrics = {"return": float(scores.mean())}
+        for tile in range(goal, min(goal + 5, rules.largest + 1)):
+            metrics[f"reach_{rules.faces[tile]}"] = float((tiles >= tile).mean())
+        return metrics
 
     def state_dict(self) -> State:
         """Return the numbers of entries, what they mean, and the counts of what it has learned."""
         counts = {"iterations": np.array(self.iterations), "moves": np.array(self.moves)}
-        state = {"network": self._name, **counts, "recent returns": self.recent}
-        state |= {"weights": self._weights}
+        state = {"network": self._name} | counts
+        state |= {"recent returns": self.recent, "weights": self._weights}
         if self._settings.method == "tc":
             state |= {"errors": self._numbers[:, ERRORS], "sizes": self._numbers[:, SIZES]}
         if self._settings.averaging:
