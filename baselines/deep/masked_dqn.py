@@ -7,8 +7,7 @@ legal actions.  `MaskedDQN.train` lists what else differs.
 
     envs = make_sb3("Tiles2048-v0", 64)  # of tile_envs.plug.sb3
     model = MaskedDQN("BoardPolicy", envs, policy_kwargs={"reward_scale": 1 / 1024})
-    model.learn(100_000)
-    model.save("model.zip")  # MaskedDQN.load("model.zip")
+    model.learn(100_000).save("model.zip")  # MaskedDQN.load("model.zip")
 
 As with every model of Stable-Baselines3, `load` runs code that the file holds: load only files that
 you trust.  (`baselines.load` reads the models in the folder of a run without that.)
@@ -39,13 +38,10 @@ class MaskedDQN(DQN):
     """DQN for the games of this package.
 
     Args:
-        policy: "BoardPolicy".
-        env: An `SB3VecEnv`, or single environments as SB3 takes them.
-        learning_rate: Learning rate of Adagrad.
-        *args: Those of SB3's `DQN`.
+        *args: Those of SB3's `DQN`: the policy is "BoardPolicy", the environment an `SB3VecEnv`, or
+            single ones.
         loss_weight: Factor of negative rewards in training; in tic-tac-toe these are losses.
-        **kwargs: Those of SB3's `DQN`.  The network takes its `gamma` as well, and the game of the
-            environment.
+        **kwargs: Those of SB3's `DQN`; `learning_rate` is that of Adagrad.
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"BoardPolicy": BoardPolicy}
@@ -54,9 +50,8 @@ class MaskedDQN(DQN):
 
     def __init__(self, *args: Any, loss_weight: float = 1.0, **kwargs: Any) -> None:
         self.loss_weight = loss_weight
-        if len(args) < 3:
-            kwargs.setdefault("learning_rate", 0.02)
-        super().__init__(*args, **kwargs)
+        rate = {"learning_rate": 0.02} if len(args) < 3 else {}
+        super().__init__(*args, **(rate | kwargs))
 
     def _setup_model(self) -> None:
         self.policy_kwargs = self.policy_kwargs | {"gamma": self.gamma}  # the caller's is kept
@@ -155,8 +150,7 @@ class MaskedDQN(DQN):
 def game_of(envs: VecEnv) -> Game:
     """Return the game that environments play, as far as moves depend on it: rules and board.
 
-    Models are saved with it.  The spawn distribution and the opponent are left out, so a model can
-    be trained on against others, such as opponents without a name.
+    Without spawn distribution and opponent, a model can be trained on against others.
     """
     env = envs.get_attr("unwrapped")[0]
     game = getattr(env, "game", None)

@@ -125,10 +125,7 @@ class Neural(EpisodicLearner):
 
 
 class Published:
-    """The network of one side, which learns the positions of an iteration as they are.
-
-    Boards are codes `(n,)`; the network sees the side's own marks, of this `sign`, as 1.
-    """
+    """The network of one side, which sees its own marks, of this `sign`, as 1."""
 
     results = np.array([1, 1, 0], np.float32)
     """The values of a draw, a win and a loss."""
@@ -139,8 +136,7 @@ class Published:
         self._settings, self._sign = settings, sign
         layers = create_mlp(CELLS, CELLS, [settings.hidden] * 2)
         self._network = torch.nn.Sequential(*layers, self.last())
-        tensors = self._network.state_dict().items()
-        self.arrays: State = {f"network {name}": tensor.numpy() for name, tensor in tensors}
+        self.arrays = {f"network {n}": t.numpy() for n, t in self._network.state_dict().items()}
 
     @torch.no_grad()
     def values(self, codes: Ints) -> NDArray[np.float32]:
@@ -148,13 +144,11 @@ class Published:
         return np.asarray(self._network(self._inputs(codes)))
 
     def learn(self, rng: np.random.Generator, **experience: NDArray[Any]) -> None:
-        """Reduce the weighted squared errors `(n, 9)` of boards `(n,)`, in minibatches.
+        """Reduce the squared errors of the actions that count, in minibatches.
 
-        Args:
-            rng: What the minibatches are drawn by.
-            **experience: Of each action, `entries`, the code of the board times 9 plus the action,
-                both as the network sees them; `following`, the code of the next board, or -1 after
-                the last action of a game; and `results`, the value of the game's result.
+        The experience has, of each action, `entries`, the code of the board times 9 plus the
+        action; `following`, the next board's code, or -1 after a game's last action; and `results`,
+        the value of the game's result.
         """
         codes, targets, weights = self._lesson(**experience)
         optimizer = self.optimizer(self._network.parameters(), self._settings.learning_rate)

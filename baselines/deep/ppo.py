@@ -93,11 +93,8 @@ class PPOLearner(BoardAgent, SB3Learner):
         """A function of boards `(n, R, C)` of a sliding game: their action values `(n, actions)`.
 
         They look one move and one new tile ahead, r + γ Σ P(tile) V(s'), with V(s') = 0 where no
-        action is legal; those of illegal actions are minus infinity.  The agent itself plays by its
-        policy, a search by these values.
-
-        Raises:
-            AttributeError: In tic-tac-toe, where V is of games against one opponent.
+        action is legal.  The agent itself plays by its policy, a search by these values.  There are
+        none in tic-tac-toe, where V is of games against one opponent.
         """
         if not isinstance(self._game, SlidingGame):
             raise AttributeError(f"ppo has no action_values in {self._game}.")

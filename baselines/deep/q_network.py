@@ -5,6 +5,7 @@ boards ── rules ──> afterstates ── network ──> values of afterst
 The network is a `PatternNetwork`, or `BoardConvolutions` and hidden layers.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,14 +40,7 @@ class BoardQNetwork(QNetwork):
 
     Q(s, a) = r(s, a) + γ V(s'), s' being the afterstate of s and a: the network learns only what
     the rules do not say, and shares it among all positions that lead to the same afterstate.  The
-    value of an afterstate that ends the game is 0.
-
-    Arguments that are not explained here are settings of `DQNSettings`.
-
-    Args:
-        observation_space: Boards.
-        action_space: Actions.
-        game: The game as JSON text (see `game_of`).
+    value of an afterstate that ends the game is 0.  The game is JSON text (see `game_of`).
     """
 
     def __init__(
@@ -78,10 +72,7 @@ class BoardQNetwork(QNetwork):
         return values
 
     def afterstates_of(self, observations: Tensor) -> tuple[Tensor, ...]:
-        """Return the afterstates `(n, actions, R, C)` of boards `(n, R, C)`.
-
-        With them come the rewards, `(n, actions) float32`, and the action masks, `bool`.
-        """
+        """Return afterstates `(n, actions, R, C)`, rewards `float32` and masks `bool` of boards."""
         after, rewards, masks = self.game.afterstates(observations.cpu().numpy())
         arrays = after, rewards.astype(np.float32), masks > 0
         return tuple(torch.as_tensor(array, device=observations.device) for array in arrays)
@@ -118,17 +109,15 @@ class BoardPolicy(DQNPolicy):
 class PatternNetwork(nn.Module):
     """Values of boards, by a network whose first layer is looked up.
 
-    The contents of four neighboring cells are one of few patterns, so the first layer needs no
-    matrix products: each pattern has a vector of its own.  Every line of four cells and every
-    square of 2×2 is looked up, and a small network makes a value of the sum of the vectors:
+    The contents of four neighboring cells are one of few patterns, so each pattern has a vector of
+    its own instead of a matrix.  Every line of four cells and every square of 2×2 is looked up:
 
         V(board) = MLP(ReLU(b + Σ over lines and squares p: E[contents of p]))
 
     Lines and squares that a symmetry of the board maps to each other share their vectors, and so do
-    the contents of one that a symmetry maps to each other: a board and its images have the same
-    value.  With vectors of length 1 and without the MLP, this is the n-tuple network of 17
-    four-tuples (Szubert and Jaśkowski, "Temporal difference learning of n-tuple networks for the
-    game 2048", 2014).
+    the contents of one: a board and its images have the same value.  With vectors of length 1 and
+    without the MLP, this is the n-tuple network of 17 four-tuples (Szubert and Jaśkowski, "Temporal
+    difference learning of n-tuple networks for the game 2048", 2014).
     """
 
     places: Tensor
@@ -138,15 +127,14 @@ class PatternNetwork(nn.Module):
     def __init__(self, game: Game, width: int, hidden: Sequence[int]) -> None:
         super().__init__()
         self.smallest = -1 if isinstance(game, TicTacToe) else 0
-        outside = game.shape[0] * game.shape[1]  # a cell that is always empty
         orbits = _orbits(game)
         self.values = min(game.n_values, int((MOST_CONTENTS / len(orbits)) ** (1 / LENGTH)))
         tables, begin, size = [], 0, 0
         for images in orbits:
             cells = np.sort(images, axis=1)
             firsts = np.unique(cells, axis=0, return_index=True)[1]
-            before = (0, 0), (LENGTH - images.shape[1], 0)
-            places = np.pad(images[firsts], before, constant_values=outside)
+            before = (0, 0), (LENGTH - images.shape[1], 0)  # the cell after the last one is empty
+            places = np.pad(images[firsts], before, constant_values=math.prod(game.shape))
             entries = size + _shared(images[(cells == cells[0]).all(axis=1)], self.values)
             tables.append((places, np.full(len(firsts), begin), entries))
             begin, size = begin + len(entries), int(entries.max()) + 1
@@ -197,11 +185,8 @@ def _orbits(game: Game) -> list[NDArray[np.int64]]:
 def _shared(images: NDArray[np.int64], values: int) -> NDArray[np.int64]:
     """Return the entry of each content of a pattern, `(values ** cells,)`.
 
-    Contents that the symmetries of the pattern map to each other share one.
-
-    Args:
-        images: The pattern's cells in the orders `(m, cells)` in which its symmetries show them.
-        values: The number of values of a cell.
+    Contents that symmetries of the pattern map to each other share one.  The images `(m, cells)`
+    are the pattern's cells in the orders in which its symmetries show them.
     """
     order = images[0].argsort()
     permutations = order[np.searchsorted(images[0][order], images)]

@@ -34,16 +34,8 @@ OWN = {PPO: "clip_range", TRPO: "cg_max_steps"}
 class SB3Model:
     """A model from a file; it gets the masks if its algorithm takes them.
 
-    Args:
-        path: The file.
-        env: An environment of the game that it plays.
-        wrappers: The names of the wrappers that it has learned with, the innermost first.
-
-    Attributes:
-        name: The name of its algorithm.
-
-    Raises:
-        ValueError: If the file holds no such model, or one for other observations or actions.
+    The environment is of the game that it plays; the wrappers are the names of those that it has
+    learned with, the innermost first.  Its `name` is that of its algorithm.
     """
 
     def __init__(self, path: Path, env: Any, wrappers: Sequence[str] = ()) -> None:

@@ -3,13 +3,11 @@
 The models, their rollouts and their optimizers are SB3's or sb3-contrib's.  So are the names and
 most defaults of settings; the learning rate of `dqn` is one that suits its optimizer.
 
-Checkpoints and schedules need what SB3 keeps private.  These names are used here alone, but for the
-methods that `MaskedDQN` and its policy override; `pyproject.toml` bounds the versions that are
-known to have them, and `tests/test_learners.py` notices if they have changed.
+What SB3 keeps private is used in this file alone, but for what `MaskedDQN` and its policy override;
+`pyproject.toml` bounds the versions, and `tests/test_learners.py` notices a change.
 """
 
 import time
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,14 +94,12 @@ class SB3Learner(Learner):
             self.model.set_logger(Logger(None, []))  # SB3's own makes a temporary folder
             _, self._callback = self.model._setup_learn(0, None)
 
-    @abstractmethod
     def _new_model(self, shared: dict[str, Any]) -> Any:
         """Return an untrained model, made with the arguments that all models share."""
 
     def _given(self, *names: str) -> dict[str, Any]:
         return {name: getattr(self._settings, name) for name in names}
 
-    @abstractmethod
     def _play_and_learn(self) -> None:
         """Play and learn for one iteration."""
 
@@ -129,12 +125,7 @@ class SB3Learner(Learner):
         return int(self.model.num_timesteps)
 
     def learn(self) -> Metrics:
-        """Play and learn for one iteration.
-
-        Returns:
-            The steps of all games so far, the mean return and length of the last 100 games, what
-            is `logged`, and the share of the iteration's time that the games took.
-        """
+        """Learn for one iteration; its metrics are of the last 100 games, and what is `logged`."""
         began, before, model = time.perf_counter(), self.envs.seconds, self.model
         model._total_timesteps = self.moves / self.progress if self.progress else np.inf
         threads = torch_threads(self._settings.threads, learning=True)

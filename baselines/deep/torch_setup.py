@@ -36,10 +36,7 @@ def torch_threads(threads: int, learning: bool = False) -> Iterator[None]:
 
 @contextmanager
 def seed_generators(seed: int, use: Use, *iteration: int) -> Iterator[None]:
-    """Seed everything that torch and Stable-Baselines3 draw inside a `with` block.
-
-    Both draw from global generators, SB3 from numpy's.  Their states are restored afterwards.
-    """
+    """Seed the global generators of torch and SB3 (numpy's); afterwards they are as before."""
     before = np.random.get_state()  # noqa: NPY002
     words = seed_sequence(seed, use, *iteration).generate_state(2)
     with torch.random.fork_rng():

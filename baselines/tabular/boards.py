@@ -11,15 +11,11 @@ from tile_envs.game import Boards, Floats, Game, Ints
 class BoardCodes:
     """Numbers the boards of a game, and renames actions for the image that is stored.
 
-    A tile larger than any that play can reach has the number of the largest.
-
-    Args:
-        game: The game.
-        merge_symmetric: Whether boards that are images of each other share a number.
+    A tile larger than any that play can reach has the number of the largest.  Boards that are
+    images of each other share a number if `merge_symmetric`.
 
     Attributes:
-        size: The number of boards.
-        n_values: The number of values of a cell.
+        size, n_values: The numbers of boards, and of values of a cell.
         weights: `(cells, images) float64`, the weight of each cell in the number of an image.
             Numbers are below 2^53: floats hold them exactly, and multiply faster.
         actions: `(images, n_actions) int64`, what each action is called on an image.
@@ -36,10 +32,7 @@ class BoardCodes:
             self.weights[cells, image] = self.n_values ** np.arange(n_cells)
 
     def of(self, boards: Boards) -> tuple[Ints, Ints]:
-        """Return the numbers `(n,)` of boards `(n, R, C)`.
-
-        With them comes the name of each action on the board that is stored, `(n, n_actions)`.
-        """
+        """Return the numbers `(n,)` of boards, and their actions' names there `(n, n_actions)`."""
         if boards.shape[1:] != self._shape:
             raise UsageError(f"boards must have shape {self._shape}, got {boards.shape[1:]}.")
         cells = boards.reshape(len(boards), len(self.weights))
@@ -54,11 +47,10 @@ def move_entries(
 ) -> None:
     """Move entries of a table towards targets, V ← V + α (target - V), and count their visits.
 
-    The table's values and visits, `(size,)`, are changed in place; entries, its indices, and
-    targets are `(n,)`.  With the v-th visit of an entry, α is `rate / v**decay`.
-
-    Moving an entry towards k targets, one after the other, with the step size α each, moves it
-    towards their mean with the step size `1 - (1 - α)**k`, but for their order.
+    Values and visits `(size,)` are changed in place; entries, indices, and targets are `(n,)`.
+    With the v-th visit of an entry, α is `rate / v**decay`.  Moving an entry towards k targets, one
+    after the other, with the step size α each, moves it towards their mean with the step size
+    `1 - (1 - α)**k`, but for their order.
     """
     entries, which, times = np.unique(entries, return_inverse=True, return_counts=True)
     visits[entries] += times

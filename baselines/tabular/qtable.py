@@ -73,12 +73,7 @@ class QTableSettings:
 
 
 class QTable(EpisodicLearner):
-    """A table of Q(s, a), and the agent that plays the action with the highest value.
-
-    Attributes:
-        q: `(boards, n_actions) float64`, the values.
-        visits: `(boards, n_actions) int64`, the number of updates of each.
-    """
+    """A table of Q(s, a), `q`, and of the updates of each, `visits`: both `(boards, n_actions)`."""
 
     Settings = QTableSettings
     test_games = 100
@@ -108,7 +103,7 @@ class QTable(EpisodicLearner):
         return epsilon_greedy(values, masks, self.epsilon, rng)
 
     def learn(self) -> Metrics:
-        """Play the games of an iteration, and learn from them; see `EpisodicLearner.learn`."""
+        """Play the games of an iteration, and learn from them."""
         if not self._settings.sequential:
             return super().learn()
         from baselines.tabular.sequential import learn_games  # imports numba

@@ -73,8 +73,8 @@ def learn_games(
 ) -> tuple[Floats, int]:
     """Play games ε-greedily, learn from each at its end; return scores `(n,)` and all moves.
 
-    Boards are rows `(n, 4)`; positions `(n,)` are those of the games' random streams, and explorers
-    `(n,)` those of the streams that exploration is drawn from.
+    Boards are rows `(n, 4)`; positions and explorers `(n,)` are those of the random streams of the
+    games and of exploration.
     """
     (q, visits, _, actions, _), (epsilon, gamma, rate, decay, backwards) = table, rule
     scores, moves = np.zeros(len(boards)), 0

@@ -62,12 +62,7 @@ class ValueTableSettings:
 
 
 class ValueTable(EpisodicLearner):
-    """A table of V(s), and the agent that plays the move with the best afterstate.
-
-    Attributes:
-        v: `(19683,) float64`, the values, by the code of the afterstate.
-        visits: `(19683,) int64`, the number of updates of each.
-    """
+    """A table of V(s), `v`, by the code of the afterstate, and of the updates of each, `visits`."""
 
     Settings = ValueTableSettings
     plays = TicTacToe

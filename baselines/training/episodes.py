@@ -67,13 +67,12 @@ def collect(envs: Any, seeds: Words, choose: Callable[[Observations, Bools], Int
 
 
 def epsilon_greedy(values: Floats, masks: Bools, epsilon: Any, rng: np.random.Generator) -> Ints:
-    """Return the best action of each game, `(n,)`, or with probability epsilon any legal one.
+    """Return the best actions `(n,)`, or with probability epsilon any legal ones.
 
     Values and masks are `(n, actions)`; epsilon is one number, or one for each game, `(n,)`.
     """
     drawn = (rng.random(masks.shape) * masks).argmax(axis=1)
-    actions: Ints = np.where(rng.random(len(masks)) < epsilon, drawn, values.argmax(axis=1))
-    return actions
+    return np.asarray(np.where(rng.random(len(masks)) < epsilon, drawn, values.argmax(axis=1)))
 
 
 def training_envs(
@@ -81,8 +80,7 @@ def training_envs(
 ) -> list[Any]:
     """Return the vector environments that are learned in, one for each side that is learned.
 
-    The game's own side and opponent do not matter.  With the opponent "self" there is one, in which
-    both sides are played.
+    With the opponent "self" there is one, in which both sides are played.
     """
     check_batch(n_envs, "n_envs", 1000)  # bytes of a game at least, with a few observations
     both = [{"side": "both"}] if sides and opponent == "self" else []
@@ -94,8 +92,8 @@ def training_envs(
 class EpisodicLearner(ValueAgent, Learner):
     """The base of learners that play games side by side to the end, and then learn from them.
 
-    A subclass has `action_values` and `update`; it may have `explore`.  Arguments,
-    attributes and errors are those of `Learner` and the following.
+    A subclass has `action_values` and `update`; it may have `explore`.  Arguments and attributes
+    are those of `Learner` and the following.
 
     Args:
         n_envs: Games played side by side.
@@ -136,18 +134,11 @@ class EpisodicLearner(ValueAgent, Learner):
         return max(0.0, getattr(s, "epsilon", 0.0) - getattr(s, "epsilon_decrease", 0.0) * steps)
 
     def explore(self, observations: Observations, masks: Bools, rng: np.random.Generator) -> Ints:
-        """Return the actions `(n,)` of games that are learned from, ε-greedy unless overridden.
-
-        Observations are `(n, ...)`, and masks of the legal actions `(n, n_actions)`.
-        """
+        """Return ε-greedy actions `(n,)` of observations `(n, ...)` with masks `(n, n_actions)`."""
         return epsilon_greedy(self.action_values(observations), masks, self.epsilon, rng)
 
     def learn(self) -> Metrics:
-        """Play games side by side, on each side, and learn from them.
-
-        Returns:
-            The mean return of the last training games, which exploration lowers; all moves so far.
-        """
+        """Learn from games on each side; return the mean return of the last, and all moves."""
         returns, moves = [], 0
         for number, envs in enumerate(self._envs):
             rng = training_generator(self._seed, self.iterations, number)
