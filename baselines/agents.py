@@ -5,23 +5,28 @@ SB3's `evaluate_policy` takes ours, and our evaluation takes any SB3 model.  Sto
 have `action_probabilities(observations) -> (n, actions)`, and agents that play by values have
 `action_values(observations) -> (n, actions)`.
 
-An agent is made as `MyAgent(game, seed)`; see `tile_envs.game` for what a game offers.
+An agent is made as `MyAgent(game, seed)`; see `tile_envs.game` for what a game offers.  Names are
+in `AGENTS`; an agent of one's own is named by its class, `my_module:MyAgent`.
 """
 
 import inspect
 import math
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
-from typing import Any, ClassVar
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_seed
 from tile_envs.base.random_stream import consecutive, mix
-from tile_envs.errors import UsageError
+from tile_envs.errors import UsageError, extra
 from tile_envs.game import Game
+from tile_envs.games import import_named
 
 Observations = NDArray[Any]
 Actions = NDArray[np.int64]
@@ -158,15 +163,20 @@ def equal_probabilities(marked: NDArray[Any]) -> NDArray[np.float64]:
 
 def instance(kind: type[Any], values: Mapping[str, Any], **options: Any) -> Any:
     """Return an instance of a class; a user's may have other names for its first arguments."""
+    check_takes(kind, values, options)
+    return kind(*values.values(), **options)
+
+
+def check_takes(kind: type[Any], names: Collection[str], options: Mapping[str, Any] = {}) -> None:
+    """Check that a class is made with so many arguments, whatever it calls them, and options."""
     taken = inspect.signature(kind)
     try:
-        taken.bind(*values.values(), **options)
+        taken.bind(*names, **options)
     except TypeError as error:
         raise UsageError(
             f"{kind.__name__} takes {', '.join(taken.parameters) or 'nothing'}, and is given "
-            f"{', '.join([*values, *options])}: {error}."
+            f"{', '.join([*names, *options])}: {error}."
         ) from error
-    return kind(*values.values(), **options)
 
 
 def distinct(boards: Observations) -> tuple[Observations, NDArray[np.int64]]:
@@ -180,3 +190,71 @@ def distinct(boards: Observations) -> tuple[Observations, NDArray[np.int64]]:
         cells.astype(np.uint64) @ factors, return_index=True, return_inverse=True
     )
     return boards[firsts], which
+
+
+class Entry(NamedTuple):
+    """An agent that has a name.
+
+    Attributes:
+        path: Its class, `module:Class`.
+        env: The environment that it is trained or evaluated in if none is named.
+        learns: Whether it is trained before it plays.
+    """
+
+    path: str
+    env: str = "Tiles2048-v0"
+    learns: bool = False
+
+
+AGENTS = {
+    "random": Entry("baselines.agents:RandomAgent"),
+    "greedy": Entry("baselines.agents:GreedyAgent"),
+    "minimax": Entry("baselines.search.minimax:MinimaxAgent", "TicTacToe-v0"),
+    "minimax_first": Entry("baselines.search.minimax:MinimaxFirstAgent", "TicTacToe-v0"),
+    "mcts": Entry("baselines.search.mcts:MCTSAgent", "TicTacToe-v0"),
+    "optimal": Entry("baselines.solver.optimal:OptimalAgent"),
+    "qtable": Entry("baselines.tabular.qtable:QTable", "TicTacToe-v0", learns=True),
+    "value_table": Entry("baselines.tabular.value_table:ValueTable", "TicTacToe-v0", learns=True),
+    "neural": Entry("baselines.deep.neural:Neural", "TicTacToe-v0", learns=True),
+    "ntuple": Entry("baselines.ntuple.ntuple:NTuple", learns=True),
+    "dqn": Entry("baselines.deep.dqn:DQNLearner", learns=True),
+    "ppo": Entry("baselines.deep.ppo:PPOLearner", learns=True),
+}
+OTHER = Entry("")
+"""What holds of an agent that is none of these."""
+STRONG = "strong"
+"""The name of the trained networks that come with the package."""
+STRONG_FOLDER = Path(__file__).with_name(STRONG)
+"""The exports of runs with the preset of this name, in folders called as their games."""
+NAMES = (*AGENTS, STRONG)
+LEARNERS = [name for name, entry in AGENTS.items() if entry.learns]
+
+
+def agent_class(name: str) -> type[Any]:
+    """Return the class of an agent; the module of `my_module:MyAgent` is imported.
+
+    Args:
+        name: One of `AGENTS`, or `module:Class` as a person has typed it.
+    """
+    module, _, qualified = (AGENTS[name].path if name in AGENTS else name).partition(":")
+    if name in AGENTS:
+        with extra("baselines"):
+            import_module(module)
+    elif qualified.replace(".", "_").isidentifier():  # else a path of Windows, perhaps
+        import_named(module)
+    else:
+        raise UsageError(
+            f"there is no agent {name!r}: expected {', '.join(NAMES)}, a trained "
+            "run's folder (there is none of this name), or a class of your own, my_module:MyAgent."
+        )
+    agent = getattr(sys.modules[module], qualified, None)
+    if not isinstance(agent, type) or not hasattr(agent, "predict"):
+        raise UsageError(
+            f"{name} is no agent: expected a class with a method predict(observation)."
+        )
+    return agent
+
+
+def usual_env(name: str) -> str:
+    """Return the environment that an agent plays if none is named."""
+    return AGENTS.get(name, OTHER).env

@@ -1,20 +1,4 @@
-"""How command lines answer: signals end them, and a user's mistake is one line.
-
-It imports next to nothing, so that a command answers from its first moments on.
-"""
-
-import io
-import os
-import re
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr
-from types import FrameType
-from typing import NoReturn
-
-TRACEBACK = "--traceback"
-"""The option of every command that shows where a mistake was found."""
+"""The signal that ends a command."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -23,61 +7,3 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, number: int, message: str = "") -> None:
         super().__init__(message)
         self.number = number
-
-
-@contextmanager
-def handle_errors(advice: str = "") -> Iterator[None]:
-    """Turn signals and mistakes into a line on standard error and an exit status.
-
-    These are 130 after Ctrl-C, 143 after SIGTERM, and 2 after a mistake.  Any other error keeps its
-    traceback, and with `--traceback` mistakes do, too.  After a signal, `advice` says what the user
-    can do; if it is not given, the line is what the command says of the signal.
-    """
-    shown = TRACEBACK in sys.argv
-    sys.argv[:] = [word for word in sys.argv if word != TRACEBACK]
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # where it has no character for λ or a frame
-    before = signal.signal(signal.SIGTERM, _terminated)
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:  # of `| head`: there is nobody to tell
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + 13)  # the number of SIGPIPE, which Windows lacks
-    except KeyboardInterrupt as interrupt:
-        known = "" if advice else str(interrupt)
-        print(known or f"stopped{advice}.", file=sys.stderr)
-        sys.exit(128 + getattr(interrupt, "number", signal.SIGINT))
-    except Exception as error:
-        from tile_envs.errors import MISTAKE, is_mistake, message_of  # late: it takes 0.3 s
-
-        if shown or not is_mistake(error):
-            raise
-        print(message_of(error), file=sys.stderr)
-        sys.exit(MISTAKE)
-    finally:  # processes that are forked later would inherit it
-        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
-
-
-@contextmanager
-def parsing() -> Iterator[None]:
-    """Turn the frame that tyro prints around a mistake in a command line into a `UsageError`."""
-    frame = io.StringIO()
-    try:
-        with redirect_stderr(frame):
-            yield
-    except SystemExit as end:
-        if end.code != 2:  # such as 0, of --help
-            raise
-        from tile_envs.errors import UsageError
-
-        # A title, the message and hints, with lines between them.
-        text = re.sub("[╭╮│╰╯]", " ", frame.getvalue()).replace("__tyro-dummy-inner__.", "--")
-        _, message, *hints = re.split("[─-]{3,}", text)
-        options = re.findall(r"^ +(--[\w-]+)", "".join(hints).partition("Perhaps")[2], re.MULTILINE)
-        meant = f" (perhaps {' or '.join(dict.fromkeys(options))})" if options else ""
-        raise UsageError(f"{' '.join(message.split()).rstrip('.')}{meant}: see --help.") from end
-
-
-def _terminated(number: int, frame: FrameType | None) -> NoReturn:
-    raise Interrupted(number)

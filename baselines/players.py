@@ -9,26 +9,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from baselines.agents import instance
-from baselines.evaluation.rows import Printed, Row
-from baselines.evaluation.sampled import evaluated
-from baselines.registry import (
+from baselines.agents import (
     AGENTS,
     NAMES,
     STRONG,
     STRONG_FOLDER,
-    learner_class,
-    make_agent,
+    agent_class,
+    instance,
     usual_env,
 )
+from baselines.evaluation.rows import Printed, Row
+from baselines.evaluation.sampled import evaluated
 from baselines.search.options import DEEPEST, SearchOptions
 from baselines.settings import read_settings
 from baselines.task import BOTH, Task
-from baselines.training.config import CONFIG, RunConfig
+from baselines.training.config import CONFIG, Run
+from baselines.training.learner import Learner, learner_class
 from baselines.training.run_folder import BEST, CHECKPOINT, LAST, MODEL_SUFFIX, PROGRESS
 from tile_envs.agents import Agent
 from tile_envs.base.checks import brief, checked_integer, checked_mapping
 from tile_envs.errors import UsageError
+from tile_envs.game import Game
 from tile_envs.games import AnyEnv, ids, make, named, options_of, resolve_id
 from tile_envs.words import printable
 
@@ -190,7 +191,8 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
     asked = None if env_id is None else resolve_id(env_id)  # imports the id's module
     path = Path(name)
     folder = path.parent if path.suffix == MODEL_SUFFIX else path
-    config = RunConfig.read(folder)
+    run = Run.read(folder)
+    config = run.config
     # A module that only a file names is never imported.
     is_known = config.agent in AGENTS or config.agent.partition(":")[0] in sys.modules
     missing = [module for module in config.modules if module not in sys.modules]
@@ -201,12 +203,12 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
     try:
         if not is_known:
             raise UsageError(f"{CONFIG} names the agent {config.agent!r}, which is not known here.")
-        learner = learner_class(config.agent).load(folder, config)
+        learner = learner_class(config.agent).load(folder, run)
         if path != folder:
             learner.load_model(path)
         recipe = f"{dataclasses.replace(config, seed=0).key} {path.relative_to(folder)}"
         notes = [config.budgets_in_words] if config.budgets else []
-        name = ", ".join([config.label, *notes, *["unfinished"] * (not config.finished)])
+        name = ", ".join([config.label, *notes, *["unfinished"] * (not run.finished)])
     except UsageError as error:
         if str(error).startswith(str(folder)):
             raise
@@ -217,7 +219,7 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
     if env_kwargs:
         options = {**task.env_kwargs, **env_kwargs}
         task = dataclasses.replace(Task.of(config.env, options), sides=task.sides)
-    return Player(learner, name, task, True, config.finished, recipe, config.seed)
+    return Player(learner, name, task, True, run.finished, recipe, config.seed)
 
 
 def _searching(player: Player, depth: int | None, options: SearchOptions) -> Player:
@@ -248,6 +250,15 @@ def given_options(options: SearchOptions) -> list[str]:
     """Return the names of the options of a search that are not as usual."""
     usual = vars(SearchOptions())
     return [name for name, value in vars(options).items() if value != usual[name]]
+
+
+def make_agent(name: str | type[Any], game: Game, seed: int = 0, **options: Any) -> Agent:
+    """Return an agent that needs no training, for a game, with options of its own."""
+    kind = name if isinstance(name, type) else agent_class(name)
+    if issubclass(kind, Learner):
+        raise UsageError(f"{name} must be trained first: give the folder of a trained run.")
+    agent: Agent = instance(kind, {"game": game, "seed": seed}, **options)
+    return agent
 
 
 def load(path: str | Path, env: AnyEnv | None = None) -> Agent:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, TypeVar
-
-from typing_extensions import Doc
-from tyro.conf import OmitArgPrefixes, arg
+from typing import Any
 
 from tile_envs.base.checks import checked_mapping
 from tile_envs.errors import UsageError
@@ -16,23 +13,6 @@ from tile_envs.game import Game, describe
 from tile_envs.games import make, resolve_id
 
 BOTH = "both"
-T = TypeVar("T")
-
-
-def with_shape(
-    env_kwargs: Annotated[
-        dict[str, Any] | None, Doc("""The environment's options, such as '{"shape": [3, 3]}'.""")
-    ] = None,
-    shape: Annotated[tuple[int, int] | None, Doc("Rows and columns of the board.")] = None,
-) -> dict[str, Any]:
-    """Add the shape of the board to an environment's options."""
-    if shape is not None and "shape" in (env_kwargs or {}):
-        raise UsageError("give the shape once: by --shape, or in --env-kwargs.")
-    return {**(env_kwargs or {}), **({} if shape is None else {"shape": shape})}
-
-
-Shaped = Annotated[T, OmitArgPrefixes, arg(constructor=with_shape)]
-"""An environment's options: on a command line `--env-kwargs` and `--shape`."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import sys
 
-from baselines.errors import handle_errors
+from baselines.__main__ import handle_errors
 
 
 def report() -> None:

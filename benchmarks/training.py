@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import math
 import shutil
@@ -11,18 +10,18 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from baselines.ntuple.network import Network
-from baselines.players import Player, load_player, player
+from baselines.players import Player, open_player
 from baselines.registry import LEARNERS, STRONG, STRONG_FOLDER, agent_class
-from baselines.settings import read_settings
 from baselines.task import Task
 from baselines.training import recording
-from baselines.training.config import CONFIG, RunConfig, key_of
-from baselines.training.run import Options, run, starting_options
+from baselines.training.config import CONFIG, Run, RunConfig, key_of
+from baselines.training.run import config_for, train
 from baselines.training.run_folder import CHECKPOINT, read_progress
 from benchmarks.results import Row
 from tile_envs.errors import UsageError
@@ -72,19 +71,16 @@ class Training:
         return self.agent in (*LEARNERS, ARTICLE)
 
     @cached_property
-    def options(self) -> Options:
-        """The options of its training, without recorded games."""
-        options = starting_options(self.agent, self.env, self.preset)
-        values = dataclasses.asdict(options.settings) | self.settings
-        settings = read_settings(type(options.settings), values)
-        env_kwargs = options.env_kwargs if self.env_kwargs is None else dict(self.env_kwargs)
-        games = self.games or options.games
-        return dataclasses.replace(options, settings=settings, env_kwargs=env_kwargs, games=games)
+    def config(self) -> RunConfig:
+        """What decides its training, without recorded games."""
+        budget = {} if self.games is None else {"games": self.games}
+        given = {"preset": self.preset, **budget, **self.settings}
+        return config_for(self.agent, self.env, self.env_kwargs, **given)
 
     @property
     def threads(self) -> int:
         """The number of threads with which it learns."""
-        return int(getattr(self.options.settings, "threads", 1)) if self.learns else 1
+        return int(self.config.settings.get("threads", 1)) if self.learns else 1
 
     def identity(self, seed: int, minutes: float | None = None) -> Row:
         """Return what decides the agent, trained up to a budget in minutes, or that in games."""
@@ -92,11 +88,11 @@ class Training:
         parts: Row = {"agent": self.agent, "version": version_of(kind)}
         parts |= {"env": self.env, "seed": seed}
         if self.learns:
-            games = self.options.games if minutes is None else None
+            games = self.config.games if minutes is None else None
             budget = {"games": games, "minutes": minutes}
             parts |= {name: n if n is None or n % 1 else int(n) for name, n in budget.items()}
-            parts["env_kwargs"] = self.options.env_kwargs  # as rows of before have them
-            parts["settings"] = dataclasses.asdict(self.options.settings)
+            parts["env_kwargs"] = self.config.env_kwargs  # as rows of before have them
+            parts["settings"] = self.config.settings
         else:
             parts |= {"env_kwargs": dict(self.env_kwargs or {}), "settings": dict(self.settings)}
         if self.agent == STRONG:
@@ -155,31 +151,32 @@ class Training:
             ValueError: If the run has passed the budget, so that its agent at this budget is lost.
         """
         if not self.learns:
-            return player(self.agent, self.env, self.env_kwargs, seed, self.settings)
-        folder, options = runs / self.name(seed), self.options
-        config = RunConfig.read(folder) if (folder / CONFIG).exists() else None
-        if config and (config.minutes or 0) > (minutes or math.inf):
+            return open_player(
+                self.agent, self.env, self.env_kwargs, seed=seed, agent_kwargs=self.settings
+            )
+        folder = runs / self.name(seed)
+        run = Run.read(folder) if (folder / CONFIG).exists() else None
+        if run and (run.config.minutes or 0) > (minutes or math.inf):
             raise UsageError(
                 f"{folder} has learned for more than {minutes:g} minutes: delete it to train again."
             )
-        if not config or not config.finished or config.minutes != minutes:
-            settings = options.settings
+        if not run or not run.finished or run.config.minutes != minutes:
+            given: dict[str, Any] = {"preset": self.preset, **self.settings, "seed": seed}
             if self.replays:
-                settings = dataclasses.replace(settings, replays=str(self.replays.play(runs)))
-            games = options.games if minutes is None else None
-            how: dict[str, Any] = {"games": games, "minutes": minutes, "resume": bool(config)}
-            how |= {"settings": settings, "seed": seed, "out": folder}
-            run(self.agent, dataclasses.replace(options, **how))
-        trained = load_player(folder)
+                given["replays"] = str(self.replays.play(runs))
+            budget = {"games": self.config.games} if minutes is None else {"minutes": minutes}
+            how: dict[str, Any] = {"out": folder, "resume": bool(run), "progress": None}
+            train(self.agent, self.env, self.env_kwargs, **given, **budget, **how)
+        trained = open_player(folder)
         if not trained.finished:
             raise RuntimeError(f"{folder} is not finished: another process may have resumed it.")
         return trained
 
     def in_words(self) -> Row:
         """Return the network and the algorithm of a learner, as short texts for people."""
-        settings: Any = self.options.settings
+        settings: Any = SimpleNamespace(**self.config.settings)
         if self.agent == "ntuple":
-            game: Any = Task.of(self.env, self.options.env_kwargs).game
+            game: Any = Task.of(self.env, self.config.env_kwargs).game
             shape = Network.of(game, settings.network, settings.values, settings.sums)
             counts = Counter(map(len, shape.tuples)).items()
             tuples = [f"{n} {SIZES.get(size, size)}-tuple{'s' * (n > 1)}" for size, n in counts]

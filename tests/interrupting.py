@@ -9,7 +9,7 @@ from baselines.__main__ import main
 
 module, name = {path!r}.split(":")
 learner = getattr(importlib.import_module(module), name)
-loop.CHECKPOINT_SECONDS, loop.CHECKPOINT_SHARE = 0.0, float("inf")  # after every iteration
+loop.CHECKPOINT_SECONDS, loop.MAX_SAVING_FRACTION = 0.0, float("inf")  # after every iteration
 learn = learner.learn
 
 

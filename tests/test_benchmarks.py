@@ -16,7 +16,7 @@ from baselines.search.compiled_expectimax import CompiledSearch
 from baselines.search.expectimax import Expectimax
 from baselines.tabular.value_table import ValueTable
 from baselines.training import recording
-from baselines.training.config import RunConfig
+from baselines.training.config import Run
 from baselines.training.run import presets_of
 from baselines.training.run_folder import lock
 from benchmarks import kinds, report
@@ -254,7 +254,7 @@ def test_an_edited_experiment_is_trained_in_another_folder_and_its_row_is_made_a
     assert all(row["is_stale"] for row in Committed(tmp_path / "results", (other,)).rows("seeds"))
     run_small(tmp_path, other, experiments=(other,))
     assert not any(r["is_stale"] for r in Committed(tmp_path / "results", (other,)).rows("seeds"))
-    assert RunConfig.read(tmp_path / "runs" / other.training.name(0)).games == 40
+    assert Run.read(tmp_path / "runs" / other.training.name(0)).config.games == 40
     assert (folder / config).read_bytes() == before
 
 
@@ -376,7 +376,7 @@ def test_a_damaged_table_is_one_clear_error_and_stays(tmp_path):
 def test_one_process_at_a_time_makes_the_rows_of_a_table(tmp_path):
     (tmp_path / "results").mkdir()
     locked = lock(tmp_path / "results" / "seeds.lock", "seeds")
-    with locked, pytest.raises(ValueError, match=r"seeds in .* process \d+"):
+    with locked, pytest.raises(ValueError, match="seeds is in use"):
         run_small(tmp_path, EXACT)
     run_small(tmp_path, EXACT)
     assert not list((tmp_path / "results").glob("*.lock"))

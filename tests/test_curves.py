@@ -9,7 +9,7 @@ from commands import refused, typed
 from PIL import Image
 
 from baselines.evaluation.rows import read_rows, write_rows
-from baselines.training.config import RunConfig
+from baselines.training.config import Run, RunConfig
 from baselines.viewing.curves import bands_of, plot, read_curve
 
 
@@ -17,7 +17,7 @@ def run(folder, seed=0, shift=0.0, games=100, **settings):
     """Write what a run leaves behind, as far as curves read it."""
     folder.mkdir(parents=True)
     rates = {"learning_rate": 1.0} | settings
-    RunConfig("ntuple", 3, "Tiles2048-v0", {}, (), rates, seed, games).write(folder)
+    Run(RunConfig("ntuple", 3, "Tiles2048-v0", {}, (), rates, seed, games)).write(folder)
     rows = [{"games": n, "seconds": n / 2, "return": 10.0 * n} for n in range(10, games + 1, 10)]
     for row in rows:
         row["greedy_return"] = 2 * row["return"] + shift if row["games"] % 20 == 0 else ""
@@ -39,7 +39,8 @@ def test_seeds_are_one_band_and_settings_are_lines_of_their_own(tmp_path):
     labels = ["learning_rate 1.0, 3 seeds", "learning_rate 0.1"]
     assert [band.label for band in bands] == [f"ntuple, {label}" for label in labels]
     newer = run(tmp_path / "newer", 3)
-    replace(RunConfig.read(newer), agent_version=4).write(newer)
+    config = replace(Run.read(newer).config, agent_version=4)
+    Run(config).write(newer)
     apart = bands_of([read_curve(folder, "games", "return") for folder in (newer, folders[0])])
     assert [band.label for band in apart] == [f"ntuple, ntuple version {n}" for n in (4, 3)]
     assert np.allclose(bands[0].mean, 10 * bands[0].xs + 10)

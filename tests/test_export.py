@@ -13,12 +13,11 @@ from commands import refused, typed
 import tile_envs
 from baselines import evaluate, evaluate_exactly, load
 from baselines.arrays import size_of
-from baselines.commands.options import TYPES
-from baselines.commands.train import _typed
+from baselines.commands.train import typed as given_by
 from baselines.registry import LEARNERS, STRONG_FOLDER, agent_class, learner_class
 from baselines.training import run_folder as runs
-from baselines.training.config import RunConfig
-from baselines.training.run import configuration
+from baselines.training.config import Run
+from baselines.training.run import config_for
 
 SMALL = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}')
 NETWORK = ("--n-envs", "4", "--width", "4", "--hidden", "8", "--games", "4", *SMALL)
@@ -129,16 +128,16 @@ def test_the_best_model_of_a_run_is_exported_by_its_path(tmp_path):
 
 def check_command(copy):
     """Check that the command on a card has the settings of the configuration, named one by one."""
-    card, config = (copy / "README.md").read_text(), RunConfig.read(copy)
+    card, run = (copy / "README.md").read_text(), Run.read(copy)
+    config = run.config
     name, *words = shlex.split(re.search(r"python -m baselines train (.*)", card)[1])
-    with TYPES:
-        made, learner = configuration(name, _typed(name, words)).as_json(), learner_class(name)
-    settings = learner.settings_of(config)
-    assert learner.settings_of(made) == settings
+    learner = learner_class(name).new(config_for(name, **given_by(name, words)))
+    made = learner.config.as_json()
+    assert made.settings == config.settings
     assert made.task == config.task
     assert (made.seed, made.test_every) == (config.seed, config.test_every)
-    assert made.games == config.exported["games_played"]
-    for option, value in vars(settings).items():
+    assert made.games == run.exported["games_played"]
+    for option, value in vars(learner._settings).items():
         if value != getattr(learner.Settings(), option):
             assert any(word.endswith(option.replace("_", "-")) for word in words)
 

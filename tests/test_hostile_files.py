@@ -19,14 +19,11 @@ import numpy as np
 import pytest
 from commands import typed
 
-from baselines import load
-from baselines.deep.dqn import DQNSettings
+from baselines import load, train
 from baselines.solver.solution import FILE, Solution
 from baselines.solver.solve import solution_of
-from baselines.tabular.qtable import QTableSettings
 from baselines.training import run_folder as runs
-from baselines.training.config import CONFIG, RunConfig
-from baselines.training.run import Options, run
+from baselines.training.config import CONFIG, Run
 from baselines.viewing.moves import recorded_games
 from tile_envs import replay
 from tile_envs.errors import UsageError, message_of
@@ -60,16 +57,14 @@ def _nothing_is_run(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile") / "table"
-    settings = QTableSettings(n_envs=100)
-    run("qtable", Options(settings, "TicTacToe-v0", games=300, out=folder))
+    train("qtable", "TicTacToe-v0", games=300, out=folder, n_envs=100)
     return folder
 
 
 @pytest.fixture(scope="session")
 def deep(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile") / "deep"
-    settings = DQNSettings(**SMALL, buffer_size=2000)
-    run("dqn", Options(settings, "Tiles2048-v0", BOARD, games=20, out=folder))
+    train("dqn", "Tiles2048-v0", BOARD, games=20, out=folder, **SMALL, buffer_size=2000)
     return folder
 
 
@@ -222,22 +217,21 @@ def test_our_loading_never_unpickles(table, deep, copied, monkeypatch):
 @pytest.mark.parametrize("entry", ["env", "agent"])
 def test_a_file_makes_no_module_be_imported(entry, table, copied):
     folder = copied(table)
-    config = RunConfig.read(folder)
-    replace(config, **{entry: f"evilmod:{getattr(config, entry)}"}).write(folder)
+    run = Run.read(folder)
+    changed = {entry: f"evilmod:{getattr(run.config, entry)}"}
+    replace(run, config=replace(run.config, **changed)).write(folder)
     assert refused(load, folder)
-    options = Options(QTableSettings(n_envs=100), "TicTacToe-v0", out=folder, resume=True)
-    assert refused(run, "qtable", options)
+    assert refused(lambda: train("qtable", out=folder, resume=True))
 
 
 @pytest.mark.parametrize("lines", ["", "100,0.1,0.5,7\n", "-1,0.1,0.5\n"])
 def test_a_damaged_progress_is_told_before_anything_is_learned(lines, table, copied):
     folder, lines = copied(table), f"games,seconds,return\n{lines}"
     (folder / runs.PROGRESS).write_text(lines)
-    options = Options(QTableSettings(n_envs=100), "TicTacToe-v0", games=400, out=folder)
-    told = refused(run, "qtable", replace(options, resume=True))
+    told = refused(lambda: train("qtable", games=400, out=folder, resume=True))
     assert "progress.csv is damaged" in told
     assert (folder / runs.PROGRESS).read_text() == lines
-    assert RunConfig.read(folder) == RunConfig.read(table)
+    assert Run.read(folder) == Run.read(table)
 
 
 def spoiled(content, rng):

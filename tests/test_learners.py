@@ -1,6 +1,5 @@
 """All learners: seed and number of iterations decide what is learned, also after restoring."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,8 +17,8 @@ from baselines.ntuple.ntuple import NTuple
 from baselines.settings import free_memory
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
-from baselines.training.config import RunConfig
-from baselines.training.run import starting_options
+from baselines.training.config import Run
+from baselines.training.run import config_for
 from baselines.training.run_folder import read_progress
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
@@ -34,7 +33,7 @@ TIMES = {"environment_share", "moves_per_second"}
 
 
 def tuned(name, **changes):
-    return vars(replace(starting_options(name, "TicTacToe-v0").settings, **changes))
+    return config_for(name, "TicTacToe-v0", **changes).settings
 
 
 CASES = [
@@ -101,7 +100,7 @@ def test_runs_learn_from_listed_boards_and_are_judged_without_them(name, setting
     options = {"shape": [2, 2], "starts": str(tmp_path / "starts.npy"), "start_fraction": 1.0}
     train(name, "Tiles2048-v0", options, games=20, out=tmp_path / "run", **settings)
     (tmp_path / "starts.npy").unlink()
-    assert RunConfig.read(tmp_path / "run").env_kwargs == options
+    assert Run.read(tmp_path / "run").config.env_kwargs == options
     rows = read_progress(tmp_path / "run")
     assert max(float(row["return"] or 0) for row in rows) > 2048 > float(rows[-1]["greedy_return"])
     assert evaluate(tmp_path / "run", episodes=9)["max"] < 2048

@@ -8,11 +8,10 @@ import pytest
 from commands import command, typed
 
 from baselines import evaluate, load, train
-from baselines.arrays import write_arrays
+from baselines.arrays import pack, write_arrays
 from baselines.progress import Progress
 from baselines.search.expectimax import Expectimax
 from baselines.training import run_folder as runs
-from baselines.training import sparse
 from tile_envs.games import vector_env
 
 SMALL = ("--network", "0123 4567", "--iteration-games", "50")
@@ -111,9 +110,9 @@ def test_tables_are_kept_without_what_has_not_been_used(tmp_path):
     state = {"table": table, "sizes of": sizes, "counts": counts, "few": np.arange(3)}
     state["errors"] = np.where(np.isnan(table), -3.5, 0.0)  # of the type and length of the first
     state["dense"], state["square"] = np.arange(n) * 1.0, np.zeros((n // 5, 5))
-    assert sparse.pack({"table": table[::-1]}).keys() == {"mask/300001/table", "table/300001"}
-    assert sparse.pack({"pairs": np.zeros(n, complex)}).keys() == {"pairs"}
-    assert sparse.pack(state).keys() >= {"dense", "table/300001", "counts/600002"}
+    assert pack({"table": table[::-1]}).keys() == {"mask/300001/table", "table/300001"}
+    assert pack({"pairs": np.zeros(n, complex)}).keys() == {"pairs"}
+    assert pack(state).keys() >= {"dense", "table/300001", "counts/600002"}
     runs.write_checkpoint(tmp_path, state)
     assert (tmp_path / "checkpoint.npz").stat().st_size < 5_200_000
     found = runs.read_checkpoint(tmp_path)
@@ -122,7 +121,7 @@ def test_tables_are_kept_without_what_has_not_been_used(tmp_path):
     assert runs.read_checkpoint(tmp_path, only=["table", "few"]).keys() == {"table", "few"}
 
 
-PACKED = sparse.pack({"table": (np.arange(400_000) > 100_000) * 7})
+PACKED = pack({"table": (np.arange(400_000) > 100_000) * 7})
 
 
 @pytest.mark.parametrize(

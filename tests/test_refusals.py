@@ -46,7 +46,7 @@ def files_of(folder):
 
 COMMANDS = [
     ("train random", "'random' qtable ntuple"),
-    ("train ntuple --side X", "Tiles2048-v0 'X'"),
+    ("train ntuple --side X", "2048 'X'"),
     ("train ntuple --method q", "--method 'q'"),
     ("train ntuple --minutes 0", "minutes 0.0"),
     ("train value_table --env Tiles2048-v0", "ValueTable 2048 4×4"),

@@ -13,9 +13,8 @@ from commands import command, refused, typed
 from torch.nn.modules.module import register_module_forward_hook
 
 from baselines import evaluate, train
-from baselines.deep.dqn import DQNLearner, DQNSettings
+from baselines.deep.dqn import DQNLearner
 from baselines.deep.masked_dqn import MaskedDQN
-from baselines.deep.neural import NeuralSettings
 from baselines.deep.ppo import PPOLearner, PPOSettings
 from baselines.evaluation.exact_tictactoe import policy_of
 from baselines.evaluation.sampled import play
@@ -24,14 +23,16 @@ from baselines.registry import make_agent
 from baselines.task import Task
 from baselines.training import loop
 from baselines.training import run_folder as runs
-from baselines.training.config import RunConfig
-from baselines.training.run import Options, run
+from baselines.training.config import Run
 
 BOARD = {"shape": (2, 2)}
 SMALL_RUNS = {
-    "neural": Options(NeuralSettings(n_envs=20), "TicTacToe-v0", games=20),
-    "dqn": Options(DQNSettings(**small.DQN), "Tiles2048-v0", BOARD, games=20),
-    "ppo": Options(PPOSettings(width=8, n_steps=4, batch_size=4), "Tiles2048-v0", BOARD, games=5),
+    "neural": {"env": "TicTacToe-v0", "games": 20, "n_envs": 20},
+    "dqn": {"env": "Tiles2048-v0", "env_kwargs": BOARD, "games": 20, **small.DQN},
+    "ppo": {
+        **{"env": "Tiles2048-v0", "env_kwargs": BOARD, "games": 5},
+        **{"width": 8, "n_steps": 4, "batch_size": 4},
+    },
 }
 
 
@@ -132,7 +133,8 @@ def test_boards_of_another_shape_are_refused():
 def test_a_run_of_an_earlier_version_is_played_and_not_resumed(tmp_path):
     words = ("train", "ppo", "--env", "TicTacToe-v0", "--out", tmp_path, "--games")
     typed(*words, 10, *FEW)
-    replace(RunConfig.read(tmp_path), agent_version=3).write(tmp_path)
+    run = Run.read(tmp_path)
+    replace(run, config=replace(run.config, agent_version=3)).write(tmp_path)
     assert "agent_version was 3" in refused(*words, 20, "--resume")
     assert load_player(tmp_path).agent.games >= 10
 
@@ -181,12 +183,12 @@ def test_a_run_tells_its_learner_the_progress(monkeypatch):
 
 def test_a_run_with_the_settings_of_an_earlier_version_is_refused(tmp_path):
     train("dqn", "Tiles2048-v0", env_kwargs=BOARD, games=2, out=tmp_path, **small.DQN)
-    config = RunConfig.read(tmp_path)
+    config = Run.read(tmp_path).config
     old = config.settings | {"symmetric": True}
-    replace(config, settings=old).write(tmp_path)
+    Run(replace(config, settings=old)).write(tmp_path)
     with pytest.raises(ValueError, match="there is no setting 'symmetric'"):
         load(tmp_path)
-    replace(config, settings=old, agent_version=3).write(tmp_path)
+    Run(replace(config, settings=old, agent_version=3)).write(tmp_path)
     with pytest.raises(ValueError, match="version 3 of dqn"):
         load(tmp_path)
 
@@ -230,17 +232,16 @@ def test_torch_computes_as_the_settings_say_and_is_left_as_it_was_found(name, th
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        options = replace(SMALL_RUNS[name], out=tmp_path)
-        run(name, replace(options, settings=replace(options.settings, threads=threads)))
+        task = train(name, **SMALL_RUNS[name], threads=threads, out=tmp_path).config.task
         assert (threads, True) in used, "learning flushes denormal numbers"
         used.clear()
         random = np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # noqa: NPY002
         agent = load(tmp_path)
-        boards, _ = gym.make_vec(options.env, 5, **options.env_kwargs).reset(seed=0)
+        boards, _ = gym.make_vec(task.env, 5, **task.env_kwargs).reset(seed=0)
         for predict in (agent.predict, getattr(agent, "action_values", agent.predict)):
             predict(boards)
             predict(boards[0])
-        evaluate(agent, options.env, options.env_kwargs, episodes=5)
+        evaluate(agent, task.env, task.env_kwargs, episodes=5)
         assert set(used) == {(threads, False)}
         assert found() == (3, False)
         now = np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # noqa: NPY002
@@ -253,13 +254,13 @@ def test_torch_computes_as_the_settings_say_and_is_left_as_it_was_found(name, th
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
 @pytest.mark.parametrize("name", ["dqn", "ppo"])
 def test_a_run_on_a_gpu_is_resumed_and_plays_as_on_a_processor(name, tmp_path):
-    options = replace(SMALL_RUNS[name], out=tmp_path)
-    options = replace(options, settings=replace(options.settings, device="cuda"))
-    run(name, options)
-    run(name, replace(options, games=2 * options.games, resume=True))
-    agent, task = load(tmp_path), Task(options.env, options.env_kwargs)
+    options = SMALL_RUNS[name] | {"device": "cuda", "out": tmp_path}
+    train(name, **options)
+    train(name, **options | {"games": 2 * options["games"]}, resume=True)
+    agent = load(tmp_path)
+    task = agent.config.task
     assert agent.model.device.type == "cuda"
-    same = type(agent)(task.game, 0, replace(options.settings, device="cpu"))
+    same = type(agent)(task.game, 0, replace(agent._settings, device="cpu"))
     same.load_state_dict(agent.state_dict())
     boards, _ = gym.make_vec(task.env, 20, **task.env_kwargs).reset(seed=0)
     assert np.allclose(agent.action_values(boards), same.action_values(boards), rtol=1e-4)
@@ -271,9 +272,10 @@ def test_a_run_says_what_device_auto_was(tmp_path, monkeypatch):
     arguments = ("train", "ppo", "--games", 2, "--width", 4, "--n-steps", 16, "--batch-size", 16)
     arguments += ("--env-kwargs", '{"shape": [2, 2]}', "--out", tmp_path)
     assert command(*arguments).returncode == 0
-    config = RunConfig.read(tmp_path)
+    run = Run.read(tmp_path)
+    config = run.config
     assert config.settings["device"] == "cpu"
-    assert config.versions.keys() >= {"stable-baselines3", "sb3-contrib", "torch", "numba"}
+    assert run.versions.keys() >= {"stable-baselines3", "sb3-contrib", "torch", "numba"}
     old = config.settings | {"device": "cuda"}  # of an old run, elsewhere
-    replace(config, settings=old).write(tmp_path)
+    replace(run, config=replace(config, settings=old)).write(tmp_path)
     assert command(*arguments, "--resume", "--device", "cpu").returncode == 0

@@ -51,7 +51,7 @@ def test_python_trains_what_the_command_line_trains(tmp_path, capfd, name, task,
     for folder in ("python", "saved"):
         assert contents(tmp_path / folder)[3] == arrays
     assert contents(tmp_path / "saved")[1] == config
-    boards = np.zeros((1, 3, 3), np.int8) if config.sides else np.ones((1, 2, 2), np.uint8)
+    boards = np.zeros((1, 3, 3), np.int8) if config.config.sides else np.ones((1, 2, 2), np.uint8)
     assert load("saved").predict(boards)[0] == agent.predict(boards)[0]
     train(name, env, games=90, out="saved", resume=True)
     typed(*command, "typed", "--resume", "--games", 90)

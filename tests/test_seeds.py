@@ -14,6 +14,7 @@ import pytest
 from commands import command, refused, typed
 from test_runs import arrays_of, copied
 
+from baselines.commands.train import side_by_side
 from baselines.evaluation.comparison import Judged, differences, over_seeds
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
@@ -25,8 +26,7 @@ from baselines.seeds import (
     training_stream,
 )
 from baselines.task import Task
-from baselines.training.config import RunConfig
-from baselines.training.side_by_side import side_by_side
+from baselines.training.config import Run
 
 RUN = ("train", "qtable", "--games", 4000)
 
@@ -44,8 +44,8 @@ def test_each_seed_is_the_run_that_it_is_alone(seeds, tmp_path):
     assert f"evaluate {folder / 'q-5'} {folder / 'q-6'}" in said
     typed(*RUN, "--seed", 6, "--out", tmp_path / "alone")
     assert arrays_of(tmp_path / "alone") == arrays_of(folder / "q-6")
-    assert RunConfig.read(folder / "q-6").key == RunConfig.read(tmp_path / "alone").key
-    assert RunConfig.read(folder / "q-5").key != RunConfig.read(folder / "q-6").key
+    assert Run.read(folder / "q-6").config.key == Run.read(tmp_path / "alone").config.key
+    assert Run.read(folder / "q-5").config.key != Run.read(folder / "q-6").config.key
 
 
 def test_seeds_are_resumed_together_and_those_that_are_missing_begun(seeds):
@@ -55,7 +55,7 @@ def test_seeds_are_resumed_together_and_those_that_are_missing_begun(seeds):
     assert "4,000 games" in refused(*RUN[:3], 3000, *words, 4, "--resume")
     assert not (folder / "q-4").exists()
     typed(*RUN, *words, 5, "--resume")
-    assert all(RunConfig.read(folder / f"q-{seed}").finished for seed in (5, 6, 7))
+    assert all(Run.read(folder / f"q-{seed}").finished for seed in (5, 6, 7))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="affinity and control groups")

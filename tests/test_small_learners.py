@@ -17,7 +17,7 @@ from baselines.tabular.boards import BoardCodes, move_entries, turned
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
 from baselines.training.episodes import Episodes, RingBuffer
-from baselines.training.run import configuration, starting_options
+from baselines.training.run import config_for
 from baselines.training.run_folder import read_progress
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
@@ -31,7 +31,7 @@ BEST = {"X": (99.479, 0.521, 0.0), "O": (91.640, 8.360, 0.0)}
 
 def tuned(learner, **changes):
     """Return the settings of the default preset for tic-tac-toe, changed."""
-    return replace(starting_options(NAMES[learner], "TicTacToe-v0").settings, **changes)
+    return learner.Settings(**config_for(NAMES[learner], "TicTacToe-v0", **changes).settings)
 
 
 def trained(learner, settings, iterations, seed=0, sides=SIDES, game=GAME):
@@ -81,8 +81,9 @@ def test_the_default_run_plays_the_best_that_never_loses(learner, changes, itera
     ],
 )
 def test_a_whole_run_wins_often_and_never_loses(learner, preset, seed, wins):
-    options = starting_options(NAMES[learner], "TicTacToe-v0", preset)
-    made = trained(learner, options.settings, options.games // options.settings.n_envs, seed)
+    config = config_for(NAMES[learner], "TicTacToe-v0", preset=preset)
+    settings = learner.Settings(**config.settings)
+    made = trained(learner, settings, config.games // settings.n_envs, seed)
     for side, win in zip(SIDES, wins, strict=True):
         results = against_random(policy_of(made, side), side)
         assert results.win >= win
@@ -244,12 +245,12 @@ SLIDING = ["Tiles2048-v0", "Tiles2584-v0"]
 
 def share(agent, env_id, games=None):
     """Return the share of the optimum after as many games, by default those of the preset."""
-    options = starting_options(agent, env_id, "small")
-    assert options.env_kwargs == {"shape": [2, 3]}
-    learner = learner_class(agent).new(configuration(agent, options))
-    while learner.games < (games or options.games):
+    config = config_for(agent, env_id, preset="small")
+    assert config.env_kwargs == {"shape": [2, 3]}
+    learner = learner_class(agent).new(config)
+    while learner.games < (games or config.games):
         learner.learn()
-    return evaluate_exactly(learner, env_id, options.env_kwargs)["share"]
+    return evaluate_exactly(learner, env_id, config.env_kwargs)["share"]
 
 
 @pytest.mark.parametrize("env_id", SLIDING)

@@ -13,9 +13,8 @@ import pytest
 from commands import in_a_process, python, refused, typed
 
 from baselines import evaluate, evaluate_exactly, load, train
-from baselines.players import player, with_search
-from baselines.search.options import SearchOptions
-from baselines.training.run import starting_options
+from baselines.players import open_player
+from baselines.training.run import config_for
 from tile_envs.sliding import RULES_2048, Rules, SlidingEnv, SlidingVectorEnv, register_game
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import rules_2048
@@ -92,7 +91,7 @@ def test_tables_and_tuples_learn_it(runs):
 
 
 def test_it_is_searched(runs):
-    found = with_search(player(str(runs / "ntuple")), 2, SearchOptions())
+    found = open_player(runs / "ntuple", search=2)
     greedy = evaluate(load(runs / "ntuple"), ENV, episodes=20)["mean"]
     assert evaluate(found.agent, ENV, episodes=20)["mean"] > greedy
 
@@ -111,13 +110,13 @@ def test_a_person_plays_it(monkeypatch):
 
 def test_it_has_the_presets_of_its_kind():
     for agent in ("ntuple", "dqn", "ppo"):
-        usual, own = (starting_options(agent, env) for env in ("Tiles2048-v0", ENV))
-        assert own.settings == usual.settings == starting_options(agent, ENV, "default").settings
-        assert own.preset == "default"
-    small = starting_options("qtable", ENV, env_kwargs=SMALL)
-    assert (small.preset, small.settings.initial) == ("small", None)
+        usual, own = (config_for(agent, env) for env in ("Tiles2048-v0", ENV))
+        assert own.settings == usual.settings == config_for(agent, ENV, preset="default").settings
+        assert own.preset == "preset default of sliding games"
+    small = config_for("qtable", ENV, SMALL)
+    assert (small.preset, small.settings["initial"]) == ("preset small of sliding games", None)
     with pytest.raises(ValueError, match="'x' for qtable on Powers3-v0: there is 'default'"):
-        starting_options("qtable", ENV, "x")
+        config_for("qtable", ENV, preset="x")
 
 
 @pytest.mark.parametrize("agent", ["ntuple", "qtable"])

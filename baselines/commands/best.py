@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+from baselines.agents import STRONG, usual_env
 from baselines.commands.options import USUAL, Env, EnvKwargs, How, Search
 from baselines.players import names_run, open_player
-from baselines.registry import STRONG, usual_env
 from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
-from baselines.training.config import RunConfig
+from baselines.training.config import Run
 from baselines.viewing.moves import action_names, exact_values, in_words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
@@ -42,7 +42,7 @@ def best(
     """
     if agent is not None and names_run(agent):
         path = Path(agent)
-        game = RunConfig.read(path.parent if path.is_file() else path).task.game
+        game = Run.read(path.parent if path.is_file() else path).config.task.game
     else:
         task, rows = Task.of(env or usual_env(agent or STRONG), env_kwargs), rows_of(board)
         is_grid = len(rows) > 1 and len({len(row) for row in rows}) == 1

@@ -18,11 +18,10 @@ from tyro.conf import Positional, arg
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block
 from baselines.players import Player, evaluate, open_player
-from baselines.registry import learner_class
-from baselines.settings import Count
+from baselines.settings import Count, read_settings
 from baselines.training import run_folder as runs
-from baselines.training.config import RunConfig
-from baselines.training.learner import Learner
+from baselines.training.config import Run, RunConfig
+from baselines.training.learner import Learner, learner_class
 from baselines.training.loop import games_played
 from baselines.training.run import presets_for
 from tile_envs import __version__
@@ -50,8 +49,8 @@ def export(
         episodes: The number of games of the evaluation on the card; in tic-tac-toe it is exact.
     """
     folder = run.parent if run.suffix == runs.MODEL_SUFFIX else run
-    config = RunConfig.read(folder)
-    if not config.finished:
+    noted = Run.read(folder)
+    if not noted.finished:
         raise UsageError(f"{folder} is unfinished: continue it with train --resume.")
     there = sorted(out.iterdir()) if out.is_dir() else [out] * out.exists()
     if there or not out.name:
@@ -61,14 +60,14 @@ def export(
     exported: dict[str, Any] = {"games_played": learner.games, "version": __version__}
     if run != folder:
         exported["model"] = run.name
-    config = replace(config, exported=exported | (config.exported or {}))
+    noted = replace(noted, exported=exported | (noted.exported or {}))
     out.parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as beside:
         beside.mkdir()
         runs.write_checkpoint(beside, learner.export_state())
         learner.save_model(beside / MODEL)
-        config.write(beside)
-        card = _card(open_player(beside), config, learner.games, episodes)
+        noted.write(beside)
+        card = _card(open_player(beside), noted, learner.games, episodes)
         if (beside / MODEL).exists():
             card += f"\n`{MODEL}` is the model, for `MaskedDQN.load` or `MaskablePPO.load`.\n"
         (beside / CARD).write_text(card, encoding="utf-8")
@@ -76,8 +75,9 @@ def export(
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
 
 
-def _card(copied: Player, config: RunConfig, games: int, episodes: int) -> str:
-    agent, name, task, exported = copied.agent, copied.name, copied.task, config.exported or {}
+def _card(copied: Player, noted: Run, games: int, episodes: int) -> str:
+    agent, name, task = copied.agent, copied.name, copied.task
+    config, exported = noted.config, noted.exported or {}
     assert isinstance(agent, Learner)
     options = dict(task.env_kwargs)
     if task.sides:
@@ -89,8 +89,8 @@ def _card(copied: Player, config: RunConfig, games: int, episodes: int) -> str:
         rows = [evaluate(agent, task.env, options, episodes, name=name)]
         evaluation, how = "evaluate", f"{options}, episodes={episodes}"
         metrics = {"mean_reward": f"{rows[0]['mean']:.1f}"}
-    minutes = config.seconds / 60
-    time = f"{number(minutes)} minutes" if minutes > 1 else f"{config.seconds:.2g} seconds"
+    minutes = noted.seconds / 60
+    time = f"{number(minutes)} minutes" if minutes > 1 else f"{noted.seconds:.2g} seconds"
     return TEMPLATE.read_text(encoding="utf-8").format(
         name=name,
         env=task.env,
@@ -101,7 +101,7 @@ def _card(copied: Player, config: RunConfig, games: int, episodes: int) -> str:
         budget=config.budgets_in_words,
         again=_again(agent),
         command=shlex.join(_command(config, games)),
-        versions=", ".join(f"{package} {version}" for package, version in config.versions.items()),
+        versions=", ".join(f"{package} {version}" for package, version in noted.versions.items()),
         version=exported["version"],
         results=indent("\n".join(block(row, with_speed=False) for row in rows), "    "),
         imports="".join(f"import {module}\n" for module in config.modules),
@@ -116,7 +116,8 @@ def _command(config: RunConfig, games: int) -> list[str]:
     Its preset is one without settings; where there is none, all that presets set is listed.
     """
     learner = learner_class(config.agent)
-    settings, default = vars(learner.settings_of(config)), vars(learner.Settings())
+    settings = vars(read_settings(learner.Settings, config.settings))
+    default = vars(learner.Settings())
     presets = presets_for(config.agent, config.env, config.task.game)
     set_by = {name: values.keys() & settings.keys() for name, (_, values) in presets.items()}
     neutral = next((name for name, names in set_by.items() if not names), None)

@@ -7,14 +7,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from baselines.agents import LEARNERS
 from baselines.commands.options import USUAL, Env, EnvKwargs, GamesSeed, How, Search, given
 from baselines.players import Player, given_options, names_run, open_player
-from baselines.registry import LEARNERS, learner_class
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
-from baselines.training.config import CONFIG, RunConfig
+from baselines.training.config import CONFIG, Run
 from baselines.training.episodes import Episodes, EpisodicLearner
-from baselines.training.run import configuration, presets_for, starting_options
+from baselines.training.learner import learner_class
+from baselines.training.run import check_learns, config_for, presets_for
 from baselines.viewing.moves import MoveValues
 from tile_envs.errors import UsageError
 from tile_envs.games import make
@@ -76,7 +77,7 @@ def _play_against(folder: Path, side: str, show_values: bool, learn: bool, seed:
     if learn and not isinstance(agent, EpisodicLearner):
         raise UsageError(f"{folder} does not learn from a person: expected qtable or value_table.")
     if learn:
-        runs.check_learns(folder, RunConfig.read(folder))
+        check_learns(folder, Run.read(folder))
     other, mark = ("O", O) if side == "X" else ("X", X)
     opponent.sides_to_evaluate(BOTH if show_values else other, exact=False)
 
@@ -125,7 +126,8 @@ def _untrained(name: str, seed: int) -> Path:
         )
     folder = Path("runs", f"{name}-person")
     if not (folder / CONFIG).exists():
-        options = replace(starting_options(name, ENV, PUBLISHED), seed=seed)
-        config = replace(configuration(name, options), games=0, finished=True)
-        learner_class(name).new(config).save(folder)
+        config = config_for(name, ENV, preset=PUBLISHED, seed=seed)
+        learner = learner_class(name).new(replace(config, games=0))
+        learner.run = replace(learner.noted, finished=True)
+        learner.save(folder)
     return folder

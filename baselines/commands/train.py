@@ -1,40 +1,47 @@
-"""`python -m baselines train`: its options, and what it says at its end."""
+"""`python -m baselines train`: its options, several seeds at once, and what it says at its end."""
 
-import dataclasses
 import inspect
+import os
 import shlex
-from collections.abc import Sequence
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
+import docstring_parser
 import tyro
+from typing_extensions import Doc, TypedDict
 
-from baselines.errors import parsing
+from baselines.agents import AGENTS, OTHER
+from baselines.commands import Shaped, parsing
+from baselines.errors import Interrupted
 from baselines.evaluation.sampled import play
-from baselines.registry import learner_class, usual_env
-from baselines.settings import check_settings, usable_cores
+from baselines.progress import Progress
+from baselines.settings import SHARE, Count, free_memory, usable_cores
 from baselines.solver.boards import is_solved_quickly
 from baselines.task import Task
-from baselines.training.config import BUDGET, CONFIG
-from baselines.training.learner import Learner, NoSettings
+from baselines.training import run
+from baselines.training.config import CONFIG
+from baselines.training.learner import Learner, learner_class
 from baselines.training.loop import games_played
-from baselines.training.run import (
-    Options,
-    configuration,
-    presets_of,
-    run,
-    starting_options,
-    usual_folder,
-    with_budget,
-)
-from baselines.training.run_folder import check_free, lock_folder, resume
-from baselines.training.side_by_side import side_by_side
+from baselines.training.run_folder import check_free, lock_folder
+from tile_envs.base.checks import checked_count
 from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED, resolve_id
 from tile_envs.words import counted
 
 GAMES, MOVES = 10, 10_000
 """How many games of a test, of at most so many moves, the board at the end is the best of."""
+SEEDS = Doc(
+    "Train so many seeds, from --seed on, side by side in folders of their own; each has its seed "
+    "at the end of its name."
+)
+HELP = {"-h", "--help"}
 
 
 def train(agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="AGENT")], /) -> None:
@@ -52,83 +59,83 @@ def train(agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="AGE
 
 def train_agent(name: str, words: Sequence[str]) -> None:
     """Train an agent in a folder, with options as a command line has them."""
-    learner = learner_class(name)
-    taken = {field.name for field in dataclasses.fields(Options)}
-    for field in dataclasses.fields(learner.Settings):
-        if field.name in taken:
-            raise UsageError(f"{name}.Settings.{field.name}: every run has an option of that name.")
-    typed = _typed(name, words)
-    env_id = resolve_id(typed.env)
-    if typed.seeds is None:
-        folder = typed.out or usual_folder(name, env_id, typed.seed)
-        trained = run(name, dataclasses.replace(typed, out=folder))
+    given = typed(name, words)
+    seeds, seed = given.pop("seeds", None), given.get("seed", 0)
+    env_id = resolve_id(given.get("env") or AGENTS.get(name, OTHER).env)
+    if seeds is None:
+        folder = given.setdefault("out", run.usual_folder(name, env_id, seed))
+        learner = run.train(name, **given, progress=None)
         if "--seeds" not in words:  # of one of several seeds, nobody sees what is printed
-            print(closing_text(folder, trained, typed.test_games))
+            print(closing_text(folder, learner, given.get("test_games")))
         return
-    if typed.out is not None and typed.out.name in ("", ".."):
-        raise UsageError(f"--out must end in a name, to which --seeds adds, got '{typed.out}'.")
-    commands = {}
-    for seed in range(typed.seed, typed.seed + typed.seeds):
-        out = typed.out and typed.out.with_name(f"{typed.out.name}-{seed}")
-        folder = out or usual_folder(name, env_id, seed)
-        is_resumed = typed.resume and (folder / CONFIG).exists()
-        ends = ["--seeds", "None", "--seed", str(seed), "--out", str(folder)]  # the last one counts
+    folder = given.pop("out", run.usual_folder(name, env_id, ""))
+    if folder.name in ("", ".."):
+        raise UsageError(f"--out must end in a name, to which --seeds adds, got '{folder}'.")
+    commands, threads = {}, 1
+    resume = given.pop("resume", False)
+    for each in range(seed, seed + checked_count(seeds, "seeds")):
+        out = folder.with_name(f"{folder.name.rstrip('-')}-{each}")
+        is_resumed = resume and (out / CONFIG).exists()
+        options = {n: given[n] for n in given if n not in ("take_over", "checkpoint_every")}
+        ask = partial(run.config_for, name, **options | {"seed": each})
+        # What is unusable is told before anything begins.
+        if is_resumed:
+            with lock_folder(out):
+                config = run.resumed_run(out, name, ask)[1].config
+        else:
+            check_free(out)
+            config = ask()
+        threads = config.settings.get("threads", 1)
+        ends = ["--seeds", "None", "--seed", str(each), "--out", str(out)]  # the last one counts
         ends += ["--resume" if is_resumed else "--no-resume"]
         imports = [word for module in IMPORTED for word in ("--import", module)]
-        commands[folder] = ["train", name, *words, *ends, *imports]
-        # What is unusable is told before anything begins.
-        config = configuration(name, _typed(name, [*words, *ends])).as_json()
-        if is_resumed:
-            with lock_folder(folder, typed.take_over):
-                resume(folder, learner, config)
-        else:
-            check_free(folder)
-    threads = getattr(typed.settings, "threads", 1)
+        commands[out] = ["train", name, *words, *ends, *imports]
     at_once = min(len(commands), max(1, usable_cores() // threads))
-    for folder in side_by_side(commands, at_once):
-        print(f"{folder} is finished")
+    for ended in side_by_side(commands, at_once):
+        print(f"{ended} is finished")
     named = shlex.join(map(str, commands))
     print(f"\nNext:\n  python -m baselines evaluate {named}  # each, and the mean over seeds")
 
 
-def _typed(name: str, words: Sequence[str]) -> Options:
-    """Return the options of a run of an agent as words and its presets give them."""
-    prog = f"python -m baselines train {name}"
-    # The tuned numbers are the defaults, so the environment and preset must be known first.
+def typed(name: str, words: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments of `baselines.train` that words give, by name."""
+    learner = learner_class(name)
+    options = get_type_hints(run.train, include_extras=True)
+    for other in ("agent", "progress", "callback", "settings", "return"):
+        del options[other]
+    # With `env_kwargs`, `--shape` as well.
+    options |= {"env": str, "env_kwargs": Shaped[dict[str, Any]], "out": Path}
+    options |= {"seeds": Annotated[Count | None, SEEDS]}
+    documented = map(docstring_parser.parse_from_object, reversed(learner.Settings.__mro__[:-1]))
+    said = {each.arg_name: each.description or "" for kind in documented for each in kind.params}
+    for setting, kind in get_type_hints(learner.Settings, include_extras=True).items():
+        if setting in options:
+            raise UsageError(f"{name}.Settings.{setting}: every run has an option of that name.")
+        options[setting] = Annotated[kind, Doc(said.get(setting, ""))]
+    known = TypedDict("Options", options, total=False)  # type: ignore
+    known.__doc__ = run.train.__doc__
+    usual: dict[str, Any] = {}
+    if not HELP.isdisjoint(words):  # which tells the tuned numbers
+        others = typed(name, [word for word in words if word not in HELP])
+        named = {n: others[n] for n in ("env", "env_kwargs", "preset") if n in others}
+        config = run.config_for(name, **named)
+        usual = {n: getattr(config, n, "both") for n in ("env", *run.USUAL)} | config.settings
     with parsing():
-        common, _ = tyro.cli(
-            Options,
-            args=words,
-            default=Options(NoSettings(), env="", games=None),
-            prog=prog,
-            return_unknown_args=True,
-            add_help=False,
-        )
-    env_id = resolve_id(common.env or usual_env(name))
-    resumed = None
-    if common.resume and common.seeds is None:
-        resumed = common.out or usual_folder(name, env_id, common.seed)
-    usual = starting_options(name, common.env or None, common.preset, resumed, common.env_kwargs)
-    usual = with_budget(usual, **{budget: getattr(common, budget) for budget in BUDGET})
-    with parsing():
-        typed = tyro.cli(
-            Options,
+        given: dict[str, Any] = tyro.cli(
+            known,
             args=words,
             default=usual,
-            prog=prog,
-            description=_description(name, learner_class(name)),
+            prog=f"python -m baselines train {name}",
+            description=_description(name, learner),
             config=(tyro.conf.OmitArgPrefixes,),
         )
-    if not common.env_kwargs:  # tyro takes no default of what a function makes
-        typed = dataclasses.replace(typed, env_kwargs=usual.env_kwargs)
-    check_settings(typed)
-    return typed
+    return {name: value for name, value in given.items() if value != {}}
 
 
 def _description(name: str, learner: type[Learner]) -> str:
     """Return what `--help` says of a learner: what it is, and which presets there are."""
     first = (inspect.getdoc(learner) or name).split("\n")[0]
-    presets = [f"{kind}: {', '.join(names)}" for kind, names in presets_of(name).items()]
+    presets = [f"{kind}: {', '.join(names)}" for kind, names in run.presets_of(name).items()]
     listed = f" Presets (sets of tuned settings), by kind of game or id: {'; '.join(presets)}."
     return first + listed * bool(presets)
 
@@ -165,3 +172,53 @@ def _best_board(learner: Learner, task: Task, games: int) -> list[str]:
     board = task.game.draw(record.boards[best], "ansi", int(record.returns[best]))
     indented = "\n".join(f"  {line}" for line in board.splitlines())
     return [f"The best of {counted(games, 'game')} ended here:", "", indented, ""]
+
+
+def side_by_side(commands: Mapping[Path, Sequence[str]], at_once: int) -> Iterator[Path]:
+    """Run training commands, `at_once` of them at a time, and yield each run's folder at its end.
+
+    Args:
+        commands: The words of `python -m baselines` by the folder of the run.
+        at_once: The number of processes, which share the memory that is free.
+
+    Raises:
+        ValueError: If one of them fails; the others are stopped, and can be resumed.
+        Interrupted: If the call is interrupted; all runs are stopped, and can be resumed.
+    """
+    running: set[subprocess.Popen[str]] = set()
+    stopping, env = threading.Event(), os.environ | {SHARE: str(free_memory() // at_once)}
+
+    def learn(words: Sequence[str]) -> tuple[int, list[str]]:
+        with subprocess.Popen(
+            [sys.executable, "-m", "baselines", *words],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=env,
+            start_new_session=True,  # Ctrl-C comes once: a second one would stop without saving
+        ) as process:
+            running.add(process)
+            if stopping.is_set():  # it has begun while the others were stopped
+                process.terminate()
+            said = process.communicate()[1].splitlines()
+            running.discard(process)
+        return process.returncode, said
+
+    with Progress("training", len(commands)) as progress, ThreadPoolExecutor(at_once) as pool:
+        try:
+            folders = {pool.submit(learn, words): folder for folder, words in commands.items()}
+            for ended, future in enumerate(as_completed(folders), 1):
+                status, said = future.result()
+                if status:
+                    why = said[-1].removeprefix("error: ") if said else f"status {status}"
+                    raise UsageError(f"{folders[future]}: {why}")
+                progress.update(ended, f"{ended} of {len(commands)} runs have ended")
+                yield folders[future]
+        except KeyboardInterrupt as interrupt:
+            number = getattr(interrupt, "number", signal.SIGINT)
+            raise Interrupted(number, "stopped; the same command with --resume goes on.") from None
+        finally:
+            stopping.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(running):
+                process.terminate()

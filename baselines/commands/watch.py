@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from annotated_types import Interval
 
+from baselines.agents import NAMES
 from baselines.commands import options
 from baselines.players import given_options, open_player
-from baselines.registry import NAMES
 from baselines.search.options import SearchOptions
 from baselines.settings import Count, Positive, Seed
 from baselines.training.config import CONFIG

@@ -80,15 +80,14 @@ class SB3Learner(Learner):
     )
     """The counters among the model's attributes."""
 
-    resolve = staticmethod(torch_setup.resolved)
-    for_playing = staticmethod(torch_setup.for_playing)
+    for_playing: ClassVar[dict[str, Any]] = {"device": "auto"}
     model: Any
 
     def __init__(
         self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
     ) -> None:
         super().__init__(game, seed, settings, sides)
-        settings = self._settings
+        settings = self._settings = torch_setup.resolved(self._settings)
         torch_setup.check_device(settings.device)
         sides = self._sides if len(self._sides) < 2 else ("random",)
         (envs,) = training_envs(game, sides, settings.opponent, settings.n_envs, "SameStep")

@@ -76,11 +76,6 @@ def resolved(settings: Any) -> Any:
     return replace(settings, device=get_device("auto").type) if is_auto else settings
 
 
-def for_playing(settings: Any) -> Any:
-    """Return settings with which a trained network plays on any machine."""
-    return replace(settings, device="auto")
-
-
 def without(state: State, *labels: str) -> State:
     """Return a state with zeros in the parts of these labels, which playing does not need."""
     words = set(labels)

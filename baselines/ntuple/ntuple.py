@@ -49,7 +49,7 @@ import math
 from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numba
 import numpy as np
@@ -177,6 +177,8 @@ class NTuple(ValueAgent, Learner):
     version = 3
     test_games = 300
     moves = 0
+    # It takes only the memory of its weights.
+    for_playing: ClassVar[dict[str, Any]] = {"method": "td", "learning_rate": 0.1, "averaging": 0.0}
     _settings: NTupleSettings
 
     def __init__(
@@ -393,11 +395,6 @@ class NTuple(ValueAgent, Learner):
         if weights is not None and weights.dtype == np.float16:  # as `export_state` gives them
             state = {**state, "weights": weights + self._initial}
         super().restore(state)
-
-    @staticmethod
-    def for_playing(settings: NTupleSettings) -> NTupleSettings:
-        """Return settings with which a network takes only the memory of its weights."""
-        return replace(settings, method="td", learning_rate=0.1, averaging=0.0)
 
     def export_state(self) -> State:
         """Return what weights have learned beyond their initial value, in half precision.

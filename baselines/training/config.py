@@ -1,15 +1,15 @@
-"""What decides a training run, as one value: the entries of its `config.json`."""
-
-from __future__ import annotations
+"""A training run: what decides it, as one value, and what has happened; both are `config.json`."""
 
 import hashlib
 import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from typing_extensions import Self
 
 from baselines.settings import Count, NonNegative, Positive, Seed, Weight, read_settings
 from baselines.task import Task
@@ -34,7 +34,7 @@ PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-co
 
 @dataclass(frozen=True)
 class RunConfig:
-    """A training run.
+    """What decides a training run: the options of `train`, and the learner's settings.
 
     Attributes:
         agent: The learner's name, or its class as `module:Class`.
@@ -53,11 +53,6 @@ class RunConfig:
         preset: The preset that its settings are from, in words.
         contents: By the options that name files to learn from, hashes of what these hold.
         modules: The modules with games and agents of the user's that it needs.
-        versions: The versions of the libraries that it began with.
-        seconds: The seconds that it has learned, at the last checkpoint.
-        finished: Whether it has used up its budget.
-        exported: Of a copy for playing, the run's `games_played`, the `version` of this package
-            that made it, and the run's `model`, if not the checkpoint was copied.
     """
 
     agent: str
@@ -76,10 +71,6 @@ class RunConfig:
     preset: str = ""
     contents: dict[str, str] = field(default_factory=dict)
     modules: tuple[str, ...] = field(default_factory=lambda: tuple(IMPORTED))
-    versions: dict[str, str] = field(default_factory=lambda: _versions())
-    seconds: Weight = 0.0
-    finished: bool = False
-    exported: dict[str, int | str] | None = None
 
     @cached_property
     def task(self) -> Task:
@@ -129,7 +120,7 @@ class RunConfig:
             entries[option] = entries[option] | held
         return entries
 
-    def differences(self, other: RunConfig) -> list[str]:
+    def differences(self, other: "RunConfig") -> list[str]:
         """Return in words how another run differs, but for its budget and device."""
         before, now = ({**e.pop("settings"), **e} for e in (self.learned(), other.learned()))
         return [
@@ -138,7 +129,7 @@ class RunConfig:
             if now.get(name) != value and name not in MAY_CHANGE
         ]
 
-    def as_json(self) -> RunConfig:
+    def as_json(self) -> Self:
         """Return the configuration as it will be read from a file: without tuples in options."""
         try:
             texts = {n: json.dumps(getattr(self, n)) for n in ("env_kwargs", "settings")}
@@ -146,15 +137,45 @@ class RunConfig:
             raise UsageError(f"a run's folder cannot hold these options: {error}.") from error
         return replace(self, **{name: json.loads(text) for name, text in texts.items()})
 
+
+def _versions() -> dict[str, str]:
+    versions = {"tile-envs": __version__}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):  # numpy and gymnasium are enough for some agents
+            versions[package] = version(package)
+    return versions
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as its folder notes it.
+
+    Attributes:
+        config: What decides it.
+        versions: The versions of the libraries that it began with.
+        seconds: The seconds that it has learned, at the last checkpoint.
+        finished: Whether it has used up its budget.
+        exported: Of a copy for playing, the run's `games_played`, the `version` of this package
+            that made it, and the run's `model`, if not the checkpoint was copied.
+    """
+
+    config: RunConfig
+    versions: dict[str, str] = field(default_factory=_versions)
+    seconds: Weight = 0.0
+    finished: bool = False
+    exported: dict[str, int | str] | None = None
+
     def write(self, folder: Path) -> None:
-        """Write the configuration to a run's folder, in place of the one that is there."""
-        entries = {n: v for n, v in asdict(self).items() if v is not None or n in BUDGET}
+        """Write it to its folder, in place of what is there."""
+        noted = asdict(self)
+        entries = noted.pop("config") | noted
+        entries = {name: v for name, v in entries.items() if v is not None or name in BUDGET}
         text = json.dumps(entries | {"format": FORMAT}, indent=2) + "\n"
         write_file(folder / CONFIG, text.encode())
 
     @classmethod
-    def read(cls, folder: Path) -> RunConfig:
-        """Return the configuration of a run."""
+    def read(cls, folder: Path) -> Self:
+        """Return the run of a folder."""
         path = folder / CONFIG
         try:
             entries: Any = printable(json.loads(path.read_text(encoding="utf-8")))
@@ -168,13 +189,17 @@ class RunConfig:
                 f"{path} is of format {written!r}, and this version reads runs of format {FORMAT}: "
                 "train again."
             )
+        noted = {f.name: entries.pop(f.name) for f in fields(cls)[1:] if f.name in entries}
         try:
-            config = read_settings(cls, entries)
+            read_settings(RunConfig, entries)  # what it does not know is named
+            run = read_settings(cls, noted | {"config": entries})
         except UsageError as error:
             raise UsageError(f"{path} is not that of a run: {error}") from error
-        if ":" in config.env:  # my_module:Id would be imported, which only a person may ask for
-            raise UsageError(f"{path}: unknown environment {config.env!r}: a file names no module.")
-        return config
+        if ":" in run.config.env:  # my_module:Id would be imported, which only a person may ask for
+            raise UsageError(
+                f"{path}: unknown environment {run.config.env!r}: a file names no module."
+            )
+        return run
 
 
 def key_of(*parts: Any) -> str:
@@ -199,11 +224,3 @@ def content_of(path: Path) -> str:
     for each in paths:
         digest.update(hashlib.sha256(each.read_bytes()).digest())
     return digest.hexdigest()[:16] if paths else ""
-
-
-def _versions() -> dict[str, str]:
-    versions = {"tile-envs": __version__}
-    for package in PACKAGES:
-        with suppress(PackageNotFoundError):  # numpy and gymnasium are enough for some agents
-            versions[package] = version(package)
-    return versions

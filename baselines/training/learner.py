@@ -7,23 +7,27 @@ ends where an uninterrupted one ends.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from baselines.agents import Observations, instance
+from baselines.agents import AGENTS, LEARNERS, Observations, agent_class, check_takes
 from baselines.arrays import size_of
 from baselines.settings import check_settings, read_settings
-from baselines.task import Task
+from baselines.solver.boards import initial_value
+from baselines.task import BOTH
 from baselines.training import run_folder as runs
-from baselines.training.config import RunConfig
+from baselines.training.config import Run, RunConfig
 from tile_envs.base.checks import brief, checked_integer
-from tile_envs.errors import UsageError
+from tile_envs.errors import UsageError, extra
 from tile_envs.game import Game
+from tile_envs.games import make
+from tile_envs.sliding.game import SlidingGame
 
 State = dict[str, NDArray[Any]]
 Metrics = dict[str, float]
@@ -54,7 +58,7 @@ class Learner(ABC):
         iterations: The number of iterations it has learned.
         recent: The returns of the last `RECENT` training games, NaN at first.
         progress: The fraction of its run's budget, of games, moves or minutes, that has been used.
-        run_config: The configuration of its run; None if it was made without one.
+        run: Its run; None if it was made without one.
 
     Raises:
         ValueError: If it does not play the game, a setting or side is unusable, or it does not fit
@@ -72,6 +76,8 @@ class Learner(ABC):
     """Games of a test during training; 0 makes no tests."""
     first_test: ClassVar[int] = 1000
     """Tests come after 1, 2, 5, 10, 20, 50 … times this number of games."""
+    for_playing: ClassVar[dict[str, Any]] = {}
+    """Settings that a trained one plays with, on any machine."""
 
     def __init__(
         self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
@@ -81,22 +87,30 @@ class Learner(ABC):
                 f"{type(self).__name__} does not play {game}: dqn and ppo play every game."
             )
         if unknown := [side for side in sides if side not in game.sides]:
-            raise UsageError(f"{game} has no side {unknown[0]!r}, only {', '.join(game.sides)}.")
+            expected = ", ".join((*game.sides, BOTH))
+            raise UsageError(f"{game} has no side {unknown[0]!r}: expected {expected}.")
         self._settings: Any = self.Settings() if settings is None else settings
         check_settings(self._settings)
+        if getattr(self._settings, "initial", 0.0) is None and isinstance(game, SlidingGame):
+            self._settings = replace(self._settings, initial=initial_value(None, game))
         self._game: Game = game
         self._seed, self._sides = seed, sides or game.sides
         self.iterations = 0
         self.recent = np.full(RECENT, np.nan)
         self.progress = 0.0
-        self.run_config: RunConfig | None = None
+        self.run: Run | None = None
 
     @property
     def config(self) -> RunConfig:
-        """The configuration of its run."""
-        if self.run_config is None:
-            raise UsageError(f"{type(self).__name__} has no run_config: make it by train().")
-        return self.run_config
+        """What decides its run."""
+        return self.noted.config
+
+    @property
+    def noted(self) -> Run:
+        """Its run, as the folder notes it."""
+        if self.run is None:
+            raise UsageError(f"{type(self).__name__} has no run: make it by train().")
+        return self.run
 
     @property
     @abstractmethod
@@ -147,10 +161,16 @@ class Learner(ABC):
         """
 
     @classmethod
-    def settings_of(cls, config: RunConfig) -> Any:
-        """Return the settings of a run as an instance of `Settings`."""
+    def new(cls, config: RunConfig, playing: bool = False) -> Self:
+        """Return a learner of a run that has learned nothing yet, which notes what "auto" is here.
+
+        Args:
+            config: The run's configuration.
+            playing: Whether it will only play, with the settings `for_playing`.
+        """
+        settings = config.settings | (cls.for_playing if playing else {})
         try:
-            return read_settings(cls.Settings, config.settings)
+            read = read_settings(cls.Settings, settings)
         except UsageError as error:
             if config.agent_version == cls.version:
                 raise
@@ -158,32 +178,21 @@ class Learner(ABC):
                 f"it was trained by version {config.agent_version} of {config.agent}, which had "
                 f"other settings, and this is version {cls.version}: train again."
             ) from error
-
-    @classmethod
-    def new(cls, config: RunConfig, playing: bool = False) -> Self:
-        """Return a learner of a run that has learned nothing yet.
-
-        Args:
-            config: The run's configuration.
-            playing: Whether it will only play, with the settings `for_playing`.
-        """
-        settings = cls.settings_of(config)
-        task = config.task if playing else Task(config.env, config.env_kwargs)
-        values = {"game": task.game, "seed": config.seed}
-        values |= {"settings": cls.for_playing(settings) if playing else settings}
-        learner: Self = instance(cls, values | {"sides": config.task.sides})
-        learner.run_config = config
+        game = config.task.game if playing else make(config.env, config.env_kwargs).game
+        learner = cls(game, config.seed, read, config.sides)
+        learner.run = Run(config)
+        if not playing:
+            learner.run = Run(replace(config, settings=asdict(learner._settings)))
+            learner.prepare()
         return learner
 
     @classmethod
-    def load(cls, folder: Path, config: RunConfig, playing: bool = True) -> Self:
-        """Return the learner of a run's folder, to play or to go on learning.
-
-        Of one that only plays, the arrays that learning alone needs are not read.
-        """
-        learner = cls.new(config, playing)
+    def load(cls, folder: Path, run: Run) -> Self:
+        """Return the learner of a run's folder, to play: what learning alone needs is not read."""
+        learner = cls.new(run.config, playing=True)
+        learner.run = run
         own = learner.state_dict()
-        learner.restore(runs.read_checkpoint(folder, size_of(own), own if playing else None))
+        learner.restore(runs.read_checkpoint(folder, size_of(own), own))
         return learner
 
     def save(self, folder: str | Path) -> None:
@@ -198,17 +207,7 @@ class Learner(ABC):
         config = self.config.as_json()
         with runs.lock_folder(folder):
             runs.write_checkpoint(folder, self.state_dict())
-            config.write(folder)
-
-    @staticmethod
-    def for_playing(settings: Any) -> Any:
-        """Return settings with which a trained one plays, on any machine."""
-        return settings
-
-    @staticmethod
-    def resolve(settings: Any) -> Any:
-        """Return settings in which "auto" is what it means on this machine, as a run notes them."""
-        return settings
+            replace(self.run or Run(config), config=config).write(folder)
 
     def prepare(self) -> None:
         """Get ready for the first iteration, if there is something to it that can fail."""
@@ -255,3 +254,21 @@ class Learner(ABC):
         if "iterations" in own:
             checked_integer(int(state["iterations"]), "the checkpoint's 'iterations'", most=1 << 53)
         self.load_state_dict(state)
+
+
+def learner_class(name: str) -> type[Learner]:
+    """Return the class of a learner: a name of `AGENTS`, or `module:Class` as a person types it."""
+    if name in LEARNERS:
+        with extra("baselines"):
+            known: type[Learner] = resolve_name(AGENTS[name].path)
+        return known
+    if ":" not in name:
+        raise UsageError(
+            f"there is no {name!r} to train: expected {', '.join(LEARNERS)}, "
+            "or a class of your own, my_module:MyLearner."
+        )
+    learner = agent_class(name)
+    if not issubclass(learner, Learner):
+        raise UsageError(f"{name} does not learn: expected a subclass of baselines.Learner.")
+    check_takes(learner, ("game", "seed", "settings", "sides"))
+    return learner

@@ -1,13 +1,11 @@
 """The training loop: iterations under a progress bar, with tests, reports and checkpoints."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +15,7 @@ from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
+from baselines.arrays import size_of
 from baselines.errors import Interrupted
 from baselines.evaluation.exact_tictactoe import side_metrics
 from baselines.evaluation.rows import Row, write_rows
@@ -29,9 +28,8 @@ from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 from tile_envs.words import counted
 
-CHECKPOINT_SECONDS = 30.0
-FIRST_CHECKPOINT_SECONDS = 5.0
-CHECKPOINT_SHARE = 0.1
+CHECKPOINT_SECONDS, FIRST_CHECKPOINT_SECONDS = 30.0, 5.0
+MAX_SAVING_FRACTION = 0.1
 """The largest fraction of the time that saving takes, before the last checkpoint."""
 BYTES_PER_SECOND = 100e6
 """How fast files are written, until a checkpoint has been."""
@@ -87,42 +85,36 @@ def learn(
         Interrupted: If the call was interrupted.
         ValueError: If the callback raises; the run is saved first.
     """
-    config = learner.config
-    test_games = learner.test_games if config.test_games is None else config.test_games
-    between = CHECKPOINT_SECONDS if checkpoint_every is None else checkpoint_every
-    share = CHECKPOINT_SHARE if checkpoint_every is None else 1.0
-    size = _size(learner) if folder else 0
-    written = size / BYTES_PER_SECOND  # seconds that the next checkpoint takes
-    shown = started = time.monotonic()
-    saved = shown - max(0.0, between - FIRST_CHECKPOINT_SECONDS)
-    tested: Metrics = {}
+    config, seconds = learner.config, learner.noted.seconds
     if config.moves is not None and learner.moves is None:
         raise UsageError(f"{config.agent} does not count its moves: give games or minutes.")
-    done = _used(learner, config.seconds)
+    test_games = learner.test_games if config.test_games is None else config.test_games
+    done, saver = _used(learner, seconds), Saver(learner, folder, checkpoint_every)
     name = (folder and folder.name) or f"{config.agent} on {config.env}"  # a folder may be "."
     progress = Progress(name, 1, done, visible)
-    stopwatch, log = Clock(progress, config.seconds), _Log(folder, learner.games)
+    stopwatch, log = Clock(progress, seconds), Log(folder, learner.games)
     kept = f", --resume continues: {folder}" if folder else "."
     goes_on: Any = True
+    shown, tested = time.monotonic(), Metrics()
     with closing(log), progress, _interrupts(progress) as interrupted:
         if progress.shown:
             print(f"settings: {config.preset or 'given'}", file=sys.stderr)
-            if size > 1e9:
-                print(f"{folder} will take about {size / 1e9:.1f} GB", file=sys.stderr)
+            if saver.bytes > 1e9:
+                print(f"{folder} will take about {saver.bytes / 1e9:.1f} GB", file=sys.stderr)
         progress.update(done, "starting (compiling on first use)")
         while done < 1 and not interrupted and goes_on is not False:
-            games, before = learner.games, done
-            learner.progress = done
+            games = learner.games
+            before = learner.progress = done
             with stopwatch.timed("training"):
                 metrics = learner.learn() or {}
-            now, seconds = time.monotonic(), stopwatch.seconds["training"]
+            seconds = stopwatch.seconds["training"]
             done = _used(learner, seconds)
             reported = int(before * REPORTS) != int(done * REPORTS)
-            if reported or now - shown > SHOW_SECONDS:
+            if reported or time.monotonic() - shown > SHOW_SECONDS:
                 words = counted(learner.games, "game"), metrics_text(metrics)
                 progress.update(done, ", ".join(filter(None, words)))
                 log.show(learner.games, metrics)
-                shown = now
+                shown = time.monotonic()
             if reported:
                 log.write(learner.games, seconds, metrics)
             tested = {}
@@ -132,21 +124,18 @@ def learn(
             if tested:
                 with stopwatch.timed("saving"):  # of the best model
                     _note_test(learner, log, seconds, metrics | tested, tested)
-            saving = stopwatch.seconds["saving"]
-            if now - saved > between and saving + written < share * (now - started):
+            if saver.is_due(stopwatch.seconds["saving"]):
                 with stopwatch.timed("saving"):
-                    _save(folder, learner, seconds)
-                saved, written = time.monotonic(), stopwatch.seconds["saving"] - saving
+                    saver.save(seconds)
             if callback:
                 try:
                     goes_on = callback(learner, metrics | tested)
                 except Exception as error:  # a run of hours must not be lost
-                    _save(folder, learner, seconds)
+                    saver.save(seconds)
                     raise UsageError(
                         f"the callback failed after {games_played(learner)} with "
                         f"{type(error).__name__}: {error}{kept}"
                     ) from error
-        seconds = stopwatch.seconds["training"]
         finished = done >= 1 and not interrupted
         if finished:
             with stopwatch.timed("tests"):
@@ -154,13 +143,12 @@ def learn(
             with stopwatch.timed("saving"):
                 _note_test(learner, log, seconds, tested, tested)
         with stopwatch.timed("saving"):
-            _save(folder, learner, seconds, finished)
+            saver.save(seconds, finished)
     if interrupted:
         raise Interrupted(interrupted[0], f"stopped after {games_played(learner)}{kept}")
     if progress.shown:
         phases = {n: s for n, s in stopwatch.seconds.items() if s >= 1 or n != "compiling"}
-        spent = ", ".join(f"{name} {duration(s)}" for name, s in phases.items())
-        print(spent, file=sys.stderr)
+        print(", ".join(f"{name} {duration(s)}" for name, s in phases.items()), file=sys.stderr)
         if tested:
             print(f"last test: {metrics_text(tested)}", file=sys.stderr)
 
@@ -179,7 +167,7 @@ def _used(learner: Learner, seconds: float) -> float:
 
 
 def _note_test(
-    learner: Learner, log: _Log, seconds: float, metrics: Metrics, tested: Metrics
+    learner: Learner, log: "Log", seconds: float, metrics: Metrics, tested: Metrics
 ) -> None:
     """Log the metrics of a test, and save the model if no test has been better."""
     log.show(learner.games, metrics)
@@ -210,22 +198,42 @@ def test(learner: Learner, games: int) -> Metrics:
     return {"greedy_return": float(record.returns.mean())}
 
 
+class Saver:
+    """Saves a run, if it has a folder: now and then, in at most a fraction of the time."""
+
+    def __init__(self, learner: Learner, folder: Path | None, every: float | None) -> None:
+        self._learner, self._folder = learner, folder
+        self._every = CHECKPOINT_SECONDS if every is None else every
+        self._fraction = MAX_SAVING_FRACTION if every is None else 1.0
+        self.bytes = _size(learner) if folder else 0
+        self._takes, self._began = self.bytes / BYTES_PER_SECOND, time.monotonic()
+        self._saved = self._began - max(0.0, self._every - FIRST_CHECKPOINT_SECONDS)
+
+    def is_due(self, spent: float) -> bool:
+        """Tell whether to save, after so many seconds of saving."""
+        now = time.monotonic()
+        has_time = spent + self._takes < self._fraction * (now - self._began)
+        return has_time and now - self._saved > self._every
+
+    def save(self, seconds: float, finished: bool = False) -> None:
+        """Save the run, which has learned for so many seconds."""
+        began, learner = time.monotonic(), self._learner
+        run = learner.run = replace(learner.noted, seconds=seconds, finished=finished)
+        if self._folder:
+            runs.write_checkpoint(self._folder, learner.state_dict())
+            _save_model(self._folder, learner, runs.LAST)
+            run.write(self._folder)  # last: it tells whether the run is finished
+        self._saved = time.monotonic()
+        self._takes = self._saved - began
+
+
 def _size(learner: Learner) -> int:
     """Return about how many bytes a run with models takes: the checkpoint, the last and the best.
 
     That of others is 0: what a checkpoint holds of a table is little at first.
     """
-    if type(learner).save_model is Learner.save_model:
-        return 0
-    return 3 * sum(array.nbytes for array in learner.state_dict().values())
-
-
-def _save(folder: Path | None, learner: Learner, seconds: float, finished: bool = False) -> None:
-    learner.run_config = replace(learner.config, seconds=seconds, finished=finished)
-    if folder:
-        runs.write_checkpoint(folder, learner.state_dict())
-        _save_model(folder, learner, runs.LAST)
-        learner.run_config.write(folder)  # last: it tells whether the run is finished
+    has_models = type(learner).save_model is not Learner.save_model
+    return 3 * size_of(learner.state_dict()) if has_models else 0
 
 
 def _save_model(folder: Path, learner: Learner, name: str) -> None:
@@ -233,7 +241,9 @@ def _save_model(folder: Path, learner: Learner, name: str) -> None:
         learner.save_model(beside)
 
 
-class _Log:
+class Log:
+    """What a run writes of its progress: a table, and events for TensorBoard."""
+
     def __init__(self, folder: Path | None, games: int) -> None:
         rows = runs.read_progress(folder) if folder else []
         # Lines after the checkpoint that the run is resumed from will be written again.
@@ -245,10 +255,11 @@ class _Log:
         self._shown: defaultdict[str, int] = defaultdict(lambda: games)
 
     def close(self) -> None:
+        """Write what is left of the events."""
         if self._events:
             self._events.close()
 
-    def best(self, names: Iterable[str]) -> tuple[float, ...]:
+    def best(self, names: Mapping[str, float]) -> tuple[float, ...]:
         """Return the highest merit of the tests so far, given the names of their metrics."""
         tests = ({name: row.get(name, "") for name in names} for row in self._rows)
         return max(_merit(test) for test in tests if "" not in test.values())

@@ -1,63 +1,39 @@
-"""Training: the options of a run, and `baselines.train`, which the command `train` calls, too."""
+"""Training: what a run is made of, and `baselines.train`, which the command `train` calls, too."""
 
-import dataclasses
-from collections.abc import Mapping
+import math
+import sys
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from dataclasses import asdict, replace
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import yaml
-from typing_extensions import Doc
 
-from baselines.registry import learner_class, usual_env
-from baselines.settings import Count, NonNegative, Positive, Seed, check_settings, read_settings
-from baselines.solver.boards import initial_value, is_solved_quickly
-from baselines.task import BOTH, Shaped, Task
+from baselines.agents import AGENTS, OTHER
+from baselines.arrays import size_of
+from baselines.settings import Count, NonNegative, Positive, Seed, read_settings
+from baselines.solver.boards import is_solved_quickly
+from baselines.task import BOTH
 from baselines.training import run_folder as runs
-from baselines.training.config import BUDGET, RunConfig, content_of
-from baselines.training.learner import Learner
+from baselines.training.config import BUDGET, Run, RunConfig, content_of
+from baselines.training.learner import Learner, learner_class
 from baselines.training.loop import Callback, learn
-from tile_envs.base.checks import plain
+from tile_envs.base.checks import checked_number, plain
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.games import AnyEnv, named, resolve_id
+from tile_envs.games import AnyEnv, make, named, resolve_id
 from tile_envs.sliding import SlidingGame
 from tile_envs.tictactoe import TicTacToe
+from tile_envs.words import number
 
 KINDS = {"sliding games": SlidingGame, "tic-tac-toe": TicTacToe}
 """The kinds of games that have presets; an id has its own where they differ."""
-SEEDS = Doc(
-    "Train so many seeds, from --seed on, side by side in folders of their own; each has its seed "
-    "at the end of its name."
-)
-
-
-@dataclass(frozen=True)
-class Options:
-    """The arguments of `train`, with the settings of the learner as one value.
-
-    The command alone has `seeds`.
-    """
-
-    settings: Any
-    env: str
-    env_kwargs: Shaped[dict[str, Any]] = field(default_factory=dict)
-    side: Literal["X", "O", "both"] = "both"
-    games: Count | None = 100_000
-    moves: Count | None = None
-    minutes: Positive | None = None
-    seed: Seed = 0
-    out: Path | None = None
-    resume: bool = False
-    take_over: bool = False
-    preset: str | None = None
-    test_every: Count | None = None
-    test_games: NonNegative | None = None
-    checkpoint_every: Positive | None = None
-    seeds: Annotated[Count | None, SEEDS] = None
+USUAL: dict[str, Any] = {"env_kwargs": {}, "seed": 0, "side": BOTH, "games": 100_000}
+USUAL |= dict.fromkeys(("moves", "minutes", "test_every", "test_games"))
+"""What the options of every run are if nobody says more."""
 
 
 def train(
@@ -65,19 +41,19 @@ def train(
     env: AnyEnv | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     *,
-    games: int | None = None,
-    moves: int | None = None,
-    minutes: float | None = None,
-    seed: int | None = None,
-    side: str | None = None,
+    games: Count | None = None,
+    moves: Count | None = None,
+    minutes: Positive | None = None,
+    seed: Seed | None = None,
+    side: Literal["X", "O", "both"] | None = None,
     preset: str | None = None,
     out: str | Path | None = None,
     resume: bool = False,
     take_over: bool = False,
-    test_every: int | None = None,
-    test_games: int | None = None,
-    checkpoint_every: float | None = None,
-    progress: bool = False,
+    test_every: Count | None = None,
+    test_games: NonNegative | None = None,
+    checkpoint_every: Positive | None = None,
+    progress: bool | None = False,
     callback: Callback | None = None,
     **settings: Any,
 ) -> Learner:
@@ -104,14 +80,14 @@ def train(
             to runs/AGENT-ENV-SEED.
         resume: Continue the run in that folder, up to its budget or another that is given; what was
             learned before counts, and its settings need not be given again.
-        take_over: Continue a run that is locked by a process that is gone, as after a container or
-            another host has been killed.
+        take_over: Has no effect any more, and says so: the system frees the lock of a process that
+            is gone.
         test_every: Games between two tests; if not given, tests come after 1, 2, 5, 10, 20, 50 …
             thousand games, of dqn and ppo after 100, 200, 500 …
         test_games: Games of a test, on boards where results are not exact; 0 makes no tests.
         checkpoint_every: Seconds between two checkpoints; if not given, 30, or more where saving
             takes long.
-        progress: Whether to show progress on standard error.
+        progress: Whether to show progress on standard error; None is as `Progress` has it.
         callback: Called as `callback(learner, metrics)` after each iteration; if it returns False,
             training ends there, and can be resumed.
         **settings: Settings of the agent, by the names of its options.
@@ -124,33 +100,112 @@ def train(
             If the callback raises; the run is kept, and can be resumed.
         Interrupted: If it is interrupted; a run in a folder can be resumed.
     """
-    if isinstance(agent, type):
-        agent = f"{agent.__module__}:{agent.__qualname__}"
+    name = f"{agent.__module__}:{agent.__qualname__}" if isinstance(agent, type) else agent
     if out == "":
         raise UsageError("out must be the name of a folder, got ''.")
-    if resume and not out:
-        raise UsageError("resume needs out, the folder of the run.")
-    folder = None if out is None else Path(out)
-    env_id, env_kwargs = named(env, env_kwargs)
-    options = starting_options(agent, env_id, preset, folder if resume else None, env_kwargs)
-    options = with_budget(options, games=plain(games), moves=plain(moves), minutes=plain(minutes))
-    given: dict[str, Any] = {"env": env_id, "env_kwargs": env_kwargs, "seed": seed, "side": side}
-    given |= {"out": folder, "resume": resume, "take_over": take_over, "test_every": test_every}
-    given |= {"test_games": test_games, "checkpoint_every": checkpoint_every}
-    options = replace(options, **{key: plain(v) for key, v in given.items() if v is not None})
-    values = asdict(options.settings) | settings
-    options = replace(options, settings=read_settings(type(options.settings), values))
-    return run(agent, options, progress, callback)
+    if checkpoint_every is not None:
+        checkpoint_every = checked_number(checkpoint_every, "checkpoint_every")
+    if take_over:
+        print("take_over has no effect: a lock ends with its process.", file=sys.stderr)
+    folder, (env_id, env_kwargs) = Path(out) if out else None, named(env, env_kwargs)
+    given: dict[str, Any] = {"games": games, "moves": moves, "minutes": minutes, "seed": seed}
+    given |= {"side": side, "preset": preset, "test_every": test_every, "test_games": test_games}
+    ask = partial(config_for, name, env_id, env_kwargs, **given, **settings)
+    if resume:
+        if not folder:
+            raise UsageError("resume needs out, the folder of the run.")
+        with runs.lock_folder(folder):
+            learner, run = resumed_run(folder, name, ask)
+            if not run.finished:
+                run.write(folder)
+                learn(learner, folder, checkpoint_every, progress, callback)
+        return learner
+    config = ask()
+    learner = learner_class(name).new(config)
+    if folder:
+        run = learner.run = Run(learner.config.as_json())
+        runs.check_free(folder)
+    with runs.lock_folder(folder) if folder else nullcontext():
+        if folder:
+            runs.check_free(folder)  # again: another process may have begun one
+            run.write(folder)
+        learn(learner, folder, checkpoint_every, progress, callback)
+    return learner
 
 
-Options.__doc__ = train.__doc__  # by which the command's help explains them
+def config_for(
+    agent: str,
+    env: str | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    *,
+    preset: str | None = None,
+    resumed: RunConfig | None = None,
+    **given: Any,
+) -> RunConfig:
+    """Return what decides a run: the class's defaults < a preset < a resumed run < what is given.
 
+    A preset that is given with a run wins over it, so that contradictions are seen.
 
-def with_budget(options: Options, **budget: Any) -> Options:
-    """Return options with the budget that is given, if one is, and no other."""
-    given = {name: value for name, value in budget.items() if value is not None}
-    others: dict[str, Any] = dict.fromkeys(BUDGET)
-    return replace(options, **(others | given)) if given else options
+    Args:
+        agent: The agent's name.
+        env: The environment's id; None is that of the run, or the agent's usual one.
+        env_kwargs: The environment's options.
+        preset: The preset; None is "small" on boards that are solved quickly, else "default", if
+            there is one.
+        resumed: What has decided the run that is resumed.
+        **given: Options and settings of `train`.  An option that is None is not given; of budgets,
+            one that is given replaces all.
+
+    Raises:
+        ValueError: If there is no such agent, environment, preset or setting, or one is unusable.
+    """
+    learner = learner_class(agent)
+    given = {n: plain(value) for n, value in given.items() if value is not None or n not in USUAL}
+    if env_kwargs is not None:
+        given["env_kwargs"] = dict(env_kwargs)
+    env_id = resolve_id(env or (resumed.env if resumed else AGENTS.get(agent, OTHER).env))
+    options = given.get("env_kwargs", resumed.env_kwargs if resumed else {})
+    for key in {"side", "opponent"} & options.keys():
+        raise UsageError(f"the {key} of env_kwargs is for evaluation: give {key} as an option.")
+    game = make(env_id, options).game
+    presets = presets_for(agent, env_id, game)
+    if preset is not None and preset not in presets:
+        expected = ", ".join(map(repr, presets)) or "none"
+        raise UsageError(
+            f"there is no preset {preset!r} for {agent} on {env_id}: there is {expected} for these."
+        )
+    usual = "small" if "small" in presets and is_solved_quickly(game) else "default"
+    kind, tuned = presets.get(preset or usual, (agent, {}))
+    merged = USUAL | tuned
+    if resumed:
+        begun = {name: getattr(resumed, name) for name in USUAL.keys() - {"side"}}
+        begun["side"] = resumed.sides[0] if len(resumed.sides) == 1 else BOTH
+        if preset is None:
+            merged = begun | resumed.settings
+        else:
+            merged |= {name: value for name, value in begun.items() if name not in tuned}
+    if not given.keys().isdisjoint(BUDGET):
+        merged |= dict.fromkeys(BUDGET)
+    merged |= given
+    own = {name: merged.pop(name) for name in merged.keys() - USUAL.keys()}
+    settings = asdict(read_settings(learner.Settings, own))
+    opponent = settings.get("opponent", "")
+    if not game.sides and opponent not in ("", "random"):
+        raise UsageError(f"{game} has no opponent, got {opponent!r}: leave it out.")
+    contents = {}
+    for option, of in (("starts", merged["env_kwargs"]), ("replays", settings)):
+        if isinstance(of.get(option), str | Path) and of[option]:
+            path = Path(of[option]).absolute()  # whatever folder the run is resumed from
+            of[option], contents[option] = str(path), content_of(path)
+    side = merged.pop("side")
+    merged |= {"agent": agent, "agent_version": learner.version, "env": env_id}
+    merged |= {"sides": game.sides if side == BOTH else (side,), "settings": settings}
+    merged |= {"preset": f"preset {preset or usual} of {kind}" if tuned else f"defaults of {kind}"}
+    merged |= {"contents": contents}
+    read_settings(RunConfig, merged | {"env_kwargs": {}})  # in which there may be objects
+    if merged["games"] == 0:  # of a run that a person has taught
+        raise UsageError("games must be greater than or equal to 1, got 0.")
+    return RunConfig(**merged)
 
 
 @cache
@@ -172,119 +227,59 @@ def presets_for(name: str, env: str, game: Game) -> dict[str, tuple[str, dict[st
     }
 
 
-def starting_options(
-    name: str,
-    env: str | None = None,
-    preset: str | None = None,
-    resumed: Path | None = None,
-    env_kwargs: Mapping[str, Any] | None = None,
-) -> Options:
-    """Return the options that a run of an agent has if no others are given.
+def resumed_run(folder: Path, agent: str, ask: Callable[..., RunConfig]) -> tuple[Learner, Run]:
+    """Return the learner of a run at its last checkpoint, and the run with its new budget.
+
+    What decides it is as it began, but for the budget and when it is tested.
 
     Args:
-        name: The agent.
-        env: The environment's id; None is the agent's usual one.
-        preset: The preset; None is "small" on boards that are solved quickly, else "default", if
-            there is one.
-        resumed: The folder of a run; then the options are those that it was started with.  Those
-            of a preset, if one is given, replace them, so that a difference is noticed.
-        env_kwargs: The environment's options, as far as they are known.
+        folder: The run's folder, which is locked.
+        agent: The agent's name.
+        ask: Returns what now decides the run, given what has `resumed`.
     """
-    learner = learner_class(name)
-    config = RunConfig.read(resumed) if resumed else None
-    if config and config.agent != name:
-        raise UsageError(f"{resumed} is a run of {config.agent}, not of {name}.")
-    env_id = config.env if config else resolve_id(usual_env(name) if env is None else env)
-    shape = {n: v for n, v in (env_kwargs or {}).items() if n == "shape"}
-    game = Task(env_id, shape).game
-    presets = presets_for(name, env_id, game)
-    if preset is not None and preset not in presets:
-        expected = ", ".join(map(repr, presets)) or "none"
-        raise UsageError(
-            f"there is no preset {preset!r} for {name} on {env_id}: there is {expected} for these."
-        )
-    usual = "small" if "small" in presets and is_solved_quickly(game) else "default"
-    _, values = presets.get(preset or usual, (name, {}))
-    own = dict(values)
-    names = {field.name for field in dataclasses.fields(Options)}
-    common = {name: own.pop(name) for name in names & own.keys()}
-    taken = (preset or usual) if values else None
-    options = Options(read_settings(learner.Settings, own), env=env_id, preset=taken, **common)
-    if config is None:
-        return options
-    begun = {name: getattr(config, name) for name in ("env", "env_kwargs", "seed", *BUDGET)}
-    begun["side"] = config.sides[0] if len(config.sides) == 1 else BOTH
-    begun["settings"] = learner.settings_of(config)
-    named = {"settings", *values} if preset else set()
-    return replace(options, **{k: v for k, v in begun.items() if k not in named})
+    run = Run.read(folder)
+    begun = run.config
+    if begun.agent != agent:
+        raise UsageError(f"{folder} is a run of {begun.agent}, not of {agent}.")
+    check_learns(folder, run)
+    kind = learner_class(agent)
+    differing = [f"agent_version was {begun.agent_version} and is now {kind.version}"]
+    if begun.agent_version == kind.version:  # else it may have other settings
+        learner = kind.new(ask(resumed=begun))
+        config = learner.config.as_json()
+        differing = begun.differences(config)
+    if differing:
+        raise UsageError(f"{folder} can be resumed only as it began: {'; '.join(differing)}.")
+    progress = runs.read_progress(folder)  # a damaged one is refused before anything is learned
+    has_learned = (folder / runs.CHECKPOINT).exists()
+    if has_learned:
+        learner.restore(runs.read_checkpoint(folder, size_of(learner.state_dict())))
+    # A kill may have come after the checkpoint was written, and before the configuration.
+    counted = (float(row["seconds"]) for row in progress if int(row["games"]) <= learner.games)
+    seconds = max([run.seconds, *counted])
+    used_up = learner.games, learner.moves or 0, seconds / 60
+    for name, used in zip(BUDGET, used_up, strict=True):
+        before, now = getattr(begun, name), getattr(config, name)
+        if (now or math.inf) < min(used, before or math.inf):
+            raise UsageError(
+                f"{folder} has learned for {number(used)} {name}: give more than --{name} {now}."
+            )
+    budgets, finished = begun.budgets, run.finished
+    if config.budget != begun.budget:
+        finished = False
+        if has_learned:
+            budgets = (*(budgets or (begun.budget,)), config.budget)
+    # Its files may have been moved, and so may its device.
+    as_begun = {name: getattr(begun, name) for name in ("preset", "contents", "modules")}
+    config = replace(config, budgets=budgets, **as_begun)
+    run = learner.run = replace(run, config=config, seconds=seconds, finished=finished)
+    return learner, run
 
 
-def configuration(name: str, options: Options) -> RunConfig:
-    """Return the configuration of a run."""
-    check_settings(options)
-    given = read_settings(type(options.settings), asdict(options.settings))
-    learner = learner_class(name)
-    for key in {"side", "opponent"} & options.env_kwargs.keys():
-        raise UsageError(f"the {key} of env_kwargs is for evaluation: give {key} as an option.")
-    task = Task.of(options.env, options.env_kwargs, options.side)
-    env_kwargs, settings = dict(task.env_kwargs), asdict(learner.resolve(given))
-    if settings.get("initial", 0.0) is None and isinstance(task.game, SlidingGame):
-        settings["initial"] = initial_value(None, task.game)
-    contents = {}
-    for option, of in (("starts", env_kwargs), ("replays", settings)):
-        if isinstance(of.get(option), str | Path) and of[option]:
-            path = Path(of[option]).absolute()  # whatever folder the run is resumed from
-            of[option], contents[option] = str(path), content_of(path)
-    opponent = settings.get("opponent", "")
-    if not task.sides and opponent not in ("", "random"):
-        raise UsageError(f"{task.game} has no opponent, got {opponent!r}: leave it out.")
-    return RunConfig(
-        name,
-        learner.version,
-        task.env,
-        env_kwargs,
-        task.sides,
-        settings,
-        options.seed,
-        **{name: getattr(options, name) for name in (*BUDGET, "test_every", "test_games")},
-        preset=_preset_in_words(name, options.preset, task.env, task.game),
-        contents=contents,
-    )
-
-
-def _preset_in_words(name: str, preset: str | None, env: str, game: Game) -> str:
-    kind, values = presets_for(name, env, game).get(preset or "", (name, {}))
-    return f"preset {preset} of {kind}" if values else f"defaults of {kind}"
-
-
-def run(
-    name: str, options: Options, visible: bool | None = None, callback: Callback | None = None
-) -> Learner:
-    """Train an agent up to its budget, in the folder `out` if there is one, and return it.
-
-    Whether progress is `visible` is explained in `baselines.progress.Progress`.
-    """
-    kind, folder, config = learner_class(name), options.out, configuration(name, options)
-    if folder:
-        config = config.as_json()
-    if options.resume:
-        assert folder is not None
-        with runs.lock_folder(folder, options.take_over):
-            learner = runs.resume(folder, kind, config)
-            if not learner.config.finished:
-                learner.config.write(folder)
-                learn(learner, folder, options.checkpoint_every, visible, callback)
-            return learner
-    learner = kind.new(config)
-    if folder:
-        runs.check_free(folder)
-    learner.prepare()
-    with runs.lock_folder(folder) if folder else nullcontext():
-        if folder:
-            runs.check_free(folder)  # again: another process may have begun one
-            config.write(folder)
-        learn(learner, folder, options.checkpoint_every, visible, callback)
-    return learner
+def check_learns(folder: Path, run: Run) -> None:
+    """Raise a `ValueError` if a run is an exported copy."""
+    if run.exported:
+        raise UsageError(f"{folder} was exported and cannot learn: take the run that it is of.")
 
 
 def usual_folder(name: str, env_id: str, seed: object) -> Path:

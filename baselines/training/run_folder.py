@@ -1,45 +1,36 @@
 """A training run is a folder: its configuration, its progress, its checkpoint.
 
-    config.json     what decides the run, and how far it is (`RunConfig`)
+    config.json     what decides the run, and how far it is (`Run`)
     progress.csv    metrics, one line a report; TensorBoard events hold the same
-    checkpoint.npz  the learner's state, as `sparse` packs it
+    checkpoint.npz  the learner's state, as `arrays` packs it
     last.zip        for learners on Stable-Baselines3, the model as that library writes it, saved
     best.zip        with the checkpoint, and at the best test
-    lock            while a process learns: its id
+    lock            while a process learns
 
 The random numbers of an iteration are a function of the run's seed and the iteration (`learner`),
 so a run that was killed is resumed from its last checkpoint; one of a single thread and a budget in
 games ends where it would have ended.
 """
 
-from __future__ import annotations
-
 import math
 import sys
-import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from filelock import SoftFileLock, Timeout
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
 
-from baselines.arrays import read_arrays, write_arrays
+from baselines.arrays import MASK, pack, read_arrays, unpack, write_arrays
 from baselines.evaluation.rows import Row, read_rows
-from baselines.training.config import BUDGET, CONFIG, RunConfig
-from baselines.training.sparse import MASK, pack, unpack
+from baselines.training.config import CONFIG
 from tile_envs.errors import UsageError
 from tile_envs.files import naming, sweep
-from tile_envs.words import number, printable
-
-if TYPE_CHECKING:
-    from baselines.training.learner import Learner, State
+from tile_envs.words import printable
 
 LOCK, CHECKPOINT, PROGRESS = "lock", "checkpoint.npz", "progress.csv"
 LAST, BEST = "last.zip", "best.zip"
-EMPTY_SECONDS = 10.0
-"""A lock that names no process after this time is one that was killed while it was written."""
 MODEL_SUFFIX = ".zip"
 """The suffix of the models of Stable-Baselines3."""
 
@@ -64,55 +55,14 @@ def check_free(folder: Path) -> None:
         raise UsageError(f"{folder} is a file: give another --out, for a folder.")
 
 
-def check_learns(folder: Path, config: RunConfig) -> None:
-    """Raise a `ValueError` if a run is an exported copy."""
-    if config.exported:
-        raise UsageError(f"{folder} was exported and cannot learn: take the run that it is of.")
-
-
-def resume(folder: Path, kind: type[Learner], config: RunConfig) -> Learner:
-    """Return the learner of a run at its last checkpoint, and give the run its budget.
-
-    The folder is locked.  The configuration is the one that the run began with, but for the budget,
-    which is the new one, and for when it is tested, if that is given.
-    """
-    begun, budget = RunConfig.read(folder), {name: getattr(config, name) for name in BUDGET}
-    check_learns(folder, begun)
-    if differing := begun.differences(config):
-        raise UsageError(f"{folder} can be resumed only as it began: {'; '.join(differing)}.")
-    progress = read_progress(folder)  # a damaged one is refused before anything is learned
-    has_learned = (folder / CHECKPOINT).exists()
-    learner = kind.load(folder, config, playing=False) if has_learned else kind.new(config)
-    # A kill may have come after the checkpoint was written, and before the configuration.
-    counted = (float(row["seconds"]) for row in progress if int(row["games"]) <= learner.games)
-    begun = replace(begun, seconds=max([begun.seconds, *counted]))
-    used_up = learner.games, learner.moves or 0, begun.seconds / 60
-    for name, used in zip(BUDGET, used_up, strict=True):
-        if (budget[name] or math.inf) < min(used, getattr(begun, name) or math.inf):
-            raise UsageError(
-                f"{folder} has learned for {number(used)} {name}: give more than --{name} "
-                f"{budget[name]}."
-            )
-    # Its files may have been moved, and so may its device.
-    given: dict[str, Any] = {"env_kwargs": config.env_kwargs, "settings": config.settings, **budget}
-    tests = {name: getattr(config, name) for name in ("test_every", "test_games")}
-    given |= {name: value for name, value in tests.items() if value is not None}
-    if config.budget != begun.budget:
-        given["finished"] = False
-        if has_learned:
-            given["budgets"] = (*(begun.budgets or (begun.budget,)), config.budget)
-    learner.run_config = replace(begun, **given)
-    return learner
-
-
-def write_checkpoint(folder: Path, state: State) -> None:
+def write_checkpoint(folder: Path, state: Mapping[str, NDArray[Any]]) -> None:
     """Write a checkpoint in place of the last one; see `write_arrays`."""
     write_arrays(folder / CHECKPOINT, pack(state), compressed=True)
 
 
 def read_checkpoint(
     folder: Path, max_bytes: int = sys.maxsize, only: Collection[str] | None = None
-) -> State:
+) -> dict[str, NDArray[Any]]:
     """Return the state of a run's learner; the arguments are those of `read_arrays`."""
     path = folder / CHECKPOINT
     try:
@@ -158,18 +108,15 @@ def _check_progress(row: Row, line: int) -> None:
 
 
 @contextmanager
-def lock_folder(folder: Path, take_over: bool = False) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Hold a folder, which is made if it is missing, until the `with` block ends.
 
-    A lock that a dead process of this host has left is taken over, any other if that is asked.  If
-    the block fails, a new folder in which there is nothing is removed.
+    If the block fails, a new folder in which there is nothing is removed.
     """
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        if take_over:
-            (folder / LOCK).unlink(missing_ok=True)
-        with naming(folder), lock(folder / LOCK, str(folder), ", or add --take-over"):
+        with naming(folder), lock(folder / LOCK, str(folder)):
             sweep(folder)
             yield
     except BaseException:
@@ -179,22 +126,16 @@ def lock_folder(folder: Path, take_over: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def lock(path: Path, what: str, remedy: str = "") -> Iterator[None]:
-    """Hold a lock, a file that names the process, on `what` until the `with` block ends."""
-    holder = SoftFileLock(path, is_singleton=False)
-    with suppress(FileNotFoundError):
-        there = path.stat()
-        if not there.st_size and time.time() - there.st_mtime > EMPTY_SECONDS:
-            path.unlink()
+def lock(path: Path, what: str) -> Iterator[None]:
+    """Hold a file of the kernel's locks on `what`; the kernel lets go when this process ends."""
+    holder = FileLock(path)
     try:
         holder.acquire(blocking=False)
-    except Timeout as error:
-        process, host, *_ = (*path.read_text(encoding="utf-8").split(), "?", "?")
-        raise UsageError(
-            f"{what} is in use by process {process} on {host}: wait for it; if it is gone, delete "
-            f"{path}{remedy}."
-        ) from error
+    except Timeout:
+        raise UsageError(f"{what} is in use by another process: wait for it.") from None
     try:
         yield
     finally:
+        with suppress(OSError):  # Windows keeps what is open
+            path.unlink()
         holder.release()

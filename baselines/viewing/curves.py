@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from baselines.training import run_folder as runs
-from baselines.training.config import RunConfig
+from baselines.training.config import Run, RunConfig
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
 
@@ -108,7 +108,7 @@ def read_curve(folder: Path, against: str, metric: str) -> Curve:
     points = [(row[column], row[metric]) for row in rows if row[column] and row[metric]]
     xs, ys = np.array(points, np.float64).reshape(-1, 2).T
     finite = np.isfinite(ys)
-    return Curve(folder, RunConfig.read(folder), xs[finite] * unit, ys[finite])
+    return Curve(folder, Run.read(folder).config, xs[finite] * unit, ys[finite])
 
 
 def _usual_metric(folders: Sequence[Path]) -> str:

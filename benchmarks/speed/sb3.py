@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tile_envs  # noqa: F401
 from baselines.registry import learner_class
-from baselines.training.run import configuration, starting_options
+from baselines.training.run import config_for
 from benchmarks.results import Row
 from benchmarks.speed.environments import ENGINES, GAMES, SECONDS
 from benchmarks.speed.peers import Peer, Play, installed, make_gymnasium_2048, play_untried, repeat
@@ -57,8 +57,7 @@ def measure(
 
 
 def _shares_of_training(env_id: str, iterations: int) -> list[float]:
-    config = configuration("dqn", starting_options("dqn", env_id))
-    learner = learner_class("dqn").new(config)
+    learner = learner_class("dqn").new(config_for("dqn", env_id))
     while not learner.learn()["loss"] > 0:  # before learning starts, it plays at random
         pass
     return [learner.learn()["environment_share"] for _ in range(iterations)]

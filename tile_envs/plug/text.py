@@ -128,7 +128,7 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 "reward='regret' and values, an object with action_values(), need each other, "
                 f"got reward={brief(reward)} and values={brief(values)}."
             )
-        if getattr(getattr(values, "run_config", None), "exported", None):
+        if getattr(getattr(values, "run", None), "exported", None):
             gym.logger.warn(
                 "values of an exported network are rounded, and best moves may cost 1,000 points: "
                 "use a solved board or a run of your own."
