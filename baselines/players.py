@@ -23,9 +23,16 @@ from baselines.evaluation.sampled import evaluated
 from baselines.search.options import DEEPEST, SearchOptions
 from baselines.settings import read_settings
 from baselines.task import BOTH, Task
-from baselines.training.config import CONFIG, Run
 from baselines.training.learner import Learner, learner_class
-from baselines.training.run_folder import BEST, CHECKPOINT, LAST, MODEL_SUFFIX, PROGRESS
+from baselines.training.run_folder import (
+    BEST,
+    CHECKPOINT,
+    CONFIG,
+    LAST,
+    MODEL_SUFFIX,
+    PROGRESS,
+    Run,
+)
 from tile_envs.agents import Agent
 from tile_envs.base.checks import brief, checked_integer, checked_mapping
 from tile_envs.errors import UsageError
@@ -100,6 +107,7 @@ def open_player(
     seed: int = 0,
     agent_kwargs: Mapping[str, Any] | None = None,
     search: int | None = None,
+    unfinished: bool = True,
     **search_options: Any,
 ) -> Player:
     """Return an agent with what it plays: one that is named, or of a run, a file or a class.
@@ -112,6 +120,7 @@ def open_player(
         seed: The seed of a named agent's own random numbers.
         agent_kwargs: A named agent's own options, or those of `SB3Model`.
         search: The depth, in moves, of a search with the agent's action values.
+        unfinished: Whether a run may be unfinished.
         **search_options: Options of the search, the fields of `SearchOptions`.
 
     Raises:
@@ -133,6 +142,11 @@ def open_player(
         else:
             made = make_agent(name, task.game, seed, **options)
             player = Player(made, name.rpartition(":")[2], task, trained=False)
+    if not (player.finished or unfinished):
+        raise UsageError(
+            f"{agent} is unfinished: continue it with train --resume, or add --unfinished to "
+            "evaluate what it has learned so far."
+        )
     return _searching(player, search, read_settings(SearchOptions, search_options))
 
 

@@ -20,9 +20,9 @@ from baselines.ntuple.network import Network
 from baselines.players import Player, open_player
 from baselines.task import Task
 from baselines.training import recording
-from baselines.training.config import CONFIG, Run, RunConfig, key_of
+from baselines.training.config import RunConfig, key_of
 from baselines.training.run import config_for, train
-from baselines.training.run_folder import CHECKPOINT, read_progress
+from baselines.training.run_folder import CHECKPOINT, CONFIG, Run, read_progress
 from benchmarks.results import Row
 from tile_envs.errors import UsageError
 

@@ -22,7 +22,7 @@ from baselines.players import load, make_agent, open_player
 from baselines.task import Task
 from baselines.training import loop
 from baselines.training import run_folder as runs
-from baselines.training.config import Run
+from baselines.training.run_folder import Run
 
 BOARD = {"shape": (2, 2)}
 SMALL_RUNS = {

@@ -26,7 +26,7 @@ from baselines.seeds import (
     training_stream,
 )
 from baselines.task import Task
-from baselines.training.config import Run
+from baselines.training.run_folder import Run
 
 RUN = ("train", "qtable", "--games", 4000)
 

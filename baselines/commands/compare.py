@@ -50,8 +50,8 @@ def compare(
     runs: dict[str, Player] = {}
     tasks: dict[Any, Task] = {}  # each in the words of the first run that plays it
     for name in filter(names_run, names):
-        run = open_player(name, env, env_kwargs, search=search, **vars(search_options))
-        run = options.check_finished(run, name, unfinished)
+        how = {"search": search, "unfinished": unfinished, **vars(search_options)}
+        run = open_player(name, env, env_kwargs, **how)
         same = tasks.setdefault(run.task.key, run.task)
         run = run._replace(task=replace(run.task, env_kwargs=same.env_kwargs))
         runs[name] = with_path(run, name)

@@ -64,7 +64,7 @@ def evaluate(
         raise UsageError("--placer-depth needs --placer-agent.")
     if placer_agent is not None and (exact or "placer" in (env_kwargs or {})):
         raise UsageError("leave out --placer-agent: not with --exact, or a placer in --env-kwargs.")
-    own = {**(agent_kwargs or {}), **options.given(wrappers=wrappers or None)}
+    own = {**(agent_kwargs or {}), **({"wrappers": wrappers} if wrappers else {})}
     how: Any = {"seed": seed, "agent_kwargs": own, "search": search, **vars(search_options)}
     results, failures = list[Result](), list[str]()
     try:
@@ -82,8 +82,7 @@ def evaluate(
                     continue
                 played = [Result(row)]
             else:
-                player = open_player(name, env, env_kwargs, **how)
-                player = options.check_finished(player, name, unfinished)
+                player = open_player(name, env, env_kwargs, unfinished=unfinished, **how)
                 player = with_path(player, name) if agents[1:] else player
                 if placer_agent is not None:
                     player = _placed_by(placer_agent, placer_depth or 1, player, unfinished)
@@ -108,7 +107,7 @@ def _placed_by(name: str, depth: int, player: Player, unfinished: bool) -> Playe
     """Return a player in a game whose tiles are placed by an agent's values."""
     task = player.task
     env_kwargs = {n: value for n, value in task.env_kwargs.items() if n != "placer"}
-    other = options.check_finished(open_player(name, task.env, env_kwargs), name, unfinished)
+    other = open_player(name, task.env, env_kwargs, unfinished=unfinished)
     placer = ValuePlacer(other.agent, task.game, depth, other.name)
     return player._replace(task=replace(task, env_kwargs=env_kwargs | {"placer": placer}))
 
@@ -124,7 +123,7 @@ def play_all(
 ) -> Iterator[Result]:
     """Let players play, each as a side, the same list of games, or compute their exact results."""
     for player, side in planned:
-        task = {**player.task.env_kwargs, **options.given(side=side)}
+        task = {**player.task.env_kwargs, **({} if side is None else {"side": side})}
         game, returns = (player.agent, player.task.env, task), NO_GAMES
         if exact:
             row = evaluate_exactly(*game, name=player.name)

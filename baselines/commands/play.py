@@ -12,10 +12,10 @@ from baselines.commands.options import USUAL, Env, EnvKwargs, GamesSeed, How, Se
 from baselines.players import Player, given_options, names_run, open_player
 from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
-from baselines.training.config import CONFIG, Run
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.learner import learner_class
 from baselines.training.run import check_learns, config_for, presets_for
+from baselines.training.run_folder import CONFIG, Run
 from baselines.viewing.moves import MoveValues
 from tile_envs.errors import UsageError
 from tile_envs.games import make

@@ -22,7 +22,8 @@ from baselines.settings import check_settings, read_settings
 from baselines.solver.boards import initial_value
 from baselines.task import BOTH
 from baselines.training import run_folder as runs
-from baselines.training.config import Run, RunConfig
+from baselines.training.config import RunConfig
+from baselines.training.run_folder import Run
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Game
@@ -180,7 +181,6 @@ class Learner(ABC):
             ) from error
         game = config.task.game if playing else make(config.env, config.env_kwargs).game
         learner = cls(game, config.seed, read, config.sides)
-        learner.run = Run(config)
         if not playing:
             learner.run = Run(replace(config, settings=asdict(learner._settings)))
             learner.prepare()
@@ -204,10 +204,9 @@ class Learner(ABC):
         """
         folder = Path(folder)
         runs.check_free(folder)
-        config = self.config.as_json()
         with runs.lock_folder(folder):
             runs.write_checkpoint(folder, self.state_dict())
-            replace(self.run or Run(config), config=config).write(folder)
+            self.noted.write(folder)
 
     def prepare(self) -> None:
         """Get ready for the first iteration, if there is something to it that can fail."""
