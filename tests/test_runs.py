@@ -17,12 +17,12 @@ from interrupting import interrupted
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from baselines import load, train
+from baselines.agents import Task
 from baselines.arrays import write_arrays
 from baselines.commands.train import typed as given_by
 from baselines.evaluation.rows import write_rows
 from baselines.progress import clock
 from baselines.tabular.qtable import QTable, QTableSettings
-from baselines.task import Task
 from baselines.training import loop
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig

@@ -17,14 +17,13 @@ import docstring_parser
 import tyro
 from typing_extensions import Doc, TypedDict
 
-from baselines.agents import AGENTS, OTHER
+from baselines.agents import AGENTS, OTHER, Task
 from baselines.commands import Shaped, parsing
 from baselines.errors import Interrupted
 from baselines.evaluation.sampled import play
 from baselines.progress import Progress
 from baselines.settings import SHARE, Count, free_memory, usable_cores
 from baselines.solver.boards import is_solved_quickly
-from baselines.task import Task
 from baselines.training import run
 from baselines.training.learner import Learner, learner_class
 from baselines.training.loop import games_played

@@ -99,7 +99,7 @@ def games_of(
     is_run = (path / CONFIG).exists()
     if name not in NAMES and not is_run and (path.is_dir() or path.suffix == ".json"):
         said = options.given(env=env, search=search, seed=seed, side=side)
-        if said or env_kwargs or given_options(search_options):
+        if said or env_kwargs or given_options(vars(search_options)):
             raise UsageError(
                 f"{path} holds recorded games, which know what they are: give no --env, "
                 "--env-kwargs, --search, --seed or --side with them."

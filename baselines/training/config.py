@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from baselines.agents import Task
 from baselines.settings import Count, NonNegative, Positive, Seed
-from baselines.task import Task
 from tile_envs.games import IMPORTED, ids
 from tile_envs.sliding.spawn import START_OPTIONS
 from tile_envs.words import number

@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from baselines.agents import AGENTS, LEARNERS, Observations, agent_class, check_takes
-from baselines.arrays import size_of
+from baselines.agents import AGENTS, BOTH, LEARNERS, Observations, agent_class, check_takes
 from baselines.settings import check_settings, read_settings
 from baselines.solver.boards import initial_value
-from baselines.task import BOTH
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig
 from baselines.training.run_folder import Run
@@ -191,8 +189,7 @@ class Learner(ABC):
         """Return the learner of a run's folder, to play: what learning alone needs is not read."""
         learner = cls.new(run.config, playing=True)
         learner.run = run
-        own = learner.state_dict()
-        learner.restore(runs.read_checkpoint(folder, size_of(own), own))
+        learner.restore(runs.read_checkpoint(folder, like=learner.state_dict()))
         return learner
 
     def save(self, folder: str | Path) -> None:

@@ -12,11 +12,10 @@ from typing import Any, Literal
 
 import yaml
 
-from baselines.agents import AGENTS, OTHER
+from baselines.agents import AGENTS, BOTH, OTHER
 from baselines.arrays import size_of
 from baselines.settings import Count, NonNegative, Positive, Seed, read_settings
 from baselines.solver.boards import is_solved_quickly
-from baselines.task import BOTH
 from baselines.training import run_folder as runs
 from baselines.training.config import BUDGET, RunConfig, content_of
 from baselines.training.learner import Learner, learner_class

@@ -15,7 +15,7 @@ games ends where it would have ended.
 import json
 import math
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
@@ -26,7 +26,7 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from baselines.arrays import MASK, pack, read_arrays, unpack, write_arrays
+from baselines.arrays import MASK, pack, read_arrays, size_of, unpack, write_arrays
 from baselines.evaluation.rows import Row, read_rows
 from baselines.settings import Weight, read_settings
 from baselines.training.config import BUDGET, RunConfig
@@ -137,12 +137,14 @@ def write_checkpoint(folder: Path, state: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_checkpoint(
-    folder: Path, max_bytes: int = sys.maxsize, only: Collection[str] | None = None
+    folder: Path, max_bytes: int = sys.maxsize, like: Mapping[str, NDArray[Any]] | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Return the state of a run's learner; the arguments are those of `read_arrays`."""
-    path = folder / CHECKPOINT
+    """Return the state of a run's learner, of at most so many bytes; or the arrays like others."""
+    path, only = folder / CHECKPOINT, None
+    if like is not None:
+        max_bytes, only = size_of(like), {MASK, *like}
     try:
-        packed = read_arrays(path, max_bytes, None if only is None else {MASK, *only})
+        packed = read_arrays(path, max_bytes, only)
     except FileNotFoundError as error:
         raise UsageError(f"{folder} has no {CHECKPOINT}: it was stopped too early.") from error
     try:
