@@ -113,7 +113,7 @@ def _card(copied: Player, noted: Run, games: int, episodes: int) -> str:
 def _command(config: RunConfig, games: int) -> list[str]:
     """Return the command that learns as a run did: it lists what differs from the class's defaults.
 
-    Its preset is one without settings; where there is none, all that presets set is listed.
+    Its preset has no settings; where there is none of these, all that presets set is listed.
     """
     learner = learner_class(config.agent)
     settings = vars(read_settings(learner.Settings, config.settings))
@@ -122,7 +122,7 @@ def _command(config: RunConfig, games: int) -> list[str]:
     set_by = {name: values.keys() & settings.keys() for name, (_, values) in presets.items()}
     neutral = next((name for name, names in set_by.items() if not names), None)
     listed = set[str]() if neutral else set[str]().union(*set_by.values())
-    given = {"preset": neutral, "games": games}
+    given: dict[str, Any] = {"preset": neutral, "games": games}
     given |= {n: getattr(config, n) for n in ("seed", "env_kwargs", "test_every", "test_games")}
     given["side"] = config.sides[0] if len(config.sides) == 1 else None
     given = {n: value for n, value in given.items() if value is not None and value != {}}
