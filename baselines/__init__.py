@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from baselines.evaluation.exact import evaluate_exactly as evaluate_exactly
     from baselines.evaluation.grading import grade as grade
-    from baselines.evaluation.regret import regret as regret
-    from baselines.evaluation.strategies import judge as judge
+    from baselines.evaluation.judging import judge as judge
     from baselines.players import evaluate as evaluate
     from baselines.players import load as load
+    from baselines.players import regret as regret
     from baselines.solver.questions import questions as questions
     from baselines.solver.solve import solve as solve
     from baselines.training.episodes import EpisodicLearner as EpisodicLearner
@@ -29,10 +29,10 @@ _HOMES = {
     "evaluate": "baselines.players",
     "evaluate_exactly": "baselines.evaluation.exact",
     "grade": "baselines.evaluation.grading",
-    "judge": "baselines.evaluation.strategies",
+    "judge": "baselines.evaluation.judging",
     "load": "baselines.players",
     "questions": "baselines.solver.questions",
-    "regret": "baselines.evaluation.regret",
+    "regret": "baselines.players",
     "solve": "baselines.solver.solve",
     "train": "baselines.training.run",
 }

@@ -280,6 +280,42 @@ def load(path: str | Path, env: AnyEnv | None = None) -> Agent:
     return open_player(path, env).agent
 
 
+def regret(
+    agent: Agent | str | Path,
+    env: AnyEnv | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+) -> Row:
+    """Compare an agent with optimal play, over all boards that its games can reach.
+
+        row = regret("greedy", "Tiles2048-v0", {"shape": (2, 3)})
+        row["regret"]  # points a game
+        worst = np.nanargmax(np.nanmax(row["losses"], axis=1))
+        row["boards"][worst]
+
+    Args:
+        agent: One whose play depends on the board alone (see `baselines.evaluate_exactly`), or the
+            name of an agent or the folder of a run.
+        env: The environment or its id; an agent by name or folder has a usual one.
+        env_kwargs: The environment's options: those of a board that can be solved.
+
+    Returns:
+        The row: `agent, env, env_kwargs, side`; the expected score `mean`, that of optimal play
+        `optimum`, and their difference, the `regret`; of the m states in which the agent has to
+        move `boards`, `(m, R, C)` tile indices, `chances`, `(m,)`, the probability that a game
+        comes there, `policy`, `(m, 4)`, its probabilities of moves, and `losses`, `(m, 4)`, the
+        value of the best move less that of each one that it makes, NaN for others.
+        `np.nansum(chances[:, None] * policy * losses)` is the regret.
+
+    Raises:
+        ValueError: If the game cannot be solved, or the agent plays illegal actions, or is not a
+            memoryless policy.
+    """
+    from baselines.evaluation.exact import regret_of  # late: it compiles
+
+    played = open_player(agent, env, env_kwargs)
+    return regret_of(played.agent, played.name, played.task)
+
+
 def evaluate(
     agent: Agent | type[Agent] | str | Path,
     env: AnyEnv | None = None,
@@ -332,18 +368,3 @@ def evaluate(
         options |= {} if as_side is None else {"side": as_side}
     games = played.task.env, options, episodes, seed
     return Printed(evaluated(played.agent, *games, name=name or played.name, progress=progress)[0])
-
-
-def player(name, env_id=None, env_kwargs=None, seed=0, agent_kwargs=None):  # type: ignore
-    """See `open_player`."""
-    return open_player(name, env_id, env_kwargs, seed=seed, agent_kwargs=agent_kwargs)
-
-
-def load_player(path):  # type: ignore
-    """See `open_player`."""
-    return open_player(path)
-
-
-def with_search(player, depth, options):  # type: ignore
-    """See `open_player`."""
-    return _searching(player, depth, options)

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from stable_baselines3.common.torch_layers import create_mlp
 from torch import Tensor, nn
 
@@ -35,7 +35,6 @@ from baselines.seeds import training_generator, training_seeds
 from baselines.training.episodes import (
     Episodes,
     EpisodicLearner,
-    RingBuffer,
     collect,
     epsilon_greedy,
     training_envs,
@@ -69,6 +68,39 @@ class ArticleSettings:
     buffer_size: int = 50_000
     others: int = 2_000
     batch_size: int = 250
+
+
+class RingBuffer:
+    """The newest transitions, in one array for each of their parts.
+
+    Args:
+        size: Number of transitions that there is room for.
+        **parts: The dtype of each part of a transition, such as `(np.uint8, shape)`.
+
+    Attributes:
+        arrays: The parts by name, `(size, ...)`; transition number n is at `n % size`.
+            Also `stored`, `() int64`: the transitions ever stored.
+    """
+
+    def __init__(self, size: int, **parts: DTypeLike) -> None:
+        self.arrays = {name: np.zeros(size, dtype) for name, dtype in parts.items()}
+        self.arrays["stored"] = self.stored = np.zeros((), np.int64)
+        self._size = size
+
+    def __len__(self) -> int:
+        return min(int(self.stored), self._size)
+
+    def store(self, **parts: NDArray[Any]) -> None:
+        """Store transitions, `(n, ...)` for each part, in place of the oldest."""
+        numbers = self.stored + np.arange(len(next(iter(parts.values()))))
+        for name, values in parts.items():
+            self.arrays[name][numbers % self._size] = values
+        self.stored += len(numbers)
+
+    def take(self, numbers: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Return transitions by their numbers `(n,)`, counted from the first ever stored."""
+        parts = {name: values for name, values in self.arrays.items() if values.ndim}
+        return {name: values[numbers % self._size] for name, values in parts.items()}
 
 
 class Network(nn.Module):
@@ -144,6 +176,7 @@ class Article(EpisodicLearner):
         self._optimizer = torch.optim.RMSprop(
             self._newest.parameters(), lr=1e-3, alpha=0.9, eps=1e-7
         )
+        torch_setup.begin_moments(self._optimizer, "square_avg")
         self._buffer = RingBuffer(
             self._settings.buffer_size,
             boards=(np.uint8, self._game.shape),
@@ -231,12 +264,14 @@ class Article(EpisodicLearner):
                 self._optimizer.step()
 
     def _arrays(self) -> State:
-        rmsprop = torch_setup.moments(self._optimizer, "square_avg")
-        return super()._arrays() | torch_setup.pack_parts(
-            {
-                "buffer": self._buffer.state,
-                "network": self._newest.state_dict(),
-                "best": self._best.state_dict(),
-                "rmsprop": torch_setup.part_of(rmsprop, "square_avg"),
-            }
-        )
+        moments = enumerate(self._optimizer.state.values())
+        parts: dict[str, dict[Any, Any]] = {
+            "buffer": self._buffer.arrays,
+            "network": self._newest.state_dict(),
+            "best": self._best.state_dict(),
+            "rmsprop": {i: held["square_avg"] for i, held in moments},
+        }
+        arrays = {
+            f"{p} {n}": np.asarray(a) for p, values in parts.items() for n, a in values.items()
+        }
+        return super()._arrays() | arrays

@@ -17,8 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from baselines.evaluation import exact, sampled
-from baselines.evaluation.exact_tictactoe import outcome, policy_of
-from baselines.evaluation.policy import Policy
+from baselines.evaluation.policies import Policy, outcome, policy_of
 from baselines.search.compiled_expectimax import CompiledSearch
 from baselines.search.expectimax import Expectimax
 from baselines.search.placing import ValuePlacer

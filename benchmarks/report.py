@@ -12,9 +12,9 @@ from typing import Any
 
 from PIL import Image
 
+from baselines.agents import STRONG
 from baselines.evaluation.rows import write_rows
 from baselines.players import open_player
-from baselines.registry import STRONG
 from baselines.viewing.film import write_film
 from baselines.viewing.moves import Viewing, agent_game
 from benchmarks.experiments import GAME_2048

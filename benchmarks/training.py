@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from baselines.agents import LEARNERS, STRONG, STRONG_FOLDER, agent_class
 from baselines.ntuple.network import Network
 from baselines.players import Player, open_player
-from baselines.registry import LEARNERS, STRONG, STRONG_FOLDER, agent_class
 from baselines.task import Task
 from baselines.training import recording
 from baselines.training.config import CONFIG, Run, RunConfig, key_of

@@ -10,8 +10,7 @@ import pytest
 from commands import command, refused, typed
 
 from baselines.evaluation.sampled import play
-from baselines.players import load_player
-from baselines.registry import make_agent
+from baselines.players import make_agent, open_player
 from baselines.task import Task
 from baselines.viewing.moves import exact_values
 from tile_envs.errors import UsageError
@@ -25,7 +24,7 @@ SMALL = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}', "--games"
 def test_training_ends_with_the_best_board_and_what_is_next(tmp_path):
     folder = tmp_path / "a run"
     out = typed("train", "qtable", *SMALL, "--out", folder)
-    found = load_player(folder)
+    found = open_player(folder)
     games = play(found.agent, found.task.env, found.task.env_kwargs, 10, use="test")
     best = int(games.returns.argmax())
     assert f"2048  score {games.returns[best]:.0f}\n" in out

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from commands import command, refused
 
+from baselines.agents import AGENTS, STRONG, agent_class
 from baselines.evaluation import exact, sampled
 from baselines.evaluation.rows import read_rows, write_rows
-from baselines.registry import AGENTS, STRONG, agent_class
 from baselines.search.compiled_expectimax import CompiledSearch
 from baselines.search.expectimax import Expectimax
 from baselines.tabular.value_table import ValueTable

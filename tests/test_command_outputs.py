@@ -111,9 +111,10 @@ CHANGING = {
     r"(?m)^(tile_envs: compiling|\w+: \d+%|training: ).*\n": "",
     r"(seconds +)[\d.]+": r"\1N",
     r"(?m)(%  .*  )[\d.]+$": r"\1N",
-    r"(?m)( to .* \d) +[\d,]+$": r"\1 N",
+    r"(?m)( to .*\d) +[\d,]+$": r"\1 N",
     r"s-1 is finished\ns-0 is finished": "s-0 is finished\ns-1 is finished",
     r"[\d,]+( boards a second)": r"N\1",
+    r"\S+\.py:\d+: UserWarning": "UserWarning",
     r"20\d\d-\d\d-\d\d": "DATE",
 }
 TIMES = ("seconds", "moves_per_second", "share")

@@ -7,8 +7,13 @@ import pytest
 
 from baselines import evaluate, evaluate_exactly
 from baselines.agents import GreedyAgent, RandomAgent
-from baselines.evaluation.exact_tictactoe import Outcome, against_random, outcome, policy_of
-from baselines.evaluation.policy import probabilities_of
+from baselines.evaluation.policies import (
+    Outcome,
+    against_random,
+    outcome,
+    policy_of,
+    probabilities_of,
+)
 from baselines.search.minimax import MinimaxAgent, MinimaxFirstAgent
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS

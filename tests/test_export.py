@@ -12,11 +12,12 @@ from commands import refused, typed
 
 import tile_envs
 from baselines import evaluate, evaluate_exactly, load
+from baselines.agents import LEARNERS, STRONG_FOLDER, agent_class
 from baselines.arrays import size_of
 from baselines.commands.train import typed as given_by
-from baselines.registry import LEARNERS, STRONG_FOLDER, agent_class, learner_class
 from baselines.training import run_folder as runs
 from baselines.training.config import Run
+from baselines.training.learner import learner_class
 from baselines.training.run import config_for
 
 SMALL = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}')

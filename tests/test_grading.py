@@ -145,13 +145,11 @@ def test_one_rule_for_illegal_answers_holds_for_all_that_is_judged(tmp_path, env
 )
 @pytest.mark.parametrize("kind", ["actions", "probabilities", "strategy", "[]"])
 def test_nothing_that_a_process_sends_ends_the_grading(tmp_path, monkeypatch, kind, answer):
-    class Hostile:
-        def __init__(self, memory, seconds, source):
-            self.load = lambda seconds, made_with: kind
-            self.ask = lambda boards, seconds: [answer] * len(boards)
-            self.stop = lambda: None
+    def sends(self, message, *_):
+        return {"kind": kind, "answers": [answer] * len(message)}
 
-    monkeypatch.setattr(grading, "Process", Hostile)
+    monkeypatch.setattr(submissions.Process, "_start", lambda *_: None)
+    monkeypatch.setattr(submissions.Process, "_exchange", sends)
     (row,) = grade(folder_of(tmp_path / "s", ""), ENV, SMALL, exact=True)
     assert row["error"]
     (row,) = grade(folder_of(tmp_path / "t", ""), ENV, SMALL, 2)
@@ -277,10 +275,10 @@ def test_mistakes_are_one_line_before_any_submission_is_asked(tmp_path):
 def test_grades_before_an_interruption_are_kept(tmp_path, monkeypatch):
     load = grading.Submission.load
 
-    def interrupted(self, made_with):
-        if self._process._source.files == ["01.py"]:
+    def interrupted(self, source, made_with):
+        if source["files"] == ["01.py"]:
             raise Interrupted(signal.SIGTERM)
-        load(self, made_with)
+        load(self, source, made_with)
 
     monkeypatch.setattr(grading.Submission, "load", interrupted)
     out = tmp_path / "grades.csv"

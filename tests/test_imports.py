@@ -108,7 +108,7 @@ def test_agents_are_given_games_never_environments():
 
 
 def test_the_evaluation_knows_no_agents():
-    known = {"baselines.agents", "baselines.registry", "baselines.training.learner"}
+    known = {"baselines.agents", "baselines.training.learner"}
     assert not known & set(ARROWS["baselines.evaluation.sampled"])
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from commands import python
 
-from baselines.evaluation.exact_tictactoe import against_random, policy_of
+from baselines.evaluation.policies import against_random, policy_of
 from baselines.search import mcts
 from baselines.search.mcts import MCTSAgent
 from tile_envs.base import random_stream
@@ -108,12 +108,11 @@ def test_where_the_kept_tree_tried_nothing_moves_are_drawn():
 @pytest.mark.parametrize("root", [0, 5, 3**8])
 def test_the_compiled_playouts_are_the_written_ones(root):
     words = random_stream.mix(random_stream.ahead(np.uint64(root), 150))
-    rules = (mcts._nodes()[1], KNOWN.legal, KNOWN.to_move, KNOWN.winner)
-    slow, fast = np.zeros((2, 2, 3**9), np.int64)
-    mcts.play_out(root, words, 2.0, *slow, *rules)
-    mcts._compiled()(root, words, 2.0, *fast, *rules)
+    slow, fast = (tuple(tree) for tree in np.zeros((2, 2, 3**9), np.int64))
+    mcts.play_out(root, words, 2.0, slow, mcts._rules())
+    mcts._compiled()(root, words, 2.0, fast, mcts._rules())
     np.testing.assert_array_equal(slow, fast)
-    assert fast[0, root] == 150
+    assert fast[0][root] == 150
 
 
 @pytest.mark.parametrize("options", [{}, KEPT], ids=["searching", "kept"])

@@ -43,7 +43,7 @@ def weights_of(learner):
 
 
 def with_random_weights(learner, scale=100.0):
-    weights = weights_of(learner)[:: learner._settings.width]
+    weights = weights_of(learner)[:: learner._numbers.shape[1]]
     weights[:] = np.random.default_rng(5).random(len(weights), np.float32) * np.float32(scale)
     return learner
 
@@ -171,7 +171,8 @@ def test_learning_does_as_plain_python_does(rules, shape, method, backward):
         positions = starts(np.array([seed], np.uint64))
         direction = learner._settings.direction
         rows = rows_of(game, board[None])
-        scores, tiles, _, added = learner._play(rows, positions, learner._rule(), direction)
+        played = learning.play(learner.net, learner._update(), rows, positions, direction, 1)
+        scores, tiles, _, added = played
         sums += added
         assert scores[0] == sum(move.reward for move in episode)
         assert tiles[0] == max(move.afterstate.max() for move in episode)
@@ -213,10 +214,9 @@ def test_a_restart_begins_in_the_middle_of_the_last_game():
     """Without learning to speak of, chains of games halve in length, so moves double or so."""
     settings = COHERENT | {"network": "01", "learning_rate": 1e-30}
     learner = with_random_weights(made(**settings))
-    starting = learner._starts(learner.game, consecutive(0, 50))
-    rule = learner._rule()
-    scores, _, moves, _ = learner._play(*starting, rule, "backward")
-    same, _, alone, _ = learner._play(*starting, rule._replace(restart=False), "backward")
+    games, update = (learner.game, consecutive(0, 50)), learner._update()
+    scores, _, moves, _ = learner._play(*games, update)
+    same, _, alone, _ = learner._play(*games, update._replace(again=0))
     assert np.array_equal(scores, same)
     assert 1.4 * alone < moves < 4 * alone
 
@@ -285,9 +285,9 @@ def test_a_carousel_plays_on_from_where_a_game_entered_each_stage():
     """Without learning to speak of, and from sums that all games reach soon."""
     for stages, games in (((8,), 1 + 4), ((8, 12), 1 + 1 + 4), ((1 << 15,), 1)):
         learner = in_its_last_stage(TILES_2048, late_stages=stages)
-        rule, starting = learner._rule(), learner._starts(learner.game, consecutive(0, 200))
-        scores, _, moves, _ = learner._play(*starting, rule, "backward")
-        same, _, alone, _ = learner._play(*starting, rule._replace(carousel=False), "backward")
+        played, update = (learner.game, consecutive(0, 200)), learner._update()
+        scores, _, moves, _ = learner._play(*played, update)
+        same, _, alone, _ = learner._play(*played, update._replace(again=0))
         assert np.array_equal(scores, same)
         assert moves == pytest.approx(games * alone, rel=0.08)
 
@@ -304,7 +304,7 @@ def test_a_carousel_plays_from_boards_of_its_game_alone():
     """Also where a game begins beyond stages, here with a sum of 24."""
     game = SlidingGame(RULES_2048, (2, 2), starts=[[[3, 3], [2, 2]]], start_fraction=1.0)
     learner = in_its_last_stage(game, late_stages=(8, 20))
-    learner._play(*learner._starts(game, consecutive(0, 20)), learner._rule(), "backward")
+    learner._play(game, consecutive(0, 20), learner._update())
     *before, last = weights_of(learner).reshape(3, -1, 3)[:, :, 2]  # sums of sizes
     assert last.any()
     assert not np.any(before)
@@ -334,12 +334,11 @@ def test_an_error_in_a_thread_is_raised_as_it_is(threads, monkeypatch):
 def test_a_carousel_begins_with_the_late_stages_where_nothing_is_restarted():
     late = {"late_stages": (64,), "late_games": 200}
     learner = made(network="0123", **late, **COHERENT | {"restart": 0.5})
-    rules = []
+    again = []
     for _ in range(4):
-        rules.append(learner._rule())
+        again.append(learner._update().again)
         learner.learn()
-    assert [rule.restart for rule in rules] == [False, True, False, True]
-    assert [rule.carousel for rule in rules] == [False, False, True, False]
+    assert again == [0, learning.MIDDLE, learning.STAGES, learning.MIDDLE]
 
 
 def test_the_first_half_of_the_tuples_learns_alone_until_the_others_join():

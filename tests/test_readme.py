@@ -40,11 +40,11 @@ def block_with(words):
 
 RUN_ALL = """
 import contextlib, io, json, runpy, sys
-from baselines import registry
+from baselines import agents
 from baselines.commands import train as after_training
 after_training.GAMES = 1  # tests of a hundred games would take most of the time
-for name, entry in registry.AGENTS.items():
-    registry.agent_class(name).test_games = 2 if entry.learns else 0
+for name, entry in agents.AGENTS.items():
+    agents.agent_class(name).test_games = 2 if entry.learns else 0
 results = []
 for words in json.loads(sys.argv[1]):
     sys.argv, stderr = words[1:], io.StringIO()

@@ -11,7 +11,7 @@ from players import Scripted
 from baselines import train
 from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.evaluation.sampled import play
-from baselines.registry import make_agent
+from baselines.players import make_agent
 from baselines.search.expectimax import Expectimax
 from baselines.task import Task
 from baselines.training.recording import read_transitions, record

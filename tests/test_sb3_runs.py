@@ -16,10 +16,9 @@ from baselines import evaluate, train
 from baselines.deep.dqn import DQNLearner
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.ppo import PPOLearner, PPOSettings
-from baselines.evaluation.exact_tictactoe import policy_of
+from baselines.evaluation.policies import policy_of
 from baselines.evaluation.sampled import play
-from baselines.players import load, load_player, player
-from baselines.registry import make_agent
+from baselines.players import load, make_agent, open_player
 from baselines.task import Task
 from baselines.training import loop
 from baselines.training import run_folder as runs
@@ -91,11 +90,11 @@ def test_a_tiny_run_beats_random_play(tmp_path):
     options += " --batch-size 128 --target-update-interval 160 --shape 3 3 --out"
     done = command("train", "dqn", *options.split(), folder)
     assert "greedy_return" in done.stderr
-    trained = load_player(folder)
+    trained = open_player(folder)
     task, agents = trained.task, (trained.agent, make_agent("random", trained.task.game))
     learned, random = (play(a, task.env, task.env_kwargs, episodes=100) for a in agents)
     assert learned.returns.mean() > 1.5 * random.returns.mean()
-    best = player(str(folder / "best.zip"))
+    best = open_player(folder / "best.zip")
     tests = [float(row["greedy_return"] or 0) for row in runs.read_progress(folder)]
     found = play(best.agent, task.env, task.env_kwargs, best.agent.test_games, use="test")
     assert found.returns.mean() == max(tests)
@@ -136,7 +135,7 @@ def test_a_run_of_an_earlier_version_is_played_and_not_resumed(tmp_path):
     run = Run.read(tmp_path)
     replace(run, config=replace(run.config, agent_version=3)).write(tmp_path)
     assert "agent_version was 3" in refused(*words, 20, "--resume")
-    assert load_player(tmp_path).agent.games >= 10
+    assert open_player(tmp_path).agent.games >= 10
 
 
 @pytest.mark.parametrize("kind", [DQNLearner, PPOLearner])

@@ -15,7 +15,7 @@ from commands import command, refused, typed
 from test_runs import arrays_of, copied
 
 from baselines.commands.train import side_by_side
-from baselines.evaluation.comparison import Judged, differences, over_seeds
+from baselines.evaluation.comparison import Result, differences, over_seeds
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
 from baselines.seeds import (
@@ -132,7 +132,7 @@ def test_seeds_are_averaged_with_an_interval_over_seeds(seeds, tmp_path):
 
 def judged(name, returns):
     row = {"agent": name, "mean": float(np.mean(returns)), "env_kwargs": {}}
-    return Judged(row, "", np.array(returns, np.float64))
+    return Result(row, "", np.array(returns, np.float64))
 
 
 def test_differences_are_paired_game_by_game():

@@ -6,8 +6,8 @@ import pytest
 from placers import LastCell
 
 from baselines import train
+from baselines.agents import AGENTS, LEARNERS, agent_class
 from baselines.deep.dqn import DQNSettings
-from baselines.registry import AGENTS, LEARNERS, agent_class
 from baselines.settings import check_settings, read_settings
 from baselines.task import Task
 

@@ -11,14 +11,15 @@ from commands import typed
 from baselines import load
 from baselines.deep.neural import Neural
 from baselines.evaluation.exact import evaluate_exactly
-from baselines.evaluation.exact_tictactoe import against_random, policy_of
-from baselines.registry import learner_class
-from baselines.tabular.boards import BoardCodes, move_entries, turned
+from baselines.evaluation.policies import against_random, policy_of
+from baselines.tabular.boards import BoardCodes, from_opponent, move_entries
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
-from baselines.training.episodes import Episodes, RingBuffer
+from baselines.training.episodes import Episodes
+from baselines.training.learner import learner_class
 from baselines.training.run import config_for
 from baselines.training.run_folder import read_progress
+from benchmarks.article import RingBuffer
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import encode
@@ -210,10 +211,12 @@ def test_a_loss_costs_its_weight_in_self_play(learner, changes, expected):
 
 @pytest.mark.parametrize(("loss_weight", "draw"), [(1.0, 0.0), (4.0, 0.5), (10.0, -2.0)])
 def test_values_are_turned_from_one_player_to_the_other_and_back(loss_weight, draw):
-    results = turned(np.array([-loss_weight, draw, 1.0]), loss_weight, draw)
+    results = from_opponent(np.array([-loss_weight, draw, 1.0]), loss_weight, draw)
     assert results.tolist() == [1.0, draw, -loss_weight]
     values = np.linspace(-loss_weight, 1.0, 9)
-    assert turned(turned(values, loss_weight, draw), loss_weight, draw) == pytest.approx(values)
+    assert from_opponent(
+        from_opponent(values, loss_weight, draw), loss_weight, draw
+    ) == pytest.approx(values)
 
 
 def test_a_network_is_fitted_to_the_mean_result_of_a_move():

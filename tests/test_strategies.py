@@ -16,7 +16,7 @@ from players import LOWEST, Stubborn
 
 from baselines import evaluate, judge
 from baselines.errors import Interrupted
-from baselines.evaluation import confined, strategies, submissions
+from baselines.evaluation import confined, judging, submissions
 from baselines.evaluation.sampled import Stopped
 from tile_envs.sliding import Rules, register_game
 
@@ -238,15 +238,15 @@ def test_a_strategy_sees_no_other_process_or_the_warning_says_so(capsys):
 
 @pytest.mark.parametrize("games", [0, 2])
 def test_games_that_have_ended_before_an_interruption_are_a_row(monkeypatch, games):
-    seeds = strategies.game_seeds(7, 5)
+    seeds = judging.game_seeds(7, 5)
 
-    class Interrupting(strategies.Played):
+    class Interrupting(judging.Played):
         def __init__(self, env, seed):
             if seed == seeds[games]:
                 raise Interrupted(signal.SIGTERM)
             super().__init__(env, seed)
 
-    monkeypatch.setattr(strategies, "Played", Interrupting)
+    monkeypatch.setattr(judging, "Played", Interrupting)
     with pytest.raises(Interrupted) as stopped:
         judge(FIRST_LEGAL, episodes=5, seed=7, seconds=60, name="first")
     assert stopped.value.number == signal.SIGTERM

@@ -1,15 +1,15 @@
 """`python -m baselines compare`."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from baselines.commands import options
-from baselines.evaluation.comparison import Judged, comparison, over_seeds
-from baselines.evaluation.rows import checked_path, write_rows
-from baselines.evaluation.sampled import Stopped, evaluated
-from baselines.players import Player, names_file, names_run, player, with_search
+from baselines.commands.evaluate import play_all, with_path
+from baselines.evaluation.comparison import Result, comparison, write_results
+from baselines.evaluation.rows import check_path
+from baselines.evaluation.sampled import Stopped
+from baselines.players import Player, names_file, names_run, open_player
 from baselines.settings import Count
 from baselines.task import Task
 from baselines.training.run_folder import with_runs
@@ -41,53 +41,51 @@ def compare(
         side: The side played in tic-tac-toe; both is self-play. If not given, all sides that the
             runs have learned, or X for named agents alone.
     """
-    if out is not None:
-        checked_path(out)
+    check_path(out)
     if not agents:
         raise UsageError("compare needs agents: folders of runs, such as runs/*, or names.")
     folders = [Path(name) for name in agents if names_run(name) and Path(name).is_dir()]
     left_out = set(folders) - set(with_runs(folders))
     names = [name for name in agents if Path(name) not in left_out]
-    trained = {}
+    runs: dict[str, Player] = {}
     tasks: dict[Any, Task] = {}  # each in the words of the first run that plays it
     for name in filter(names_run, names):
-        run = options.check_finished(player(name, env, env_kwargs), name, unfinished)
-        run = with_search(run, search, search_options)
+        run = open_player(name, env, env_kwargs, search=search, **vars(search_options))
+        run = options.check_finished(run, name, unfinished)
         same = tasks.setdefault(run.task.key, run.task)
-        task = replace(run.task, env_kwargs=same.env_kwargs)
-        trained[name] = run._replace(name=f"{name} ({run.name})", task=task)
-    players = []
+        run = run._replace(task=replace(run.task, env_kwargs=same.env_kwargs))
+        runs[name] = with_path(run, name)
     asked: Any = [(task.env, task.env_kwargs) for task in tasks.values()] or [(env, env_kwargs)]
+    players = []
     for name in names:
-        if name in trained:
-            players.append(trained[name])
-        else:
-            own = {"wrappers": wrappers} if names_file(name) else {}
-            others = [player(name, env_id, kwargs, seed, own) for env_id, kwargs in asked]
-            if names_file(name):
-                others = [other._replace(name=f"{name} ({other.name})") for other in others]
-            players += others
-    # All sides are checked before the first game.
-    planned = [(one, as_side) for one in players for as_side in _sides(one, players, side)]
-    judged = []
+        own = {"wrappers": wrappers} if names_file(name) else {}
+        players += (
+            [runs[name]]
+            if name in runs
+            else [
+                with_path(open_player(name, *task, seed=seed, agent_kwargs=own), name)
+                for task in asked
+            ]
+        )
+    # All sides are checked before the first game: the one asked for, or all that runs have learned.
+    learned: dict[str, dict[str | None, None]] = {}
+    for run in runs.values():
+        sides = run.sides_to_evaluate(side, exact=False)
+        learned.setdefault(run.task.env, {}).update(dict.fromkeys(sides))
+    planned = [
+        (player, as_side)
+        for player in players
+        for each in learned.get(player.task.env, [side])
+        for as_side in player.sides_to_evaluate(each, exact=False)
+    ]
+    results = list[Result]()
     try:
-        for one, as_side in planned:
-            played = {**one.task.env_kwargs, **options.given(side=as_side)}
-            row, record = evaluated(one.agent, one.task.env, played, episodes, seed, name=one.name)
-            judged.append(Judged(row, one.recipe, record.returns, one.train_seed))
+        for result in play_all(planned, episodes, seed):
+            results.append(result)
     except Stopped as stopped:
-        judged.append(Judged(stopped.row, "", stopped.record.returns))
+        results.append(Result(stopped.row, "", stopped.record.returns))
         raise
     finally:
-        if judged and out is not None:
-            write_rows([one.row for one in judged] + over_seeds(judged), out)
-        if judged:
-            print(comparison(judged))
-
-
-def _sides(one: Player, players: Sequence[Player], side: str | None) -> Iterator[str | None]:
-    """Yield the sides that an agent plays: the one asked for, or all that any run has learned."""
-    runs = [other for other in players if other.trained and other.task.env == one.task.env]
-    sides = [played for run in runs for played in run.sides_to_evaluate(side, exact=False)]
-    for played in dict.fromkeys(sides or [side]):
-        yield from one.sides_to_evaluate(played, exact=False)
+        write_results(results, out)
+        if results:
+            print(comparison(results))

@@ -1,16 +1,18 @@
 """`python -m baselines evaluate`."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from baselines.commands import options
-from baselines.evaluation.comparison import NO_GAMES, Judged, over_seeds, seeds_text
+from baselines.evaluation.comparison import NO_GAMES, Result, seeds_text, write_results
 from baselines.evaluation.exact import evaluate_exactly
-from baselines.evaluation.rows import block, checked_path, write_rows
+from baselines.evaluation.judging import ENV, SECONDS, judge
+from baselines.evaluation.rows import block, check_path
 from baselines.evaluation.sampled import Stopped, evaluated
-from baselines.evaluation.strategies import ENV, SECONDS, judge
 from baselines.evaluation.submissions import SUFFIX, text_of
-from baselines.players import Player, given_options, names_file, names_run, player, with_search
+from baselines.players import Player, given_options, names_file, names_run, open_player
 from baselines.search.placing import ValuePlacer
 from baselines.settings import Count, Positive
 from tile_envs.errors import UsageError
@@ -55,22 +57,22 @@ def evaluate(
             instead of the environment's placer.
         placer_depth: The depth of that placer's search, in moves of the player; 1 if not given.
     """
-    if out is not None:
-        checked_path(out)
+    check_path(out)
     if not agents:
         raise UsageError("evaluate needs an agent: its name, or the folder of its run.")
     if placer_agent is None and placer_depth is not None:
         raise UsageError("--placer-depth needs --placer-agent.")
-    if placer_agent is not None and exact:
-        raise UsageError("exact evaluation knows named placers only: leave out --placer-agent.")
-    if placer_agent is not None and "placer" in (env_kwargs or {}):
-        raise UsageError("give either --placer-agent or a placer in --env-kwargs, not both.")
-    judged, failures = list[Judged](), list[str]()
+    if placer_agent is not None and (exact or "placer" in (env_kwargs or {})):
+        raise UsageError("leave out --placer-agent: not with --exact, or a placer in --env-kwargs.")
+    own = {**(agent_kwargs or {}), **options.given(wrappers=wrappers or None)}
+    how: Any = {"seed": seed, "agent_kwargs": own, "search": search, **vars(search_options)}
+    results, failures = list[Result](), list[str]()
     try:
         for name in agents:
+            played: Iterable[Result]
             if name.endswith(SUFFIX):
                 searches = search is not None or given_options(search_options)
-                if any((exact, agent_kwargs, wrappers, placer_agent, searches)):
+                if any((exact, own, placer_agent, searches)):
                     raise UsageError(f"{name} is a strategy: it has no options but --seconds.")
                 task = {**(env_kwargs or {}), **options.given(side=side)}
                 text, file = text_of(Path(name)), Path(name).name
@@ -78,47 +80,55 @@ def evaluate(
                 if row["failed"] == row["episodes"]:
                     failures.append(f"{file} has failed in every game: {row['failure']}")
                     continue
-                judged.append(Judged(row, ""))
-                print(block(row))
-                continue
-            own = {**(agent_kwargs or {}), **options.given(wrappers=wrappers or None)}
-            played = player(name, env, env_kwargs, seed, own)
-            played = options.check_finished(played, name, unfinished)
-            placer = None
-            if placer_agent is not None:
-                values = (
-                    played if placer_agent == name else _values(placer_agent, played, unfinished)
-                )
-                placer = ValuePlacer(values.agent, played.task.game, placer_depth or 1, values.name)
-            played = with_search(played, search, search_options)
-            if agents[1:] and (names_run(name) or names_file(name)):
-                played = played._replace(name=f"{name} ({played.name})")
-            for one_side in played.sides_to_evaluate(side, exact):
-                task = {**played.task.env_kwargs, **options.given(side=one_side, placer=placer)}
-                agent, game = played.agent, played.task.env
-                if exact:
-                    row, returns = evaluate_exactly(agent, game, task, name=played.name), NO_GAMES
-                else:
-                    row, record = evaluated(agent, game, task, episodes, seed, name=played.name)
-                    returns = record.returns
-                one = Judged(row, played.recipe, returns, played.train_seed)
-                judged.append(one)  # before it is printed, since a pipe can be closed
-                print(block(one.row))
+                played = [Result(row)]
+            else:
+                player = open_player(name, env, env_kwargs, **how)
+                player = options.check_finished(player, name, unfinished)
+                player = with_path(player, name) if agents[1:] else player
+                if placer_agent is not None:
+                    player = _placed_by(placer_agent, placer_depth or 1, player, unfinished)
+                sides = player.sides_to_evaluate(side, exact)
+                played = play_all([(player, each) for each in sides], episodes, seed, exact)
+            for result in played:
+                results.append(result)  # before it is printed, since a pipe can be closed
+                print(block(result.row))
     except Stopped as stopped:
-        judged.append(Judged(stopped.row, ""))
+        results.append(Result(stopped.row))
         print(block(stopped.row))
         raise
     finally:
-        seeds = over_seeds(judged)
-        if judged and out is not None:
-            write_rows([one.row for one in judged] + seeds, out)
+        seeds = write_results(results, out)
     for row in seeds:
         print(seeds_text(row))
     if failures:
         raise UsageError("; ".join(failures))
 
 
-def _values(name: str, played: Player, unfinished: bool) -> Player:
-    """Return the agent whose values a placer minimizes, in the game that is played."""
-    env_kwargs = {k: v for k, v in played.task.env_kwargs.items() if k != "placer"}
-    return options.check_finished(player(name, played.task.env, env_kwargs), name, unfinished)
+def _placed_by(name: str, depth: int, player: Player, unfinished: bool) -> Player:
+    """Return a player in a game whose tiles are placed by an agent's values."""
+    task = player.task
+    env_kwargs = {n: value for n, value in task.env_kwargs.items() if n != "placer"}
+    other = options.check_finished(open_player(name, task.env, env_kwargs), name, unfinished)
+    placer = ValuePlacer(other.agent, task.game, depth, other.name)
+    return player._replace(task=replace(task, env_kwargs=env_kwargs | {"placer": placer}))
+
+
+def with_path(player: Player, name: str) -> Player:
+    """Return a player, of a run or a file with its path before its name."""
+    is_path = names_run(name) or names_file(name)
+    return player._replace(name=f"{name} ({player.name})") if is_path else player
+
+
+def play_all(
+    planned: Iterable[tuple[Player, str | None]], episodes: int, seed: int, exact: bool = False
+) -> Iterator[Result]:
+    """Let players play, each as a side, the same list of games, or compute their exact results."""
+    for player, side in planned:
+        task = {**player.task.env_kwargs, **options.given(side=side)}
+        game, returns = (player.agent, player.task.env, task), NO_GAMES
+        if exact:
+            row = evaluate_exactly(*game, name=player.name)
+        else:
+            row, record = evaluated(*game, episodes, seed, name=player.name)
+            returns = record.returns
+        yield Result(row, player.recipe, returns, player.train_seed)

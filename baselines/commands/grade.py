@@ -9,8 +9,8 @@ from tyro.conf import Positional, arg
 from baselines.commands import options
 from baselines.evaluation.grading import SECONDS, Grades
 from baselines.evaluation.grading import grade as grade_all
-from baselines.evaluation.rows import checked_path, write_rows
-from baselines.evaluation.strategies import ENV
+from baselines.evaluation.judging import ENV
+from baselines.evaluation.rows import check_path, write_rows
 from baselines.settings import Count, Positive, Seed
 from tile_envs.errors import UsageError
 
@@ -46,8 +46,7 @@ def grade(
         agent_seed: The seed that classes are made with. If not given, the system draws one, so that
             it tells nothing of the games; the table has it.
     """
-    if out is not None:
-        checked_path(out)
+    check_path(out)
     rows = Grades()
 
     def keep(graded: Grades) -> None:

@@ -122,7 +122,7 @@ def typed(name: str, words: Sequence[str]) -> dict[str, Any]:
         usual = {n: getattr(config, n, "both") for n in ("env", *run.USUAL)} | config.settings
     with parsing():
         given: dict[str, Any] = tyro.cli(
-            known,
+            known,  # type: ignore[arg-type]
             args=words,
             default=usual,
             prog=f"python -m baselines train {name}",

@@ -23,11 +23,9 @@ KERNELS = ((1, 2), (2, 1))
 
 
 class BoardConvolutions(BaseFeaturesExtractor):
-    """Convolutions over one-hot planes of the cells, as a features extractor of SB3.
+    """Convolutions over one-hot planes of boards `(R, C)`, as a features extractor of SB3.
 
-    Args:
-        observation_space: Boards as the environments give them, `(R, C)` integers.
-        width: Four times the channels of each convolution: what suits patterns then suits these.
+    The width is four times the channels: what suits patterns then suits these.
     """
 
     values: Tensor

@@ -18,26 +18,23 @@ value of the afterstate.  What this one adds to that file:
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from stable_baselines3 import DQN
-from stable_baselines3.common.buffers import ReplayBuffer
-from stable_baselines3.common.type_aliases import TrainFreq
 
 from baselines.agents import Observations, ValueAgent, distinct
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.torch_setup import PART, Parts, torch_threads
 from baselines.settings import Count, Fraction, Positive, Rate, check_memory
-from baselines.training.learner import State
 from baselines.training.recording import read_transitions
 from tile_envs.errors import UsageError
+from tile_envs.game import Floats
+
+STORED = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
+"""The arrays of a replay buffer."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +76,8 @@ class DQNSettings(SB3Settings):
     replay_steps: Count = 1_000
 
     def __post_init__(self) -> None:
-        if not self.batch_size <= self.learning_starts <= self.buffer_size:
-            raise UsageError(
-                "learning_starts must be from batch_size to buffer_size, "
-                f"{self.batch_size:,} to {self.buffer_size:,}, got {self.learning_starts:,}."
-            )
+        if not self.batch_size <= (n := self.learning_starts) <= self.buffer_size:
+            raise UsageError(f"learning_starts must be from batch_size to buffer_size, got {n:,}.")
 
 
 class DQNLearner(ValueAgent, SB3Learner):
@@ -91,120 +85,64 @@ class DQNLearner(ValueAgent, SB3Learner):
 
     Settings = DQNSettings
     version = 4
-    moments = ("sum",)
     logged = ("loss", "value", "exploration")
     counters = (*SB3Learner.counters, "exploration_rate", "_n_calls", "_episode_num")
-    model: MaskedDQN
-    _settings: DQNSettings
 
-    def _new_model(self) -> MaskedDQN:
-        settings = self._settings
-        transition = 2 * math.prod(self._game.shape) + 8 + 3 * 4  # two boards of bytes
-        check_memory(
-            settings.buffer_size * transition,
-            f"a replay buffer of {settings.buffer_size:,} transitions",
-            "give a buffer_size of at most {}",
-            transition,
-        )
-        return MaskedDQN(
-            "BoardPolicy",
-            self.envs,
-            train_freq=1,
-            loss_weight=settings.loss_weight,
-            policy_kwargs={
-                "network": settings.network,
-                "width": settings.width,
-                "hidden": list(settings.hidden),
-                "reward_scale": settings.reward_scale,
-            },
-            **self._shared_settings(DQN),
-        )
-
-    @property
-    def _buffer(self) -> ReplayBuffer:
-        assert self.model.replay_buffer is not None
-        return self.model.replay_buffer
+    def _new_model(self, shared: dict[str, Any]) -> MaskedDQN:
+        n, each = self._settings.buffer_size, 2 * math.prod(self._game.shape) + 8 + 3 * 4
+        # A transition has two boards of bytes.
+        check_memory(n * each, f"a buffer of {n:,}", "give a buffer_size of at most {}", each)
+        network = self._given("network", "width", "hidden", "reward_scale")
+        eps = ("exploration_initial_eps", "exploration_final_eps", "exploration_fraction")
+        learning = ("batch_size", "buffer_size", "learning_starts", "gradient_steps", "n_steps")
+        given = self._given(*eps, *learning, "target_update_interval", "loss_weight") | shared
+        return MaskedDQN("BoardPolicy", self.envs, train_freq=1, policy_kwargs=network, **given)
 
     def _play_and_learn(self) -> None:
         model, settings = self.model, self._settings
-        assert isinstance(model.train_freq, TrainFreq)
         if settings.replays and self.iterations == 0:
             self.prepare()
             model.train(settings.replay_steps, settings.batch_size)
             model.q_net_target.load_state_dict(model.q_net.state_dict())
         for _ in range(settings.rollout_steps):
-            model.collect_rollouts(
-                self.envs,
-                self._callback,
-                model.train_freq,
-                self._buffer,
-                learning_starts=settings.learning_starts,
-            )
-            if model.num_timesteps > settings.learning_starts:
+            self._play(model.train_freq, model.replay_buffer, learning_starts=model.learning_starts)
+            if model.num_timesteps > model.learning_starts:
                 model.train(settings.gradient_steps, settings.batch_size)
 
     def prepare(self) -> None:
         """Read recorded games, if there are any, a part into each column of the replay buffer."""
-        buffer = self._buffer
-        if not self._settings.replays or buffer.size() > 0:
+        buffer, folder = self.model.replay_buffer, self._settings.replays
+        if not folder or buffer.size() > 0:
             return
-        played = read_transitions(Path(self._settings.replays), self._game)
+        played = read_transitions(Path(folder), self._game)
         n, over = len(played["actions"]), played["terminations"]
-        length = n // buffer.n_envs
+        (length, rest), size = divmod(n, buffer.n_envs), self._settings.buffer_size
         if not 0 < length < buffer.buffer_size:
-            raise UsageError(
-                f"{self._settings.replays} holds {n:,} transitions, expected from "
-                f"{buffer.n_envs:,} (n_envs) to less than {self._settings.buffer_size:,} "
-                "(buffer_size): change one of these."
-            )
-
-        def columns(values: NDArray[Any]) -> NDArray[Any]:
-            whole = values[: length * buffer.n_envs]
-            return whole.reshape(buffer.n_envs, length, *values.shape[1:]).swapaxes(0, 1)
-
-        buffer.observations[:length] = columns(played["observations"])
-        buffer.next_observations[:length] = columns(played["next_observations"])
-        buffer.actions[:length, :, 0] = columns(played["actions"])
-        buffer.rewards[:length] = columns(played["rewards"])
-        buffer.dones[:length] = columns(over)
+            raise UsageError(f"{folder}: {n:,} transitions, not n_envs to {size:,} (buffer_size).")
         # An n-step return ends where another game follows: at games left unfinished, and here.
         unfinished = (np.diff(played["episodes"], append=-1) != 0) & ~over
-        buffer.timeouts[:length] = columns(unfinished)
-        buffer.timeouts[length - 1] = ~columns(over)[-1]
+        parts = played | {"dones": over, "timeouts": unfinished}
+        for name in STORED:
+            columns = getattr(buffer, name)[:length]
+            shape = buffer.n_envs, length, *columns.shape[2:]
+            columns[...] = parts[name][: n - rest].reshape(shape).swapaxes(0, 1)
+        buffer.timeouts[length - 1] = 1 - buffer.dones[length - 1]
         buffer.pos = length
 
-    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+    def action_values(self, observations: Observations) -> Floats:
         """Return the value of each action, `(n, actions)`; minus infinity for illegal ones."""
         after, rewards, masks = self._game.afterstates(observations)
-        if after.shape[2:] != self._game.shape:
-            raise UsageError(f"boards must have shape {self._game.shape}, got {after.shape[2:]}.")
-        legal = masks > 0
-        reached = after[legal]
+        if after.shape[2:] != (shape := self._game.shape):
+            raise UsageError(f"boards must have shape {shape}, got {after.shape[2:]}.")
+        legal, network = masks > 0, self.model.q_net
+        reached, gains = after[legal], torch.from_numpy(rewards[legal].astype(np.float32))
         different, which = distinct(reached)
-        network = self.model.q_net
-        network.set_training_mode(False)
-        with torch.no_grad(), torch_threads(self._settings.threads):
-            boards, moved, gains = (
-                torch.as_tensor(array, device=self.model.device)
-                for array in (different, reached, rewards[legal].astype(np.float32))
-            )
-            following = torch.cat([network.q_net(p)[:, 0] for p in torch.split(boards, PART)])
-            found = network.add_rewards(following[which], moved, gains).cpu().numpy()
+        following = self._values(network.q_net, different)[which]
+        found = network.add_rewards(following, torch.from_numpy(reached), gains).numpy()
         values = np.full(legal.shape, -np.inf)
         values[legal] = found.astype(np.float64) / self._settings.reward_scale
         return values
 
-    def state_dict(self) -> State:
-        """Return networks, optimizer, games, counters and the replay buffer."""
-        pos, full = np.array(self._buffer.pos), np.array(self._buffer.full)
-        return super().state_dict() | {"buffer pos": pos, "buffer full": full}
-
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state_dict` returned."""
-        super().load_state_dict(state)
-        self._buffer.pos = int(state["buffer pos"])
-        self._buffer.full = bool(state["buffer full"])
-
-    def _parts(self) -> Parts:
-        names = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
-        return {**super()._parts(), "buffer": {name: getattr(self._buffer, name) for name in names}}
+    def _attributes(self) -> dict[str, tuple[Any, str]]:
+        buffer, own = self.model.replay_buffer, super()._attributes()
+        return own | {f"buffer {name}": (buffer, name) for name in (*STORED, "pos", "full")}

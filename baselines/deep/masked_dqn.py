@@ -7,8 +7,7 @@ legal actions.  `MaskedDQN.train` lists what else differs.
 
     envs = make_sb3("Tiles2048-v0", 64)  # of tile_envs.plug.sb3
     model = MaskedDQN("BoardPolicy", envs, policy_kwargs={"reward_scale": 1 / 1024})
-    model.learn(100_000)
-    model.save("model.zip")  # MaskedDQN.load("model.zip")
+    model.learn(100_000).save("model.zip")  # MaskedDQN.load("model.zip")
 
 As with every model of Stable-Baselines3, `load` runs code that the file holds: load only files that
 you trust.  (`baselines.load` reads the models in the folder of a run without that.)
@@ -20,14 +19,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from stable_baselines3 import DQN
 from stable_baselines3.common.buffers import NStepReplayBuffer
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
+from baselines.agents import Actions
 from baselines.deep.q_network import BoardPolicy, BoardQNetwork
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -35,75 +33,38 @@ from tile_envs.games import game_from_json
 from tile_envs.sliding import SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
-checks_of_sparse_tensors: Any = torch.sparse.check_sparse_tensor_invariants
-"""Torch warns where sparse gradients are used and it has not been said whether to check them."""
-
 
 class MaskedDQN(DQN):
     """DQN for the games of this package.
 
     Args:
-        policy: "BoardPolicy".
-        env: An `SB3VecEnv`, or single environments as SB3 takes them.
-        learning_rate: Learning rate of Adagrad.
-        *args: Those of SB3's `DQN`.
+        *args: Those of SB3's `DQN`: the policy is "BoardPolicy", the environment an `SB3VecEnv`, or
+            single ones.
         loss_weight: Factor of negative rewards in training; in tic-tac-toe these are losses.
-        **kwargs: Those of SB3's `DQN`.  The network takes its `gamma` as well, and the game of the
-            environment.
-
-    Raises:
-        ValueError: If the environment is none of this package, or a wrapper changes its
-            observations.
+        **kwargs: Those of SB3's `DQN`; `learning_rate` is that of Adagrad.
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"BoardPolicy": BoardPolicy}
-    policy: BoardPolicy
     q_net: BoardQNetwork
     q_net_target: BoardQNetwork
 
-    def __init__(
-        self,
-        policy: Any,
-        env: Any,
-        learning_rate: float | Schedule = 0.02,
-        *args: Any,
-        loss_weight: float = 1.0,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *args: Any, loss_weight: float = 1.0, **kwargs: Any) -> None:
         self.loss_weight = loss_weight
-        super().__init__(policy, env, learning_rate, *args, **kwargs)
+        rate = {"learning_rate": 0.02} if len(args) < 3 else {}
+        super().__init__(*args, **(rate | kwargs))
 
     def _setup_model(self) -> None:
-        # A copy: the dictionary is the caller's.
-        self.policy_kwargs = self.policy_kwargs | {"gamma": self.gamma}
+        self.policy_kwargs = self.policy_kwargs | {"gamma": self.gamma}  # the caller's is kept
         if self.env is not None:
             game = game_of(self.env)
             saved = game_from_json(self.policy_kwargs.setdefault("game", game.to_json()))
             if saved != game:
-                raise UsageError(
-                    f"the model plays {saved}, and the environment is one of {game} with other "
-                    "rules or another board."
-                )
+                raise UsageError(f"the model plays {saved}, and the environment {game}.")
         if self.replay_buffer_class is NStepReplayBuffer:  # of a loaded model, where SB3 warns
             self.replay_buffer_class = None  # of what it has chosen itself for `n_steps`
         super()._setup_model()
         # Adagrad makes its sums beside the parameters, before SB3 moves these to the device.
         self.policy.optimizer.load_state_dict(self.policy.optimizer.state_dict())
-
-    @classmethod
-    def load(cls, path: Any, *args: Any, **kwargs: Any) -> MaskedDQN:
-        """Load a model, as SB3 does.
-
-        Raises:
-            ValueError: If the file is not a complete model of this class, or the model's game is
-                not that of the environment that is given.
-        """
-        try:
-            return super().load(path, *args, **kwargs)
-        except torch.OutOfMemoryError:
-            raise
-        except (AssertionError, KeyError, RuntimeError, TypeError) as error:
-            raise UsageError(f"{path} is not a complete model of MaskedDQN: {error}.") from error
 
     def predict(
         self,
@@ -111,34 +72,24 @@ class MaskedDQN(DQN):
         state: Any = None,
         episode_start: Any = None,
         deterministic: bool = False,
-    ) -> tuple[NDArray[Any], Any]:
+    ) -> tuple[Actions, Any]:
         """Return the best action for each observation; with exploration if not deterministic."""
         actions, state = self.policy.predict(observation, state, episode_start, deterministic=True)
-        if not deterministic:
-            actions = self._explore(observation, actions, self.exploration_rate)
-        return actions, state
-
-    def _sample_action(
-        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        is_random = self.num_timesteps < learning_starts
-        if is_random:
-            actions = self._explore(self._last_obs, np.zeros(n_envs, np.int64), rate=1.0)
-        else:
-            actions, _ = self.predict(self._last_obs)
-        self.logger.record("train/exploration", 1.0 if is_random else self.exploration_rate)
-        return actions, actions
-
-    def _explore(self, observation: Any, actions: NDArray[Any], rate: float) -> NDArray[Any]:
-        """Replace each action, with a probability, by a legal action that is drawn uniformly."""
-        explores = np.atleast_1d(torch.rand(np.shape(actions)).numpy() < rate)
-        if not explores.any():
-            return actions
+        if deterministic:
+            return actions, state
+        explores = np.atleast_1d(torch.rand(np.shape(actions)).numpy() < self.exploration_rate)
         boards = np.reshape(observation, (-1, *self.q_net.game.shape))[explores]
         legal = torch.as_tensor(self.q_net.game.legal_actions(boards))
         explored = np.array(actions)
         explored.reshape(-1)[explores] = (torch.rand(legal.shape) * legal).argmax(dim=1).numpy()
-        return explored
+        return explored, state
+
+    def _sample_action(self, learning_starts: int, *_: Any, **__: Any) -> tuple[Actions, Actions]:
+        if self.num_timesteps < learning_starts:
+            self.exploration_rate = 1.0  # for this step: SB3 sets it after each
+        actions, _ = self.predict(self._last_obs)
+        self.logger.record("train/exploration", self.exploration_rate)
+        return actions, actions
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Take gradient steps on minibatches of the replay buffer.
@@ -165,14 +116,13 @@ class MaskedDQN(DQN):
             minutes, convolutions learn more by it than by Adam, too.  Gradients are not clipped
             (`max_grad_norm` is ignored): Adagrad's steps do not depend on their scale.
         """
-        self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         assert self.replay_buffer is not None
         losses, means = [], []
         for _ in range(gradient_steps):
             batch = self.replay_buffer.sample(batch_size, env=self._vec_normalize_env)
             discounts = self.gamma if batch.discounts is None else batch.discounts
-            rewards = batch.rewards * self.policy.q_net.reward_scale
+            rewards = batch.rewards * self.q_net.reward_scale
             rewards = torch.where(rewards < 0, rewards * self.loss_weight, rewards)
             games = torch.arange(batch_size, device=self.device)
             with torch.no_grad():
@@ -186,7 +136,8 @@ class MaskedDQN(DQN):
             loss = nn.functional.mse_loss(values[:, None], targets)
             self.policy.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            with checks_of_sparse_tensors(enable=False):
+            # Torch warns of sparse gradients if it has not been told whether to check them.
+            with torch.sparse.check_sparse_tensor_invariants(enable=False):  # type: ignore
                 self.policy.optimizer.step()
             losses.append(loss.item())
             means.append(values.detach().mean().item())
@@ -199,8 +150,7 @@ class MaskedDQN(DQN):
 def game_of(envs: VecEnv) -> Game:
     """Return the game that environments play, as far as moves depend on it: rules and board.
 
-    Models are saved with it.  The spawn distribution and the opponent are left out, so a model can
-    be trained on against others, such as opponents without a name.
+    Without spawn distribution and opponent, a model can be trained on against others.
     """
     env = envs.get_attr("unwrapped")[0]
     game = getattr(env, "game", None)
@@ -208,7 +158,4 @@ def game_of(envs: VecEnv) -> Game:
         return SlidingGame(game.rules, game.shape)
     if isinstance(game, TicTacToe):
         return TicTacToe()
-    raise UsageError(
-        "MaskedDQN plays the environments of tile_envs, whose legal actions it knows, "
-        f"got {type(env).__name__}."
-    )
+    raise UsageError(f"MaskedDQN plays the environments of tile_envs, got {type(env).__name__}.")

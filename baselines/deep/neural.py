@@ -25,12 +25,13 @@ from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import create_mlp
 
 from baselines.agents import Observations
-from baselines.deep.torch_setup import Parts, pack_parts, seed_generators, torch_threads, without
+from baselines.deep.torch_setup import seed_generators, torch_threads, zeroed
 from baselines.seeds import training_generator
 from baselines.settings import Count, Fraction, Opponent, Positive, Threads, Units
 from baselines.tabular.boards import BoardCodes
-from baselines.training.episodes import Episodes, EpsilonGreedyLearner, RingBuffer
+from baselines.training.episodes import Episodes, EpisodicLearner, Sides
 from baselines.training.learner import State
+from tile_envs.game import Bools, Floats, Game, Ints
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, solve
 
@@ -68,34 +69,34 @@ class NeuralSettings:
     threads: Threads = 1
 
 
-class Neural(EpsilonGreedyLearner):
+class Neural(EpisodicLearner):
     """Neural networks of action values, one for each side, and the agent that plays by them."""
 
     Settings = NeuralSettings
     plays = TicTacToe
     version = 2
+    test_games = 100
     saved = ()
-    _settings: NeuralSettings
 
-    def _build(self) -> None:
-        game, settings = self._game, self._settings
-        self._codes = BoardCodes(game, merge_symmetric=settings.recipe == "fitted")
-        with seed_generators(self._seed, "weights"):
-            players = {side: _Player(settings, i) for i, side in enumerate(game.sides)}
+    def __init__(self, game: Game, seed: int = 0, settings: Any = None, sides: Sides = ()) -> None:
+        settings = settings or NeuralSettings()
+        super().__init__(game, seed, settings.n_envs, settings.opponent, sides, settings)
+        kind = Fitted if settings.recipe == "fitted" else Published
+        self._codes = BoardCodes(game, merge_symmetric=kind is Fitted)
+        with seed_generators(seed, "weights"):
+            players = {"X": kind(settings, 1), "O": kind(settings, -1)}
         # A side's weights are the same whether the other side learns or not.
         self._players = {side: players[side] for side in self._sides}
 
-    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+    def action_values(self, observations: Observations) -> Floats:
         """Return the value of each action, `(n, 9)`; minus infinity for illegal ones."""
         codes, actions = self._codes.of(observations)
-        values = np.full((len(codes), CELLS), -np.inf)
-        to_move = self._to_move(observations)
-        for side, player in self._players.items():
-            own = to_move == side
-            with torch_threads(self._settings.threads):
-                values[own] = player.values(codes[own])
-        values = values[np.arange(len(codes))[:, None], actions]
-        return np.where(self._game.legal_actions(observations) > 0, values, -np.inf)
+        values, to_move = np.full(actions.shape, -np.inf), self._to_move(observations)
+        with torch_threads(self._settings.threads):
+            for side, player in self._players.items():
+                values[to_move == side] = player.values(codes[to_move == side])
+        legal = self._game.legal_actions(observations) > 0
+        return np.where(legal, np.take_along_axis(values, actions, axis=1), -np.inf)
 
     def update(self, episodes: Episodes) -> None:
         """Fit the network of the side that has played, all games being on one side."""
@@ -104,117 +105,111 @@ class Neural(EpsilonGreedyLearner):
         taken = actions[np.arange(len(codes)), episodes.actions[playing]]
         following = np.full(playing.shape, -1, np.int16)
         following[episodes.continues] = codes[playing[0].sum() :]  # all but the first boards
-        side = self._to_move(episodes.observations[0, :1])[0]
-        player, number = self._players[side], self._game.sides.index(side)
-        experience: State = {
-            "entries": (codes * CELLS + taken).astype(np.int32),
-            "following": following[playing],
-            "results": player.results[np.sign(episodes.rewards[playing]).astype(np.int64)],
-        }
-        rng = training_generator(self._seed, self.iterations, number, 1)
+        player = self._players[side := self._to_move(episodes.observations[0, :1])[0]]
+        results = player.results[np.sign(episodes.rewards[playing]).astype(np.int64)]
+        entries = (codes * CELLS + taken).astype(np.int32)
+        rng = training_generator(self._seed, self.iterations, self._game.sides.index(side), 1)
         with torch_threads(self._settings.threads, learning=True):
-            player.learn(experience, rng)
+            player.learn(rng, entries=entries, following=following[playing], results=results)
 
     def _to_move(self, observations: Observations) -> NDArray[np.str_]:
         return np.where(observations.sum(axis=(1, 2)) == 0, *self._game.sides)
 
     def export_state(self) -> State:
-        """Return a state that is enough for playing, with zeros in what learning alone needs."""
-        return without(self.state_dict(), "buffer")
+        """Return a state that is enough for playing, with zeros in the replay buffer."""
+        return zeroed(self.state_dict(), "buffer")
 
     def _arrays(self) -> State:
-        return pack_parts(
-            {
-                f"{side} {label}": part
-                for side, player in self._players.items()
-                for label, part in player.parts().items()
-            }
-        )
+        players = self._players.items()
+        return {f"{side} {name}": a for side, p in players for name, a in p.arrays.items()}
 
 
-class _Player:
-    """The network of one side.
+class Published:
+    """The network of one side, which sees its own marks, of this `sign`, as 1."""
 
-    Attributes:
-        results: The values of a draw, a win and a loss.
-    """
+    results = np.array([1, 1, 0], np.float32)
+    """The values of a draw, a win and a loss."""
+    optimizer: Any = torch.optim.SGD
+    last: Any = torch.nn.Sigmoid
 
-    def __init__(self, settings: NeuralSettings, number: int) -> None:
-        self._settings, self._is_fitted = settings, settings.recipe == "fitted"
-        self._sign = 1 - 2 * number  # of the own marks, which boards have as 1
-        self.results = np.array([0, 1, -10] if self._is_fitted else [1, 1, 0], np.float32)
-        hidden = [settings.hidden, settings.hidden]
-        last = torch.nn.Identity() if self._is_fitted else torch.nn.Sigmoid()
-        self._network = torch.nn.Sequential(*create_mlp(CELLS, CELLS, hidden), last)
-        self._buffer = RingBuffer(
-            settings.buffer_size if self._is_fitted else 0,
-            entries=(np.int32, ()),
-            following=(np.int16, ()),
-            results=(np.float32, ()),
-        )
+    def __init__(self, settings: NeuralSettings, sign: int) -> None:
+        self._settings, self._sign = settings, sign
+        layers = create_mlp(CELLS, CELLS, [settings.hidden] * 2)
+        self._network = torch.nn.Sequential(*layers, self.last())
+        self.arrays = {f"network {n}": t.numpy() for n, t in self._network.state_dict().items()}
 
-    def values(self, codes: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the value of each action, `(n, 9)`; the fitted recipe masks illegal ones."""
-        with torch.no_grad():
-            values: NDArray[np.float32] = self._network(self._inputs(codes)).numpy()
-        return np.where(solve().masks[codes] > 0, values, -np.inf) if self._is_fitted else values
+    @torch.no_grad()
+    def values(self, codes: Ints) -> NDArray[np.float32]:
+        """Return the value of each action, `(n, 9)`."""
+        return np.asarray(self._network(self._inputs(codes)))
 
-    def learn(self, experience: State, rng: np.random.Generator) -> None:
-        """Learn from the n actions of an iteration and from what followed them.
+    def learn(self, rng: np.random.Generator, **experience: NDArray[Any]) -> None:
+        """Reduce the squared errors of the actions that count, in minibatches.
 
-        The experience has `entries`, the code of the board times 9 plus the action, both as the
-        network sees them; `following`, the code of the next board, or -1 after the last action of a
-        game; and `results`, the value of the game's result, as of a last action.
+        The experience has, of each action, `entries`, the code of the board times 9 plus the
+        action; `following`, the next board's code, or -1 after a game's last action; and `results`,
+        the value of the game's result.
         """
-        if not self._is_fitted:
-            codes, taken = np.divmod(experience["entries"], CELLS)
-            illegal = solve().masks[codes] == 0
-            targets = np.where(illegal, self.results[-1], self._targets(experience)[:, None])
-            self._fit(codes, targets, illegal | np.eye(CELLS, dtype=np.bool_)[taken], rng)
-            return
-        self._buffer.store(**experience)
-        n, size = len(self._buffer), 3**CELLS * CELLS
-        stored = {name: array[:n] for name, array in self._buffer.arrays.items()}
-        times = np.bincount(stored["entries"], minlength=size).reshape(-1, CELLS)
-        sums = np.bincount(stored["entries"], self._targets(stored), size).reshape(-1, CELLS)
-        codes = np.flatnonzero(times.any(axis=1))
-        means = sums[codes] / np.maximum(times[codes], 1)
-        self._fit(codes, means.astype(np.float32), times[codes] > 0, rng)
-
-    def _targets(self, experience: State) -> NDArray[np.float32]:
-        """Return max_a' Q(s', a') `(n,)`, or the value of the result."""
-        continues = experience["following"] >= 0
-        following, which = np.unique(experience["following"][continues], return_inverse=True)
-        targets: NDArray[np.float32] = experience["results"].copy()
-        targets[continues] = self.values(following).max(axis=1)[which]
-        return targets
-
-    def _fit(
-        self,
-        codes: NDArray[np.int64],
-        targets: NDArray[np.float32],
-        weights: NDArray[np.bool_],
-        rng: np.random.Generator,
-    ) -> None:
-        """Reduce the weighted squared errors `(n, 9)` of boards `(n,)`, in minibatches."""
-        settings = self._settings
-        kind = torch.optim.Adam if self._is_fitted else torch.optim.SGD
-        optimizer = kind(self._network.parameters(), settings.learning_rate)
-        inputs = self._inputs(codes)
-        wanted, counted = torch.from_numpy(targets), torch.from_numpy(weights.astype(np.float32))
-        for _ in range(settings.n_epochs):
+        codes, targets, weights = self._lesson(**experience)
+        optimizer = self.optimizer(self._network.parameters(), self._settings.learning_rate)
+        inputs, wanted = self._inputs(codes), torch.from_numpy(targets)
+        counted = torch.from_numpy(weights.astype(np.float32))
+        for _ in range(self._settings.n_epochs):
             order = torch.from_numpy(rng.permutation(len(codes)))
-            for rows in torch.split(order, settings.batch_size):
+            for rows in torch.split(order, self._settings.batch_size):
                 errors = counted[rows] * (self._network(inputs[rows]) - wanted[rows])
                 optimizer.zero_grad()
                 errors.square().mean().backward()
                 optimizer.step()
 
-    def _inputs(self, codes: NDArray[Any]) -> torch.Tensor:
+    def _lesson(self, **experience: NDArray[Any]) -> tuple[Ints, Any, Bools]:
+        """Return boards, targets of all actions, and whether each counts: illegal ones lose."""
+        codes, taken = np.divmod(experience["entries"], CELLS)
+        illegal = solve().masks[codes] == 0
+        targets = np.where(illegal, self.results[-1], self._targets(**experience)[:, None])
+        return codes, targets, illegal | np.eye(CELLS, dtype=np.bool_)[taken]
+
+    def _targets(self, following: Ints, results: NDArray[Any], **_: Any) -> NDArray[Any]:
+        """Return max_a' Q(s', a') `(n,)`, or the value of the result."""
+        continues, targets = following >= 0, results.copy()
+        codes, which = np.unique(following[continues], return_inverse=True)
+        targets[continues] = self.values(codes).max(axis=1)[which]
+        return targets
+
+    def _inputs(self, codes: Ints) -> torch.Tensor:
         marks = solve().marks[codes].reshape(-1, CELLS)
         return torch.from_numpy((marks * self._sign).astype(np.float32))
 
-    def parts(self) -> Parts:
-        """Return the network, and the replay buffer of the fitted recipe."""
-        buffer = {"buffer": self._buffer.state} if self._is_fitted else {}
-        return {"network": self._network.state_dict(), **buffer}
+
+class Fitted(Published):
+    """The network of one side, fitted to the mean targets in a replay buffer."""
+
+    results = np.array([0, 1, -10], np.float32)
+    optimizer = torch.optim.Adam
+    last = torch.nn.Identity
+
+    def __init__(self, settings: NeuralSettings, sign: int) -> None:
+        super().__init__(settings, sign)
+        kinds = {"entries": np.int32, "following": np.int16, "results": np.float32}
+        self._buffer: State = {n: np.zeros(settings.buffer_size, k) for n, k in kinds.items()}
+        self._stored = np.zeros((), np.int64)  # transitions ever; later ones replace the oldest
+        buffer = self._buffer | {"stored": self._stored}
+        self.arrays |= {f"buffer {name}": array for name, array in buffer.items()}
+
+    def values(self, codes: Ints) -> NDArray[np.float32]:
+        """Return the value of each action, `(n, 9)`; minus infinity for illegal ones."""
+        return np.where(solve().masks[codes] > 0, super().values(codes), -np.inf)
+
+    def _lesson(self, **experience: NDArray[Any]) -> tuple[Ints, Any, Bools]:
+        """Return the boards in the buffer, the mean targets of their actions, and which it has."""
+        numbers = self._stored + np.arange(len(experience["entries"]))
+        self._stored += len(numbers)
+        for name, array in self._buffer.items():
+            array[numbers % len(array)] = experience[name]
+        stored = {name: array[: self._stored] for name, array in self._buffer.items()}
+        entries, size = stored["entries"], 3**CELLS * CELLS
+        times = np.bincount(entries, minlength=size).reshape(-1, CELLS)
+        sums = np.bincount(entries, self._targets(**stored), size).reshape(-1, CELLS)
+        codes = np.flatnonzero(times.any(axis=1))
+        means = sums[codes] / np.maximum(times[codes], 1)
+        return codes, means.astype(np.float32), times[codes] > 0

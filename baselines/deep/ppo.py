@@ -18,18 +18,18 @@ action values to search with, from the value function.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from torch import nn
 
 from baselines.agents import Actions, BoardAgent, Observations, distinct, one_or_many
 from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.torch_setup import PART, torch_threads
+from baselines.deep.torch_setup import begin_moments, torch_threads
 from baselines.settings import Count, Fraction
+from tile_envs.game import Floats
 from tile_envs.plug.features import BoardFeatures
 from tile_envs.sliding.game import SlidingGame
 
@@ -61,31 +61,25 @@ class PPOLearner(BoardAgent, SB3Learner):
 
     Settings = PPOSettings
     version = 5
-    model: MaskablePPO
-    _settings: PPOSettings
 
-    def _new_model(self) -> MaskablePPO:
+    def _new_model(self, shared: dict[str, Any]) -> MaskablePPO:
         settings = self._settings
         self.envs.reward_scale = settings.reward_scale
-        return MaskablePPO(
-            "MlpPolicy",
-            self.envs,
-            policy_kwargs={
-                "features_extractor_class": FEATURES[settings.network],
-                "features_extractor_kwargs": {"width": settings.width},
-                "net_arch": list(settings.hidden),
-                "activation_fn": nn.ReLU,
-                "optimizer_kwargs": {"eps": 1e-5, "fused": True},
-            },
-            **self._shared_settings(MaskablePPO),
-        )
+        network = {
+            "features_extractor_class": FEATURES[settings.network],
+            "features_extractor_kwargs": {"width": settings.width},
+            "net_arch": list(settings.hidden),
+            "activation_fn": nn.ReLU,
+            "optimizer_kwargs": {"eps": 1e-5, "fused": True},
+        }
+        given = self._given("n_steps", "batch_size", "n_epochs", "ent_coef", "gae_lambda")
+        model = MaskablePPO("MlpPolicy", self.envs, policy_kwargs=network, **shared, **given)
+        begin_moments(model.policy.optimizer, "exp_avg", "exp_avg_sq")
+        return model
 
     def _play_and_learn(self) -> None:
-        model = self.model
-        assert model.env is not None
-        model.collect_rollouts(model.env, self._callback, model.rollout_buffer, model.n_steps)
-        model._update_current_progress_remaining(model.num_timesteps, model._total_timesteps)
-        model.train()
+        self._play(self.model.rollout_buffer, self.model.n_steps)
+        self.model.train()
 
     def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
         """Return the most likely action of each board, `(n,)`, or a drawn one."""
@@ -95,34 +89,28 @@ class PPOLearner(BoardAgent, SB3Learner):
         return np.where(masks.any(axis=1), actions, 0)
 
     @property
-    def action_values(self) -> Callable[[Observations], NDArray[np.float64]]:
+    def action_values(self) -> Callable[[Observations], Floats]:
         """A function of boards `(n, R, C)` of a sliding game: their action values `(n, actions)`.
 
         They look one move and one new tile ahead, r + γ Σ P(tile) V(s'), with V(s') = 0 where no
-        action is legal; those of illegal actions are minus infinity.  The agent itself plays by its
-        policy, a search by these values.
-
-        Raises:
-            AttributeError: In tic-tac-toe, where V is of games against one opponent.
+        action is legal.  The agent itself plays by its policy, a search by these values.  There are
+        none in tic-tac-toe, where V is of games against one opponent.
         """
         if not isinstance(self._game, SlidingGame):
             raise AttributeError(f"ppo has no action_values in {self._game}.")
         return self._action_values
 
     @one_or_many
-    def _action_values(self, boards: Observations) -> NDArray[np.float64]:
-        game, settings = self._game, self._settings
-        after, rewards, masks = game.afterstates(boards)
+    def _action_values(self, boards: Observations) -> Floats:
+        after, rewards, masks = self._game.afterstates(boards)
         legal = masks > 0
-        parents, states, probabilities = game.replies(after[legal])
+        parents, states, probabilities = self._game.replies(after[legal])
         different, which = distinct(states)
-        goes_on = game.legal_actions(different).any(axis=1)
+        goes_on = self._game.legal_actions(different).any(axis=1)
         found = np.zeros(len(different))
-        with torch.no_grad(), torch_threads(settings.threads):
-            asked = torch.as_tensor(different[goes_on], device=self.model.device)
-            parts = [self.model.policy.predict_values(p)[:, 0] for p in torch.split(asked, PART)]
-            found[goes_on] = torch.cat(parts).cpu().numpy() / settings.reward_scale
+        seen = self._values(self.model.policy.predict_values, different[goes_on]).numpy()
+        found[goes_on] = seen / self._settings.reward_scale
         following = np.bincount(parents, probabilities * found[which], legal.sum())
         values = np.full(legal.shape, -np.inf)
-        values[legal] = rewards[legal] + settings.gamma * following
+        values[legal] = rewards[legal] + self._settings.gamma * following
         return values

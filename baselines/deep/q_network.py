@@ -5,24 +5,34 @@ boards ── rules ──> afterstates ── network ──> values of afterst
 The network is a `PatternNetwork`, or `BoardConvolutions` and hidden layers.
 """
 
-import inspect
+import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
-from gymnasium import spaces
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import FlattenExtractor, create_mlp
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor, nn
 
 from baselines.deep.convolutions import BoardConvolutions
-from baselines.deep.patterns import PatternNetwork
+from baselines.settings import check_memory
 from tile_envs.errors import UsageError
+from tile_envs.game import Game
 from tile_envs.games import game_from_json
 from tile_envs.tictactoe import TicTacToe
 
 ILLEGAL = -1e9
 """The value of an illegal action, far below any other."""
+OPTIONS: dict[str, Any] = {"network": "patterns", "width": 32, "hidden": (64,), "reward_scale": 1.0}
+"""Those of `policy_kwargs` that are of `BoardQNetwork`, and their defaults; see `DQNSettings`."""
+LENGTH = 4
+"""The cells of a line; where a board has fewer in a row or column, all of them."""
+MOST_CONTENTS = 2_500_000
+"""Contents of all lines and squares.  For no more than these, the largest tiles share a value: in
+2584 those from 121393 on, on 4×4."""
 
 
 class BoardQNetwork(QNetwork):
@@ -30,46 +40,26 @@ class BoardQNetwork(QNetwork):
 
     Q(s, a) = r(s, a) + γ V(s'), s' being the afterstate of s and a: the network learns only what
     the rules do not say, and shares it among all positions that lead to the same afterstate.  The
-    value of an afterstate that ends the game is 0.
-
-    Arguments that are not explained here are settings of `DQNSettings`.
-
-    Args:
-        observation_space: Boards.
-        action_space: Actions.
-        game: The game as JSON text (see `game_of`).
+    value of an afterstate that ends the game is 0.  The game is JSON text (see `game_of`).
     """
 
     def __init__(
-        self,
-        observation_space: spaces.Box,
-        action_space: spaces.Discrete,
-        game: str,
-        gamma: float,
-        network: str = "patterns",
-        width: int = 32,
-        hidden: Sequence[int] = (64,),
-        reward_scale: float = 1.0,
+        self, observation_space: Any, action_space: Any, game: str, gamma: float, **options: Any
     ) -> None:
-        played = game_from_json(game)
-        if not isinstance(observation_space, spaces.Box) or observation_space.shape != played.shape:
-            raise UsageError(
-                "the network takes boards as the environments of tile_envs give them, of shape "
-                f"{played.shape}, got {observation_space}: leave out wrappers that change "
-                "observations."
-            )
+        played, o = game_from_json(game), OPTIONS | options
+        if observation_space.shape != played.shape:
+            raise UsageError(f"expected boards {played.shape}, got {observation_space}: a wrapper?")
         flat = FlattenExtractor(observation_space)
         super().__init__(observation_space, action_space, flat, flat.features_dim, net_arch=[])
-        self.game = played
-        if network == "patterns":
-            values: Any = PatternNetwork(played, width, hidden)
+        self.game, self.gamma, self.reward_scale = played, gamma, float(o["reward_scale"])
+        if o["network"] == "patterns":
+            values: Any = PatternNetwork(played, o["width"], o["hidden"])
         else:
-            seen = BoardConvolutions(observation_space, width)
-            values = nn.Sequential(seen, *create_mlp(seen.features_dim, 1, list(hidden)))
+            seen = BoardConvolutions(observation_space, o["width"])
+            values = nn.Sequential(seen, *create_mlp(seen.features_dim, 1, list(o["hidden"])))
         # From random weights, the first steps overshoot, and all units before them die.
         nn.init.zeros_([*values.modules()][-1].weight)
         self.q_net = values
-        self.reward_scale, self.gamma = reward_scale, gamma
 
     def forward(self, obs: Any) -> Tensor:
         """Return the values of all actions, `(n, actions)`, in scaled rewards."""
@@ -81,18 +71,11 @@ class BoardQNetwork(QNetwork):
         values[legal] = self.values_of(after[legal], rewards[legal])
         return values
 
-    def afterstates_of(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the afterstates `(n, actions, R, C)` of boards `(n, R, C)`.
-
-        With them come the rewards, `(n, actions) float32`, and the action masks, `bool`.
-        """
+    def afterstates_of(self, observations: Tensor) -> tuple[Tensor, ...]:
+        """Return afterstates `(n, actions, R, C)`, rewards `float32` and masks `bool` of boards."""
         after, rewards, masks = self.game.afterstates(observations.cpu().numpy())
-        device = observations.device
-        return (
-            torch.as_tensor(after, device=device),
-            torch.as_tensor(rewards, dtype=torch.float32, device=device),
-            torch.as_tensor(masks > 0, device=device),
-        )
+        arrays = after, rewards.astype(np.float32), masks > 0
+        return tuple(torch.as_tensor(array, device=observations.device) for array in arrays)
 
     def values_of(self, after: Tensor, rewards: Tensor) -> Tensor:
         """Return r + γ V(s') `(n,)` of afterstates `(n, R, C)` and rewards `(n,)`."""
@@ -109,12 +92,8 @@ class BoardQNetwork(QNetwork):
 class BoardPolicy(DQNPolicy):
     """The policy of `MaskedDQN`; `policy_kwargs` are those of `BoardQNetwork` and `DQNPolicy`."""
 
-    q_net: BoardQNetwork
-    q_net_target: BoardQNetwork
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        names = inspect.signature(BoardQNetwork).parameters.keys()
-        self._network = {name: kwargs.pop(name) for name in names & kwargs.keys()}
+        self._network = {n: kwargs.pop(n) for n in {"game", "gamma", *OPTIONS} & kwargs.keys()}
         kwargs.setdefault("optimizer_class", torch.optim.Adagrad)
         super().__init__(*args, **kwargs)
 
@@ -125,3 +104,92 @@ class BoardPolicy(DQNPolicy):
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | self._network
+
+
+class PatternNetwork(nn.Module):
+    """Values of boards, by a network whose first layer is looked up.
+
+    The contents of four neighboring cells are one of few patterns, so each pattern has a vector of
+    its own instead of a matrix.  Every line of four cells and every square of 2×2 is looked up:
+
+        V(board) = MLP(ReLU(b + Σ over lines and squares p: E[contents of p]))
+
+    Lines and squares that a symmetry of the board maps to each other share their vectors, and so do
+    the contents of one: a board and its images have the same value.  With vectors of length 1 and
+    without the MLP, this is the n-tuple network of 17 four-tuples (Szubert and Jaśkowski, "Temporal
+    difference learning of n-tuple networks for the game 2048", 2014).
+    """
+
+    places: Tensor
+    begins: Tensor
+    entries: Tensor
+
+    def __init__(self, game: Game, width: int, hidden: Sequence[int]) -> None:
+        super().__init__()
+        self.smallest = -1 if isinstance(game, TicTacToe) else 0
+        orbits = _orbits(game)
+        self.values = min(game.n_values, int((MOST_CONTENTS / len(orbits)) ** (1 / LENGTH)))
+        tables, begin, size = [], 0, 0
+        for images in orbits:
+            cells = np.sort(images, axis=1)
+            firsts = np.unique(cells, axis=0, return_index=True)[1]
+            before = (0, 0), (LENGTH - images.shape[1], 0)  # the cell after the last one is empty
+            places = np.pad(images[firsts], before, constant_values=math.prod(game.shape))
+            entries = size + _shared(images[(cells == cells[0]).all(axis=1)], self.values)
+            tables.append((places, np.full(len(firsts), begin), entries))
+            begin, size = begin + len(entries), int(entries.max()) + 1
+        # Not saved: the game says them.
+        columns = zip(*tables, strict=True)
+        for name, parts in zip(("places", "begins", "entries"), columns, strict=True):
+            array = np.concatenate(parts).T.astype(np.int32, "C")
+            self.register_buffer(name, torch.from_numpy(array), persistent=False)
+        each = 3 * 4 * size  # bytes, with a target network, and the optimizer's sums
+        check_memory(each * width, f"a width of {width:,}", "give a width of at most {}", each)
+        self.vectors = nn.EmbeddingBag(size, width, mode="sum", sparse=True)
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.layers = nn.Sequential(nn.ReLU(), *create_mlp(width, 1, list(hidden)))
+        nn.init.normal_(self.vectors.weight, std=0.1 / len(self.begins) ** 0.5)
+
+    def forward(self, boards: Tensor) -> Any:
+        """Return the values `(n, 1)` of boards `(n, R, C)`."""
+        return self.layers(self.vectors(self.patterns_of(boards)) + self.bias)
+
+    def patterns_of(self, boards: Tensor) -> Tensor:
+        """Return the numbers of the vectors `(n, patterns) int32` of boards `(n, R, C)`."""
+        # Each row is a cell of all boards: torch is fastest at copying whole rows.
+        cells = (boards.flatten(1).T.int() - self.smallest).clamp(max=self.values - 1)
+        cells = nn.functional.pad(cells, (0, 0, 0, 1))
+        codes = cells.index_select(0, self.places[0])
+        for places in self.places[1:]:
+            codes = codes.mul_(self.values).add_(cells.index_select(0, places))
+        codes = codes.add_(self.begins[:, None])
+        return self.entries.index_select(0, codes.flatten()).view(codes.shape).T.contiguous()
+
+
+def _orbits(game: Game) -> list[NDArray[np.int64]]:
+    """Return arrays `(m, cells)`: a line or a square and all its images under the symmetries."""
+    cells = np.arange(game.shape[0] * game.shape[1]).reshape(game.shape)
+    sizes = [(1, min(LENGTH, game.shape[1])), (min(LENGTH, game.shape[0]), 1), (2, 2)]
+    orbits, seen = [], set()
+    for size in sizes:
+        if min(np.subtract(game.shape, size)) < 0 or max(size) == 1:
+            continue
+        for pattern in sliding_window_view(cells, size).reshape(-1, size[0] * size[1]):
+            if frozenset(pattern.tolist()) not in seen:
+                images = np.unique(game.symmetries.cells[:, pattern], axis=0)
+                seen |= set(map(frozenset, images.tolist()))
+                orbits.append(images)
+    return orbits
+
+
+def _shared(images: NDArray[np.int64], values: int) -> NDArray[np.int64]:
+    """Return the entry of each content of a pattern, `(values ** cells,)`.
+
+    Contents that symmetries of the pattern map to each other share one.  The images `(m, cells)`
+    are the pattern's cells in the orders in which its symmetries show them.
+    """
+    order = images[0].argsort()
+    permutations = order[np.searchsorted(images[0][order], images)]
+    contents = np.indices((values,) * images.shape[1]).reshape(images.shape[1], -1)
+    codes = [np.ravel_multi_index(tuple(contents[p]), (values,) * len(p)) for p in permutations]
+    return np.unique(np.min(codes, axis=0), return_inverse=True)[1]

@@ -22,45 +22,29 @@ from tile_envs.base.checks import checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.wrappers.transforms import legal_choices
 
-REPLACE = "ReplaceIllegal"
-WRAPPERS = (
-    REPLACE,
-    "OneHotPlanes",
-    "FlatObservation",
-    "MaskInObservation",
-    "AfterstatesInObservation",
-)
+ENCODINGS = ("OneHotPlanes", "FlatObservation", "MaskInObservation", "AfterstatesInObservation")
+WRAPPERS = ("ReplaceIllegal", *ENCODINGS)
 """The wrappers that change what a model sees or plays; others are for learning."""
 KINDS: tuple[Any, ...] = (MaskedDQN, DQN, QRDQN, MaskablePPO, RecurrentPPO, ARS, PPO, TRPO, A2C)
+UNUSED = {"buffer_size": 1}  # a buffer is for learning, and may not fit into memory
 OWN = {PPO: "clip_range", TRPO: "cg_max_steps"}
 """What tells the files of these algorithms from A2C's, whose policies they share."""
-UNUSED = {"buffer_size": 1}
-"""What of a file is for learning, and may not fit into memory."""
 
 
 class SB3Model:
     """A model from a file; it gets the masks if its algorithm takes them.
 
-    Args:
-        path: The file.
-        env: An environment of the game that it plays.
-        wrappers: The names of the wrappers that it has learned with, the innermost first.
-
-    Attributes:
-        name: The name of its algorithm.
-
-    Raises:
-        ValueError: If the file holds no such model, or one for other observations or actions.
+    The environment is of the game that it plays; the wrappers are the names of those that it has
+    learned with, the innermost first.  Its `name` is that of its algorithm.
     """
 
     def __init__(self, path: Path, env: Any, wrappers: Sequence[str] = ()) -> None:
-        self._game, wrapped = env.game, env
-        self._transforms = []
+        self._game, wrapped, self._transforms = env.game, env, []
         for name in wrappers:
             wrapped = getattr(known, checked_choice(name, "wrappers", WRAPPERS))(wrapped)
-            if transform := getattr(wrapped, "_transform", None):
-                self._transforms.append(transform)
-        self._rng = np.random.default_rng(0) if REPLACE in wrappers else None
+            if name in ENCODINGS:
+                self._transforms.append(wrapped._transform)
+        self._rng = np.random.default_rng(0) if "ReplaceIllegal" in wrappers else None
         try:
             path.stat()  # SB3 would look for another name
             entries: Any = load_from_zip_file(path, device="cpu")[0]
@@ -70,16 +54,11 @@ class SB3Model:
             self._model, self.name = kind.load(path, custom_objects=UNUSED), kind.__name__
         except Exception as error:  # zipfile, torch and pickle raise a dozen kinds
             reason = " ".join(str(error).split()) or "its algorithm is not known"
-            raise UsageError(
-                f"{path} is no model of Stable-Baselines3 or sb3-contrib for these games: {reason}."
-            ) from error
+            raise UsageError(f"{path} is no model of SB3 for these games: {reason}.") from error
         for name in ("observation_space", "action_space"):
             own, given = getattr(self._model, name), getattr(wrapped, name)
             if own != given:
-                raise UsageError(
-                    f"{path} has the {name} {own}, and the environment {given}: give another env "
-                    f"or its options, or wrappers, some of {', '.join(WRAPPERS)}."
-                )
+                raise UsageError(f"{path} has the {name} {own}, env and wrappers have {given}.")
 
     def predict(
         self,
@@ -89,11 +68,8 @@ class SB3Model:
         deterministic: bool = True,
     ) -> tuple[Any, Any]:
         """Return the actions of boards `(n, R, C)`, and the next state of a recurrent model."""
-        if observation.ndim == 2:  # one board
-            actions, state = self.predict(observation[None], state, episode_start, deterministic)
-            return actions[0], state
-        masks = self._game.legal_actions(observation) > 0
-        seen: Any = observation
+        boards = observation.reshape(-1, *self._game.shape)
+        seen, masks = boards, self._game.legal_actions(boards) > 0
         for transform in self._transforms:
             seen = transform(seen, {"action_mask": masks})
         with torch_threads(1):
@@ -101,4 +77,4 @@ class SB3Model:
         if self._rng is not None:
             is_legal = masks[np.arange(len(actions)), actions]
             actions = np.where(is_legal, actions, legal_choices(self._rng, masks))
-        return actions, state
+        return actions if boards.shape == observation.shape else actions[0], state

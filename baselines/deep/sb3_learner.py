@@ -2,34 +2,35 @@
 
 The models, their rollouts and their optimizers are SB3's or sb3-contrib's.  So are the names and
 most defaults of settings; the learning rate of `dqn` is one that suits its optimizer.
+
+What SB3 keeps private is used in this file alone, but for what `MaskedDQN` and its policy override;
+`pyproject.toml` bounds the versions, and `tests/test_learners.py` notices a change.
 """
 
-import inspect
-import io
 import time
-import zipfile
-from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.utils import LinearSchedule, safe_mean
+from stable_baselines3.common.utils import LinearSchedule, get_device, safe_mean
 
 from baselines.arrays import check_unpacked, size_of
-from baselines.deep import torch_setup
+from baselines.deep.torch_setup import Device, seed_generators, torch_threads, zeroed
 from baselines.seeds import training_stream
 from baselines.settings import Count, Fraction, Opponent, Positive, Threads, Units, Widths
-from baselines.training.episodes import training_envs
+from baselines.training.episodes import Sides, training_envs
 from baselines.training.learner import Learner, Metrics, State
 from tile_envs.errors import UsageError
-from tile_envs.game import Game, describe
+from tile_envs.game import Boards, Game, describe
 from tile_envs.plug.sb3 import SB3VecEnv
+
+PART = 2048
+"""Boards that a network is given at once: their vectors fit into a processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -60,58 +61,58 @@ class SB3Settings:
     gamma: Fraction = 0.99
     reward_scale: Positive = 1.0
     threads: Threads = 1
-    device: torch_setup.Device = "auto"
+    device: Device = "auto"
 
 
 class SB3Learner(Learner):
     """The base of learners on Stable-Baselines3: one network plays both sides."""
 
-    Settings: ClassVar[type[Any]] = SB3Settings
-    moments: ClassVar[tuple[str, ...]] = ("exp_avg", "exp_avg_sq")
-    """What the optimizer, Adam, keeps of each weight."""
+    test_games, first_test = 100, 100
     logged: ClassVar[tuple[str, ...]] = ("loss",)
     """What of the model's own log are metrics."""
-    test_games = 100
-    first_test = 100
-    counters: ClassVar[tuple[str, ...]] = (
-        "num_timesteps",
-        "_n_updates",
-        "_current_progress_remaining",
-    )
-    """The counters among the model's attributes."""
-
+    counters: tuple[str, ...] = ("num_timesteps", "_n_updates", "_current_progress_remaining")
+    """Attributes of the model that checkpoints hold."""
     for_playing: ClassVar[dict[str, Any]] = {"device": "auto"}
     model: Any
 
-    def __init__(
-        self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, game: Game, seed: int = 0, settings: Any = None, sides: Sides = ()) -> None:
         super().__init__(game, seed, settings, sides)
-        settings = self._settings = torch_setup.resolved(self._settings)
-        torch_setup.check_device(settings.device)
+        if self._settings.device == "auto":
+            self._settings = replace(self._settings, device=get_device("auto").type)
+        settings = self._settings
+        kind, _, number = settings.device.partition(":")
+        if kind == "cuda" and int(number or 0) >= (found := torch.cuda.device_count()):
+            raise UsageError(f"device is {settings.device}, torch finds {found} GPUs: give auto.")
         sides = self._sides if len(self._sides) < 2 else ("random",)
         (envs,) = training_envs(game, sides, settings.opponent, settings.n_envs, "SameStep")
         self.envs = SB3VecEnv(envs)
-        with torch_setup.torch_threads(1), torch_setup.seed_generators(seed, "weights"):
-            self.model = self._new_model()
+        rates = LinearSchedule(settings.learning_rate, settings.final_learning_rate, 1.0)
+        shared = self._given("gamma", "device") | {"learning_rate": rates}
+        with torch_threads(1), seed_generators(seed, "weights"):
+            self.model = self._new_model(shared)
             self.envs.seed(training_stream(seed))
             self.model.set_logger(Logger(None, []))  # SB3's own makes a temporary folder
             _, self._callback = self.model._setup_learn(0, None)
 
-    @abstractmethod
-    def _new_model(self) -> BaseAlgorithm:
-        """Return an untrained model."""
+    def _new_model(self, shared: dict[str, Any]) -> Any:
+        """Return an untrained model, made with the arguments that all models share."""
 
-    def _shared_settings(self, model: type[BaseAlgorithm]) -> dict[str, Any]:
-        """Return the settings that a class of models takes by the same names."""
-        names, settings = inspect.signature(model).parameters, self._settings
-        shared = {name: value for name, value in vars(settings).items() if name in names}
-        rates = LinearSchedule(settings.learning_rate, settings.final_learning_rate, 1.0)
-        return shared | {"learning_rate": rates}
+    def _given(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self._settings, name) for name in names}
 
-    @abstractmethod
     def _play_and_learn(self) -> None:
         """Play and learn for one iteration."""
+
+    def _play(self, *args: Any, **options: Any) -> None:
+        """Let the model play so many steps into its buffer, and note the progress of the run."""
+        self.model.collect_rollouts(self.envs, self._callback, *args, **options)
+        self.model._update_current_progress_remaining(self.moves, self.model._total_timesteps)
+
+    def _values(self, network: Any, boards: Boards) -> Any:
+        """Return the values `(n,)` of boards `(n, R, C)` by one of the model's networks."""
+        with torch.no_grad(), torch_threads(self._settings.threads):
+            parts = torch.split(torch.as_tensor(boards, device=self.model.device), PART)
+            return torch.cat([network(part)[:, 0] for part in parts]).cpu()
 
     @property
     def games(self) -> int:
@@ -124,22 +125,16 @@ class SB3Learner(Learner):
         return int(self.model.num_timesteps)
 
     def learn(self) -> Metrics:
-        """Play and learn for one iteration.
-
-        Returns:
-            The steps of all games so far, the mean return and length of the last 100 games, what
-            is `logged`, and the share of the iteration's time that the games took.
-        """
-        began, before = time.perf_counter(), self.envs.seconds
-        steps = self.model.num_timesteps
-        self.model._total_timesteps = steps / self.progress if self.progress else np.inf
-        threads = torch_setup.torch_threads(self._settings.threads, learning=True)
-        with threads, torch_setup.seed_generators(self._seed, "updates", self.iterations):
+        """Learn for one iteration; its metrics are of the last 100 games, and what is `logged`."""
+        began, before, model = time.perf_counter(), self.envs.seconds, self.model
+        model._total_timesteps = self.moves / self.progress if self.progress else np.inf
+        threads = torch_threads(self._settings.threads, learning=True)
+        with threads, seed_generators(self._seed, "updates", self.iterations):
             self._play_and_learn()
         self.iterations += 1
-        ended, logs = self.model.ep_info_buffer, self.model.logger.name_to_value
+        ended, logs = model.ep_info_buffer, model.logger.name_to_value
         return {
-            "timesteps": self.model.num_timesteps,
+            "timesteps": model.num_timesteps,
             "return": float(safe_mean([game["r"] for game in ended])),
             "length": float(safe_mean([game["l"] for game in ended])),
             **{name: float(logs.get(f"train/{name}", np.nan)) for name in self.logged},
@@ -154,63 +149,52 @@ class SB3Learner(Learner):
         """Play from now on with a model that SB3 has saved."""
         try:
             check_unpacked(path, 2 * size_of(self.state_dict()) + (1 << 20))  # and other entries
-            # SB3's own loading of parameters runs what a file says before SB3 2.8.
-            with zipfile.ZipFile(path) as archive:
-                parameters = {
-                    entry.removesuffix(".pth"): torch.load(
-                        io.BytesIO(archive.read(entry)), self.model.device, weights_only=True
-                    )
-                    for entry in archive.namelist()
-                    if entry.endswith(".pth") and entry != "pytorch_variables.pth"
-                }
-            self.model.set_parameters(parameters)
+            self.model.set_parameters(str(path))
         except torch.OutOfMemoryError:
             raise
         except Exception as error:  # zipfile, torch and pickle raise a dozen kinds
-            raise UsageError(
-                f"{path} is no model of this run: it is missing, damaged, or has other networks."
-            ) from error
+            raise UsageError(f"{path} is no model of this run, or damaged.") from error
 
     def export_state(self) -> State:
-        """Return a state that is enough for playing, with zeros in what learning alone needs."""
-        return torch_setup.without(self.state_dict(), "buffer", *self.moments)
+        """Return a state that is enough for playing: without replay buffer and Adam's moments."""
+        return zeroed(self.state_dict(), "buffer", "sum", "exp_avg", "exp_avg_sq")
 
     def state_dict(self) -> State:
         """Return networks, optimizer, games, counters and the results of recent games."""
-        model = self.model
-        recent = np.full((100, 2), np.nan)  # the games over which SB3 averages
-        for i, game in enumerate(model.ep_info_buffer):
-            recent[i] = game["r"], game["l"]
-        state: State = {
-            "iterations": np.array(self.iterations),
-            "last boards": model._last_obs,
-            "last starts": model._last_episode_starts,
-            "recent games": recent,
-        }
-        state |= {f"model {name}": np.array(getattr(model, name)) for name in self.counters}
+        ended = [(game["r"], game["l"]) for game in self.model.ep_info_buffer]
+        recent = np.array(ended + [(np.nan, np.nan)] * (100 - len(ended)))  # SB3 averages 100
+        state = {n: np.asarray(getattr(*place)) for n, place in self._attributes().items()}
+        state |= {name: tensor.cpu().numpy() for name, tensor in self._tensors().items()}
         # By its name alone: options can be written in other words by another version.
         games = self.envs.get_state() | {"game": str(self._game)}
-        return state | torch_setup.pack_parts({**self._parts(), "games": games})
+        state |= {f"games {name}": np.asarray(value) for name, value in games.items()}
+        return state | {"recent games": recent}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""
-        games = torch_setup.part_of(state, "games")
+        model = self.model
+        games: dict[str, Any] = {n: state[f"games {n}"] for n in self.envs.get_state()}
         if str(games["game"]) == str(self._game):
             games["game"] = describe(self.envs.games.game)
         self.envs.set_state(games)
-        model = self.model
-        self.iterations = int(state["iterations"])
-        model._last_obs = model._last_original_obs = state["last boards"].copy()
-        model._last_episode_starts = state["last starts"].copy()
+        for name, place in self._attributes().items():
+            setattr(*place, state[name].copy() if state[name].ndim else state[name].item())
         model.ep_info_buffer.clear()
         for result, length in state["recent games"][~np.isnan(state["recent games"][:, 0])]:
             model.ep_info_buffer.append({"r": result, "l": length, "t": 0.0})
-        for name in self.counters:
-            setattr(model, name, state[f"model {name}"].item())
-        torch_setup.load_parts(self._parts(), state)
+        with torch_threads(1):  # others start when it learns
+            for name, tensor in self._tensors().items():
+                tensor.copy_(torch.as_tensor(state[name]))
         model._update_learning_rate(model.policy.optimizer)  # models are saved with it
 
-    def _parts(self) -> torch_setup.Parts:
+    def _attributes(self) -> dict[str, tuple[Any, str]]:
+        """Return the attributes that checkpoints hold: by name, of what object, and which."""
+        own = {"iterations": (self, "iterations"), "last boards": (self.model, "_last_obs")}
+        own["last starts"] = self.model, "_last_episode_starts"
+        return own | {f"model {name}": (self.model, name) for name in self.counters}
+
+    def _tensors(self) -> dict[str, torch.Tensor]:
         policy = self.model.policy
-        moments = torch_setup.moments(policy.optimizer, *self.moments)
-        return {"policy": policy.state_dict(), "moments": moments}
+        states = enumerate(policy.optimizer.state.values())
+        moments = {f"moments {n} {i}": t for i, held in states for n, t in held.items()}
+        return {f"policy {name}": tensor for name, tensor in policy.state_dict().items()} | moments

@@ -3,71 +3,78 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.evaluation.intervals import interval_of_t
-from baselines.evaluation.rows import Row, interval_text, options_of
+from baselines.evaluation.rows import (
+    INTERVAL,
+    Row,
+    interval_text,
+    options_of,
+    table,
+    write_rows,
+)
 from tile_envs.words import counted, number, printable
 
 NO_GAMES = np.zeros(0)
 MEANS = ("mean", "share", "win", "draw", "loss")
 """The columns of results that are averaged over seeds."""
+SHARED = ("env", "env_kwargs", "side", "episodes", "seed")
 OVER_SEEDS = "Student's, over seeds"
 """The method of intervals over training seeds."""
 
 
-class Judged(NamedTuple):
-    """An agent's row, and what it is of.
+class Result(NamedTuple):
+    """A row of an agent, and what it comes from.
 
     Attributes:
         row: The row.
-        recipe: What the agent's run shares with runs that differ in the seed alone; "" if it has no
-            run.
+        recipe: What its run shares with runs that differ in the seed alone; "" without a run.
         returns: `(episodes,) float64`, the result of each game, fewer if it was interrupted; none
             of exact results.
-        train_seed: The seed of the agent's run, if it is known.
+        train_seed: The seed of its run.
     """
 
     row: Row
-    recipe: str
+    recipe: str = ""
     returns: NDArray[np.float64] = NO_GAMES
     train_seed: int | None = None
 
 
-def over_seeds(judged: Sequence[Judged]) -> list[Row]:
+def over_seeds(results: Sequence[Result]) -> list[Row]:
     """Return a row for each recipe with several runs: the means over their training seeds.
 
     `low` and `high` bound the first of these means over all seeds that might be drawn, by Student's
     interval of the runs' results; they are wide for few seeds.  What is of single games is None.
     """
     rows = []
-    for runs in _by_recipe(judged):
+    for runs in _by_recipe(results):
         if len(runs) > 1:
             first = runs[0].row
-            kept = {n: first.get(n) for n in ("env", "env_kwargs", "side", "episodes", "seed")}
             columns = [name for name in MEANS if name in first]
-            means = {name: np.array([each.row[name] for each in runs]) for name in columns}
-            low, high = interval_of_t(next(iter(means.values())))
-            if "mean" not in means or kept["side"]:  # fractions and outcomes
+            means = {name: np.array([run.row[name] for run in runs]) for name in columns}
+            low, high = interval_of_t(means[columns[0]])
+            if columns[0] != "mean" or first.get("side"):  # fractions and outcomes
                 low, high = max(low, -1.0), min(high, 1.0)
-            row = dict.fromkeys(first) | kept
+            row = {name: first[name] if name in SHARED else None for name in first}
             row |= {name: float(values.mean()) for name, values in means.items()}
-            row |= {"agent": _name(runs)}
-            rows.append(row | {"low": low, "high": high, "interval_method": OVER_SEEDS})
+            row |= {"agent": _name(runs), "low": low, "high": high, "interval_method": OVER_SEEDS}
+            rows.append(row)
     return rows
 
 
-def _by_recipe(judged: Sequence[Judged]) -> list[list[Judged]]:
+def _by_recipe(results: Sequence[Result]) -> list[list[Result]]:
     """Return results in lists that differ by the training seed alone; each without a run alone.
 
     A seed that comes again, as of a copied run, is in a list of its own: it is no further sample.
     """
-    groups: dict[tuple[Any, ...], list[Judged]] = {}
+    groups: dict[tuple[Any, ...], list[Result]] = {}
     seen: Counter[tuple[Any, ...]] = Counter()
-    for n, each in enumerate(judged):
+    for n, each in enumerate(results):
         kind = each.recipe or n, each.row.get("side")
         of_seed = *kind, each.train_seed, n if each.train_seed is None else 0
         groups.setdefault((*kind, seen[of_seed]), []).append(each)
@@ -75,10 +82,18 @@ def _by_recipe(judged: Sequence[Judged]) -> list[list[Judged]]:
     return list(groups.values())
 
 
-def _name(runs: Sequence[Judged]) -> str:
+def _name(runs: Sequence[Result]) -> str:
     """Return the name of an agent, and how many more seeds of it there are."""
     more = f" and {counted(len(runs) - 1, 'more seed')}" * bool(runs[1:])
     return f"{printable(runs[0].row['agent'])}{more}"
+
+
+def write_results(results: Sequence[Result], out: Path | None) -> list[Row]:
+    """Write rows and their means over seeds, if a file is given; return the means."""
+    means = over_seeds(results)
+    if results and out is not None:
+        write_rows([result.row for result in results] + means, out)
+    return means
 
 
 def seeds_text(row: Row) -> str:
@@ -88,14 +103,14 @@ def seeds_text(row: Row) -> str:
     return ", ".join([text, *others, *options_of(row)])
 
 
-def differences(judged: Sequence[Judged]) -> list[str]:
+def differences(results: Sequence[Result]) -> list[str]:
     """Return a line on each agent but the best: how far its mean is below, in the same games.
 
-    Of several seeds, a game counts with its mean over them.  Differences are paired, game by game,
-    with Student's interval.  Where it holds 0, the agents are not separable, and the line says in
-    about how many games they would be.
+    With several training seeds, results are averaged over them game by game.  Differences are
+    paired, game by game, with Student's interval.  Where it holds 0, the agents are not separable,
+    and the line says in about how many games they would be.
     """
-    agents = [(_name(e), np.mean([r.returns for r in e], axis=0)) for e in _by_recipe(judged)]
+    agents = [(_name(e), np.mean([r.returns for r in e], axis=0)) for e in _by_recipe(results)]
     (best, highest), *others = sorted(agents, key=lambda agent: -agent[1].mean())
     lines = []
     for other, returns in others:
@@ -108,39 +123,35 @@ def differences(judged: Sequence[Judged]) -> list[str]:
         if low <= 0 <= high:
             games = math.ceil(n * ((high - low) / 2 / mean) ** 2) if mean else 0
             text += ", not separable"
-            text += f": about {counted(games, 'game')} would be needed" if games else ""
+            text += f": about {counted(games, 'game')} would be needed" * bool(games)
         lines.append(text)
     return lines
 
 
-def comparison(judged: Sequence[Judged]) -> str:
+def comparison(results: Sequence[Result]) -> str:
     """Return rows of sampled evaluation as a table, game by game, the best mean first.
 
     Means over seeds and paired differences stand below each table.
     """
-    lines = []
-    for env in dict.fromkeys(each.row["env"] for each in judged):
-        of_env = [each for each in judged if each.row["env"] == env]
+    text = []
+    for env in dict.fromkeys(each.row["env"] for each in results):
+        of_env = [each for each in results if each.row["env"] == env]
         rows = [each.row for each in of_env] + over_seeds(of_env)
-        episodes, seed = max(row["episodes"] for row in rows), rows[0]["seed"]
-        width = max(len(_played(row, episodes)) for row in rows)
-        lines.append(f"{env}, {episodes:,} games, seed {seed}")
-        line = f"  {{:<{width}}}{{:>11}}{{:>22}}{{:>11}}{{:>11}}{{:>12}}"
-        lines.append(line.format("", "mean", "95 % interval", "median", "max", "moves / s"))
+        episodes = max(row["episodes"] for row in rows)
+        lines = [["", "mean", INTERVAL, "median", "max", f"{'moves / s':>12}"]]
         for row in sorted(rows, key=lambda row: -row["mean"]):
-            cells = ("" if row[n] is None else number(row[n]) for n in ("mean", "median", "max"))
-            mean, median, best = cells
-            speed = "" if row["moves_per_second"] is None else f"{row['moves_per_second']:,}"
-            name = _played(row, episodes)
-            lines.append(line.format(name, mean, interval_text(row), median, best, speed))
+            fewer = [f"{row['episodes']:,} games"] * (row["episodes"] < episodes)
+            name = ", ".join([printable(row["agent"]), *fewer, *options_of(row)])
+            mean, median, best, speed = (
+                "" if row[n] is None else number(row[n])
+                for n in ("mean", "median", "max", "moves_per_second")
+            )
+            line = [name, mean, f"{interval_text(row):>22}", median, best, f"{speed:>12}"]
+            lines.append(line)
+        text += [f"{env}, {episodes:,} games, seed {rows[0]['seed']}", *table(lines)]
         for kind in dict.fromkeys(str(each.row["env_kwargs"]) for each in of_env):
             alike = [each for each in of_env if str(each.row["env_kwargs"]) == kind]
             if told := differences(alike):
                 heading = ["paired differences", *options_of(alike[0].row), "95 % intervals"]
-                lines += [", ".join(heading), *(f"  {line}" for line in told)]
-    return "\n".join(lines)
-
-
-def _played(row: Row, episodes: int) -> str:
-    fewer = [f"{row['episodes']:,} games"] * (row["episodes"] < episodes)
-    return ", ".join([printable(row["agent"]), *fewer, *options_of(row)])
+                text += [", ".join(heading), *(f"  {line}" for line in told)]
+    return "\n".join(text)

@@ -1,7 +1,7 @@
 """The process of a submission: it confines itself, and answers boards until it is ended.
 
-Lines of JSON come and go through pipes.  It runs by itself, on the standard library alone, but for
-classes: seeds of games and their random streams stay with the judge (see `submissions`).
+Lines of JSON come and go through a socket.  It runs by itself, on the standard library alone, but
+for classes: seeds of games and their random streams stay with the judge (see `submissions`).
 """
 
 import ast
@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
@@ -22,22 +22,23 @@ ACTIONS, PROBABILITIES = "actions", "probabilities"
 """What a class answers with: integers `(n,)`, or numbers `(n, actions)`."""
 PLAYING = {"predict", "choose_actions", "action_values", "action_probabilities"}
 """Methods of agents, one of which a class has whose `predict` is that of its base."""
-MOST_CHARACTERS, MOST_NUMBER = 200, 199
-"""The most characters of an answer or an error, and the largest number, that are told."""
+MAX_TEXT, MAX_NUMBER = 200, 199
+"""The most characters of an answer or an error, and the largest number, that are sent."""
 FENCED = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 """A block of code in an answer of a language model."""
-MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16"}
-MARKS |= {b"\xfe\xff": "utf-16"}
+MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """Encodings by their byte order marks; without one, a text is UTF-8."""
+IS_ASYNC = 0x2A0
+"""The flags of the code of a coroutine, an asynchronous generator or a generator."""
+
+Answers = Callable[[Any], list[Any]]
+"""What answers a list of boards."""
 
 
 def serve(boards: int, answers: int) -> None:
-    """Confine this process, then answer lists of boards with what comes first; never return.
+    """Confine this process, then answer lists of boards, from and to file descriptors, for ever.
 
-    Args:
-        boards: The file descriptor that the arguments of `confine`, those of `loaded`, and then
-            lists of boards come from, a line each.
-        answers: That which answers go to.
+    Lines hold the arguments of `confine`, those of `loaded`, and then lists of boards.
     """
 
     def tell(**message: Any) -> None:
@@ -47,20 +48,19 @@ def serve(boards: int, answers: int) -> None:
 
     folder = ""
     try:
-        lines = os.fdopen(boards)
-        folder, unlimited = confine(tell, **json.loads(lines.readline()))
+        messages = map(json.loads, os.fdopen(boards))
+        folder, unlimited = confine(**next(messages))
         for name in [name for name in sys.modules if name.partition(".")[0] == "baselines"]:
             del sys.modules[name]  # of which a submission sees less
         tell(unlimited=unlimited)
-        kind, answers_to = loaded(folder, **json.loads(lines.readline()))
+        kind, answers_to = loaded(folder, **next(messages))
         tell(kind=kind)
-        for line in lines:
-            tell(answers=answers_to(json.loads(line)))
+        for message in messages:
+            tell(answers=answers_to(message))
     except BaseException as error:
         at = "" if isinstance(error, SyntaxError) else line_of(error.__traceback__, folder)
         error.__traceback__ = None  # which would keep what has filled the memory
-        text = f"{type(error).__name__}: {error}"[:MOST_CHARACTERS].rstrip(": ")
-        tell(error=f"{text}{at}")
+        tell(error=f"{type(error).__name__}: {error}"[:MAX_TEXT].rstrip(": ") + at)
     finally:
         os._exit(0)
 
@@ -77,15 +77,12 @@ def line_of(traceback: TracebackType | None, folder: str) -> str:
 
 
 def loaded(
-    folder: str, source: str = "", files: Sequence[str] = (), made_with: Any = None
-) -> tuple[str, Callable[[Any], list[Any]]]:
-    """Load a submission; return what it has defined, and what answers a list of boards.
+    folder: str, source: str, files: Sequence[str], made_with: Mapping[str, Any] | None
+) -> tuple[str, Answers]:
+    """Load a submission; return what it answers with, and what answers.
 
-    Args:
-        folder: The folder of its files.
-        source: The text of a strategy, if there are no files.
-        files: Its files of Python in that folder: one defines the agent, it can import the others.
-        made_with: Of files, what a class that they define is made with, see `answering`.
+    It is the text of a strategy, or files of Python in a folder: one defines the agent, and can
+    import the others.  A class is made with the arguments of `answering`.
     """
     module = sys.modules[STRATEGY] = ModuleType(STRATEGY)  # where dataclasses look for theirs
     file = STRATEGY
@@ -94,29 +91,24 @@ def loaded(
         source = text_of(Path(file).read_bytes())
         sys.path[:0] = [os.path.dirname(file)] * (len(files) > 1)
     exec(code_of(source, file), vars(module))
-    found = {
-        name: each
-        for name, each in vars(module).items()
-        if (name == STRATEGY and callable(each)) or (made_with and is_agent(each))
-    }
+    found = {n: each for n, each in vars(module).items() if made_with and is_agent(each)}
+    if callable(strategy := getattr(module, STRATEGY, None)):
+        found[STRATEGY] = strategy
     if not found:
         missing = "class with predict(boards, action_masks) and no " * bool(made_with)
         raise NameError(f"it defines no {missing}function strategy(board)")
-    ((name, agent), *others) = found.items()
-    if others:
+    if len(found) > 1:
         raise NameError(f"it defines several agents, {', '.join(found)}: keep one")
-    if name != STRATEGY:
-        return answering(agent, **made_with)
-    # A coroutine, an asynchronous generator or a generator.
-    if (code := getattr(agent, "__code__", None)) and code.co_flags & 0x2A0:
+    if made_with and STRATEGY not in found:
+        return answering(*found.values(), **made_with)
+    if getattr(getattr(strategy, "__code__", None), "co_flags", 0) & IS_ASYNC:
         raise TypeError("strategy is async or a generator: expected a function with an answer")
-    return STRATEGY, lambda boards: [as_answer(agent(board)) for board in boards]
+    return STRATEGY, lambda boards: [as_answer(found[STRATEGY](board)) for board in boards]
 
 
 def text_of(content: bytes) -> str:
     """Return the text of a file, in the encoding of its byte order mark."""
-    encoding = next((MARKS[mark] for mark in MARKS if content.startswith(mark)), "utf-8-sig")
-    return content.decode(encoding, errors="replace")
+    return content.decode(MARKS.get(content[:2], "utf-8-sig"), errors="replace")
 
 
 def code_of(source: str, file: str) -> CodeType:
@@ -124,8 +116,7 @@ def code_of(source: str, file: str) -> CodeType:
     try:
         return compile(source, file, "exec", dont_inherit=True)
     except SyntaxError:
-        blocks = FENCED.findall(source)
-        if not blocks:
+        if not (blocks := FENCED.findall(source)):
             raise
         return compile(textwrap.dedent(blocks[-1][1]), file, "exec", dont_inherit=True)
 
@@ -134,11 +125,11 @@ def agent_file(folder: str, files: Sequence[str]) -> str:
     """Return the file that defines an agent: a `strategy`, or a class that plays."""
     if len(files) == 1:
         return files[0]
-    trees = {}
+    found = []
     for file in files:
         with suppress(SyntaxError, ValueError):  # a helper that is never imported does no harm
-            trees[file] = ast.parse(text_of(Path(folder, file).read_bytes()))
-    found = [file for file, tree in trees.items() if any(map(is_agent_node, tree.body))]
+            tree = ast.parse(text_of(Path(folder, file).read_bytes()))
+            found += [file] * any(map(is_agent_node, tree.body))
     if len(found) == 1:
         return found[0]
     if found:
@@ -162,24 +153,17 @@ def is_agent(value: Any) -> bool:
 def as_answer(answer: Any) -> str | int:
     """Return an answer as a text or an integer, -1 for anything else."""
     if isinstance(answer, str):
-        return answer[:MOST_CHARACTERS]
-    try:
+        return answer[:MAX_TEXT]
+    with suppress(TypeError):
         number = int(operator.index(answer))  # numpy's as well
-    except TypeError:
-        return -1
-    return number if abs(number) <= MOST_NUMBER else -1
+        return number if abs(number) <= MAX_NUMBER else -1
+    return -1
 
 
-def answering(
-    kind: type[Any], game: str, seed: int, exact: bool
-) -> tuple[str, Callable[[Any], list[Any]]]:
-    """Make an agent; return what it answers with, and what answers a list of boards.
+def answering(kind: type[Any], game: str, seed: int, exact: bool) -> tuple[str, Answers]:
+    """Make an agent, as `kind(game, seed)`, the game from JSON; return what answers, and with what.
 
-    Args:
-        kind: The class, made as `kind(game, seed)`.
-        game: The game as JSON.
-        seed: The seed of the agent's own random numbers.
-        exact: Whether it answers with probabilities if it has them.
+    For exact results, that is probabilities if it has them.
     """
     import numpy as np  # late: strategies do without
 
@@ -200,15 +184,12 @@ def answering(
             raise ValueError("predict returns a state: a submission is a function of the board")
         array = np.asarray(chosen)
         if array.shape != (len(boards),) or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions must be {len(boards)} integers, one for each board, got "
-                f"{type(chosen).__name__} of shape {array.shape} and dtype {array.dtype}"
-            )
+            said = f"{type(chosen).__name__} of shape {array.shape} and dtype {array.dtype}"
+            raise ValueError(f"actions must be {len(boards)} integers, one a board, got {said}")
         return list(array.tolist())
 
-    if exact and hasattr(agent, "action_probabilities"):
-        return PROBABILITIES, probabilities
-    return ACTIONS, actions
+    has_probabilities = exact and hasattr(agent, "action_probabilities")
+    return (PROBABILITIES, probabilities) if has_probabilities else (ACTIONS, actions)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -36,27 +36,11 @@ BASE_CLASSES = ("agents.py",)
 """The files of `baselines` that a submission sees: the agents that it may build on."""
 
 
-def confine(
-    tell: Callable[..., None],
-    memory: int,
-    seconds: int,
-    user: int,
-    packages: str,
-    hidden: str,
-    folder: str,
-    files: Sequence[str],
-) -> tuple[str, list[str]]:
+def confine(memory: int, seconds: int, user: int, **seen: Any) -> tuple[str, list[str]]:
     """Give up what a submission does not need; return its folder, and what is not limited here.
 
-    Args:
-        tell: Tells the judge `first`, the process with which all others end.
-        memory: How many bytes may be taken in addition to those that are taken now.
-        seconds: The most CPU time.
-        user: The number of the user to become where root started this.
-        packages: The folder of this project's packages.
-        hidden: The folder of all submissions.
-        folder: That of this submission's files.
-        files: Their paths in it.
+    It may take so many bytes beyond those that are taken now, and seconds of CPU time.  Root
+    becomes `user`; `seen` are the arguments of `see_only`.
     """
     import resource  # late: Windows has none, where nothing is judged
 
@@ -72,33 +56,25 @@ def confine(
     if is_apart:
         if not is_root:
             keep_ids(*ids)
-        if first := os.fork():
-            tell(first=first)
-            os.waitpid(first, 0)
-            os._exit(0)
-        unlimited += see_only(libc, packages, hidden, folder, files)
+        fork_and_wait()
+        unlimited += see_only(libc, **seen)
     else:
-        tell(first=os.getpid())
         unlimited += ["network", *UNSEEN]
-    sees_only, temporary = UNSEEN[0] not in unlimited, "/tmp"
-    if sees_only:
-        folder, temporary = OWN, SCRATCH
-    # Elsewhere Python's own files may be for root alone.
-    if is_root and not become(user, libc, 0 if sees_only else READ_ALL):
-        unlimited.append("processes")
-    if is_apart:
-        if not is_root:
-            keep_capabilities(libc, 0)  # those of the namespaces, which could undo their mounts
-        prctl(DUMPABLE, 0)  # or the next process, of the same user, could change this one
+    sees_only = UNSEEN[0] not in unlimited
+    temporary = SCRATCH if sees_only else "/tmp"
+    if is_root:  # where all is seen, Python's own files may be for root alone
+        if not become(user, libc, 0 if sees_only else READ_ALL):
+            unlimited.append("processes")
+    elif is_apart:
+        keep_capabilities(libc, 0)  # those of the namespaces, which could undo their mounts
     prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     prctl(DEATH_SIGNAL, signal.SIGKILL)  # anew, since another user loses it
     if is_apart:
-        if second := os.fork():
-            os.waitpid(second, 0)
-            os._exit(0)
+        prctl(DUMPABLE, 0)  # or the next process, of the same user, could change this one
+        fork_and_wait()
         prctl(DUMPABLE, 1)
-    limits = {"memory": ("AS", taken + memory), "time": ("CPU", seconds), "processes": ("NPROC", 0)}
     writable = sees_only and UNKEPT not in unlimited
+    limits = {"memory": ("AS", taken + memory), "time": ("CPU", seconds), "processes": ("NPROC", 0)}
     limits |= {"files": ("FSIZE", writable * SCRATCH_BYTES), "dumps": ("CORE", 0)}
     for what, (name, most) in limits.items():
         kind = getattr(resource, f"RLIMIT_{name}")
@@ -111,7 +87,14 @@ def confine(
     tempfile.tempdir = temporary  # without trying whether files can be written
     os.environ |= {"HOME": temporary, "TMPDIR": temporary, "USER": "nobody"}
     os.chdir("/")
-    return folder, unlimited
+    return OWN if sees_only else seen["folder"], unlimited
+
+
+def fork_and_wait() -> None:
+    """Go on as a new process, while the one before waits for its end."""
+    if child := os.fork():
+        os.waitpid(child, 0)
+        os._exit(0)
 
 
 def keep_ids(user: int, group: int) -> None:
@@ -124,7 +107,8 @@ def keep_ids(user: int, group: int) -> None:
 def see_only(libc: Any, packages: str, hidden: str, folder: str, files: Sequence[str]) -> list[str]:
     """Move to a file system of the libraries and a submission; return what is not limited here.
 
-    All is read-only but `SCRATCH`, which is in memory.
+    All is read-only but `SCRATCH`, which is in memory.  `packages` is the folder of this project's
+    packages, `hidden` that of all submissions, `folder` that of this one's files.
     """
     prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
     # A prefix itself may be for its owner alone.
@@ -132,15 +116,10 @@ def see_only(libc: Any, packages: str, hidden: str, folder: str, files: Sequence
     paths |= {*map(os.path.realpath, paths)}  # where links of libraries lead
     shown = {path: os.path.realpath(path) for path in paths - {"/"} if os.path.exists(path)}
     environments, own = (os.path.join(packages, name) for name in ("tile_envs", "baselines"))
-    covered = [own, *([hidden] if hidden else [])]
-    if os.path.exists(os.path.join(packages, "pyproject.toml")):  # a clone, with all that it holds
-        covered.append(packages)
-    for each in map(os.path.realpath, covered):
-        shown |= {
-            path + each.removeprefix(source): ""
-            for path, source in shown.items()
-            if source and is_in(each, source)
-        }
+    clone = packages * os.path.exists(os.path.join(packages, "pyproject.toml"))
+    for each in map(os.path.realpath, filter(None, (own, hidden, clone))):  # all are covered
+        above = [item for item in shown.items() if item[1] and is_in(each, item[1])]
+        shown |= {path + each.removeprefix(source): "" for path, source in above}
     shown[environments] = os.path.realpath(environments)
     sources = [*shown.values(), os.path.realpath(packages), os.path.realpath(folder)]
     root = next((each for each in PLACES if not any(is_in(s, each) for s in sources)), "/mnt")

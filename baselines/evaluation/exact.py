@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.evaluation.exact_tictactoe import against_opponent, against_random, policy_of
-from baselines.evaluation.policy import Policy, probabilities_of
+from baselines.evaluation import policies
 from baselines.evaluation.rows import Printed, Row
 from baselines.progress import Progress
 from baselines.solver.boards import Boards, Mass, check_size, merged, start_boards, tile_ages
@@ -32,8 +31,6 @@ VERSION = 1
 """Raised when a row of the same agent says something else."""
 DIGITS = 9
 """Decimals of results: further ones depend on the order of additions, and so on the machine."""
-BATCH = 1 << 15
-"""Boards that an agent is asked for at once."""
 
 
 def evaluate_exactly(
@@ -66,39 +63,30 @@ def evaluate_exactly(
         ValueError: If the game is too large, or the agent plays illegal actions, or is not
             a memoryless policy.
     """
-    env_id, given = named(env, env_kwargs)
-    options = given or {}
-    check_whole_games(options)
-    game = Task.of(env_id, options).game
-    check_plays(agent, game)
-    row: Row = {"agent": name or type(agent).__name__, "env": env_id, "env_kwargs": options}
-    if isinstance(game, SlidingGame):
-        return Printed(row | {"side": None} | _sliding_columns(agent, game))
-    side = options.get("side", "X")
-    assert isinstance(game, TicTacToe)
-    policy = policy_of(agent, side)
-    results, worst = against_opponent(policy, side, game), against_random(policy, side).worst
-    return Printed(row | {"side": side, **results._asdict(), "worst": worst})
+    task = Task.of(*named(env, env_kwargs))
+    check_whole_games(task)
+    check_plays(agent, game := task.game)
+    row: Row = {"agent": name or type(agent).__name__, "env": task.env}
+    row |= {"env_kwargs": task.env_kwargs, "side": None}
+    if isinstance(game, TicTacToe):
+        side = task.env_kwargs.get("side", "X")
+        policy = policies.policy_of(agent, side)
+        row |= {"side": side, **policies.against_opponent(policy, side, game)._asdict()}
+        return Printed(row | {"worst": policies.against_random(policy, side).worst})
+    assert isinstance(game, SlidingGame)
+    optimum, result = solution_of(game).start_value, expected(agent, game)
+    row |= {"mean": round(result.score, DIGITS)}
+    row |= {"share": round(result.score / optimum, DIGITS) if optimum else 1.0}
+    row |= {"moves": round(result.moves, DIGITS)}
+    shares = [round(share, DIGITS) for share in np.cumsum(result.ended[::-1])[::-1].tolist()]
+    reach = zip(game.rules.faces[1:], shares[1:], strict=False)
+    return Printed(row | {"reach": {face: share for face, share in reach if share > 0}})
 
 
-def check_whole_games(options: Mapping[str, Any]) -> None:
+def check_whole_games(task: Task) -> None:
     """Refuse by a `ValueError` options with which games are not whole."""
-    for odd in {"starts", "max_episode_steps"} & options.keys():
+    for odd in {"starts", "max_episode_steps"} & task.env_kwargs.keys():
         raise UsageError(f"exact results are of whole games with ordinary starts: leave out {odd}.")
-
-
-def _sliding_columns(agent: Agent, game: SlidingGame) -> Row:
-    optimum = solution_of(game).start_value
-    result = expected(agent, game)
-    shares = np.cumsum(result.ended[::-1])[::-1]
-    faces = enumerate(game.rules.faces[: len(shares)])
-    fractions = {face: round(float(shares[tile]), DIGITS) for tile, face in faces if tile}
-    return {
-        "mean": round(result.score, DIGITS),
-        "share": round(result.score / optimum, DIGITS) if optimum else 1.0,
-        "moves": round(result.moves, DIGITS),
-        "reach": {face: share for face, share in fractions.items() if share > 0},
-    }
 
 
 class Expected(NamedTuple):
@@ -125,7 +113,7 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
 
 def reached(
     agent: Agent, game: SlidingGame
-) -> Iterator[tuple[Boards, Mass, NDArray[np.int64], Policy, Mass]]:
+) -> Iterator[tuple[Boards, Mass, NDArray[np.int64], policies.Policy, Mass]]:
     """Yield all boards that an agent's games can reach, age by age; it is asked for each.
 
     Yields:
@@ -146,8 +134,8 @@ def reached(
     done = 0
     with Progress(f"{type(agent).__name__} on {game}") as progress:
         while waiting:
-            parts = waiting.pop(min(waiting))
-            boards, mass = merged(*map(np.concatenate, zip(*parts, strict=True)))
+            waited = zip(*waiting.pop(min(waiting)), strict=True)
+            boards, mass = merged(*map(np.concatenate, waited))
             done += len(boards)
             progress.update(done, counted(done, "board"))
             after, rewards, masks = game.afterstates(boards)
@@ -155,18 +143,29 @@ def reached(
             largest = boards[~going_on].max(axis=(1, 2), initial=0)
             ended = np.bincount(largest, mass[~going_on], game.n_values).astype(np.float64)
             boards, mass, masks = boards[going_on], mass[going_on], masks[going_on]
-            policy = _policy(agent, boards, masks) if len(boards) else masks.astype(np.float64)
+            policy = masks.astype(np.float64)
+            if len(boards):
+                policy = policies.probabilities_of(agent, boards, masks)
             yield boards, mass, rewards[going_on], policy, ended
-            if not len(boards):
-                continue
             weights = policy * mass[:, None]
-            played = weights > 0
-            afterstates, mass = merged(after[going_on][played], weights[played])
-            parents, states, probabilities = game.replies(afterstates)
-            add(states, mass[parents] * probabilities)
+            if (played := weights > 0).any():
+                afterstates, mass = merged(after[going_on][played], weights[played])
+                parents, states, probabilities = game.replies(afterstates)
+                add(states, mass[parents] * probabilities)
 
 
-def _policy(agent: Agent, boards: Boards, masks: NDArray[np.int8]) -> Policy:
-    parts = range(0, len(boards), BATCH)
-    asked = (probabilities_of(agent, boards[i : i + BATCH], masks[i : i + BATCH]) for i in parts)
-    return np.concatenate(list(asked))
+def regret_of(agent: Agent, name: str, task: Task) -> Row:
+    """Return the row of `baselines.regret`."""
+    check_whole_games(task)
+    check_plays(agent, game := task.game)
+    if not isinstance(game, SlidingGame):
+        raise UsageError(f"regret is that of sliding games, got {game}: see evaluate_exactly.")
+    solution, ages = solution_of(game), zip(*reached(agent, game), strict=True)
+    boards, chances, rewards, policy, _ = map(np.concatenate, ages)
+    values = solution.action_values(boards)
+    losses = np.where(policy > 0, values.max(axis=1, keepdims=True) - values, np.nan)
+    mean, optimum = float((chances[:, None] * policy * rewards).sum()), solution.start_value
+    row: Row = {"agent": name, "env": task.env, "env_kwargs": dict(task.env_kwargs), "side": None}
+    row |= {"mean": round(mean, DIGITS), "optimum": round(optimum, DIGITS)}
+    row |= {"regret": round(optimum - mean, DIGITS), "boards": boards, "chances": chances}
+    return row | {"policy": policy, "losses": losses}

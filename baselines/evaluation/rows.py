@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from tile_envs.words import counted, number, printable
 Row = dict[str, Any]
 FORMULA = re.compile(r"[=@\t\r\n]|[+-](?![\d.]+(e[+-]?\d+)?$)", re.IGNORECASE)
 """How a text begins that spreadsheets compute; an apostrophe before it keeps it a text."""
+OUTCOMES: tuple[str, ...] = ("win", "draw", "loss")
+INTERVAL = f"{'95 % interval':>22}"
+"""The heading of a column of intervals, as wide as that is."""
 
 
 class Printed(Row):
@@ -29,25 +32,20 @@ def block(row: Row, with_speed: bool = True) -> str:
 
     The speed of play, which depends on the machine, may be left out.
     """
-    head = [f"{row['agent']} on {row['env']}", *options_of(row)]
+    head = ", ".join([f"{row['agent']} on {row['env']}", *options_of(row)])
     if "worst" in row:
         worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
-        fractions = "   ".join(f"  {key} {row[key]:.3%}" for key in ("win", "draw", "loss"))
-        return f"{', '.join(head)}, exactly\n{fractions}\n  against every opponent: {worst}"
+        fractions = "   ".join(f"  {key} {row[key]:.3%}" for key in OUTCOMES)
+        return f"{head}, exactly\n{fractions}\n  against every opponent: {worst}"
     if "share" in row:
-        lines = [
-            f"{', '.join(head)}, exactly",
-            f"  mean    {row['mean']:,.3f}, {row['share']:.3%} of the optimum",
-            f"  moves   {row['moves']:,.1f} a game",
-            *_reach_lines(row["reach"]),
-        ]
-        return "\n".join(lines)
-    head += [f"{row['episodes']:,} games", f"seed {row['seed']}"]
-    of_mean = f"   95 % interval {interval_text(row)}" if row["low"] is not None else ""
-    lines = [", ".join(head), f"  mean    {number(row['mean'])}{of_mean}"]
-    if row["median"] is not None:
-        low, high = number(row["min"]), number(row["max"])
-        lines.append(f"  median  {number(row['median'])}   min {low}   max {high}")
+        lines = [f"  mean    {row['mean']:,.3f}, {row['share']:.3%} of the optimum"]
+        lines += [f"  moves   {row['moves']:,.1f} a game", *_reach_lines(row["reach"])]
+        return "\n".join([f"{head}, exactly", *lines])
+    interval = f"   95 % interval {interval_text(row)}" if row["low"] is not None else ""
+    low, median, high = (number(row[name]) for name in ("min", "median", "max"))
+    lines = [f"{head}, {row['episodes']:,} games, seed {row['seed']}"]
+    lines.append(f"  mean    {number(row['mean'])}{interval}")
+    lines.append(f"  median  {median}   min {low}   max {high}")
     if with_speed:
         lines.append(f"  moves   {row['moves_per_second']:,} a second")
     if "failed" in row:  # of a written strategy
@@ -57,13 +55,16 @@ def block(row: Row, with_speed: bool = True) -> str:
     if usage := row.get("usage"):
         lines.append(f"  usage   {', '.join(f'{n:,} {name}' for name, n in usage.items())}")
     intervals = row["fraction_intervals"] or {}
-    if "win" in row:
-        for name in ("win", "draw", "loss"):
-            interval = f"   95 % interval {_percents(intervals[name])}" if intervals else ""
-            lines.append(f"  {name:<4}  {row[name]:>8.3%}{interval}")
-    if row["reach"]:
-        lines += _reach_lines(row["reach"], intervals)
-    return "\n".join(lines)
+    for name in OUTCOMES if "win" in row else ():
+        interval = f"   95 % interval {_percents(intervals[name])}" if intervals else ""
+        lines.append(f"  {name:<4}  {row[name]:>8.3%}{interval}")
+    return "\n".join(lines + (_reach_lines(row["reach"], intervals) if row["reach"] else []))
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table: names to the left, cells to the right, 11 wide or wider."""
+    width = max(len(row[0]) for row in rows)
+    return [f"  {row[0]:<{width}}{''.join(f'{cell:>11}' for cell in row[1:])}" for row in rows]
 
 
 def options_of(row: Row) -> list[str]:
@@ -77,27 +78,23 @@ def interval_text(row: Row) -> str:
 
 
 def _percents(interval: Sequence[float]) -> str:
-    low, high = interval
-    return f"{low:.2%} to {high:.2%}"
+    return " to ".join(f"{bound:.2%}" for bound in interval)
 
 
-def _reach_lines(
-    reach: Mapping[int, float], intervals: Mapping[int, Sequence[float]] | None = None
-) -> list[str]:
+def _reach_lines(reach: Row, intervals: Row | None = None) -> list[str]:
     """Return the fractions of games that reached each tile, and that ended with it as largest."""
-    heading = f"{'95 % interval':>20}" if intervals else ""
-    lines = [f"  {'tile':>7}  {'reached':>9}{heading}  {'ended':>9}"]
-    beyond = [*list(reach.values())[1:], 0.0]
-    for (face, share), more in zip(reach.items(), beyond, strict=True):
-        if share > more:  # tiles that every game went beyond say nothing
-            interval = f"{_percents(intervals[face]):>20}" if intervals else ""
-            lines.append(f"  {face:>7}  {share:>9.2%}{interval}  {share - more:>9.2%}")
-    return lines
+    lines = [[f"{'tile':>7}", "reached", *[f"{'95 % interval':>20}"] * bool(intervals), "ended"]]
+    for (face, share), beyond in zip(reach.items(), [*reach.values(), 0.0][1:], strict=True):
+        if share > beyond:  # tiles that every game went beyond say nothing
+            interval = [f"{_percents(intervals[face]):>20}"] if intervals else []
+            lines.append([f"{face:>7}", f"{share:.2%}", *interval, f"{share - beyond:.2%}"])
+    return table(lines)
 
 
-def checked_path(path: Path) -> Path:
-    """Return a path that rows can be written to; see `checked_file`."""
-    return checked_file(path, (".csv", ".json"), "rows are")
+def check_path(path: Path | None) -> None:
+    """Refuse by a `ValueError` a path that rows cannot be written to."""
+    if path is not None:
+        checked_file(path, (".csv", ".json"), "rows are")
 
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:
@@ -109,20 +106,18 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
     """
     text = io.StringIO()
     if path.suffix == ".json":
-        json.dump(list(rows), text, indent=2, default=str)
-        text.write("\n")
+        text.write(json.dumps(list(rows), indent=2, default=str) + "\n")
     else:
         writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)))
         writer.writeheader()
-        for row in rows:
-            writer.writerow({name: _cell(value) for name, value in row.items()})
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     write_file(path, text.getvalue().encode())
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, str) and FORMULA.match(value):
-        return f"'{value}"
-    return json.dumps(value, default=str) if isinstance(value, dict | list) else value
+    if isinstance(value, dict | list):
+        return json.dumps(value, default=str)
+    return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -130,13 +125,10 @@ def read_rows(path: Path) -> list[Row]:
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows: list[Row] = printable(list(csv.DictReader(file)))
-            for row in rows:
-                row |= {
-                    n: c[1:] for n, c in row.items() if c and c[0] == "'" and FORMULA.match(c[1:])
-                }
     except (csv.Error, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is damaged: {error}.") from None
     for line, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise UsageError(f"{path} is damaged: line {line} has not as many cells as the first.")
+        row |= {n: c[1:] for n, c in row.items() if c[:1] == "'" and FORMULA.match(c[1:])}
     return rows

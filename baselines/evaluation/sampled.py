@@ -1,8 +1,8 @@
 """Sampled evaluation: every sampled result in a table comes from here.
 
-It plays a fixed list of games (`seeds.game_seeds`), so that long games count as much as short ones,
-and knows of an agent no more than its `predict`; of a search also how many games it plays at once
-and what it expects, from which comes the time that is left.
+It plays a fixed list of games (`seeds.game_seeds`), so that long games count as much as short ones.
+It needs an agent's `predict` only.  A search may also say how many games it plays at once and the
+scores that it expects, from which comes the time that is left.
 """
 
 import signal
@@ -60,12 +60,10 @@ class Record:
 
 
 class Stopped(Interrupted):
-    """An evaluation was interrupted after some of its games.
+    """An evaluation was interrupted; `record` and `row` are of some of its games.
 
-    Attributes:
-        record: The results of the first games of the list, up to one that has not ended: to count
-            every game that has ended would count short games more than long ones.
-        row: The row of these results, from `evaluated`.
+    These are the first of the list, up to one that has not ended: to count every game that has
+    ended would count short games more than long ones.
     """
 
     record: Record
@@ -82,22 +80,16 @@ def evaluated(
     name: str | None = None,
     progress: bool = False,
 ) -> tuple[Row, Record]:
-    """Let an agent play a fixed list of games; return the row, and the games that it is of.
-
-    Raises:
-        ValueError: If `episodes` is not positive or does not fit into memory, `seed` is negative,
-            the environment refuses its options, or the agent plays actions that are none.
-        Stopped: If it is interrupted after the first game of the list has ended.
-    """
+    """Let an agent play a fixed list of games; return the row, and the games that it is of."""
     name = name or type(agent).__name__
     options = checked_mapping(env_kwargs, "env_kwargs")
-    episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     before = dict(getattr(agent, "usage", {}))
 
     def row(record: Record, name: str) -> Row:
-        usage = {n: count - before.get(n, 0) for n, count in getattr(agent, "usage", {}).items()}
-        used = {"usage": usage} if hasattr(agent, "usage") else {}
-        return summary(record, name, env, options, seed) | used
+        of_games = summary(record, name, env, options, int(seed))
+        if hasattr(agent, "usage"):
+            of_games["usage"] = {n: count - before.get(n, 0) for n, count in agent.usage.items()}
+        return of_games
 
     with Progress(f"{name} on {env}", episodes, shown=progress or None) as shown:
         try:
@@ -106,11 +98,8 @@ def evaluated(
             stopped.row = row(stopped.record, f"{name}, stopped")
             raise
     if record.illegal:
-        print(
-            f"{name}: {record.illegal:,} of {record.moves:,} actions were illegal: these change "
-            "nothing, and too many of them end a game",
-            file=sys.stderr,
-        )
+        text = f"{name}: {record.illegal:,} of {record.moves:,} actions were illegal: "
+        print(text + "these change nothing, and too many of them end a game", file=sys.stderr)
     return row(record, name), record
 
 
@@ -135,81 +124,71 @@ def play(
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     check_batch(episodes, "episodes", 64)  # bytes of a game's results, and of their intervals
     n, options = min(episodes, N_ENVS), {"autoreset_mode": "Disabled", **(env_kwargs or {})}
+    searching: Any = agent
     n = min(n, checked_count(getattr(agent, "games_at_once", n), "games_at_once"))
     if is_search := hasattr(agent, "games_at_once") and hasattr(agent, "expected"):
         options = {"engine": "auto", **options}  # code is compiled for it anyway
     envs: Any = gym.make_vec(env, num_envs=n, **options)
     check_plays(agent, envs.game)
-    searching: Any = agent
-    # Environments for which no game is left play on as game number `episodes`, which is dropped.
+    # Idle environments play action 0 into a spare slot, game `episodes`, which is dropped.
     seeds = np.append(game_seeds(seed, first + episodes, use)[first:], np.uint64(0))
-    returns, tiles = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
     game, handed_out = np.arange(n), n
     observations, infos = envs.reset(seed=seeds[game])
-    side, largest = infos.get("to_play"), infos.get("max_tile")
+    returns, tiles = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
     boards = np.zeros((episodes + 1, *observations.shape[1:]), observations.dtype)
+    has_ended = np.zeros(episodes + 1, np.bool_)
+    # The side that each game is evaluated for, in tic-tac-toe; the largest tile that it has shown.
+    side, largest = infos.get("to_play"), infos.get("max_tile", np.zeros(n, np.int64))
     state, starts = None, np.ones(n, np.bool_)
     moves, illegal, began = 0, 0, clock()
-    has_ended = np.zeros(episodes + 1, np.bool_)
 
     def record(n: int) -> Record:
-        seconds = clock() - began
         faces = envs.game.rules.faces if side is None else ()
-        return Record(returns[:n], tiles[:n], boards[:n], faces, moves, illegal, seconds)
+        return Record(returns[:n], tiles[:n], boards[:n], faces, moves, illegal, clock() - began)
 
     try:
         while (game < episodes).any():
             playing = np.flatnonzero(game < episodes)
             # A recurrent agent must see all games every time, any other only those that are on.
             asked = playing if state is None else np.arange(n)
-            actions = envs.sample_legal_actions()
-            masks = infos["action_mask"][asked]
-            chosen, state = choose_actions(agent, observations[asked], masks, state, starts[asked])
-            actions[asked] = chosen
+            actions, masks = np.zeros(n, np.int64), infos["action_mask"][asked]
+            actions[asked], state = choose_actions(
+                agent, observations[asked], masks, state, starts[asked]
+            )
             moves += len(playing)
-            begun = 0.0  # what has been played of the games that are on
-            if progress is not None and is_search:
-                score = infos["score"][asked]
-                begun = float((score / np.maximum(score + searching.expected, 1)).sum())
             before = observations, infos
             observations, rewards, terminations, truncations, infos = envs.step(actions)
             if keep is not None:
                 step = *before, actions, rewards, terminations, truncations, observations, infos
                 keep(game[playing], *(_of_games(each, playing) for each in step))
             illegal += int(infos["illegal"][playing].sum())
-            if side is None:
-                largest = np.maximum(largest, infos["max_tile"])  # in some games tiles shrink
+            largest = np.maximum(largest, infos.get("max_tile", 0))  # in some games tiles shrink
             starts = terminations | truncations
-            ended = np.flatnonzero(starts)
-            if ended.size:
-                if side is None:
-                    returns[game[ended]] = infos["score"][ended]
-                    tiles[game[ended]] = largest[ended]
-                else:
-                    results = np.where(terminations, infos["winner"] * side, -1)
-                    returns[game[ended]] = results[ended]
-                boards[game[ended]] = observations[ended]
-                has_ended[game[ended]] = True
+            if (ended := np.flatnonzero(starts)).size:
+                outcomes = 0 if side is None else np.where(terminations, infos["winner"] * side, -1)
+                now = game[ended]
+                has_ended[now] = True
+                returns[now] = infos.get("score", outcomes)[ended]
+                tiles[now], boards[now] = largest[ended], observations[ended]
                 game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
                 handed_out += len(ended)
                 observations, infos = envs.reset(seed=seeds[game], options={"reset_mask": starts})
-                if side is None:
-                    largest[ended] = infos["max_tile"][ended]
-                else:
-                    side[ended] = infos["to_play"][ended]
-            if progress is not None and (begun or not is_search):
-                n_ended = int(has_ended[:episodes].sum())
+                largest = np.where(starts, infos.get("max_tile", 0), largest)
+                side = None if side is None else np.where(starts, infos["to_play"], side)
+            if progress is not None:
+                done = float(n_ended := has_ended[:episodes].sum())
+                if is_search:  # and what has been played of the games that are on
+                    score = before[1]["score"][asked]
+                    done += (score / np.maximum(score + searching.expected, 1)).sum()
                 words = f"{n_ended:,} of {counted(episodes, 'game')}, {counted(moves, 'move')}"
-                progress.update(n_ended + begun, words)
+                progress.update(done, words)
     except KeyboardInterrupt as interrupt:
         number = getattr(interrupt, "number", signal.SIGINT)
         first = int(np.argmin(has_ended[:episodes]))
         if not first:
-            raise Interrupted(
-                number,
-                f"stopped without a result: a row is of the first games of the list that have all "
-                f"ended, and the very first is still on ({has_ended.sum():,} others have ended).",
-            ) from None
+            text = f"the very first is still on ({has_ended.sum():,} others have ended)"
+            text = f"stopped without a result: rows begin with the first game, and {text}."
+            raise Interrupted(number, text) from None
         stopped = Stopped(number)
         stopped.record = record(first)
         raise stopped from None
@@ -235,29 +214,18 @@ def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], 
         are the Wilson intervals of `reach`, or of `win, draw, loss`; None for a single game.
     """
     returns, n = record.returns, len(record.returns)
-    row: Row = {
-        "agent": name,
-        "env": env,
-        "env_kwargs": dict(env_kwargs),
-        "side": None,
-        "episodes": n,
-        "seed": seed,
-        "mean": float(returns.mean()),
-        **interval_of_mean(returns, are_outcomes=not record.faces),
-        "median": float(np.median(returns)),
-        "min": float(returns.min()),
-        "max": float(returns.max()),
-        "quantiles": None,
-        "reach": None,
-        "fraction_intervals": None,
-        "moves_per_second": round(record.moves / record.seconds),
-    }
-    counts: dict[Any, int] = {}
+    row: Row = {"agent": name, "env": env, "env_kwargs": dict(env_kwargs), "side": None}
+    row |= {"episodes": n, "seed": seed, "mean": float(returns.mean())}
+    row |= interval_of_mean(returns, are_outcomes=not record.faces)
+    row |= {"median": float(np.median(returns))}
+    row |= {"min": float(returns.min()), "max": float(returns.max())}
+    row |= dict.fromkeys(("quantiles", "reach", "fraction_intervals"))
+    row["moves_per_second"] = round(record.moves / record.seconds)
     if record.faces:
         quantiles = np.quantile(returns, QUANTILES, method="lower")
         row["quantiles"] = [float(score) for score in quantiles]
-        counts = {face: int((record.tiles >= face).sum()) for face in record.faces[1:]}
-        counts = {face: count for face, count in counts.items() if count}
+        reached = {face: int((record.tiles >= face).sum()) for face in record.faces[1:]}
+        counts: dict[Any, int] = {face: count for face, count in reached.items() if count}
         row["reach"] = {face: count / n for face, count in counts.items()}
     else:
         row["side"] = env_kwargs.get("side", "X")

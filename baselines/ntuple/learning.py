@@ -11,19 +11,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.ntuple.network import Weights
-from baselines.ntuple.values import Indices, Net, best_move, look_up, room_for, sum_up
+from baselines.ntuple.network import Indices, Weights
+from baselines.ntuple.values import Net, best_move, look_up, room_for, sum_up
 from tile_envs.base.compiled import NEXT, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
-from tile_envs.sliding.packed.kernels import ACTIONS_END, GameTables, Pushed, following
+from tile_envs.sliding.packed.kernels import ACTIONS_END, Pushed, following
 
 Sums = NDArray[np.float64]
 """Over all updates, `(2,)`: the sum of |δ|, and that of |E| / A of all entries they changed."""
 Played = tuple[NDArray[np.int64], NDArray[np.int64], int, Sums]
 """Scores `(n,)`, the indices of the largest tiles `(n,)`, the number of all moves, and the sums."""
 
+MIDDLE, STAGES = 1, 2
+"""From where a game is played again: its middle, or where it entered each stage (carousel)."""
 SHORTEST_RESTART = 10
 """Games of at most this many moves are not restarted."""
+SNAPSHOTS = 10
+"""Snapshots of the weights that are averaged."""
 CAROUSEL = 4
 """How many times a game is played again from where it entered its last stage."""
 
@@ -31,39 +35,37 @@ ERRORS, SIZES = Word(1), Word(2)
 """Where an entry of a TC network holds E and A, after its weight."""
 
 
-class Rule(NamedTuple):
-    """How an update changes a network, as compiled loops take it.
+class Update(NamedTuple):
+    """How games change a network, as compiled loops take it.
 
     Attributes:
         rate: α / m for a board of m entries; 0 does not learn.
         trace_decay: λ.
         coherent: Whether each entry also has a rate of its own, |E| / A.
-        restart: Whether games are played again from their middle.
-        carousel: Whether they are played again from where they entered each stage.
+        again: From where games are played again: 0 (not at all), `MIDDLE` or `STAGES`.
     """
 
     rate: np.float32
-    trace_decay: np.float32
-    coherent: bool
-    restart: bool = False
-    carousel: bool = False
+    trace_decay: np.float32 = np.float32(0)
+    coherent: bool = False
+    again: int = 0
 
 
 @compiled
 def adjust(
-    net: Net, indices: Indices, at: Word, stage: Word, error: np.float32, rule: Rule, sums: Sums
+    net: Net, indices: Indices, at: Word, stage: Word, error: np.float32, update: Update, sums: Sums
 ) -> None:
     """Change the entries of a board by its error δ, and add to the sums.
 
     - TD: w ← w + α/m δ
     - TC: w ← w + α/m δ |E| / A, E ← E + δ, A ← A + |δ|; |E| / A is 1 as long as A is 0
     """
-    change = rule.rate * error
+    change = update.rate * error
     size, rates = abs(error), np.float32(0)
-    stage *= net.stages.size
+    stage *= net.stage_size
     for turn in range(net.turns):
         begin = at + Word(turn) * net.lanes
-        if rule.coherent:
+        if update.coherent:
             for lane in range(Word(len(net.used))):
                 entry = stage + indices[begin + lane]
                 errors, sizes = net.weights[entry + ERRORS], net.weights[entry + SIZES]
@@ -90,34 +92,30 @@ def average(means: Weights, numbers: Weights, share: np.float32) -> None:
 
 
 @compiled_loop
-def play_forwards(
-    game: GameTables, net: Net, rule: Rule, boards: Words, positions: Words
-) -> Played:
+def play_forwards(net: Net, update: Update, boards: Words, positions: Words) -> Played:
     """Play games, and learn from each move as soon as the next one is chosen.
 
     Args:
-        game: The game.
         net: The network; its weights are changed in place.
-        rule: How to learn; with rate 0 the games are only played.
+        update: How to learn; with rate 0 the games are only played.
         boards: The rows of the start boards, `(n, 4)`.
         positions: The positions of the games' random streams, `(n,)`.
     """
+    game, learning, room = net.game, update.rate > 0, room_for(net, ACTIONS_END)
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
-    room = room_for(net, ACTIONS_END)
     indices = np.zeros(2 * room, np.uint32)  # those of the last move stay beside the next one's
     moves, sums = 0, np.zeros(2)
-    learning = rule.rate > 0
     for number in range(len(boards)):
-        a, b, c, d = boards[number, 0], boards[number, 1], boards[number, 2], boards[number, 3]
+        rows = boards[number, 0], boards[number, 1], boards[number, 2], boards[number, 3]
         position, score, largest, is_first = positions[number], Word(0), Word(0), True
         last_value, last_at, last_stage, side = np.float32(0), Word(0), Word(0), Word(0)
         while True:
-            action, after, value, at, stage = best_move(game, net, a, b, c, d, indices, side)
+            action, after, value, at, stage = best_move(net, rows, indices, side)
             if learning and not is_first:
                 target = np.float32(0)
                 if action < ACTIONS_END:
                     target = np.float32(after.reward) + value
-                adjust(net, indices, last_at, last_stage, target - last_value, rule, sums)
+                adjust(net, indices, last_at, last_stage, target - last_value, update, sums)
             if action == ACTIONS_END:
                 break
             is_first, side = False, room - side
@@ -126,33 +124,32 @@ def play_forwards(
             score += after.reward
             largest = max(largest, after.largest)
             position += NEXT
-            a, b, c, d = following(game, action, after, mixed(position))
+            rows = following(game, action, after, mixed(position))
         scores[number], tiles[number] = score, largest
     return scores, tiles, moves, sums
 
 
 @compiled_loop
-def play_backwards(
-    game: GameTables, net: Net, rule: Rule, boards: Words, positions: Words
-) -> Played:
+def play_backwards(net: Net, update: Update, boards: Words, positions: Words) -> Played:
     """Play games, and learn from each once it has ended, from its last move to the first.
 
-    Arguments and result are those of `play_forwards`.  Moves after a restart are counted; scores
-    and tiles are those of the games from their start.
+    Arguments and result are those of `play_forwards`.  Moves of games that are played again are
+    counted; scores and tiles are those of the games from their start.
     """
+    game = net.game
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
     indices = np.zeros(room_for(net, ACTIONS_END), np.uint32)
     path = np.zeros((1 << 14, 8), np.uint64)
-    entries = np.zeros((1 + len(net.stages.begins), 8), np.uint64)  # moves that entered a stage
+    entries = np.zeros((1 + len(net.stages), 8), np.uint64)  # the moves that entered a stage
     moves, sums = 0, np.zeros(2)
     for number in range(len(boards)):
-        a, b, c, d = boards[number, 0], boards[number, 1], boards[number, 2], boards[number, 3]
+        rows = boards[number, 0], boards[number, 1], boards[number, 2], boards[number, 3]
         position, from_start = positions[number], True
         last_stage, replayed, times = Word(0), Word(1), 0
         while True:
             score, largest, length = Word(0), Word(0), 0
             while True:
-                action, after, _, _, stage = best_move(game, net, a, b, c, d, indices, Word(0))
+                action, after, _, _, stage = best_move(net, rows, indices, Word(0))
                 if action == ACTIONS_END:
                     break
                 if length == len(path):
@@ -169,32 +166,30 @@ def play_backwards(
                 score += after.reward
                 largest = max(largest, after.largest)
                 position += NEXT
-                a, b, c, d = following(game, action, after, mixed(position))
+                rows = following(game, action, after, mixed(position))
             moves += length
             if from_start:
                 scores[number], tiles[number] = score, largest
                 from_start = False
-            learn_backwards(game, net, rule, path[:length], indices, sums)
-            if rule.carousel:
+            learn_backwards(net, update, path[:length], indices, sums)
+            begin = path[length // 2]
+            if update.again == STAGES:
                 if times >= (CAROUSEL if replayed == last_stage else 1):
                     replayed, times = replayed + ONE, 0
                 if replayed > last_stage:
                     break
                 times += 1
-                action, after = unpack_move(entries[replayed])
-            elif rule.restart and length > SHORTEST_RESTART:
-                action, after = unpack_move(path[length // 2])
-            else:
+                begin = entries[replayed]
+            elif update.again != MIDDLE or length <= SHORTEST_RESTART:
                 break
+            action, after = unpack_move(begin)
             position += NEXT
-            a, b, c, d = following(game, action, after, mixed(position))
+            rows = following(game, action, after, mixed(position))
     return scores, tiles, moves, sums
 
 
 @compiled
-def learn_backwards(
-    game: GameTables, net: Net, rule: Rule, path: Words, indices: Indices, sums: Sums
-) -> None:
+def learn_backwards(net: Net, update: Update, path: Words, indices: Indices, sums: Sums) -> None:
     """Learn from an episode, from its last afterstate to the first.
 
         G_T-1 = 0,   δ = G_t - V(s_t'),   G_t-1 = r_t + (1 - λ) V(s_t') + λ G_t
@@ -207,16 +202,16 @@ def learn_backwards(
         return
     target, at, beside = np.float32(0), Word(0), room_for(net, ONE)
     action, after = unpack_move(path[len(path) - 1])
-    stage = look_up(game, net, action, after, indices, at)
+    stage = look_up(net, action, after, indices, at)
     for i in range(len(path) - 1, -1, -1):
         reward, stage_beside = after.reward, stage
         if i:
             action, after = unpack_move(path[i - 1])
-            stage_beside = look_up(game, net, action, after, indices, beside)
+            stage_beside = look_up(net, action, after, indices, beside)
         error = target - sum_up(net, indices, at, stage)
-        adjust(net, indices, at, stage, error, rule, sums)
+        adjust(net, indices, at, stage, error, update, sums)
         value = sum_up(net, indices, at, stage)
-        target = np.float32(reward) + value + rule.trace_decay * (target - value)
+        target = np.float32(reward) + value + update.trace_decay * (target - value)
         at, beside, stage = beside, at, stage_beside
 
 
@@ -228,13 +223,7 @@ def unpack_move(move: Words) -> tuple[Word, Pushed]:
 
 
 def play(
-    game: GameTables,
-    net: Net,
-    rule: Rule,
-    boards: Words,
-    positions: Words,
-    direction: str,
-    threads: int,
+    net: Net, update: Update, boards: Words, positions: Words, direction: str, threads: int
 ) -> Played:
     """Play games, and learn from them "forward" or "backward", on several threads.
 
@@ -242,13 +231,13 @@ def play(
     """
     loop = play_backwards if direction == "backward" else play_forwards
     shares = 32 * threads if threads > 1 else 1  # small ones, so that all threads end together
-    parts = np.array_split(boards, shares), np.array_split(positions, shares)
-    left, played, failed = iter(range(shares)), {}, []
+    parts = zip(np.array_split(boards, shares), np.array_split(positions, shares), strict=True)
+    left, played, failed = iter([*enumerate(parts)]), {}, []
 
     def work() -> None:
         try:
-            for n in left:
-                played[n] = loop(game, net, rule, parts[0][n], parts[1][n])
+            for n, part in left:
+                played[n] = loop(net, update, *part)
         except Exception as error:  # which a thread would keep to itself
             failed.append(error)
 

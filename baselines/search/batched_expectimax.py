@@ -4,6 +4,7 @@ See `expectimax` for the definition.
 """
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -14,10 +15,10 @@ from baselines.search.compiled_expectimax import ALL, now
 from tile_envs.game import Replies
 from tile_envs.sliding.game import SlidingGame
 
-PIECES = 10
-"""The least number of pieces of work in the time of a move: the clock is read between them."""
+CLOCK_READS = 10
+"""The clock is read at least this often per move."""
 MOST = 128
-"""The most boards of a piece: more of them hardly take less time each."""
+"""The most boards between two readings: more of them hardly take less time each."""
 BATCH = 1 << 16
 """The most boards that are looked at together where no time is given."""
 
@@ -30,7 +31,7 @@ class BatchedSearch:
         game: The game.
         rng: What draws samples.
         samples: As in `SearchOptions`.
-        milliseconds: The time of a move, which the size of pieces of work follows from.
+        milliseconds: The time of a move, which the number of boards asked for at once follows from.
     """
 
     def __init__(
@@ -42,11 +43,10 @@ class BatchedSearch:
         milliseconds: float | None = None,
     ) -> None:
         self._agent, self._game, self._samples, self._rng = agent, game, samples, rng
-        self._piece = math.inf if milliseconds is None else milliseconds / 1000 / PIECES
+        self._seconds = math.inf if milliseconds is None else milliseconds / 1000 / CLOCK_READS
         self._at_once = BATCH if milliseconds is None else 1
-        self._end, self._is_over = math.inf, False
-        self._looked = self._longest = 0.0
-        self._one = math.inf  # the least time that one board has taken
+        self._end = self._one = math.inf  # `_one` is the least time that one board has taken
+        self._is_over, self._looked, self._longest = False, 0.0, 0.0
 
     def __call__(
         self,
@@ -63,6 +63,23 @@ class BatchedSearch:
             values[here] = self._action_values(boards[here], int(depth), order)
         return values
 
+    def get_ready(self, board: Observations) -> None:
+        """Say so, once, if the agent is too slow for the time of a move."""
+        if self._one < math.inf or not len(board):
+            return
+        for _ in range(2):  # the first evaluation may compile code
+            began = now()
+            self._ask(board)
+            taken = now() - began
+            if taken < self._seconds:
+                return
+        print(
+            f"one evaluation of the agent takes {1000 * taken:.2g} ms, more than a tenth of a "
+            f"move's {1000 * CLOCK_READS * self._seconds:g} ms: moves may take longer, and look "
+            "less far ahead",
+            file=sys.stderr,
+        )
+
     def _action_values(
         self, boards: Observations, depth: int, order: Sequence[int]
     ) -> NDArray[np.float64]:
@@ -71,10 +88,9 @@ class BatchedSearch:
         if depth == 1:
             return self._ask(boards)
         after, rewards, masks = self._game.afterstates(boards)
-        legal = masks > 0
-        values = np.full(legal.shape, -np.inf)
+        values = np.full(masks.shape, -np.inf)
         for action in order:  # not all at once: that would take much memory
-            here = legal[:, action]
+            here = masks[:, action] > 0
             values[here, action] = np.nan
             if not self._is_over:
                 following = self._afterstate_values(after[here, action], depth - 1)
@@ -82,24 +98,24 @@ class BatchedSearch:
         return values
 
     def _ask(self, boards: Observations) -> NDArray[np.float64]:
-        """Return the agent's values, and see how many boards make a piece of work."""
+        """Return the agent's values, and see how many boards to ask for at once."""
         began = now()
         values = self._agent.action_values(boards)
-        if self._piece < math.inf:
+        if self._seconds < math.inf:
             taken = max(now() - began, 1e-9)  # clocks have steps
             self._one = min(self._one, taken if len(boards) == 1 else math.inf)
-            limit = max(self._piece, 1.5 * self._one)
+            limit = max(self._seconds, 1.5 * self._one)
             n = max(1, int(len(boards) * limit / taken))
             chosen = max if taken < limit else min  # few boards may take as long as many
             self._at_once = min(chosen(n, self._at_once), MOST)
         return values
 
     def _is_late(self) -> bool:
-        """Tell whether the next piece of work may end too late, by the time of those before it."""
+        """Tell whether the next boards may end too late, by the time of those before them."""
         if self._end == math.inf:
             return False
         last, self._looked = self._looked, now()
-        self._longest = max(self._looked - last, 0.97 * self._longest)
+        self._longest = max(self._looked - last, 0.97 * self._longest)  # forgets slow moments
         self._is_over |= self._looked + self._longest > self._end
         return self._is_over
 
@@ -112,8 +128,7 @@ class BatchedSearch:
             return np.zeros(0)
         if self._is_late():
             return np.full(len(states), np.nan)
-        if len(states) > self._at_once:
-            n = self._at_once
+        if (n := self._at_once) < len(states):
             parts = [states[begin : begin + n] for begin in range(0, len(states), n)]
             return np.concatenate([self._state_values(part, depth) for part in parts])
         if depth == 1:
@@ -123,8 +138,7 @@ class BatchedSearch:
             legal = masks > 0
             values = np.full(legal.shape, -np.inf)
             different, which = distinct(after[legal])
-            following = self._afterstate_values(different, depth - 1)
-            values[legal] = rewards[legal] + following[which]
+            values[legal] = rewards[legal] + self._afterstate_values(different, depth - 1)[which]
         best = values.max(axis=1)
         return np.where(best == -np.inf, 0.0, best)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.ntuple.ntuple import NTuple
-from baselines.search.leaves import LeafNet, Scratch, last_chance, leaf_net, scratch
+from baselines.search.leaves import Leaves, last_chance, leaves_of
 from tile_envs.base.compiled import HALF, ONE, Word, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
@@ -26,6 +26,7 @@ from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     CELL,
     GameTables,
+    Lines,
     count,
     game_tables,
     placed,
@@ -55,18 +56,12 @@ class CompiledSearch:
     """As `BoardAgent.version`."""
 
     def __init__(self, learner: NTuple, game: SlidingGame, table_bytes: int) -> None:
-        self._learner, self._game, self._tables = learner, game, game_tables(game)
-        self._table_bytes = table_bytes
-        self._take_network()
+        self._learner, self._game, self._table_bytes = learner, game, table_bytes
         buckets = 1 << (table_bytes // BUCKET).bit_length() - 1
         entries = np.zeros((buckets, BUCKET // 8), np.uint64)
-        self._table = TranspositionTable(entries, entries.view(np.float32))
+        self._table = Table(entries, entries.view(np.float32))
+        self._weights_version = -1  # those that the leaves and the table are of
         self._lock = Lock()
-
-    def _take_network(self) -> None:
-        learner = self._learner
-        self._changes, self._leaf = learner.changes, leaf_net(learner.network, learner.net)
-        self._room = scratch(self._leaf.net, self._tables)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Everything else follows from these; a table changes no value.
@@ -80,19 +75,25 @@ class CompiledSearch:
         order: Sequence[int] = ALL,
     ) -> NDArray[np.float64]:
         """Return action values, as `expectimax.Search` says."""
-        rows = rows_of(self._game, boards)
+        rows, learner = rows_of(self._game, boards), self._learner
         # The loop is compiled for contiguous arrays alone.
         depths, actions = np.ascontiguousarray(depths), np.array(order, np.uint64)
-        with self._lock:  # its network, room and table are for one search at a time
-            if self._changes != self._learner.changes:
-                self._take_network()
+        with self._lock:  # its leaves and table are for one search at a time
+            if self._weights_version != learner.weights_version:
+                self._weights_version = learner.weights_version
+                self._leaves = leaves_of(learner.network, learner.net, game_tables(self._game))
                 self._table.entries[:] = 0
-            network = self._tables, self._leaf, self._room, self._table
-            values = search(*network, rows, depths, end, actions).astype(np.float64)
-        greedy = depths == 1
+            game, leaves = self._leaves.net.game, self._leaves
+            found = search(game, leaves, self._table, rows, depths, end, actions)
+        values, greedy = found.astype(np.float64), depths == 1
         if greedy.any():
-            values[greedy] = self._learner.action_values(boards[greedy])
+            values[greedy] = learner.action_values(boards[greedy])
         return values
+
+    def get_ready(self, _: Observations) -> None:
+        """Compile all code, and take over what the network has learned."""
+        if self._weights_version != self._learner.weights_version:
+            self(np.zeros((2, *self._game.shape), np.uint8), np.array([1, 2]), now())
 
 
 @compiled_loop
@@ -107,8 +108,8 @@ config: Any = numba.config
 now: Callable[[], float] = monotonic if config.DISABLE_JIT else _now
 
 
-class TranspositionTable(NamedTuple):
-    """Afterstates that have been searched, in buckets.
+class Table(NamedTuple):
+    """A transposition table: afterstates that have been searched, in buckets.
 
     A new entry replaces the one of its bucket whose search looked at the fewest moves.
 
@@ -126,57 +127,48 @@ class TranspositionTable(NamedTuple):
 @compiled_loop
 def search(
     game: GameTables,
-    leaf: LeafNet,
-    room: Scratch,
-    table: TranspositionTable,
-    rows: Words,
+    leaves: Leaves,
+    table: Table,
+    boards: Words,
     depths: NDArray[np.int64],
     end: float,
     order: Words,
 ) -> NDArray[np.float32]:
     """Return the action values `(n, 4)` of boards, reward included.
 
-    Rows are `(n, 4)`, depths `(n,)`; a board of depth 1 is left out.  The table is of this game and
-    network.  Actions are searched in an order; values of others, and of illegal ones, are minus
-    infinity, and those that are not known at the time `end` are NaN.
+    Boards are rows `(n, 4)`, depths `(n,)`; a board of depth 1 is left out.  The table is of this
+    game and network.  Actions are searched in an order; values of others, and of illegal ones, are
+    minus infinity, and those that are not known at the time `end` are NaN.
     """
-    values = np.full((len(rows), 4), -np.inf, np.float32)
-    for i in range(len(rows)):
-        a, b, c, d = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
-        columns, left = transposed(a, b, c, d), Word(depths[i] - 1)
+    values = np.full((len(boards), 4), -np.inf, np.float32)
+    for i in range(len(boards)):
+        rows = boards[i, 0], boards[i, 1], boards[i, 2], boards[i, 3]
+        columns, left = transposed(*rows), Word(depths[i] - 1)
         if left == Word(0):
             continue
         for action in order:
-            after = pushed_to(game, action, a, b, c, d, columns)
+            after = pushed_to(game, action, *rows, columns)
             if after.changed:
-                e, f, g, h = rows_after(game, action, after)
+                following = rows_after(game, action, after)
                 if after.largest >= game.last_tile:
                     value = np.float32(0)  # the game is over
                 elif left == ONE:  # it will hardly be asked for again
-                    value = last_chance(game, leaf, room, e, f, g, h)
+                    value = last_chance(leaves, following)
                 else:
-                    value = afterstate_value(game, leaf, room, table, e, f, g, h, left, end)
+                    value = afterstate_value(game, leaves, table, following, left, end)
                 values[i, action] = value + np.float32(after.reward)
     return values
 
 
 @compiled_loop
 def afterstate_value(
-    game: GameTables,
-    leaf: LeafNet,
-    room: Scratch,
-    table: TranspositionTable,
-    a: Word,
-    b: Word,
-    c: Word,
-    d: Word,
-    left: Word,
-    end: float,
+    game: GameTables, leaves: Leaves, table: Table, rows: Lines, left: Word, end: float
 ) -> np.float32:
     """Return A(s', left) of an afterstate without the goal, left > 0; NaN after `end`."""
-    e, f, g, h = transposed(a, b, c, d)
-    if game.square and (e < a or (e == a and (f < b or (f == b and g < c)))):
-        a, b, c, d = e, f, g, h  # of the same value
+    columns = transposed(*rows)
+    if game.square and columns < rows:
+        rows = columns  # of the same value
+    a, b, c, d = rows
     signature = mixed((a | b << LINE | c << TWO_LINES) ^ mixed(d | left << LINE))
     bucket = signature & Word(len(table.entries) - 1)
     replaced, least = Word(0), ~Word(0)
@@ -187,12 +179,12 @@ def afterstate_value(
         if effort < least:
             replaced, least = Word(entry), effort
     if left == ONE:
-        value = last_chance(game, leaf, room, a, b, c, d)
+        value = last_chance(leaves, rows)
     else:
         expected, cells = np.float64(0), Word(0)
         for tile in range(len(game.tiles)):
             if tile == 0 or game.adversarial is not None:  # which chooses cells for each tile
-                cells = possible_cells(game, a, b, c, d, game.tiles[tile])
+                cells = possible_cells(game, *rows, game.tiles[tile])
             total = np.float64(0)
             for line in range(game.rows):
                 for column in range(game.columns):
@@ -201,18 +193,16 @@ def afterstate_value(
                     if end < np.inf and now() > end:
                         return np.float32(np.nan)
                     cell = Word(line) << CELL | Word(column) * CELL
-                    e, f, g, h = placed(a, b, c, d, cell, game.tiles[tile])
-                    columns, highest = transposed(e, f, g, h), np.float32(-np.inf)
+                    state = placed(*rows, cell, game.tiles[tile])
+                    columns, highest = transposed(*state), np.float32(-np.inf)
                     for direction in range(4):
                         action = Word(direction)
-                        after = pushed_to(game, action, e, f, g, h, columns)
+                        after = pushed_to(game, action, *state, columns)
                         if after.changed:
-                            p, q, r, s = rows_after(game, action, after)
                             best = np.float32(0)
                             if after.largest < game.last_tile:
-                                best = afterstate_value(
-                                    game, leaf, room, table, p, q, r, s, left - ONE, end
-                                )
+                                next_rows, n = rows_after(game, action, after), left - ONE
+                                best = afterstate_value(game, leaves, table, next_rows, n, end)
                             if np.isnan(best):
                                 return best
                             highest = max(highest, best + np.float32(after.reward))

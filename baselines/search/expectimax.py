@@ -14,10 +14,9 @@ is chance.  V is that of any agent with action values, which include the reward.
 
 import math
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
 from baselines.ntuple.ntuple import NTuple
-from baselines.search.batched_expectimax import PIECES, BatchedSearch
+from baselines.search.batched_expectimax import BatchedSearch
 from baselines.search.compiled_expectimax import ALL, CompiledSearch, now
 from baselines.search.options import DEEPEST, MOST_CELLS, SearchOptions
 from baselines.settings import check_memory, read_settings, usable_cores
@@ -40,7 +39,7 @@ from tile_envs.sliding.placer import RANDOM
 
 MEBIBYTE = 1 << 20
 DEEP = 4
-"""From this depth on, threads for which there is no board help with that of another."""
+"""From this depth on, idle threads share the chance nodes of one board."""
 ONE_MOVE = np.ones(1, np.int64)
 """The depth of one board that is not searched."""
 
@@ -70,64 +69,49 @@ class Expectimax(ValueAgent):
         expected: The highest values of the boards that it has searched last, `(n,)`.
 
     Raises:
-        ValueError: If there is no such option, a number is outside its range, the game is not a
-            sliding game or not the agent's, tiles cannot be drawn because a placer chooses their
-            cells, tiles to downgrade do not double, or the tables do not fit into memory.
+        ValueError: If an option is unusable, or the game is not a sliding game or the agent's.
     """
 
     def __init__(self, agent: ValueAgent, game: Game, depth: int = 2, **options: Any) -> None:
-        given = read_settings(SearchOptions, options)
         if not isinstance(game, SlidingGame):
             raise UsageError(f"expectimax supports only the sliding games, not {game}.")
+        given = read_settings(SearchOptions, options)
+        if given.samples and game.placer != RANDOM:
+            placer = brief(game.placer)
+            raise UsageError(f"samples needs new tiles that are placed uniformly, not by {placer}.")
         self._game, self._milliseconds = game, given.milliseconds
         self._depths = _depths(checked_integer(depth, "depth", 1, DEEPEST), given.deeper)
         face = given.downgrade
         self._downgraded_from = None if face is None else _doubling(game, face)
-        self._is_compiled = isinstance(agent, NTuple) and not given.samples
-        self._is_compiled &= isinstance(game.placer, str)
         check_plays(agent, game)
-        self._searches = self._make_searches(agent, given)
-        self._pool: Any = None
-        self._process = 0  # the one whose threads these are
-        self._timed: Any = agent if self._is_compiled and self._milliseconds else None
-        self._ready = 0, 0  # the process, and the network's changes, that it has got ready for
-        self._has_checked_pace = self._is_compiled or self._milliseconds is None
-        self._get_ready()
-        self.expected = np.zeros(0)
+        self._searches: list[Any]
+        if isinstance(agent, NTuple) and isinstance(game.placer, str) and not given.samples:
+            self._is_compiled, config = True, cast(Any, numba.config)
+            threads = given.threads or min(usable_cores(), config.NUMBA_NUM_THREADS)
+            size, unit = given.table * MEBIBYTE, threads * MEBIBYTE
+            what = f"a transposition table for each of {threads} threads"
+            check_memory(threads * size, what, "give table of at most {}", unit)
+            self._searches = [CompiledSearch(agent, game, size) for _ in range(threads)]
+        else:
+            self._is_compiled = False
+            rngs = np.random.default_rng(0).spawn(given.threads or 1)
+            limits = given.samples, self._milliseconds
+            self._searches = [BatchedSearch(agent, game, rng, *limits) for rng in rngs]
+        self._pools: dict[int, ThreadPoolExecutor] = {}
         timed = "" if self._milliseconds is None else "the time that it has"
         self.depends_on = "new tiles that it draws" if given.samples else timed
-        is_quick = not self._is_compiled or (depth < 3 and self._milliseconds is None)
-        self.games_at_once = 512 if is_quick else max(16, 4 * len(self._searches))
+        is_slow = self._is_compiled and (depth > 2 or self._milliseconds is not None)
+        self.games_at_once = max(16, 4 * len(self._searches)) if is_slow else 512
+        self.expected = np.zeros(0)
+        self._get_ready(np.zeros((0, *game.shape), np.uint8))
 
-    def _make_searches(self, agent: Any, options: SearchOptions) -> list[Search]:
-        """Return a search for each thread."""
-        game = self._game
-        if options.samples and game.placer != RANDOM:
-            raise UsageError(
-                f"samples draws the cells of new tiles uniformly, and the placer is "
-                f"{brief(game.placer)}: give samples=0, which weights all new tiles."
-            )
-        if not self._is_compiled:
-            rngs = np.random.default_rng(0).spawn(options.threads or 1)
-            limits = options.samples, options.milliseconds
-            return [BatchedSearch(agent, game, rng, *limits) for rng in rngs]
-        config: Any = numba.config
-        cores = min(usable_cores(), config.NUMBA_NUM_THREADS)
-        threads, table_bytes = options.threads or cores, options.table * MEBIBYTE
-        check_memory(
-            threads * table_bytes,
-            f"a transposition table for each of {threads} threads",
-            "give table of at most {}",
-            threads * MEBIBYTE,
-        )
-        return [CompiledSearch(agent, game, table_bytes) for _ in range(threads)]
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_pools": {}}
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the value of each action, reward included, `(n, 4)`; minus infinity if illegal."""
         boards = checked_boards(observations, self._game.rules)
-        self._get_ready()
-        if not self._has_checked_pace and len(boards):
-            self._check_pace(boards[:1])
+        self._get_ready(boards[:1])
         searched = boards
         if self._downgraded_from is not None:
             searched = downgrade(boards, self._downgraded_from)
@@ -141,6 +125,12 @@ class Expectimax(ValueAgent):
         self.expected = values.max(axis=1)
         return values
 
+    def _get_ready(self, boards: Observations) -> None:
+        """Before the time of a move begins, compile and load what it needs, and see if it lasts."""
+        if self._milliseconds is not None:
+            for search in self._searches if self._is_compiled else self._searches[:1]:
+                search.get_ready(boards)
+
     def _search(
         self, search: Search, boards: Observations, depths: NDArray[np.int64]
     ) -> NDArray[np.float64]:
@@ -152,31 +142,19 @@ class Expectimax(ValueAgent):
             values[i] = _deepened(search, board, search(board, ONE_MOVE)[0], int(depths[i]), end)
         return values
 
-    def _get_ready(self) -> None:
-        """Before the time of a move begins, compile and load what the search of a network uses."""
-        if self._timed and self._ready != (state := (os.getpid(), self._timed.changes)):
-            self._ready, over = state, now() - 1  # so that nothing is looked at
-            boards = np.zeros((2 * len(self._searches), *self._game.shape), np.uint8)
-            boards[:, 0, 0] = 1
-            for depths in (np.full(len(boards), depth) for depth in (1, DEEP)):
-                self._shared(lambda search, *asked: search(*asked, over), boards, depths)
-            self._divided(boards[:1], depths[:1], over)
-
-    def _check_pace(self, board: Observations) -> None:
-        """Say so, once, if the agent is too slow for the time of a move."""
-        self._has_checked_pace = True
-        assert self._milliseconds is not None
-        for _ in range(2):  # the first evaluation may compile code
-            began = now()
-            self._searches[0](board, ONE_MOVE)
-            taken = 1000 * (now() - began)
-            if taken < self._milliseconds / PIECES:
-                return
-        print(
-            f"one evaluation of the agent takes {taken:.2g} ms, more than a tenth of a move's "
-            f"{self._milliseconds:g} ms: moves may take longer, and look less far ahead",
-            file=sys.stderr,
-        )
+    def _shared(self, search: Callable[..., Any], *columns: Any) -> NDArray[np.float64]:
+        """Return what all threads find together, each with some lines of the columns."""
+        n, process = len(self._searches), os.getpid()
+        if n == 1:
+            return np.asarray(search(self._searches[0], *columns))
+        if process not in self._pools:  # threads are not forked
+            self._pools = {process: ThreadPoolExecutor(n)}
+        parts = ([column[turn::n] for turn in range(n)] for column in columns)
+        found = list(self._pools[process].map(search, self._searches, *parts))
+        values = np.empty((len(columns[0]), *found[0].shape[1:]))
+        for turn, part in enumerate(found):
+            values[turn::n] = part
+        return values
 
     def _divided(
         self,
@@ -186,10 +164,14 @@ class Expectimax(ValueAgent):
         order: Sequence[int] = ALL,
     ) -> NDArray[np.float64]:
         """Search boards one by one as a compiled search does, to the last bit, with all threads."""
-        deep = depths >= DEEP
+
+        def best(search: Search, states: Observations, depths: NDArray[np.int64]) -> Any:
+            highest = search(states, depths, end).max(axis=1)
+            return np.where(highest == -np.inf, 0.0, highest)
+
+        deep, spawn = depths >= DEEP, self._game.distribution
         values = np.full((len(boards), self._game.n_actions), -np.inf)
         values[~deep] = self._searches[0](boards[~deep], depths[~deep], end, order)
-        spawn = self._game.distribution
         for i in np.flatnonzero(deep):
             after, rewards, masks = self._game.afterstates(boards[i, None])
             for action in (action for action in order if masks[0, action]):
@@ -197,36 +179,13 @@ class Expectimax(ValueAgent):
                     values[i, action] = np.nan
                     continue
                 states = self._game.replies(after[:, action]).boards
-                found = self._shared(
-                    lambda search, *asked: search(*asked, end).max(axis=1),
-                    *(states, np.full(len(states), depths[i] - 1)),
-                )
-                best = np.where(found == -np.inf, 0.0, found)
+                found = self._shared(best, states, np.full(len(states), depths[i] - 1))
                 tiles = (states - after[:, action]).sum(axis=(1, 2))
                 value = 0.0
                 for tile, chance in zip(spawn.tiles, spawn.probabilities, strict=True):
-                    value += chance * best[tiles == tile].sum() / (tiles == tile).sum()
+                    value += chance * found[tiles == tile].sum() / (tiles == tile).sum()
                 values[i, action] = np.float32(value) + np.float32(rewards[0, action])
         return values
-
-    def _shared(self, search: Callable[..., Any], *columns: Any) -> NDArray[np.float64]:
-        """Return what all threads find together, each with some lines of the columns."""
-        n = len(self._searches)
-        if n == 1:
-            only: NDArray[np.float64] = search(self._searches[0], *columns)
-            return only
-        turns = [slice(turn, None, n) for turn in range(n)]
-        parts = [[column[turn] for turn in turns] for column in columns]
-        if self._process != os.getpid():  # threads are not forked
-            self._pool, self._process = ThreadPoolExecutor(n), os.getpid()
-        found = list(self._pool.map(search, self._searches, *parts))
-        values = np.empty((len(columns[0]), *found[0].shape[1:]))
-        for turn, of_part in zip(turns, found, strict=True):
-            values[turn] = of_part
-        return values
-
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_pool": None, "_process": 0, "_ready": (0, 0)}
 
 
 def _deepened(
@@ -291,9 +250,6 @@ def _depths(depth: int, deeper: Mapping[int, int]) -> NDArray[np.int64]:
     depths = np.full(MOST_CELLS + 1, depth)
     for cells, greater in sorted(deeper.items(), reverse=True):
         if greater <= depth:
-            raise UsageError(
-                f"deeper must have depths above that of the search, {depth}, got {greater} for "
-                f"{cells} empty cells."
-            )
+            raise UsageError(f"deeper must be above depth {depth}, got {greater} at {cells} cells.")
         depths[: cells + 1] = greater
     return depths

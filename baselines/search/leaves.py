@@ -5,8 +5,8 @@ the push without it.  For each push and each line,
 
     V = sum of the entries that do not see the line + sum of those that do:
 
-the first sum is the same for all tiles on the line, and the numbers of the second ones follow from
-those without a tile (see `LeafNet`).  Neighbours that are pushed to the same line are looked up
+the first sum is the same for all tiles on the line, and the indices of the second ones follow from
+those without a tile (see `Leaves.net`).  Neighbours that are pushed to the same line are looked up
 once.
 Everything is looked up before anything is summed up, so that the waits for memory overlap.
 """
@@ -16,11 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.ntuple.network import Network
+from baselines.ntuple.network import Indices, Network
 from baselines.ntuple.simd import LANES, change_vector, round_up
 from baselines.ntuple.values import (
     ROW,
-    Indices,
     Net,
     halves,
     look_up_rows,
@@ -48,53 +47,46 @@ from tile_envs.sliding.packed.kernels import (
 )
 
 VECTOR, LINES_END, CELLS_END = Word(LANES), Word(4), Word(16)
+PAGE = 1 << 12
 ORDER = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 3), (2, 3), (3, 3), (1, 1), (2, 2), (1, 2))
 """The order of lanes by the first and last row that they see: those of a row are neighbors."""
 
 
-class LeafNet(NamedTuple):
-    """A network as the last chance node takes it.
+class Leaves(NamedTuple):
+    """A network as the last chance node takes it, and room for the numbers of one node.
 
     Attributes:
-        net: The network with a lane for each tuple in each orientation.  On a board that is not
-            square, its `parts` also have lines for columns; one vector more follows, so that any
-            vector that begins in a line may be read.
+        net: The network with a lane for each tuple in each orientation, and the game to search.  On
+            a board that is not square, its `parts` also have lines for columns; one vector more
+            follows, so that any vector that begins in a line may be read.
         turned: Where the lines for columns begin, among those for rows.
         begins: `(8,) uint64`, for each row, then each column: the first lane that sees it,
             rounded down to a multiple of four.
         ends: `(8,) uint64`, and the end of the lanes that do, rounded up.
+        sums: `uint32`, indices: of each push, of those without a line, and of each new line.
+        lines: `(n, 4) uint64`, of each new line where its indices begin, where the weights of its
+            stage do, the new tile that leads to it (times 16), and the cells on which it does, as
+            bits.
+        rewards: `(n,) float32`, the reward of the push to it.
+        lines_end: `(16,) uint64`, by push and line, where the new lines end.
+        cells: `(tiles,) uint64`, where each tile may appear.
+        best: `(tiles * 16,) float32`, the value of the best push after each tile on each cell.
     """
 
     net: Net
     turned: Word
     begins: Words
     ends: Words
-
-
-class Scratch(NamedTuple):
-    """Room for the numbers of one chance node.
-
-    Attributes:
-        sums: `uint32`, entry numbers: of each push, of those without a line, and of each new line.
-        lines: `(n, 4) uint64`, of each new line where its numbers begin, where the weights of its
-            stage do, the new tile that leads to it (times 16), and the cells on which it does, as
-            bits.
-        rewards: `(n,) float32`, the reward of the push to it.
-        ends: `(16,) uint64`, by push and line, where the new lines end.
-        cells: `(tiles,) uint64`, where each tile may appear.
-        best: `(tiles * 16,) float32`, the value of the best push after each tile on each cell.
-    """
-
     sums: Indices
     lines: Words
     rewards: NDArray[np.float32]
-    ends: Words
+    lines_end: Words
     cells: Words
     best: NDArray[np.float32]
 
 
-def leaf_net(network: Network, net: Net) -> LeafNet:
-    """Return a network for the last chance node, with the weights of another form of it."""
+def leaves_of(network: Network, net: Net, game: GameTables) -> Leaves:
+    """Return a network for the last chance node of a game, with the weights of another form."""
     images = [orientations(network, turned) for turned in (False, True)]
     if network.shape[0] == network.shape[1]:
         images = [images[0] + images[1]]  # the same of rows as of columns
@@ -105,70 +97,58 @@ def leaf_net(network: Network, net: Net) -> LeafNet:
             if seeing := [i for i, (_, cells) in enumerate(lanes) if row in dict(cells)]:
                 bounds[:, turn:, row] = [[seeing[0] // 4 * 4], [seeing[-1] // 4 * 4 + 4]]
     parts = [parts_of(network, net.weights, lanes).reshape(-1) for lanes in images]
-    used = tuple(map(Word, range(network.per_board)))
-    return LeafNet(
-        net=net._replace(
-            parts=np.concatenate([*parts, np.zeros(LANES, np.uint32)]),
-            lanes=Word(round_up(len(used))),
-            used=used,
-            turns=1,
-        ),
+    parts.append(np.zeros(LANES, np.uint32))
+    lanes_end, tiles = len(images[0]), len(game.tiles)
+    wide, new_lines = round_up(lanes_end), 4 * 16 * tiles
+    used = tuple(map(Word, range(lanes_end)))
+    net = net._replace(game=game, parts=np.concatenate(parts), lanes=Word(wide), used=used, turns=1)
+    return Leaves(
+        net=net,
         turned=Word(len(images) - 1) * LINES_END * ROW,
         begins=bounds[0].reshape(8),
         ends=bounds[1].reshape(8),
-    )
-
-
-def scratch(net: Net, game: GameTables) -> Scratch:
-    """Return room for a chance node of a game."""
-    tiles = len(game.tiles)
-    lines = 4 * 16 * tiles
-    return Scratch(
-        sums=np.zeros((5 + lines) * (int(net.lanes) + LANES), np.uint32),
-        lines=np.zeros((lines, 4), np.uint64),
-        rewards=np.zeros(lines, np.float32),
-        ends=np.zeros(16, np.uint64),
-        cells=np.zeros(tiles, np.uint64),
-        best=np.full(16 * tiles, -np.inf, np.float32),
+        sums=np.zeros((5 + new_lines) * (wide + LANES), np.uint32),
+        lines=np.zeros((new_lines, 4), np.uint64),
+        rewards=np.zeros(new_lines, np.float32),
+        # On memory pages of their own: threads that write to one cache line wait for each other.
+        lines_end=np.zeros(PAGE, np.uint64)[:16],
+        cells=np.zeros(PAGE, np.uint64)[:tiles],
+        best=np.full(PAGE, -np.inf, np.float32)[: 16 * tiles],
     )
 
 
 @compiled
-def last_chance(
-    game: GameTables, leaf: LeafNet, room: Scratch, a: Word, b: Word, c: Word, d: Word
-) -> np.float32:
+def last_chance(leaves: Leaves, rows: Lines) -> np.float32:
     """Return A(s', 1) of an afterstate without the goal, given by its rows; see `expectimax`."""
-    cells = Word(0)
+    game, cells = leaves.net.game, Word(0)
     for tile in range(Word(len(game.tiles))):
         if tile == Word(0) or game.adversarial is not None:  # which chooses cells for each tile
-            cells = possible_cells(game, a, b, c, d, game.tiles[tile])
+            cells = possible_cells(game, *rows, game.tiles[tile])
         ends = game.tiles[tile] >= game.last_tile  # and no push follows
-        room.cells[tile] = Word(0) if ends else cells
-    rows, columns, end = (a, b, c, d), transposed(a, b, c, d), Word(0)
+        leaves.cells[tile] = Word(0) if ends else cells
+    columns, end = transposed(*rows), Word(0)
     for direction in range(ACTIONS_END):
         action = Word(direction)
-        end = _look_up(game, leaf, room, action, columns if is_vertical(action) else rows, end)
-    _sum_up(leaf, room)
+        end = _look_up(leaves, action, columns if is_vertical(action) else rows, end)
+    _sum_up(leaves)
     expected = np.float64(0)
     for tile in range(Word(len(game.tiles))):
         total = np.float64(0)
         for place in range(tile * CELLS_END, (tile + ONE) * CELLS_END):
-            if room.best[place] > -np.inf:
-                total += room.best[place]
-                room.best[place] = -np.inf
-        expected += game.probabilities[tile] * total / max(count(room.cells[tile]), ONE)
+            if leaves.best[place] > -np.inf:
+                total += leaves.best[place]
+                leaves.best[place] = -np.inf
+        expected += game.probabilities[tile] * total / max(count(leaves.cells[tile]), ONE)
     return np.float32(expected)
 
 
 @compiled
-def _look_up(
-    game: GameTables, leaf: LeafNet, room: Scratch, action: Word, lines: Lines, end: Word
-) -> Word:
+def _look_up(leaves: Leaves, action: Word, lines: Lines, end: Word) -> Word:
     """Look up a push after each new tile; return the number of new lines, `end` before it."""
-    net = leaf.net
+    net, game = leaves.net, leaves.net.game
     if is_vertical(action):
         n_lines, length, line_step, cell_step = game.columns, game.rows, 1, game.columns
-        bounds, table = LINES_END, leaf.turned
+        bounds, table = LINES_END, leaves.turned
     else:
         n_lines, length, line_step, cell_step = game.rows, game.columns, game.columns, 1
         bounds, table = Word(0), Word(0)
@@ -176,30 +156,29 @@ def _look_up(
     a, b, c, d = lines
     p, q = game.pushed[offset + a], game.pushed[offset + b]
     r, s = game.pushed[offset + c], game.pushed[offset + d]
-    changed = Word((p & LINE) != a) | Word((q & LINE) != b) << Word(1)
-    changed |= Word((r & LINE) != c) << Word(2) | Word((s & LINE) != d) << Word(3)
+    after = p & LINE, q & LINE, r & LINE, s & LINE
+    changed = Word(after[0] != a) | Word(after[1] != b) << Word(1)
+    changed |= Word(after[2] != c) << Word(2) | Word(after[3] != d) << Word(3)
     base, without = action * wide, ACTIONS_END * wide
-    stages = net.stages
-    tiles = tiles_of(stages, p & LINE, q & LINE, r & LINE, s & LINE)
-    stage = stage_of(stages, tiles)
-    look_up_rows(net, p & LINE, q & LINE, r & LINE, s & LINE, table, stage, room.sums, base)
+    tiles = tiles_of(net, after)
+    look_up_rows(net, after, table, stage_of(net, tiles), leaves.sums, base)
     for number in range(n_lines):
         i = Word(number)
         line, pushed = line_of(a, b, c, d, number), line_of(p, q, r, s, number)
         reward = (p + q + r + s >> TO_REWARD & REWARD) - (pushed >> TO_REWARD & REWARD)
-        other_tiles = tiles - tiles_on(stages, pushed & LINE)
+        other_tiles = tiles - tiles_on(net, pushed & LINE)
         others_changed = changed & ~(ONE << i) != Word(0)
-        lane, lanes_end = Word(leaf.begins[bounds + i]), leaf.ends[bounds + i]
+        lane, lanes_end = Word(leaves.begins[bounds + i]), leaves.ends[bounds + i]
         low, high = halves(pushed & LINE, table + i * ROW)
         while lane < lanes_end:
             at = base + lane, low * net.lanes + lane, high * net.lanes + lane, without + lane
-            change_vector(room.sums, net.parts, at, None, None)
+            change_vector(leaves.sums, net.parts, at, None, None)
             lane += VECTOR
         for tile in range(Word(len(game.tiles))):
             last = ~Word(0)
             for j in range(Word(length)):
                 cell = i * Word(line_step) + j * Word(cell_step)
-                if not room.cells[tile] >> cell & ONE:
+                if not leaves.cells[tile] >> cell & ONE:
                     continue
                 held = line | game.tiles[tile] << j * CELL
                 pushed = game.pushed[offset + held]
@@ -207,46 +186,46 @@ def _look_up(
                     continue
                 if pushed != last:
                     last, to = pushed, (ACTIONS_END + ONE + end) * wide
-                    stage = stage_of(stages, other_tiles + tiles_on(stages, pushed & LINE))
-                    begin = stage * stages.size
-                    room.rewards[end] = np.float32(reward + (pushed >> TO_REWARD & REWARD))
-                    room.lines[end, 0], room.lines[end, 1] = to, begin
-                    room.lines[end, 2], room.lines[end, 3] = tile * CELLS_END, Word(0)
+                    begin = stage_of(net, other_tiles + tiles_on(net, pushed & LINE))
+                    begin *= net.stage_size
+                    leaves.rewards[end] = np.float32(reward + (pushed >> TO_REWARD & REWARD))
+                    leaves.lines[end, 0], leaves.lines[end, 1] = to, begin
+                    leaves.lines[end, 2], leaves.lines[end, 3] = tile * CELLS_END, Word(0)
                     end += ONE
                     low, high = halves(pushed & LINE, table + i * ROW)
-                    lane = Word(leaf.begins[bounds + i])
+                    lane = Word(leaves.begins[bounds + i])
                     while lane < lanes_end:
                         at = without + lane, low * net.lanes + lane, high * net.lanes + lane, to
-                        change_vector(room.sums, net.parts, at, net.weights, begin)
+                        change_vector(leaves.sums, net.parts, at, net.weights, begin)
                         lane += VECTOR
                         to += VECTOR
-                room.lines[end - ONE, 3] |= ONE << cell
-        room.ends[action * LINES_END + i] = end
+                leaves.lines[end - ONE, 3] |= ONE << cell
+        leaves.lines_end[action * LINES_END + i] = end
     return end
 
 
 @compiled
-def _sum_up(leaf: LeafNet, room: Scratch) -> None:
+def _sum_up(leaves: Leaves) -> None:
     """Sum up what was looked up, and keep the best value after each new tile."""
-    net, new_line = leaf.net, Word(0)
+    net, sums, new_line = leaves.net, leaves.sums, Word(0)
     for group in range(16):
         action, i = Word(group // 4), Word(group % 4)
         bounds = LINES_END if is_vertical(action) else Word(0)
-        begin, end = leaf.begins[bounds + i], leaf.ends[bounds + i]
+        begin, end = leaves.begins[bounds + i], leaves.ends[bounds + i]
         base = action * (net.lanes + VECTOR)
         rest, rest_stage = np.float32(0), ~Word(0)
-        while new_line < room.ends[group]:
-            at, stage = room.lines[new_line, 0], room.lines[new_line, 1]
+        while new_line < leaves.lines_end[group]:
+            at, stage = leaves.lines[new_line, 0], leaves.lines[new_line, 1]
             if stage != rest_stage:
                 rest_stage = stage
-                rest = _sum(net, room.sums, base, base + begin, stage)
-                rest += _sum(net, room.sums, base + end, base + Word(len(net.used)), stage)
-            value = rest + _sum(net, room.sums, at, at + end - begin, stage)
-            value += room.rewards[new_line]
-            cells = room.lines[new_line, 3]
+                rest = _sum(net, sums, base, base + begin, stage)
+                rest += _sum(net, sums, base + end, base + Word(len(net.used)), stage)
+            value = rest + _sum(net, sums, at, at + end - begin, stage)
+            value += leaves.rewards[new_line]
+            cells = leaves.lines[new_line, 3]
             while cells:
-                place = room.lines[new_line, 2] + count((cells & ~cells + ONE) - ONE)
-                room.best[place] = max(room.best[place], value)
+                place = leaves.lines[new_line, 2] + count((cells & ~cells + ONE) - ONE)
+                leaves.best[place] = max(leaves.best[place], value)
                 cells &= cells - ONE
             new_line += ONE
 

@@ -35,10 +35,16 @@ from baselines.agents import Actions, Observations, ValueAgent
 from baselines.tabular.boards import BoardCodes
 from tile_envs.base import random_stream
 from tile_envs.base.checks import as_number, checked_count, checked_seed
+from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, KTH_CELL, SET_SIZE, Ints, encode_seen, pick, solve
+
+Tree = tuple[Ints, Ints]
+"""By code, `(19683,)`: the playouts through each position, and the sum of their results for X."""
+Rules = tuple[Ints, Ints, Ints, Ints]
+"""The nodes that cells lead to, `(19683, 9)`; `legal`, `to_move` and `winner` of `Positions`."""
 
 
 class MCTSAgent(ValueAgent):
@@ -51,9 +57,6 @@ class MCTSAgent(ValueAgent):
         exploration: The weight of moves that were seldom tried.
         kept: Whether to grow one tree for both sides, from the empty board and on first use, and to
             play from it without further search.  Where it has tried no move, one is drawn.
-
-    Raises:
-        ValueError: If the game is another, or a number is outside its range.
     """
 
     def __init__(
@@ -70,10 +73,9 @@ class MCTSAgent(ValueAgent):
         if weight is None or not 0 <= weight < math.inf:
             raise UsageError(f"exploration must be a number of at least 0, got {exploration!r}.")
         self._playouts = checked_count(playouts, "playouts")
-        self._exploration = weight
+        self._exploration, self._kept = weight, kept
         self._start = np.uint64(random_stream.start(checked_seed(seed)))
-        self._kept = kept
-        self._tree: tuple[Ints, Ints] | None = None
+        self._tree: Tree | None = None
 
     def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
         """Choose the best mean; ties: moves that end the game, then the lowest index."""
@@ -111,39 +113,25 @@ class MCTSAgent(ValueAgent):
         means = solution.to_move[codes, None] * totals / np.maximum(visits, 1)
         return visits, np.where(visits, means, 0.0)
 
-    def _grow(self, root: int) -> tuple[Ints, Ints]:
-        """Return the tree of a position: visits and the sum of X's results, by code."""
-        solution = solve()
-        visits, totals = np.zeros((2, len(solution.over)), np.int64)
-        words = random_stream.ahead(self._streams(np.array([root])), self._playouts)
-        rules = (_nodes()[1], solution.legal, solution.to_move, solution.winner)
-        words = random_stream.mix(words[:, 0])
-        _compiled()(root, words, self._exploration, visits, totals, *rules)
-        return visits, totals
+    def _grow(self, root: int) -> Tree:
+        visits, totals = np.zeros((2, len(solve().over)), np.int64)
+        words = random_stream.ahead(self._streams(np.array([root])), self._playouts)[:, 0]
+        words, tree = random_stream.mix(words), (visits, totals)
+        _compiled()(root, words, self._exploration, tree, _rules())
+        return tree
 
-    def _streams(self, codes: Ints) -> random_stream.Words:
+    def _streams(self, codes: Ints) -> Words:
         """Return the first stream positions of the searches of positions, `(n,)`."""
         steps = codes.astype(np.uint64) * np.uint64(random_stream.STRIDE)
         return random_stream.mix(self._start + steps)
 
 
-def play_out(
-    root: int,
-    words: random_stream.Words,
-    exploration: float,
-    visits: Ints,
-    totals: Ints,
-    children: Ints,
-    legal: Ints,
-    to_move: Ints,
-    winner: Ints,
-) -> None:
-    """Grow a tree by one playout from the root, a position's code, for each random word.
+def play_out(root: int, words: Words, exploration: float, tree: Tree, rules: Rules) -> None:
+    """Grow a tree in place, by one playout from the root, a position's code, for each random word.
 
-    The playouts through each position, `visits (19683,)`, and the sum of their results for X,
-    `totals (19683,)`, are updated in place.  `children (19683, 9)` are the nodes that cells lead
-    to, and the other tables are those of `Positions`.  The agent runs it compiled.
+    The agent runs it compiled.
     """
+    (visits, totals), (children, legal, to_move, winner) = tree, rules
     path = np.empty(CELLS + 1, np.int64)
     for word in words:
         code, length, in_tree = root, 1, True
@@ -174,6 +162,10 @@ def play_out(
         for i in range(length):
             visits[path[i]] += 1
             totals[path[i]] += winner[code]
+
+
+def _rules() -> Rules:
+    return _nodes()[1], solve().legal, solve().to_move, solve().winner
 
 
 @cache

@@ -16,11 +16,7 @@ from tile_envs.tictactoe.positions import CELLS, encode_seen
 
 
 class MinimaxAgent(StochasticAgent):
-    """Plays perfectly, and chooses uniformly among the best cells.
-
-    Raises:
-        ValueError: If the game is not tic-tac-toe.
-    """
+    """Plays perfectly, and chooses uniformly among the best cells."""
 
     policy = "minimax"
 

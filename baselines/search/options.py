@@ -1,6 +1,5 @@
 """What a search can be told besides its depth, as typed fields."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -15,10 +14,6 @@ MOST_CELLS = MAX_SIDE**2
 
 Cells = Annotated[int, Interval(ge=0, le=MOST_CELLS)]
 Depth = Annotated[int, Interval(ge=1, le=DEEPEST)]
-
-
-def _in_words(deeper: Mapping[int, int]) -> list[str]:
-    return [f"{cells}:{depth}" for cells, depth in deeper.items()] or ["none"]
 
 
 def _from_words(words: list[str]) -> dict[int, int]:
@@ -36,7 +31,7 @@ DepthByCells = Annotated[
         metavar="CELLS:DEPTH ...",
         instance_from_str=_from_words,
         is_instance=lambda value: isinstance(value, dict),
-        str_from_instance=_in_words,
+        str_from_instance=lambda deeper: [f"{n}:{deeper[n]}" for n in deeper] or ["none"],
     ),
 ]
 

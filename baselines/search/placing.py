@@ -39,19 +39,13 @@ class ValuePlacer(BatchedSearch):
         game: The game; its own placer does not matter.
         depth: The search depth p, in moves of the player, at least 1.
         name: What it is called in results.
-
-    Raises:
-        ValueError: If the agent has no values or those of another game, the game is not a sliding
-            game, or depth is not positive.
     """
 
     def __init__(self, agent: Any, game: Game, depth: int = 1, name: str = "") -> None:
-        if not isinstance(game, SlidingGame):
-            raise UsageError(f"tiles are placed in the sliding games, not in {game}.")
-        if not hasattr(agent, "action_values"):
+        if not isinstance(game, SlidingGame) or not hasattr(agent, "action_values"):
+            what = f"got {type(agent).__name__} and {game}"
             raise UsageError(
-                f"a placer minimizes the values of an agent, and {type(agent).__name__} has no "
-                "action_values."
+                f"a placer needs an agent's action_values in the sliding games, {what}."
             )
         check_plays(agent, game)
         super().__init__(agent, game)
@@ -63,8 +57,7 @@ class ValuePlacer(BatchedSearch):
 
     def place(self, boards: Boards, tiles: Tiles) -> Tiles:
         """Return the cells of tiles `(n,)` on afterstates; see `tile_envs.sliding.placer`."""
-        cells: Tiles = self.cell_values(boards, tiles, self._depth).argmin(axis=1)
-        return cells
+        return np.asarray(self.cell_values(boards, tiles, self._depth).argmin(axis=1))
 
     def cell_values(self, boards: Boards, tiles: Tiles | int, depth: int) -> Values:
         """Return W(s, depth) of the states with a tile `(n,)` on each cell of boards `(n, R, C)`.

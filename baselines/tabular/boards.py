@@ -3,24 +3,19 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tile_envs.errors import UsageError
-from tile_envs.game import Boards, Game
+from tile_envs.game import Boards, Floats, Game, Ints
 
 
 class BoardCodes:
     """Numbers the boards of a game, and renames actions for the image that is stored.
 
-    A tile larger than any that play can reach has the number of the largest.
-
-    Args:
-        game: The game.
-        merge_symmetric: Whether boards that are images of each other share a number.
+    A tile larger than any that play can reach has the number of the largest.  Boards that are
+    images of each other share a number if `merge_symmetric`.
 
     Attributes:
-        size: The number of boards.
-        n_values: The number of values of a cell.
+        size, n_values: The numbers of boards, and of values of a cell.
         weights: `(cells, images) float64`, the weight of each cell in the number of an image.
             Numbers are below 2^53: floats hold them exactly, and multiply faster.
         actions: `(images, n_actions) int64`, what each action is called on an image.
@@ -36,11 +31,8 @@ class BoardCodes:
         for image, cells in enumerate(game.symmetries.cells[:n]):
             self.weights[cells, image] = self.n_values ** np.arange(n_cells)
 
-    def of(self, boards: Boards) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers `(n,)` of boards `(n, R, C)`.
-
-        With them comes the name of each action on the board that is stored, `(n, n_actions)`.
-        """
+    def of(self, boards: Boards) -> tuple[Ints, Ints]:
+        """Return the numbers `(n,)` of boards, and their actions' names there `(n, n_actions)`."""
         if boards.shape[1:] != self._shape:
             raise UsageError(f"boards must have shape {self._shape}, got {boards.shape[1:]}.")
         cells = boards.reshape(len(boards), len(self.weights))
@@ -51,20 +43,14 @@ class BoardCodes:
 
 
 def move_entries(
-    values: NDArray[np.float64],
-    visits: NDArray[np.int64],
-    entries: NDArray[np.int64],
-    targets: NDArray[np.float64],
-    rate: float,
-    decay: float,
+    values: Floats, visits: Ints, entries: Ints, targets: Floats, rate: float, decay: float
 ) -> None:
     """Move entries of a table towards targets, V ← V + α (target - V), and count their visits.
 
-    The table's values and visits, `(size,)`, are changed in place; entries, its indices, and
-    targets are `(n,)`.  With the v-th visit of an entry, α is `rate / v**decay`.
-
-    Moving an entry towards k targets, one after the other, with the step size α each, moves it
-    towards their mean with the step size `1 - (1 - α)**k`, but for their order.
+    Values and visits `(size,)` are changed in place; entries, indices, and targets are `(n,)`.
+    With the v-th visit of an entry, α is `rate / v**decay`.  Moving an entry towards k targets, one
+    after the other, with the step size α each, moves it towards their mean with the step size
+    `1 - (1 - α)**k`, but for their order.
     """
     entries, which, times = np.unique(entries, return_inverse=True, return_counts=True)
     visits[entries] += times
@@ -73,12 +59,10 @@ def move_entries(
     values[entries] += (1 - (1 - alpha) ** times) * (means - values[entries])
 
 
-def turned(
-    values: NDArray[np.float64], loss_weight: float, draw: float = 0.0
-) -> NDArray[np.float64]:
+def from_opponent(values: Floats, loss_weight: float, draw: float = 0.0) -> Floats:
     """Return what values for one player are worth to the other, to whom a win costs `loss_weight`.
 
-    A draw is worth the same to both, and straight lines lie between.
+    Linear on each side of a draw, which keeps its value.
     """
     gains = values - draw
     slope = (draw + loss_weight) / (1 - draw or 1)

@@ -15,25 +15,24 @@ than a win brings; the best O is then one that never loses.
 The defaults are those of a published Q-table for tic-tac-toe, whose learning rate is not known.
 """
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.seeds import training_generator, training_seeds
-from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight
+from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight, check_memory
 from baselines.solver.boards import initial_value, is_solved_quickly
-from baselines.tabular.boards import BoardCodes, move_entries, turned
-from baselines.training.episodes import Episodes, EpsilonGreedyLearner, epsilon_greedy
+from baselines.tabular.boards import BoardCodes, from_opponent, move_entries
+from baselines.training.episodes import Episodes, EpisodicLearner, Sides, epsilon_greedy
 from baselines.training.learner import Metrics
 from tile_envs.base.random_stream import starts
 from tile_envs.errors import UsageError
+from tile_envs.game import Bools, Floats, Game, Ints
 from tile_envs.sliding import SlidingGame
 from tile_envs.sliding.packed.tables import check_packs
-
-LARGEST_TABLE = 1 << 30
-"""Maximum size of a table in bytes."""
 
 
 @dataclass(frozen=True)
@@ -73,66 +72,48 @@ class QTableSettings:
     merge_symmetric: bool = True
 
 
-class QTable(EpsilonGreedyLearner):
-    """A table of Q(s, a), and the agent that plays the action with the highest value.
-
-    Attributes:
-        q: `(boards, n_actions) float64`, the values.
-        visits: `(boards, n_actions) int64`, the number of updates of each.
-    """
+class QTable(EpisodicLearner):
+    """A table of Q(s, a), `q`, and of the updates of each, `visits`: both `(boards, n_actions)`."""
 
     Settings = QTableSettings
+    test_games = 100
     saved = ("q", "visits")
-    _settings: QTableSettings
 
-    def _build(self) -> None:
-        game, settings = self._game, self._settings
-        if settings.sequential and not isinstance(game, SlidingGame):
-            raise UsageError("sequential is for the sliding games, not for tic-tac-toe.")
+    def __init__(self, game: Game, seed: int = 0, settings: Any = None, sides: Sides = ()) -> None:
+        settings = settings or QTableSettings()
+        super().__init__(game, seed, settings.n_envs, settings.opponent, sides, settings)
         if settings.sequential:
+            if not isinstance(game, SlidingGame):
+                raise UsageError("sequential is for the sliding games, not for tic-tac-toe.")
             check_packs(game.shape, "sequential", "leave it out")
         self._codes = BoardCodes(game, settings.merge_symmetric)
-        needed = self._codes.size * game.n_actions * 16  # a value and the number of its visits
-        if needed > LARGEST_TABLE:
-            raise UsageError(
-                f"a table for boards of {game.shape[0]}×{game.shape[1]} with {game.n_values} "
-                f"values a cell takes {needed / 2**30:,.4g} GiB, and {LARGEST_TABLE >> 30} GiB are "
-                "allowed: use a smaller shape, such as (2, 3)."
-            )
-        initial = initial_value(settings.initial, game)
-        self.q = np.full((self._codes.size, game.n_actions), initial, np.float64)
-        self.visits = np.zeros(self.q.shape, np.int64)
+        shape = self._codes.size, game.n_actions
+        check_memory(16 * math.prod(shape), f"a table for {game}", "give a smaller shape")
+        self.q = np.full(shape, initial_value(settings.initial, game), np.float64)
+        self.visits = np.zeros(shape, np.int64)
 
-    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+    def action_values(self, observations: Observations) -> Floats:
         """Return Q of each action, `(n, actions)`; minus infinity for illegal ones."""
         legal = self._game.legal_actions(observations) > 0
         return self._values(self._entries(observations), legal)
 
-    def explore(
-        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
+    def explore(self, observations: Observations, masks: Bools, rng: np.random.Generator) -> Ints:
         """Return ε-greedy actions, as others do, without finding the masks again."""
         values = self._values(self._entries(observations), masks)
-        return epsilon_greedy(values, masks, self._epsilon, rng)
+        return epsilon_greedy(values, masks, self.epsilon, rng)
 
     def learn(self) -> Metrics:
-        """Play the games of an iteration, and learn from them; see `EpisodicLearner.learn`."""
+        """Play the games of an iteration, and learn from them."""
         if not self._settings.sequential:
             return super().learn()
-        from baselines.tabular.sequential import Rule, Table, learn_games  # imports numba
+        from baselines.tabular.sequential import learn_games  # imports numba
         from tile_envs.sliding.packed.kernels import game_tables, rows_of
 
-        game, settings, codes = self._game, self._settings, self._codes
-        assert isinstance(game, SlidingGame)
-        table = Table(
-            self.q.reshape(-1),
-            self.visits.reshape(-1),
-            codes.weights.astype(np.uint64),
-            codes.actions.astype(np.uint64),
-            np.uint64(codes.n_values - 1),
-        )
-        values = vars(settings) | {"epsilon": self._epsilon}
-        rule = Rule(**{name: values[name] for name in Rule._fields})
+        game: Any = self._game
+        s, codes = self._settings, self._codes
+        words = codes.weights.astype(np.uint64), codes.actions.astype(np.uint64)
+        table = self.q, self.visits, *words, np.uint64(codes.n_values - 1)
+        rule = self.epsilon, s.gamma, s.learning_rate, s.learning_rate_decay, s.backwards
         rng = training_generator(self._seed, self.iterations, 0)
         boards, positions = game.start.boards(starts(training_seeds(rng, self._n_envs)))
         explorers = rng.integers(1 << 64, size=self._n_envs, dtype=np.uint64)
@@ -150,30 +131,27 @@ class QTable(EpsilonGreedyLearner):
 
     def update(self, episodes: Episodes) -> None:
         """Move Q(s, a) of every action towards its target."""
-        playing, settings = episodes.playing, self._settings
+        playing, s = episodes.playing, self._settings
         q, visits = self.q.reshape(-1), self.visits.reshape(-1)
-        boards = episodes.observations[playing]
+        boards, rewards = episodes.observations[playing], episodes.rewards[playing]
         entries, legal = self._entries(boards), self._game.legal_actions(boards) > 0
-        begins = np.cumsum([0, *playing.sum(axis=1)])
-        last = len(playing) - 1
-        for t in range(last, -1, -1) if settings.backwards else range(last + 1):
-            rewards = episodes.rewards[t][playing[t]]
-            targets = np.where(rewards < 0, rewards * settings.loss_weight, rewards)
-            if t < last:
-                following = slice(begins[t + 1], begins[t + 2])
-                best = self._values(entries[following], legal[following]).max(axis=1)
-                best = turned(best, settings.loss_weight) if self.self_play else best
-                targets[playing[t + 1][playing[t]]] += settings.gamma * best
-            acting = entries[begins[t] : begins[t + 1]]
-            taken = episodes.actions[t][playing[t]]
-            moved = acting[np.arange(len(acting)), taken]
-            rate, decay = settings.learning_rate, settings.learning_rate_decay
-            move_entries(q, visits, moved, targets, rate, decay)
+        taken = entries[np.arange(len(entries)), episodes.actions[playing]]
+        targets = np.where(rewards < 0, rewards * s.loss_weight, rewards)
+        begins, continues = np.cumsum([0, *playing.sum(axis=1), 0]), episodes.continues[playing]
+        steps = range(len(playing))
+        for t in reversed(steps) if s.backwards else steps:
+            now, following = slice(*begins[t : t + 2]), slice(*begins[t + 1 : t + 3])
+            best = self._values(entries[following], legal[following]).max(axis=1)
+            if self.self_play:
+                best = from_opponent(best, s.loss_weight)
+            targets[now][continues[now]] += s.gamma * best
+            alpha = s.learning_rate, s.learning_rate_decay
+            move_entries(q, visits, taken[now], targets[now], *alpha)
 
-    def _entries(self, observations: Observations) -> NDArray[np.int64]:
+    def _entries(self, observations: Observations) -> Ints:
         """Return where each action's entry is in the flat table, `(n, actions)`."""
         codes, actions = self._codes.of(observations)
         return codes[:, None] * self._game.n_actions + actions
 
-    def _values(self, entries: NDArray[np.int64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _values(self, entries: Ints, legal: Bools) -> Floats:
         return np.where(legal, self.q.reshape(-1)[entries], -np.inf)

@@ -14,16 +14,16 @@ each afterstate; and a loss costs more than a win brings.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight
-from baselines.tabular.boards import move_entries, turned
-from baselines.training.episodes import Episodes, EpsilonGreedyLearner
+from baselines.tabular.boards import from_opponent, move_entries
+from baselines.training.episodes import Episodes, EpisodicLearner, Sides
 from tile_envs.errors import UsageError
+from tile_envs.game import Floats, Game
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, O, X, afterstates, encode, solve
 
@@ -61,40 +61,32 @@ class ValueTableSettings:
             raise UsageError(f"draw must be from -loss_weight to 1, got {self.draw!r}.")
 
 
-class ValueTable(EpsilonGreedyLearner):
-    """A table of V(s), and the agent that plays the move with the best afterstate.
-
-    Attributes:
-        v: `(19683,) float64`, the values, by the code of the afterstate.
-        visits: `(19683,) int64`, the number of updates of each.
-    """
+class ValueTable(EpisodicLearner):
+    """A table of V(s), `v`, by the code of the afterstate, and of the updates of each, `visits`."""
 
     Settings = ValueTableSettings
     plays = TicTacToe
+    test_games = 100
     saved = ("v", "visits")
-    _settings: ValueTableSettings
 
-    def _build(self) -> None:
+    def __init__(self, game: Game, seed: int = 0, settings: Any = None, sides: Sides = ()) -> None:
+        settings = settings or ValueTableSettings()
+        super().__init__(game, seed, settings.n_envs, settings.opponent, sides, settings)
         # By code, as the player sees it who has just moved: its own marks count as X.
-        winner = solve().winner
-        self.v = np.full(3**CELLS, self._settings.start)
-        self.v[winner == X] = 1.0
-        self.v[winner == O] = -self._settings.loss_weight
+        self.v = np.full(3**CELLS, settings.start)
+        self.v[solve().winner == X] = 1.0
+        self.v[solve().winner == O] = -settings.loss_weight
         self.visits = np.zeros(3**CELLS, np.int64)
 
-    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+    def action_values(self, observations: Observations) -> Floats:
         """Return V of the afterstate of each move, `(n, 9)`; minus infinity for illegal ones."""
         after, _, masks = afterstates(observations)
         return np.where(masks, self.v[encode(after)], -np.inf)
 
-    @property
-    def _epsilon(self) -> float:
-        return self._settings.epsilon
-
     def update(self, episodes: Episodes) -> None:
         """Move V(s) of every afterstate towards its target, from the last to the first."""
-        settings = self._settings
-        rate = settings.step_size - settings.step_size_decrease * self.games
+        s, weight, draw = self._settings, self._settings.loss_weight, self._settings.draw
+        rate = s.step_size - s.step_size_decrease * self.games
         if rate <= 0:
             return
         targets, continues = np.zeros(episodes.playing.shape[1]), episodes.continues
@@ -105,13 +97,11 @@ class ValueTable(EpsilonGreedyLearner):
                 targets, others = others, targets
             ends = playing & ~continues[t]
             won, lost = episodes.rewards[t][ends] > 0, episodes.rewards[t][ends] < 0
-            targets[ends] = np.select([won, lost], [1.0, -settings.loss_weight], settings.draw)
-            others[ends] = np.where(won, -settings.loss_weight, settings.draw)
+            targets[ends] = np.select([won, lost], [1.0, -weight], draw)
+            others[ends] = np.where(won, -weight, draw)
             moves = afterstates(boards[playing])[0]
             left = encode(moves[np.arange(len(moves)), episodes.actions[t][playing]])
-            move_entries(
-                self.v, self.visits, left, targets[playing], rate, settings.step_size_decay
-            )
-            if settings.target == "best":
-                targets[playing] = self.action_values(boards[playing]).max(axis=1)
-                others[playing] = turned(targets[playing], settings.loss_weight, settings.draw)
+            move_entries(self.v, self.visits, left, targets[playing], rate, s.step_size_decay)
+            if s.target == "best":
+                best = self.action_values(boards[playing]).max(axis=1)
+                targets[playing], others[playing] = best, from_opponent(best, weight, draw)

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
 from baselines.seeds import training_generator, training_seeds
@@ -16,13 +15,12 @@ from baselines.settings import check_batch
 from baselines.training.learner import Learner, Metrics, State
 from tile_envs.base.episodes import AUTO
 from tile_envs.base.random_stream import Words
-from tile_envs.game import Game
+from tile_envs.game import Bools, Floats, Game, Ints
 from tile_envs.games import vector_env
 
-SELF = "self"
+COUNTERS = ("iterations", "games", "moves")
 
-Choose = Callable[[NDArray[Any], NDArray[np.bool_]], NDArray[np.int64]]
-"""Takes observations `(n, ...)` and masks `(n, actions)`, returns actions `(n,)`."""
+Sides = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,26 +34,27 @@ class Episodes:
         playing: `(T, n) bool`, whether the game was still on.
     """
 
-    observations: NDArray[Any]
-    actions: NDArray[np.int64]
-    rewards: NDArray[np.float64]
-    playing: NDArray[np.bool_]
+    observations: Observations
+    actions: Ints
+    rewards: Floats
+    playing: Bools
 
     @property
-    def returns(self) -> NDArray[np.float64]:
+    def returns(self) -> Floats:
         """The sum of each game's rewards, `(n,)`."""
-        returns: NDArray[np.float64] = (self.rewards * self.playing).sum(axis=0)
-        return returns
+        return np.asarray((self.rewards * self.playing).sum(axis=0))
 
     @property
-    def continues(self) -> NDArray[np.bool_]:
+    def continues(self) -> Bools:
         """Whether the game was still on after each action, `(T, n)`."""
         return np.append(self.playing[1:], np.zeros_like(self.playing[:1]), axis=0)
 
 
-def collect(envs: Any, seeds: Words, choose: Choose) -> Episodes:
-    """Play a game of each seed `(num_envs,)` to its end, in a native vector environment."""
-    assert envs.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+def collect(envs: Any, seeds: Words, choose: Callable[[Observations, Bools], Ints]) -> Episodes:
+    """Play a game of each seed `(num_envs,)` to its end, in environments of `training_envs`.
+
+    Observations `(n, ...)` and masks `(n, actions)` are given for the choice of actions `(n,)`.
+    """
     observations, infos = envs.reset(seed=seeds)
     playing = np.ones(envs.num_envs, np.bool_)
     steps: list[tuple[NDArray[Any], ...]] = []
@@ -63,93 +62,38 @@ def collect(envs: Any, seeds: Words, choose: Choose) -> Episodes:
         actions = choose(observations, infos["action_mask"].astype(np.bool_))
         following, rewards, terminations, truncations, infos = envs.step(actions)
         steps.append((observations, actions, rewards, playing))
-        playing = playing & ~(terminations | truncations)
-        observations = following
+        playing, observations = playing & ~(terminations | truncations), following
     return Episodes(*map(np.array, zip(*steps, strict=True)))
 
 
-def epsilon_greedy(
-    values: NDArray[np.float64],
-    masks: NDArray[np.bool_],
-    epsilon: float | NDArray[np.float64],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Return the best action of each game, `(n,)`, or with probability epsilon any legal one.
+def epsilon_greedy(values: Floats, masks: Bools, epsilon: Any, rng: np.random.Generator) -> Ints:
+    """Return the best actions `(n,)`, or with probability epsilon any legal ones.
 
     Values and masks are `(n, actions)`; epsilon is one number, or one for each game, `(n,)`.
     """
     drawn = (rng.random(masks.shape) * masks).argmax(axis=1)
-    best = values.argmax(axis=1)
-    actions: NDArray[np.int64] = np.where(rng.random(len(masks)) < epsilon, drawn, best)
-    return actions
-
-
-class RingBuffer:
-    """The newest transitions, in one array for each of their parts.
-
-    Args:
-        size: Number of transitions that there is room for.
-        **parts: The dtype and the shape of each part of a transition.
-
-    Attributes:
-        arrays: The parts by name, `(size, ...)`; transition number n is at `n % size`.
-        stored: `() int64`, the number of transitions that have been stored, those that were
-            replaced included.
-    """
-
-    def __init__(self, size: int, **parts: tuple[DTypeLike, tuple[int, ...]]) -> None:
-        self.arrays = {
-            name: np.zeros((size, *shape), dtype) for name, (dtype, shape) in parts.items()
-        }
-        self.stored = np.zeros((), np.int64)
-        self._size = size
-
-    def __len__(self) -> int:
-        return min(int(self.stored), self._size)
-
-    def store(self, **parts: NDArray[Any]) -> None:
-        """Store transitions, `(n, ...)` for each part, in place of the oldest."""
-        numbers = self.stored + np.arange(len(next(iter(parts.values()))))
-        for name, values in parts.items():
-            self.arrays[name][numbers % self._size] = values
-        self.stored += len(numbers)
-
-    def take(self, numbers: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """Return transitions by their numbers `(n,)`, counted from the first ever stored."""
-        return {name: values[numbers % self._size] for name, values in self.arrays.items()}
-
-    @property
-    def state(self) -> dict[str, NDArray[Any]]:
-        """All of its arrays, to be read or filled."""
-        return {**self.arrays, "stored": self.stored}
+    return np.asarray(np.where(rng.random(len(masks)) < epsilon, drawn, values.argmax(axis=1)))
 
 
 def training_envs(
-    game: Game,
-    sides: tuple[str, ...],
-    opponent: str,
-    n_envs: int,
-    autoreset_mode: str = AutoresetMode.NEXT_STEP.value,
+    game: Any, sides: Sides, opponent: str, n_envs: int, autoreset_mode: str = "NextStep"
 ) -> list[Any]:
     """Return the vector environments that are learned in, one for each side that is learned.
 
-    The game's own side and opponent do not matter.  With the opponent "self" there is one, in which
-    both sides are played.
+    With the opponent "self" there is one, in which both sides are played.
     """
     check_batch(n_envs, "n_envs", 1000)  # bytes of a game at least, with a few observations
-    options = [{"side": side, "opponent": opponent} for side in sides]
-    if sides and opponent == SELF:
-        options = [{"side": "both"}]
-    value: Any = game  # a dataclass
-    variants = [replace(value, **changes) for changes in options] or [value]
-    return [vector_env(v, n_envs, autoreset_mode=autoreset_mode, engine=AUTO) for v in variants]
+    both = [{"side": "both"}] if sides and opponent == "self" else []
+    options = both or [{"side": side, "opponent": opponent} for side in sides]
+    games = [replace(game, **changes) for changes in options] or [game]
+    return [vector_env(g, n_envs, autoreset_mode=autoreset_mode, engine=AUTO) for g in games]
 
 
 class EpisodicLearner(ValueAgent, Learner):
     """The base of learners that play games side by side to the end, and then learn from them.
 
-    A subclass has `action_values` and `update`; it may have `explore`.  Arguments, attributes and
-    errors are those of `Learner` and the following.
+    A subclass has `action_values` and `update`; it may have `explore`.  Arguments and attributes
+    are those of `Learner` and the following.
 
     Args:
         n_envs: Games played side by side.
@@ -159,9 +103,6 @@ class EpisodicLearner(ValueAgent, Learner):
         games: The number of games learned from, on each side.
         moves: The number of moves learned from.
         self_play: Whether every other observation is the other player's.
-
-    Raises:
-        ValueError: If `n_envs` is not positive, or there is no such opponent.
     """
 
     games = moves = 0
@@ -174,25 +115,35 @@ class EpisodicLearner(ValueAgent, Learner):
         seed: int,
         n_envs: int,
         opponent: str = "",
-        sides: tuple[str, ...] = (),
+        sides: Sides = (),
         settings: Any = None,
     ) -> None:
         super().__init__(game, seed, settings, sides)
         self._n_envs = n_envs
-        self.self_play = bool(self._sides) and opponent == SELF
+        self.self_play = bool(self._sides) and opponent == "self"
         self._envs = training_envs(game, self._sides, opponent, n_envs)
 
-    def learn(self) -> Metrics:
-        """Play games side by side, on each side, and learn from them.
+    @property
+    def epsilon(self) -> float:
+        """The probability of a random action: `epsilon` of the settings, or 0 if they have none.
 
-        Returns:
-            The mean return of the last training games, which exploration lowers; all moves so far.
+        It falls by their `epsilon_decrease` after every `epsilon_every` games.
         """
+        s = self._settings
+        steps = self.games // getattr(s, "epsilon_every", 1)
+        return max(0.0, getattr(s, "epsilon", 0.0) - getattr(s, "epsilon_decrease", 0.0) * steps)
+
+    def explore(self, observations: Observations, masks: Bools, rng: np.random.Generator) -> Ints:
+        """Return ε-greedy actions `(n,)` of observations `(n, ...)` with masks `(n, n_actions)`."""
+        return epsilon_greedy(self.action_values(observations), masks, self.epsilon, rng)
+
+    def learn(self) -> Metrics:
+        """Learn from games on each side; return the mean return of the last, and all moves."""
         returns, moves = [], 0
         for number, envs in enumerate(self._envs):
             rng = training_generator(self._seed, self.iterations, number)
-            seeds = training_seeds(rng, self._n_envs)
-            episodes = collect(envs, seeds, partial(self.explore, rng=rng))
+            explore = partial(self.explore, rng=rng)
+            episodes = collect(envs, training_seeds(rng, self._n_envs), explore)
             self.update(episodes)
             returns.append(episodes.returns)
             moves += int(episodes.playing.sum())
@@ -203,22 +154,12 @@ class EpisodicLearner(ValueAgent, Learner):
         self.update(episodes)
         self._count(episodes.playing.shape[1], int(episodes.playing.sum()), episodes.returns)
 
-    def _count(self, games: int, moves: int, returns: NDArray[Any]) -> Metrics:
+    def _count(self, games: int, moves: int, returns: Floats) -> Metrics:
         """Count an iteration, of so many games on each side, and return its metrics."""
         self.iterations += 1
         self.games += games
         self.moves += moves
         return {"return": self.mean_return(returns), "moves": float(self.moves)}
-
-    def explore(
-        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """Return the actions `(n,)` of games that are learned from: the best, unless overridden.
-
-        Observations are `(n, ...)`, and masks of the legal actions `(n, n_actions)`.
-        """
-        best: NDArray[np.int64] = self.action_values(observations).argmax(axis=1)
-        return best
 
     @abstractmethod
     def update(self, episodes: Episodes) -> None:
@@ -231,47 +172,13 @@ class EpisodicLearner(ValueAgent, Learner):
     def state_dict(self) -> State:
         """Return copies of the arrays that are `saved`, and what is counted."""
         arrays = {name: array.copy() for name, array in self._arrays().items()}
-        counts = {name: np.array(getattr(self, name)) for name in ("iterations", "games", "moves")}
+        counts = {name: np.array(getattr(self, name)) for name in COUNTERS}
         return arrays | counts | {"recent returns": self.recent}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over the arrays that are `saved`, and what is counted."""
+        """Take over what `state_dict` returned."""
         for name, array in self._arrays().items():
             array[...] = state[name]
-        for name in ("iterations", "games", "moves"):
+        for name in COUNTERS:
             setattr(self, name, int(state[name]))
         self.recent = state["recent returns"].copy()
-
-
-class EpsilonGreedyLearner(EpisodicLearner):
-    """The base of this package's episodic learners, made as every learner is, with `Settings`.
-
-    These have `n_envs` and `opponent`; and `epsilon`, `epsilon_decrease` and `epsilon_every`,
-    unless a subclass explores in its own way.
-    """
-
-    test_games = 100
-
-    def __init__(
-        self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
-    ) -> None:
-        settings = self.Settings() if settings is None else settings
-        super().__init__(game, seed, settings.n_envs, settings.opponent, sides, settings)
-        self._build()
-
-    @abstractmethod
-    def _build(self) -> None:
-        """Make what is learned."""
-
-    @property
-    def _epsilon(self) -> float:
-        settings = self._settings
-        steps = self.games // settings.epsilon_every
-        epsilon: float = settings.epsilon - settings.epsilon_decrease * steps
-        return max(0.0, epsilon)
-
-    def explore(
-        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """Return ε-greedy actions."""
-        return epsilon_greedy(self.action_values(observations), masks, self._epsilon, rng)

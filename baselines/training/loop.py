@@ -17,7 +17,7 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from baselines.arrays import size_of
 from baselines.errors import Interrupted
-from baselines.evaluation.exact_tictactoe import side_metrics
+from baselines.evaluation.policies import side_metrics
 from baselines.evaluation.rows import Row, write_rows
 from baselines.evaluation.sampled import play
 from baselines.progress import Progress, clock, duration, metrics_text

@@ -6,7 +6,7 @@ Random play in the same seat is the comparison; no agent is trained.
 import numpy as np
 import pyspiel
 
-from baselines.registry import make_agent
+from baselines.players import make_agent
 from tile_envs.plug.openspiel import GAMES, AgentBot
 
 ENDLESS = {"max_tile": 262144}  # 2048 ends only when no move is left

@@ -12,7 +12,7 @@ import numpy as np
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tile_envs  # noqa: F401
-from baselines.registry import learner_class
+from baselines.training.learner import learner_class
 from baselines.training.run import config_for
 from benchmarks.results import Row
 from benchmarks.speed.environments import ENGINES, GAMES, SECONDS

@@ -1,0 +1,134 @@
+"""Policies: an agent's probabilities of actions on boards, and where they lead in tic-tac-toe.
+
+There a policy is the probability of each cell in each position, `(19683, 9)` by the codes of
+`tile_envs.tictactoe.positions`; an agent is asked once, for all positions in which it may have to
+move.  The whole tree is walked, so results have no sampling noise.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.agents import equal_probabilities
+from tile_envs.agents import Agent, choose_actions
+from tile_envs.errors import UsageError
+from tile_envs.tictactoe.game import TicTacToe
+from tile_envs.tictactoe.positions import CELLS, O, X, solve
+
+Policy = NDArray[np.float64]
+BATCH = 1 << 15
+"""Boards that an agent is asked for at once."""
+MARKS = {"X": X, "O": O}
+
+
+def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[Any]) -> Policy:
+    """Ask an agent for its probabilities of actions, `(n, actions)`, of which masks tell the legal.
+
+    An agent without `action_probabilities(observations)` has 1 for its action.  Its `predict` must
+    depend on nothing but the observation: it is asked twice, to detect randomness.  It may say
+    itself what else its play `depends_on`.
+    """
+    if len(observations) > BATCH:
+        parts = range(0, len(observations), BATCH)
+        batches = ((observations[i : i + BATCH], masks[i : i + BATCH]) for i in parts)
+        return np.concatenate([probabilities_of(agent, *batch) for batch in batches])
+    name, legal = type(agent).__name__, masks.astype(np.bool_)
+    probabilities = getattr(agent, "action_probabilities", None)
+    if probabilities is not None:
+        chosen = np.asarray(probabilities(observations), np.float64)
+    else:
+        if not (reason := getattr(agent, "depends_on", "")):
+            actions, state = choose_actions(agent, observations, legal)
+            again, _ = choose_actions(agent, observations, legal)
+            differs = state is not None or (actions != again).any()
+            reason = "chance or memory" * bool(differs)
+        if reason:
+            raise UsageError(
+                f"{name} is not a memoryless policy ({reason}): exact evaluation needs a function "
+                "of the board, or action_probabilities. Leave out --exact."
+            )
+        chosen = np.eye(legal.shape[1])[actions]
+    if chosen.shape != legal.shape:
+        text = f"{name}.action_probabilities must return shape {legal.shape}, got {chosen.shape}."
+        raise UsageError(text)
+    wrong = np.where(legal, chosen < 0, chosen != 0).any(axis=1)
+    wrong |= ~np.isclose(chosen.sum(axis=1), 1)
+    if wrong.any():
+        at = int(wrong.argmax())
+        played: Any = int(chosen[at].argmax())
+        wanted = "a legal action"
+        if probabilities is not None:
+            played = np.round(chosen[at], 3).tolist()
+            wanted = "probabilities of legal actions that add up to 1"
+        raise UsageError(
+            f"{name} plays {played} on {observations[at].tolist()}: expected {wanted}; "
+            f"legal is {np.flatnonzero(legal[at]).tolist()}."
+        )
+    return chosen
+
+
+class Outcome(NamedTuple):
+    """How games end, as fractions, for one side."""
+
+    win: float
+    draw: float
+    loss: float
+
+    @property
+    def worst(self) -> int:
+        """The worst outcome of positive probability, -1, 0 or 1.
+
+        Of games with random play it is the worst against every opponent: any may be drawn.
+        """
+        return -1 if self.loss else 0 if self.draw else 1
+
+
+def policy_of(agent: Agent, side: str) -> Policy:
+    """Return the policy of an agent on one side, "X" or "O", zero where the other is to move."""
+    if side not in MARKS:
+        raise UsageError(f"exact evaluation takes side X or O, got {side!r}.")
+    tree, mark = solve(), MARKS[side]
+    codes = np.flatnonzero(tree.reachable & ~tree.over & (tree.to_move == mark))
+    policy = np.zeros((3**CELLS, CELLS))
+    policy[codes] = probabilities_of(agent, tree.views[mark, codes], tree.masks[codes])
+    return policy
+
+
+def outcome(x: Policy, o: Policy) -> Outcome:
+    """Return how X fares when two policies meet: from the fullest positions to the empty board."""
+    tree = solve()
+    fractions = np.stack([tree.winner == X, tree.winner == 0, tree.winner == O], axis=1) * 1.0
+    n_marks = (tree.marks != 0).sum(axis=(1, 2))
+    for n in reversed(range(CELLS)):
+        layer = np.flatnonzero(tree.reachable & ~tree.over & (n_marks == n))
+        policy = np.where(tree.to_move[layer, None] == X, x[layer], o[layer])
+        fractions[layer] = np.einsum("nc,ncs->ns", policy, fractions[tree.children[layer]])
+    return Outcome(*map(float, fractions[0]))
+
+
+def against(other: Policy, policy: Policy, side: str) -> Outcome:
+    """Return how a side's policy fares against one of the other side."""
+    return outcome(policy, other) if side == "X" else Outcome(*reversed(outcome(other, policy)))
+
+
+def against_random(policy: Policy, side: str) -> Outcome:
+    """Return how a side's policy fares against uniformly random play."""
+    return against(equal_probabilities(solve().masks), policy, side)
+
+
+def against_opponent(policy: Policy, side: str, game: TicTacToe) -> Outcome:
+    """Return how a side's policy fares against the opponent of a game."""
+    if game.mixture:
+        return against(game.policies.probabilities, policy, side)
+    opponent: Any = game.opponent
+    return against(policy_of(opponent, "O" if side == "X" else "X"), policy, side)
+
+
+def side_metrics(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
+    """Return the fractions against random play, as metrics, of each side that an agent plays."""
+    return {
+        f"greedy_{name}_{side}": fraction
+        for side in sides
+        for name, fraction in against_random(policy_of(agent, side), side)._asdict().items()
+    }
