@@ -52,7 +52,7 @@ def test_an_agent_that_cannot_play_a_side_is_named_before_the_first_game(runs, w
 
 
 def test_a_trained_agent_is_watched_as_any_side_that_it_has_learned(runs):
-    (game,) = games_of(str(runs / "both"), None, None, None, 0, "O")
+    (game,) = games_of(str(runs / "both"), 0, "O")
     assert "side=O" in game.about
     assert np.count_nonzero(game.playthrough.position.observation == -1) == 1
     assert "to play O" in refused("watch", runs / "x", "--side", "O")

@@ -27,7 +27,7 @@ LIMITED = {"shape": [3, 3], "max_episode_steps": 7, "engine": "numpy"}
 
 
 def game(agent="greedy", env="Tiles2048-v0", seed=0, **options):
-    (found,) = games_of(agent, env, options, None, seed)
+    (found,) = games_of(agent, seed, env=env, env_kwargs=options)
     return found
 
 
@@ -96,14 +96,14 @@ def test_a_game_is_shown_with_what_the_agent_thinks(monkeypatch):
 
 def test_games_of_a_folder_are_shown_one_after_the_other(tmp_path, monkeypatch):
     typed("record", "random", "--out", tmp_path, "--episodes", 3)
-    found = games_of(str(tmp_path), None, {}, None, None)
+    found = games_of(str(tmp_path))
     assert len(found) == 3
     script = showing(monkeypatch, found, 4.0, "n", "n", "n", "q")
     assert len(script.views) == 4  # there is nothing after the last one
     assert re.match(r"move 0 of \d+ · 4 moves/s", script.views[0].lines[0])
     assert found[0].title == "random, 0-0"
     with pytest.raises(ValueError, match="--seed or --side with them"):
-        games_of(str(tmp_path), None, {}, None, 3)
+        games_of(str(tmp_path), 3)
 
 
 def test_films_are_written_without_a_terminal(tmp_path):
@@ -263,7 +263,7 @@ def test_a_page_shows_what_the_agent_thinks_of_each_move(shown):
 
 def test_a_page_of_tic_tac_toe_and_of_several_games(shown, tmp_path):
     typed("record", "random", "--env", "TicTacToe-v0", "--episodes", 2, "--out", tmp_path)
-    games = games_of(str(tmp_path), None, {}, None, None)
+    games = games_of(str(tmp_path))
     page = shown(games, color_scheme="dark", viewport={"width": 390, "height": 800})
     assert page.text_content("#score") == "X to play"
     assert "exact, with perfect play" in page.text_content("#thoughts")

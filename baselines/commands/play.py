@@ -103,10 +103,7 @@ def hints_of(player: Player) -> Hints:
 
 
 def episode_of(game: Playthrough, mark: int) -> Episodes:
-    """Return a finished game of tic-tac-toe as an episode of the environment's side, of this mark.
-
-    A person played against that side, which may have moved before and after their actions.
-    """
+    """Return a finished game of a person as an episode of the other side, of this mark."""
     boards = np.array([[0] * CELLS, *(p.state["board"].ravel() for p in game.positions)], np.int8)
     seen = boards[:-1].copy()
     seen[np.arange(1, len(seen)), game.actions] = -mark

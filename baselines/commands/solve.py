@@ -73,10 +73,7 @@ def solve(
 
 
 def _solve_or_load(game: Game, goal: int | None, folder: Path | None) -> tuple[Solution, float]:
-    """Load a solution from a folder, or solve the game and say first how large the solution is.
-
-    The seconds that are returned with it are without compilation.
-    """
+    """Load a solution, or solve the game; return its seconds, without compilation, as well."""
     if not isinstance(game, SlidingGame):
         raise UsageError(f"the sliding games are solved, not {game}: see the agent minimax.")
     if goal is not None and game.rules.index_of(goal) and folder is not None:

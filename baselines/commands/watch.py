@@ -9,7 +9,6 @@ from annotated_types import Interval
 from baselines.agents import NAMES
 from baselines.commands import options
 from baselines.players import given_options, open_player
-from baselines.search.options import SearchOptions
 from baselines.settings import Count, Positive, Seed
 from baselines.training.run_folder import CONFIG
 from baselines.viewing.film import FRAMES, write_film
@@ -69,7 +68,10 @@ def watch(
         checked_file(path, [f".{suffix}"], f"--{suffix} is")
     if bool(files) + window + serve > 1:
         raise UsageError("give either --window, --serve or files to write.")
-    games = games_of(agent, env, env_kwargs, search, seed, side, search_options, wrappers)
+    own = {"wrappers": wrappers} if wrappers else None
+    how = options.given(env=env, env_kwargs=env_kwargs or None, search=search, agent_kwargs=own)
+    how |= {name: getattr(search_options, name) for name in given_options(search_options)}
+    games = games_of(agent, seed, side, **how)
     for path in files.values():
         if path == html:
             write_page(games, path)
@@ -85,28 +87,19 @@ def watch(
 
 
 def games_of(
-    name: str,
-    env: str | None,
-    env_kwargs: dict[str, Any] | None,
-    search: int | None,
-    seed: int | None,
-    side: str | None = None,
-    search_options: SearchOptions = options.USUAL,
-    wrappers: Sequence[str] = (),
-) -> Sequence[Viewing]:
+    name: str, seed: int | None = None, side: str | None = None, **how: Any
+) -> list[Viewing]:
     """Return what is to be watched: a game that an agent plays, or recorded ones."""
     path = Path(name)
     is_run = (path / CONFIG).exists()
     if name not in NAMES and not is_run and (path.is_dir() or path.suffix == ".json"):
-        said = options.given(env=env, search=search, seed=seed, side=side)
-        if said or env_kwargs or given_options(vars(search_options)):
+        if how or seed is not None or side is not None:
             raise UsageError(
                 f"{path} holds recorded games, which know what they are: give no --env, "
                 "--env-kwargs, --search, --seed or --side with them."
             )
         return recorded_games(path)
-    how: Any = {"seed": seed or 0, "agent_kwargs": options.given(wrappers=wrappers or None)}
-    played = open_player(name, env, env_kwargs, search=search, **how, **vars(search_options))
+    played = open_player(name, seed=seed or 0, **how)
     own = played.sides_to_evaluate(side, exact=False)[0]
     return [agent_game(played, seed or 0, options.given(side=own))]
 

@@ -28,10 +28,8 @@ Boards = NDArray[np.uint8]
 Mass = NDArray[np.float64]
 Values = NDArray[np.float64]
 
-MOST_CELLS = 64 // CELL_BITS
-"""The most cells of a board that has a key."""
-SMALL = 6
-"""The cells of the largest boards whose exact values are computed without being asked for."""
+MOST_CELLS, SMALL = 64 // CELL_BITS, 6
+"""The cells of the largest boards that have a key, and that are solved without being asked for."""
 BYTES_PER_BOARD = 32
 """As a state and as an afterstate: a key and a value each."""
 
@@ -40,7 +38,7 @@ BYTES_PER_BOARD = 32
 def tile_ages(rules: Rules) -> NDArray[np.int64]:
     """Return the age of each tile index, `(tiles + 1,)`.
 
-    A tile that no merge makes has age 1, unless the faces themselves add up in all merges.
+    A tile that no merge makes has age 1; where such ages do not add up, ages are as the faces.
     """
     ages = dict.fromkeys(range(1, rules.largest + 1), 1)
     made = {c for _, _, c in rules.merges}
@@ -51,10 +49,7 @@ def tile_ages(rules: Rules) -> NDArray[np.int64]:
         if all(candidate[a] + candidate[b] == candidate[c] for a, b, c in rules.merges):
             factor = math.gcd(*(candidate[tile] for tile in ages))
             return np.array([0, *(candidate[tile] // factor for tile in ages)])
-    raise UsageError(
-        f"{rules.name} cannot be solved: its merges have no ages that add up, such as the faces of "
-        "2048 do, so that its boards cannot be listed in the order of play."
-    )
+    raise UsageError(f"{rules.name} cannot be solved: no ages of tiles add up in its merges.")
 
 
 def start_boards(game: SlidingGame) -> tuple[Boards, Mass]:
@@ -121,7 +116,7 @@ def check_size(game: Game) -> str:
         raise UsageError(f"the sliding games are solved, such as gym.make(id), not {brief(game)}.")
     check_packs(game.shape, "exact solving", "sampled evaluation plays every board")
     boards = most_boards(game)
-    number = f"{boards:,}" if boards < 10**12 else f"{boards:.1e}"
+    number = f"{boards:{',' if boards < 10**12 else '.1e'}}"
     what = f"solving {game} (at most {number} boards up to symmetry)"
     check_memory(boards * BYTES_PER_BOARD, what, "give a smaller shape, such as 2×3")
     if math.prod(game.shape) > MOST_CELLS:

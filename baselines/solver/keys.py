@@ -42,8 +42,8 @@ def key_of(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
     """Return the key of a board, given by its rows: the lowest among those of its images."""
     lowest = _lowest(game, a, b, c, d)
     if game.square:
-        a, b, c, d = transposed(a, b, c, d)
-        lowest = min(lowest, _lowest(game, a, b, c, d))
+        p, q, r, s = transposed(a, b, c, d)
+        return min(lowest, _lowest(game, p, q, r, s))
     return lowest
 
 
@@ -115,10 +115,7 @@ def keys_of(game: GameTables, rows: Words) -> Words:
 def values_of(
     keys: Words, values: Values, begins: NDArray[np.int64], wanted: Words, ages: NDArray[np.int64]
 ) -> Values:
-    """Return the values of boards of these keys and ages, `(m,)`, NaN for those that are absent.
-
-    The list by age is that of `Layers`.
-    """
+    """Return the values of boards of these keys and ages, `(m,)`, in `Layers`, NaN if absent."""
     found = np.full(len(wanted), np.nan)
     for i in range(len(wanted)):
         age = ages[i]

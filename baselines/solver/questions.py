@@ -1,7 +1,6 @@
 """Best-move questions with graded answers, for people, language models and networks.
 
-Their boards are drawn from all that play can reach, and turned at random.  Boards on which all
-legal moves are worth the same make no question.
+Boards are drawn from all that play can reach, turned at random, if their moves differ in value.
 """
 
 from collections.abc import Iterator, Mapping

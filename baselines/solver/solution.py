@@ -30,7 +30,7 @@ from tile_envs.sliding.packed.tables import CELL_BITS, CELL_MASK
 
 FILE = "solution.npz"
 PARTS = ("states", "afterstates")
-COLUMNS = {"keys": np.uint64, "values": np.float64, "begins": np.int64}
+COLUMNS = ("keys", "values", "begins")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +64,9 @@ class Layers:
 
     def is_usable(self) -> bool:
         """Whether compiled code can index by `begins`, and search the keys of each age."""
-        keys, values, begins = arrays = self.keys, self.values, self.begins
-        kinds = zip(arrays, COLUMNS.values(), strict=True)
-        if not all(array.ndim == 1 and array.dtype == dtype for array, dtype in kinds):
-            return False
+        keys, begins = self.keys, self.begins
         places = [0, *begins, len(keys)]
-        if len(keys) != len(values) or len(begins) < 2 or places != sorted(places):
+        if len(keys) != len(self.values) or len(begins) < 2 or places != sorted(places):
             return False
         rising = keys[1:] > keys[:-1]
         rising[begins[(begins > 0) & (begins < len(keys))] - 1] = True

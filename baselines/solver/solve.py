@@ -5,8 +5,7 @@
     V(s) = max over a (r + V(s')), 0 where no action is legal
     V(s') = Σ over new tiles  P(tile) · mean of V over the states with the tile on a possible cell
 
-All boards are listed from the start on, age by age (see `boards`): a move keeps the age, a new tile
-raises it.  Then their values are found from the last age to the first.
+Boards are listed age by age (see `boards`), and then valued from the last age to the first.
 
 For a goal, the same without rewards: the game ends with the goal, and V is 1 there.
 """

@@ -17,10 +17,8 @@ FRAMES = 300
 """The most positions that a film shows if nothing else is said, spread over the game."""
 GIF_WIDTH, FOUR_COLUMNS = 280, 492
 """The width of GIFs of boards of four columns, and of their pictures; wider ones shrink alike."""
-FASTEST = 50
-"""Positions a second: what shows GIFs takes shorter times for mistakes."""
-LAST = 2.0
-"""Seconds for which the last position stays."""
+FASTEST = 50  # positions a second: what shows GIFs takes shorter times for mistakes
+LAST = 2.0  # seconds for which the last position stays
 
 
 def write_film(

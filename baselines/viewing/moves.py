@@ -24,8 +24,7 @@ from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELL_NAMES, SIDE, encode_seen, solve
 from tile_envs.words import counted, number, printable
 
-Values = NDArray[np.float64]
-"""Of the actions in one position, `(actions,)`, NaN for illegal ones; or of n, `(n, actions)`."""
+Values = NDArray[np.float64]  # of actions, `(actions,)` or `(n, actions)`, NaN for illegal ones
 KEPT = 1 << 16
 """The most positions whose values are kept, since a person goes back and forth."""
 
@@ -40,11 +39,9 @@ class MoveValues:
     def __init__(self, game: Game, player: Player | None, exact: bool = True) -> None:
         self.game, self.exact = game, ""
         self.sources: dict[str, Callable[[NDArray[Any]], Values]] = {}
-        agent: Any = player and player.agent
-        if player and hasattr(agent, "action_values"):
-            self.sources[f"{player.name}, value"] = agent.action_values
-        elif player and hasattr(agent, "action_probabilities"):
-            self.sources[f"{player.name}, probability"] = agent.action_probabilities
+        for kind, method in (("value", "action_values"), ("probability", "action_probabilities")):
+            if player and hasattr(player.agent, method) and not self.sources:
+                self.sources[f"{player.name}, {kind}"] = getattr(player.agent, method)
         if exact and (known := exact_values(game)):
             meaning = "expected score" if isinstance(game, SlidingGame) else "with perfect play"
             self.exact = f"exact, {meaning}"

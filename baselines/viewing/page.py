@@ -22,8 +22,7 @@ from tile_envs.tictactoe import render as tictactoe
 from tile_envs.tictactoe.positions import O, X
 
 TEMPLATE = Path(__file__).with_name("page.html")
-DIGITS = "0123456789abcdefghijklmnopqrstuv"
-"""The digits of cells: a tile index, or 0 empty, 1 X, 2 O."""
+DIGITS = "0123456789abcdefghijklmnopqrstuv"  # of cells: a tile index, or 0 empty, 1 X, 2 O
 LARGEST = 16 << 20
 """The most bytes of a question to a server: a game of a million moves fits."""
 
