@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from baselines.evaluation.exact import evaluate_exactly as evaluate_exactly
     from baselines.evaluation.grading import grade as grade
     from baselines.evaluation.judging import judge as judge
-    from baselines.players import evaluate as evaluate
     from baselines.players import load as load
-    from baselines.players import regret as regret
+    from baselines.results import evaluate as evaluate
+    from baselines.results import regret as regret
     from baselines.solver.questions import questions as questions
     from baselines.solver.solve import solve as solve
     from baselines.training.episodes import EpisodicLearner as EpisodicLearner
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 _HOMES = {
     "EpisodicLearner": "baselines.training.episodes",
     "Learner": "baselines.training.learner",
-    "evaluate": "baselines.players",
+    "evaluate": "baselines.results",
     "evaluate_exactly": "baselines.evaluation.exact",
     "grade": "baselines.evaluation.grading",
     "judge": "baselines.evaluation.judging",
     "load": "baselines.players",
     "questions": "baselines.solver.questions",
-    "regret": "baselines.players",
+    "regret": "baselines.results",
     "solve": "baselines.solver.solve",
     "train": "baselines.training.run",
 }

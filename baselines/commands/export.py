@@ -17,7 +17,8 @@ from tyro.conf import Positional, arg
 
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block
-from baselines.players import Player, evaluate, open_player
+from baselines.players import Player, open_player
+from baselines.results import evaluate
 from baselines.settings import Count, read_settings
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig

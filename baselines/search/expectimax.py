@@ -14,7 +14,7 @@ is chance.  V is that of any agent with action values, which include the reward.
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
@@ -88,7 +88,14 @@ class Expectimax(ValueAgent):
             placer = brief(game.placer)
             raise UsageError(f"samples needs new tiles that are placed uniformly, not by {placer}.")
         self._game, self._milliseconds = game, given.milliseconds
-        self._depths = _depths(checked_integer(depth, "depth", 1, DEEPEST), given.deeper)
+        # The depth by the number of empty cells.
+        self._depths = np.full(MOST_CELLS + 1, checked_integer(depth, "depth", 1, DEEPEST))
+        for cells, more in sorted(given.deeper.items(), reverse=True):
+            if more <= depth:
+                raise UsageError(
+                    f"deeper must be above depth {depth}, got {more} at {cells} cells."
+                )
+            self._depths[: cells + 1] = more
         face = given.downgrade
         self._downgraded_from = None if face is None else _doubling(game, face)
         check_plays(agent, game)
@@ -248,13 +255,3 @@ def _doubling(game: SlidingGame, face: object) -> int:
     if not doubles or {*rules.merges} != {(tile, tile, tile + 1) for tile in tiles}:
         raise UsageError(f"downgrade is for tiles that double, and those of {game.name} do not.")
     return game.rules.index_of(face)
-
-
-def _depths(depth: int, deeper: Mapping[int, int]) -> NDArray[np.int64]:
-    """Return the depth by the number of empty cells."""
-    depths = np.full(MOST_CELLS + 1, depth)
-    for cells, greater in sorted(deeper.items(), reverse=True):
-        if greater <= depth:
-            raise UsageError(f"deeper must be above depth {depth}, got {greater} at {cells} cells.")
-        depths[: cells + 1] = greater
-    return depths
