@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -46,10 +47,13 @@ def rows_of(folder, table):
 
 def kill_the_worker_of(folder, killed):
     """Kill the process that holds a run, as soon as one does."""
-    lock = folder / "lock"
-    while not (lock.exists() and lock.read_text().strip()):
+    lock, pid = str(folder / "lock"), None
+    while pid is None:
         time.sleep(0.01)
-    pid = int(lock.read_text().split()[0])
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if lock in [file.path for file in process.open_files()]:
+                    pid = process.pid
     os.kill(pid, signal.SIGKILL)
     killed.append(pid)
 
