@@ -1,4 +1,4 @@
-"""The agents that need no training, and what agents have in common.
+"""What agents have in common, what they play, their names, and those that need no training.
 
 An agent is anything with Stable-Baselines3's `predict`, batched (`tile_envs.agents.Agent`), so that
 SB3's `evaluate_policy` takes ours, and our evaluation takes any SB3 model.  Stochastic agents also
@@ -14,7 +14,8 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
-from functools import wraps
+from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -22,17 +23,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import checked_seed
+from tile_envs.base.checks import checked_mapping, checked_seed
 from tile_envs.base.random_stream import consecutive, mix
 from tile_envs.errors import UsageError, extra
-from tile_envs.game import Game
-from tile_envs.games import import_named
+from tile_envs.game import Game, describe
+from tile_envs.games import import_named, make, resolve_id
 
 Observations = NDArray[Any]
 Actions = NDArray[np.int64]
 Values = Callable[[Any, Observations], NDArray[np.float64]]
 """A method that gives action values."""
 
+BOTH = "both"
 BOARD_AXES = 2
 """Rows and columns: one board, not a batch."""
 
@@ -190,6 +192,49 @@ def distinct(boards: Observations) -> tuple[Observations, NDArray[np.int64]]:
         cells.astype(np.uint64) @ factors, return_index=True, return_inverse=True
     )
     return boards[firsts], which
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an agent plays.
+
+    Attributes:
+        env: The environment's id.
+        env_kwargs: Its options, as `gym.make` takes them.
+        sides: The sides that are learned or evaluated, such as "X" and "O" in tic-tac-toe; none in
+            a game of one player.
+    """
+
+    env: str
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    sides: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, env_id: str, env_kwargs: Mapping[str, Any] | None = None, side: str = BOTH
+    ) -> "Task":
+        """Return the task that a person asks for, of one of a game's sides or "both".
+
+        The id may be `my_module:Id`, which imports the module first.
+        """
+        options = checked_mapping(env_kwargs, "env_kwargs")
+        task = cls(resolve_id(env_id), options)
+        sides = task.game.sides
+        if side not in (*sides, BOTH):
+            raise UsageError(f"{task.env} has no side {side!r}: expected {(*sides, BOTH)}.")
+        return replace(task, sides=sides if side == BOTH else (side,))
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tasks share that are played alike, however their options are written."""
+        env = make(self.env, self.env_kwargs)
+        return self.env, describe(env.game), env.max_illegal, env.max_episode_steps
+
+    @cached_property
+    def game(self) -> Game:
+        """The game that the environment plays."""
+        game: Game = make(self.env, self.env_kwargs).game
+        return game
 
 
 class Entry(NamedTuple):

@@ -3,29 +3,37 @@
 `baselines.load` and `baselines.evaluate` are here, and so is what commands share with them.
 """
 
-import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from baselines.agents import (
     AGENTS,
+    BOTH,
     NAMES,
     STRONG,
     STRONG_FOLDER,
+    Task,
     agent_class,
     instance,
     usual_env,
 )
+from baselines.evaluation.comparison import NO_GAMES, Result
 from baselines.evaluation.rows import Printed, Row
 from baselines.evaluation.sampled import evaluated
 from baselines.search.options import DEEPEST, SearchOptions
-from baselines.settings import read_settings
-from baselines.task import BOTH, Task
-from baselines.training.config import CONFIG, Run
 from baselines.training.learner import Learner, learner_class
-from baselines.training.run_folder import BEST, CHECKPOINT, LAST, MODEL_SUFFIX, PROGRESS
+from baselines.training.run_folder import (
+    BEST,
+    CHECKPOINT,
+    CONFIG,
+    LAST,
+    MODEL_SUFFIX,
+    PROGRESS,
+    Run,
+)
 from tile_envs.agents import Agent
 from tile_envs.base.checks import brief, checked_integer, checked_mapping
 from tile_envs.errors import UsageError
@@ -40,19 +48,20 @@ class Player(NamedTuple):
     Attributes:
         name: Its name in rows.
         task: What it plays; the sides of a trained agent are those that it has learned.
-        trained: Whether it comes from a run.
-        finished: Whether that run is finished.
-        recipe: What runs share that differ in the seed alone; "" without a run.
-        train_seed: The seed of its run.
+        run: The run that it comes from, if it does.
+        how: Of a run, which model plays, and with which search.
     """
 
     agent: Agent
     name: str
     task: Task
-    trained: bool
-    finished: bool = True
-    recipe: str = ""
-    train_seed: int | None = None
+    run: Run | None = None
+    how: str = ""
+
+    @property
+    def recipe(self) -> str:
+        """What runs share that differ in the seed alone; "" without a run."""
+        return f"{replace(self.run.config, seed=0).key} {self.how}" if self.run else ""
 
     def sides_to_evaluate(self, side: str | None, exact: bool) -> tuple[str | None, ...]:
         """Return the sides that rows are to be made for.
@@ -70,7 +79,7 @@ class Player(NamedTuple):
                 raise UsageError(f"sides are for tic-tac-toe, not for {self.task.env}.")
             return (None,)
         if side is None:
-            return self.task.sides if exact or self.trained else sides[:1]
+            return self.task.sides if exact or self.run else sides[:1]
         needed, learned = (side,) if side in sides else sides, self.task.sides or sides
         if missing := [s for s in needed if s not in learned]:
             raise UsageError(
@@ -100,6 +109,7 @@ def open_player(
     seed: int = 0,
     agent_kwargs: Mapping[str, Any] | None = None,
     search: int | None = None,
+    unfinished: bool = True,
     **search_options: Any,
 ) -> Player:
     """Return an agent with what it plays: one that is named, or of a run, a file or a class.
@@ -112,6 +122,7 @@ def open_player(
         seed: The seed of a named agent's own random numbers.
         agent_kwargs: A named agent's own options, or those of `SB3Model`.
         search: The depth, in moves, of a search with the agent's action values.
+        unfinished: Whether a run may be unfinished.
         **search_options: Options of the search, the fields of `SearchOptions`.
 
     Raises:
@@ -132,8 +143,13 @@ def open_player(
             player = _of_file(Path(name), task, options)
         else:
             made = make_agent(name, task.game, seed, **options)
-            player = Player(made, name.rpartition(":")[2], task, trained=False)
-    return _searching(player, search, read_settings(SearchOptions, search_options))
+            player = Player(made, name.rpartition(":")[2], task)
+    if player.run and not (player.run.finished or unfinished):
+        raise UsageError(
+            f"{agent} is unfinished: continue it with train --resume, or add --unfinished to "
+            "evaluate what it has learned so far."
+        )
+    return _searching(player, search, search_options)
 
 
 def _of_object(
@@ -154,7 +170,7 @@ def _of_object(
     task = Task(env_id, env_kwargs or {})
     if isinstance(agent, type):
         agent = make_agent(agent, task.game, seed, **options)
-    return Player(agent, type(agent).__name__, task, trained=False)
+    return Player(agent, type(agent).__name__, task)
 
 
 def _of_file(path: Path, task: Task, options: Mapping[str, Any]) -> Player:
@@ -166,7 +182,7 @@ def _of_file(path: Path, task: Task, options: Mapping[str, Any]) -> Player:
         said = f"{path} has no {CONFIG} of a run beside it: loading it runs code that it holds"
         print(printable(said), file=sys.stderr)
     model = instance(SB3Model, {"path": path, "env": make(task.env, task.env_kwargs)}, **options)
-    return Player(model, model.name, task, trained=False)
+    return Player(model, model.name, task)
 
 
 def _strong(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None) -> Player:
@@ -181,7 +197,7 @@ def _strong(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
             "such as a run that has learned this game (of best: --agent RUN)."
         )
     try:
-        return _of_run(str(folder), None, None)._replace(name=STRONG, task=task, trained=False)
+        return _of_run(str(folder), None, None)._replace(name=STRONG, task=task, run=None)
     except UsageError as error:
         raise UsageError(f"{folder} comes with tile-envs: {error} Install it again.") from error
 
@@ -206,7 +222,6 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
         learner = learner_class(config.agent).load(folder, run)
         if path != folder:
             learner.load_model(path)
-        recipe = f"{dataclasses.replace(config, seed=0).key} {path.relative_to(folder)}"
         notes = [config.budgets_in_words] if config.budgets else []
         name = ", ".join([config.label, *notes, *["unfinished"] * (not run.finished)])
     except UsageError as error:
@@ -218,11 +233,11 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
     task = config.task
     if env_kwargs:
         options = {**task.env_kwargs, **env_kwargs}
-        task = dataclasses.replace(Task.of(config.env, options), sides=task.sides)
-    return Player(learner, name, task, True, run.finished, recipe, config.seed)
+        task = replace(Task.of(config.env, options), sides=task.sides)
+    return Player(learner, name, task, run, str(path.relative_to(folder)))
 
 
-def _searching(player: Player, depth: int | None, options: SearchOptions) -> Player:
+def _searching(player: Player, depth: int | None, options: Mapping[str, Any]) -> Player:
     """Return a player that searches with the action values of another, if a depth is given."""
     given = given_options(options)
     if depth is None:
@@ -237,19 +252,17 @@ def _searching(player: Player, depth: int | None, options: SearchOptions) -> Pla
     from baselines.search.expectimax import Expectimax  # late: it compiles
 
     depth = checked_integer(depth, "search", 1, DEEPEST)
-    agent = Expectimax(searched, player.task.game, depth, **vars(options))
+    agent = Expectimax(searched, player.task.game, depth, **options)
     decide = [name for name in given if name not in ("threads", "table")]
-    values = [f"{name} {getattr(options, name)}".removesuffix(".0") for name in decide]
+    values = [f"{name} {options[name]}".removesuffix(".0") for name in decide]
     how = ", ".join([f" {depth}-ply", *values])
-    return player._replace(
-        agent=agent, name=player.name + how, recipe=player.recipe and player.recipe + how
-    )
+    return player._replace(agent=agent, name=player.name + how, how=player.how + how)
 
 
-def given_options(options: SearchOptions) -> list[str]:
+def given_options(options: Mapping[str, Any]) -> list[str]:
     """Return the names of the options of a search that are not as usual."""
     usual = vars(SearchOptions())
-    return [name for name, value in vars(options).items() if value != usual[name]]
+    return [name for name, value in options.items() if name not in usual or value != usual[name]]
 
 
 def make_agent(name: str | type[Any], game: Game, seed: int = 0, **options: Any) -> Agent:
@@ -259,6 +272,30 @@ def make_agent(name: str | type[Any], game: Game, seed: int = 0, **options: Any)
         raise UsageError(f"{name} must be trained first: give the folder of a trained run.")
     agent: Agent = instance(kind, {"game": game, "seed": seed}, **options)
     return agent
+
+
+def with_path(player: Player, name: str) -> Player:
+    """Return a player, of a run or a file with its path before its name."""
+    is_path = names_run(name) or names_file(name)
+    return player._replace(name=f"{name} ({player.name})") if is_path else player
+
+
+def play_all(
+    planned: Iterable[tuple[Player, str | None]], episodes: int, seed: int, exact: bool = False
+) -> Iterator[Result]:
+    """Let players play, each as a side, the same list of games, or compute their exact results."""
+    for player, side in planned:
+        task = {**player.task.env_kwargs, **({} if side is None else {"side": side})}
+        game, returns = (player.agent, player.task.env, task), NO_GAMES
+        if exact:
+            from baselines.evaluation.exact import evaluate_exactly  # late: it compiles
+
+            row = evaluate_exactly(*game, name=player.name)
+        else:
+            row, record = evaluated(*game, episodes, seed, name=player.name)
+            returns = record.returns
+        seed_of_run = player.run.config.seed if player.run else None
+        yield Result(row, player.recipe, returns, seed_of_run)
 
 
 def load(path: str | Path, env: AnyEnv | None = None) -> Agent:

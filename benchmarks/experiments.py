@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from baselines.task import Task
+from baselines.agents import Task
 from baselines.training.run import presets_for
 from benchmarks.kinds import (
     OWN_VALUES,

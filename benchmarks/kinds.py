@@ -16,12 +16,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from baselines.agents import Task
 from baselines.evaluation import exact, sampled
 from baselines.evaluation.policies import Policy, outcome, policy_of
 from baselines.search.compiled_expectimax import CompiledSearch
 from baselines.search.expectimax import Expectimax
 from baselines.search.placing import ValuePlacer
-from baselines.task import Task
 from baselines.training.config import key_of
 from benchmarks.libraries import clients
 from benchmarks.results import KEY, NAMES, SEED, Row, commit, machine, processor

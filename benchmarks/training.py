@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from baselines.agents import LEARNERS, STRONG, STRONG_FOLDER, agent_class
+from baselines.agents import LEARNERS, STRONG, STRONG_FOLDER, Task, agent_class
 from baselines.ntuple.network import Network
 from baselines.players import Player, open_player
-from baselines.task import Task
 from baselines.training import recording
-from baselines.training.config import CONFIG, Run, RunConfig, key_of
+from baselines.training.config import RunConfig, key_of
 from baselines.training.run import config_for, train
-from baselines.training.run_folder import CHECKPOINT, read_progress
+from baselines.training.run_folder import CHECKPOINT, CONFIG, Run, read_progress
 from benchmarks.results import Row
 from tile_envs.errors import UsageError
 
@@ -168,7 +167,7 @@ class Training:
             how: dict[str, Any] = {"out": folder, "resume": bool(run), "progress": None}
             train(self.agent, self.env, self.env_kwargs, **given, **budget, **how)
         trained = open_player(folder)
-        if not trained.finished:
+        if not (trained.run and trained.run.finished):
             raise RuntimeError(f"{folder} is not finished: another process may have resumed it.")
         return trained
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from commands import command, refused, typed
 
+from baselines.agents import Task
 from baselines.evaluation.sampled import play
 from baselines.players import make_agent, open_player
-from baselines.task import Task
 from baselines.viewing.moves import exact_values
 from tile_envs.errors import UsageError
 from tile_envs.sliding import RULES_2048, SlidingGame

@@ -16,11 +16,11 @@ from test_envs import IDS
 
 import tile_envs  # noqa: F401
 from baselines import evaluate, evaluate_exactly, train
+from baselines.agents import Task
 from baselines.arrays import write_arrays
 from baselines.search.minimax import MinimaxAgent
 from baselines.search.options import SearchOptions
 from baselines.settings import read_settings
-from baselines.task import Task
 from baselines.training.run_folder import lock_folder
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file

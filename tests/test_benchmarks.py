@@ -16,9 +16,8 @@ from baselines.search.compiled_expectimax import CompiledSearch
 from baselines.search.expectimax import Expectimax
 from baselines.tabular.value_table import ValueTable
 from baselines.training import recording
-from baselines.training.config import Run
 from baselines.training.run import presets_of
-from baselines.training.run_folder import lock
+from baselines.training.run_folder import Run, lock
 from benchmarks import kinds, report
 from benchmarks.experiments import CROSSTABLE, EXPERIMENTS, QUICK, select
 from benchmarks.kinds import Clients, Evaluated, Exact, Games, Measure, Pairings, Sampled

@@ -9,7 +9,8 @@ from commands import refused, typed
 from PIL import Image
 
 from baselines.evaluation.rows import read_rows, write_rows
-from baselines.training.config import Run, RunConfig
+from baselines.training.config import RunConfig
+from baselines.training.run_folder import Run
 from baselines.viewing.curves import bands_of, plot, read_curve
 
 

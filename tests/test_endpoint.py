@@ -14,10 +14,10 @@ from commands import refused, typed
 from players import LOWEST
 
 from baselines import evaluate
+from baselines.agents import Task
 from baselines.endpoint import LanguageModel
 from baselines.errors import Interrupted
 from baselines.evaluation.sampled import Stopped
-from baselines.task import Task
 
 CHAT = '{"choices": [{"message": {"content": "[up]"}}], "usage": %s}'
 AGENT, KEY, VARIABLE = "baselines.endpoint:LanguageModel", "sk-very-secret-1", "OPENAI_API_KEY"

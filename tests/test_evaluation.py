@@ -16,13 +16,12 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from baselines import evaluate, evaluate_exactly, load, solve, train
-from baselines.agents import GreedyAgent, RandomAgent
+from baselines.agents import GreedyAgent, RandomAgent, Task
 from baselines.evaluation.rows import block, read_rows
 from baselines.evaluation.sampled import Stopped, play
 from baselines.search.expectimax import Expectimax
 from baselines.search.placing import ValuePlacer
 from baselines.seeds import game_seeds, training_generator, training_seeds, training_stream
-from baselines.task import Task
 from tile_envs.base.random_stream import consecutive
 from tile_envs.errors import UsageError
 from tile_envs.plug.sb3 import make_sb3

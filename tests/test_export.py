@@ -16,9 +16,9 @@ from baselines.agents import LEARNERS, STRONG_FOLDER, agent_class
 from baselines.arrays import size_of
 from baselines.commands.train import typed as given_by
 from baselines.training import run_folder as runs
-from baselines.training.config import Run
 from baselines.training.learner import learner_class
 from baselines.training.run import config_for
+from baselines.training.run_folder import Run
 
 SMALL = ("--env", "Tiles2048-v0", "--env-kwargs", '{"shape": [2, 2]}')
 NETWORK = ("--n-envs", "4", "--width", "4", "--hidden", "8", "--games", "4", *SMALL)
@@ -133,8 +133,8 @@ def check_command(copy):
     config = run.config
     name, *words = shlex.split(re.search(r"python -m baselines train (.*)", card)[1])
     learner = learner_class(name).new(config_for(name, **given_by(name, words)))
-    made = learner.config.as_json()
-    assert made.settings == config.settings
+    made = learner.config
+    assert json.loads(json.dumps(made.settings)) == config.settings
     assert made.task == config.task
     assert (made.seed, made.test_every) == (config.seed, config.test_every)
     assert made.games == run.exported["games_played"]

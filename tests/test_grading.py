@@ -17,12 +17,11 @@ from players import LOWEST
 from test_strategies import FIRST_LEGAL, check_nothing_is_left, process_ids
 
 from baselines import evaluate, evaluate_exactly, grade, judge
-from baselines.agents import RandomAgent
+from baselines.agents import RandomAgent, Task
 from baselines.commands import grade as grade_command
 from baselines.errors import Interrupted
 from baselines.evaluation import grading, submissions
 from baselines.evaluation.rows import read_rows
-from baselines.task import Task
 
 ASSIGNMENT = Path(__file__).parent.parent / "benchmarks" / "lessons" / "assignment"
 ENV, SMALL = "Tiles2048-v0", {"shape": (2, 2)}

@@ -23,7 +23,7 @@ from baselines import load, train
 from baselines.solver.solution import FILE, Solution
 from baselines.solver.solve import solution_of
 from baselines.training import run_folder as runs
-from baselines.training.config import CONFIG, Run
+from baselines.training.run_folder import CONFIG, Run
 from baselines.viewing.moves import recorded_games
 from tile_envs import replay
 from tile_envs.errors import UsageError, message_of

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from baselines.agents import RandomAgent
+from baselines.agents import RandomAgent, Task
 from baselines.evaluation.intervals import interval_of_fraction, interval_of_mean
 from baselines.evaluation.rows import block
 from baselines.evaluation.sampled import Record, play, summary
-from baselines.task import Task
 from benchmarks.results import FOLDER, read
 
 

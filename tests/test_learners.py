@@ -17,9 +17,8 @@ from baselines.ntuple.ntuple import NTuple
 from baselines.settings import free_memory
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
-from baselines.training.config import Run
 from baselines.training.run import config_for
-from baselines.training.run_folder import read_progress
+from baselines.training.run_folder import Run, read_progress
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 

@@ -6,9 +6,8 @@ import re
 import pytest
 
 from baselines import evaluate
-from baselines.agents import RandomAgent
+from baselines.agents import RandomAgent, Task
 from baselines.progress import Progress, metrics_text
-from baselines.task import Task
 from baselines.training.loop import Clock
 
 

@@ -9,11 +9,11 @@ from gymnasium.envs.registration import EnvSpec
 from players import Scripted
 
 from baselines import train
+from baselines.agents import Task
 from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.evaluation.sampled import play
 from baselines.players import make_agent
 from baselines.search.expectimax import Expectimax
-from baselines.task import Task
 from baselines.training.recording import read_transitions, record
 from tile_envs.games import make
 from tile_envs.plug.sb3 import make_sb3

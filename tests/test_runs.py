@@ -17,16 +17,17 @@ from interrupting import interrupted
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from baselines import load, train
+from baselines.agents import Task
 from baselines.arrays import write_arrays
 from baselines.commands.train import typed as given_by
 from baselines.evaluation.rows import write_rows
 from baselines.progress import clock
 from baselines.tabular.qtable import QTable, QTableSettings
-from baselines.task import Task
-from baselines.training import config, loop
+from baselines.training import loop
 from baselines.training import run_folder as runs
-from baselines.training.config import Run, RunConfig
+from baselines.training.config import RunConfig
 from baselines.training.run import config_for
+from baselines.training.run_folder import Run
 from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 from tile_envs.games import IMPORTED
@@ -62,7 +63,7 @@ def test_an_id_without_a_version_is_its_latest_one(tmp_path):
 
 
 def test_a_run_needs_no_library_that_its_agent_does_not(monkeypatch):
-    monkeypatch.setattr(config, "PACKAGES", (*config.PACKAGES, "no-such-package"))
+    monkeypatch.setattr(runs, "PACKAGES", (*runs.PACKAGES, "no-such-package"))
     versions = Run(RunConfig("qtable", 1, "TicTacToe-v0", {}, (), {}, 0)).versions
     assert versions.keys() >= {"numpy", "tile-envs"}
     assert "no-such-package" not in versions

@@ -13,16 +13,16 @@ from commands import command, refused, typed
 from torch.nn.modules.module import register_module_forward_hook
 
 from baselines import evaluate, train
+from baselines.agents import Task
 from baselines.deep.dqn import DQNLearner
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.ppo import PPOLearner, PPOSettings
 from baselines.evaluation.policies import policy_of
 from baselines.evaluation.sampled import play
 from baselines.players import load, make_agent, open_player
-from baselines.task import Task
 from baselines.training import loop
 from baselines.training import run_folder as runs
-from baselines.training.config import Run
+from baselines.training.run_folder import Run
 
 BOARD = {"shape": (2, 2)}
 SMALL_RUNS = {

@@ -14,6 +14,7 @@ import pytest
 from commands import command, refused, typed
 from test_runs import arrays_of, copied
 
+from baselines.agents import Task
 from baselines.commands.train import side_by_side
 from baselines.evaluation.comparison import Result, differences, over_seeds
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
@@ -25,8 +26,7 @@ from baselines.seeds import (
     training_seeds,
     training_stream,
 )
-from baselines.task import Task
-from baselines.training.config import Run
+from baselines.training.run_folder import Run
 
 RUN = ("train", "qtable", "--games", 4000)
 

@@ -6,10 +6,9 @@ import pytest
 from placers import LastCell
 
 from baselines import train
-from baselines.agents import AGENTS, LEARNERS, agent_class
+from baselines.agents import AGENTS, LEARNERS, Task, agent_class
 from baselines.deep.dqn import DQNSettings
 from baselines.settings import check_settings, read_settings
-from baselines.task import Task
 
 NAN, AT_LEAST_1 = float("nan"), "n_envs must be greater than or equal to 1, got 0."
 

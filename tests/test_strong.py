@@ -7,7 +7,7 @@ import pytest
 from commands import typed
 
 from baselines import evaluate, load, players
-from baselines.task import Task
+from baselines.agents import Task
 
 ENVS = ["Tiles2048-v0", "Tiles2584-v0"]
 LIMIT = 5_000_000

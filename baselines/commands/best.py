@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from baselines.agents import STRONG, usual_env
+from baselines.agents import STRONG, Task, usual_env
 from baselines.commands.options import USUAL, Env, EnvKwargs, How, Search
 from baselines.players import names_run, open_player
 from baselines.solver.boards import is_solved_quickly
-from baselines.task import Task
-from baselines.training.config import Run
+from baselines.training.run_folder import Run
 from baselines.viewing.moves import action_names, exact_values, in_words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame

@@ -4,16 +4,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from baselines.agents import Task
 from baselines.commands import options
-from baselines.commands.evaluate import play_all, with_path
 from baselines.evaluation.comparison import Result, comparison, write_results
-from baselines.evaluation.rows import check_path
+from baselines.evaluation.rows import SUFFIXES
 from baselines.evaluation.sampled import Stopped
-from baselines.players import Player, names_file, names_run, open_player
+from baselines.players import Player, names_file, names_run, open_player, play_all, with_path
 from baselines.settings import Count
-from baselines.task import Task
 from baselines.training.run_folder import with_runs
 from tile_envs.errors import UsageError
+from tile_envs.files import checked_file
 
 
 def compare(
@@ -41,7 +41,8 @@ def compare(
         side: The side played in tic-tac-toe; both is self-play. If not given, all sides that the
             runs have learned, or X for named agents alone.
     """
-    check_path(out)
+    if out:
+        checked_file(out, SUFFIXES, "--out is")
     if not agents:
         raise UsageError("compare needs agents: folders of runs, such as runs/*, or names.")
     folders = [Path(name) for name in agents if names_run(name) and Path(name).is_dir()]
@@ -50,8 +51,8 @@ def compare(
     runs: dict[str, Player] = {}
     tasks: dict[Any, Task] = {}  # each in the words of the first run that plays it
     for name in filter(names_run, names):
-        run = open_player(name, env, env_kwargs, search=search, **vars(search_options))
-        run = options.check_finished(run, name, unfinished)
+        how = {"search": search, "unfinished": unfinished, **vars(search_options)}
+        run = open_player(name, env, env_kwargs, **how)
         same = tasks.setdefault(run.task.key, run.task)
         run = run._replace(task=replace(run.task, env_kwargs=same.env_kwargs))
         runs[name] = with_path(run, name)

@@ -1,21 +1,21 @@
 """`python -m baselines evaluate`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from baselines.commands import options
-from baselines.evaluation.comparison import NO_GAMES, Result, seeds_text, write_results
-from baselines.evaluation.exact import evaluate_exactly
+from baselines.evaluation.comparison import Result, seeds_text, write_results
 from baselines.evaluation.judging import ENV, SECONDS, judge
-from baselines.evaluation.rows import block, check_path
-from baselines.evaluation.sampled import Stopped, evaluated
+from baselines.evaluation.rows import SUFFIXES, block
+from baselines.evaluation.sampled import Stopped
 from baselines.evaluation.submissions import SUFFIX, text_of
-from baselines.players import Player, given_options, names_file, names_run, open_player
+from baselines.players import Player, given_options, open_player, play_all, with_path
 from baselines.search.placing import ValuePlacer
 from baselines.settings import Count, Positive
 from tile_envs.errors import UsageError
+from tile_envs.files import checked_file
 
 
 def evaluate(
@@ -57,21 +57,22 @@ def evaluate(
             instead of the environment's placer.
         placer_depth: The depth of that placer's search, in moves of the player; 1 if not given.
     """
-    check_path(out)
+    if out:
+        checked_file(out, SUFFIXES, "--out is")
     if not agents:
         raise UsageError("evaluate needs an agent: its name, or the folder of its run.")
     if placer_agent is None and placer_depth is not None:
         raise UsageError("--placer-depth needs --placer-agent.")
     if placer_agent is not None and (exact or "placer" in (env_kwargs or {})):
         raise UsageError("leave out --placer-agent: not with --exact, or a placer in --env-kwargs.")
-    own = {**(agent_kwargs or {}), **options.given(wrappers=wrappers or None)}
+    own = {**(agent_kwargs or {}), **({"wrappers": wrappers} if wrappers else {})}
     how: Any = {"seed": seed, "agent_kwargs": own, "search": search, **vars(search_options)}
     results, failures = list[Result](), list[str]()
     try:
         for name in agents:
             played: Iterable[Result]
             if name.endswith(SUFFIX):
-                searches = search is not None or given_options(search_options)
+                searches = search is not None or given_options(vars(search_options))
                 if any((exact, own, placer_agent, searches)):
                     raise UsageError(f"{name} is a strategy: it has no options but --seconds.")
                 task = {**(env_kwargs or {}), **options.given(side=side)}
@@ -82,8 +83,7 @@ def evaluate(
                     continue
                 played = [Result(row)]
             else:
-                player = open_player(name, env, env_kwargs, **how)
-                player = options.check_finished(player, name, unfinished)
+                player = open_player(name, env, env_kwargs, unfinished=unfinished, **how)
                 player = with_path(player, name) if agents[1:] else player
                 if placer_agent is not None:
                     player = _placed_by(placer_agent, placer_depth or 1, player, unfinished)
@@ -108,27 +108,6 @@ def _placed_by(name: str, depth: int, player: Player, unfinished: bool) -> Playe
     """Return a player in a game whose tiles are placed by an agent's values."""
     task = player.task
     env_kwargs = {n: value for n, value in task.env_kwargs.items() if n != "placer"}
-    other = options.check_finished(open_player(name, task.env, env_kwargs), name, unfinished)
+    other = open_player(name, task.env, env_kwargs, unfinished=unfinished)
     placer = ValuePlacer(other.agent, task.game, depth, other.name)
     return player._replace(task=replace(task, env_kwargs=env_kwargs | {"placer": placer}))
-
-
-def with_path(player: Player, name: str) -> Player:
-    """Return a player, of a run or a file with its path before its name."""
-    is_path = names_run(name) or names_file(name)
-    return player._replace(name=f"{name} ({player.name})") if is_path else player
-
-
-def play_all(
-    planned: Iterable[tuple[Player, str | None]], episodes: int, seed: int, exact: bool = False
-) -> Iterator[Result]:
-    """Let players play, each as a side, the same list of games, or compute their exact results."""
-    for player, side in planned:
-        task = {**player.task.env_kwargs, **options.given(side=side)}
-        game, returns = (player.agent, player.task.env, task), NO_GAMES
-        if exact:
-            row = evaluate_exactly(*game, name=player.name)
-        else:
-            row, record = evaluated(*game, episodes, seed, name=player.name)
-            returns = record.returns
-        yield Result(row, player.recipe, returns, player.train_seed)

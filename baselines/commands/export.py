@@ -20,10 +20,11 @@ from baselines.evaluation.rows import block
 from baselines.players import Player, evaluate, open_player
 from baselines.settings import Count, read_settings
 from baselines.training import run_folder as runs
-from baselines.training.config import Run, RunConfig
+from baselines.training.config import RunConfig
 from baselines.training.learner import Learner, learner_class
 from baselines.training.loop import games_played
 from baselines.training.run import presets_for
+from baselines.training.run_folder import Run
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import replacing

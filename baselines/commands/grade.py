@@ -10,9 +10,10 @@ from baselines.commands import options
 from baselines.evaluation.grading import SECONDS, Grades
 from baselines.evaluation.grading import grade as grade_all
 from baselines.evaluation.judging import ENV
-from baselines.evaluation.rows import check_path, write_rows
+from baselines.evaluation.rows import SUFFIXES, write_rows
 from baselines.settings import Count, Positive, Seed
 from tile_envs.errors import UsageError
+from tile_envs.files import checked_file
 
 
 def grade(
@@ -46,7 +47,8 @@ def grade(
         agent_seed: The seed that classes are made with. If not given, the system draws one, so that
             it tells nothing of the games; the table has it.
     """
-    check_path(out)
+    if out:
+        checked_file(out, SUFFIXES, "--out is")
     rows = Grades()
 
     def keep(graded: Grades) -> None:

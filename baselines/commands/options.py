@@ -1,4 +1,4 @@
-"""What commands share: their options, and how they answer unfinished runs."""
+"""The options that commands share."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -7,10 +7,8 @@ from typing_extensions import Doc
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from baselines.commands import Shaped
-from baselines.players import Player
 from baselines.search.options import SearchOptions
 from baselines.settings import Seed
-from tile_envs.errors import UsageError
 
 Agent = Annotated[
     Positional[str],
@@ -62,13 +60,3 @@ Rows = Annotated[Path | None, Doc("Write the rows to this file, .csv or .json, t
 def given(**values: Any) -> dict[str, Any]:
     """Return the options that are given, of those whose default is None."""
     return {name: value for name, value in values.items() if value is not None}
-
-
-def check_finished(player: Player, folder: str, unfinished: bool) -> Player:
-    """Return a player, whose run may be unfinished only if that is allowed."""
-    if not (player.finished or unfinished):
-        raise UsageError(
-            f"{folder} is unfinished: continue it with train --resume, or add --unfinished to "
-            "evaluate what it has learned so far."
-        )
-    return player

@@ -7,15 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from baselines.agents import LEARNERS
+from baselines.agents import BOTH, LEARNERS, Task
 from baselines.commands.options import USUAL, Env, EnvKwargs, GamesSeed, How, Search, given
 from baselines.players import Player, given_options, names_run, open_player
-from baselines.task import BOTH, Task
 from baselines.training import run_folder as runs
-from baselines.training.config import CONFIG, Run
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.learner import learner_class
 from baselines.training.run import check_learns, config_for, presets_for
+from baselines.training.run_folder import CONFIG, Run
 from baselines.viewing.moves import MoveValues
 from tile_envs.errors import UsageError
 from tile_envs.games import make
@@ -59,7 +58,9 @@ def play(
         task, lines = adviser.task, hints_of(adviser)
         with open_screen(window, task.env) as screen:
             play_games(make(task.env, task.env_kwargs), screen, seed, hints=lines)
-    elif window or env_kwargs or given(env=env, search=search) or given_options(search_options):
+    elif (
+        window or env_kwargs or given(env=env, search=search) or given_options(vars(search_options))
+    ):
         raise UsageError(
             "--env, --env-kwargs, --search with its options and --window go with --hints."
         )

@@ -11,6 +11,7 @@ from typing import Annotated
 import numpy as np
 from typing_extensions import Doc
 
+from baselines.agents import Task
 from baselines.commands.options import Env, EnvKwargs
 from baselines.settings import Count, Seed
 from baselines.solver.boards import check_size
@@ -18,7 +19,6 @@ from baselines.solver.questions import questions_of
 from baselines.solver.solution import FILE, Solution
 from baselines.solver.solve import compile_steps
 from baselines.solver.solve import solve as solve_game
-from baselines.task import Task
 from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 from tile_envs.game import Game

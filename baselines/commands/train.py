@@ -17,19 +17,17 @@ import docstring_parser
 import tyro
 from typing_extensions import Doc, TypedDict
 
-from baselines.agents import AGENTS, OTHER
+from baselines.agents import AGENTS, OTHER, Task
 from baselines.commands import Shaped, parsing
 from baselines.errors import Interrupted
 from baselines.evaluation.sampled import play
 from baselines.progress import Progress
 from baselines.settings import SHARE, Count, free_memory, usable_cores
 from baselines.solver.boards import is_solved_quickly
-from baselines.task import Task
 from baselines.training import run
-from baselines.training.config import CONFIG
 from baselines.training.learner import Learner, learner_class
 from baselines.training.loop import games_played
-from baselines.training.run_folder import check_free, lock_folder
+from baselines.training.run_folder import CONFIG, check_free, lock_folder
 from tile_envs.base.checks import checked_count
 from tile_envs.errors import UsageError
 from tile_envs.games import IMPORTED, resolve_id
@@ -115,18 +113,20 @@ def typed(name: str, words: Sequence[str]) -> dict[str, Any]:
     known = TypedDict("Options", options, total=False)  # type: ignore
     known.__doc__ = run.train.__doc__
     usual: dict[str, Any] = {}
+    description = ""
     if not HELP.isdisjoint(words):  # which tells the tuned numbers
         others = typed(name, [word for word in words if word not in HELP])
         named = {n: others[n] for n in ("env", "env_kwargs", "preset") if n in others}
         config = run.config_for(name, **named)
         usual = {n: getattr(config, n, "both") for n in ("env", *run.USUAL)} | config.settings
+        description = _description(name, learner)
     with parsing():
         given: dict[str, Any] = tyro.cli(
             known,  # type: ignore[arg-type]
             args=words,
             default=usual,
             prog=f"python -m baselines train {name}",
-            description=_description(name, learner),
+            description=description,
             config=(tyro.conf.OmitArgPrefixes,),
         )
     return {name: value for name, value in given.items() if value != {}}

@@ -10,7 +10,7 @@ from baselines.agents import NAMES
 from baselines.commands import options
 from baselines.players import given_options, open_player
 from baselines.settings import Count, Positive, Seed
-from baselines.training.config import CONFIG
+from baselines.training.run_folder import CONFIG
 from baselines.viewing.film import FRAMES, write_film
 from baselines.viewing.moves import Viewing, agent_game, recorded_games
 from baselines.viewing.page import write_page

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.agents import Task
 from baselines.evaluation import policies
 from baselines.evaluation.rows import Printed, Row
 from baselines.progress import Progress
 from baselines.solver.boards import Boards, Mass, check_size, merged, start_boards, tile_ages
 from baselines.solver.solve import solution_of
-from baselines.task import Task
 from tile_envs.agents import Agent, check_plays
 from tile_envs.errors import UsageError
 from tile_envs.games import AnyEnv, named

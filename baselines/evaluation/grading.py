@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from baselines.agents import RandomAgent
+from baselines.agents import RandomAgent, Task
 from baselines.errors import Interrupted
 from baselines.evaluation.confined import STRATEGY
 from baselines.evaluation.exact import evaluate_exactly
@@ -16,7 +16,6 @@ from baselines.evaluation.rows import INTERVAL, OUTCOMES, Row, interval_text, op
 from baselines.evaluation.submissions import MEMORY, SUFFIX, is_left_out, source_of
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
-from baselines.task import Task
 from tile_envs.base.checks import checked_seed
 from tile_envs.errors import UsageError
 from tile_envs.games import AnyEnv, make, named

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.agents import Task
 from baselines.errors import Interrupted
 from baselines.evaluation.confined import PROBABILITIES, STRATEGY
 from baselines.evaluation.rows import Printed, Row
@@ -24,7 +25,6 @@ from baselines.evaluation.submissions import MEMORY, Failed, Process
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.settings import check_batch
-from baselines.task import Task
 from tile_envs.base.checks import brief, checked_count, checked_number, checked_seed
 from tile_envs.errors import UsageError
 from tile_envs.game import Game

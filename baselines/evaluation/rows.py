@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from tile_envs.errors import UsageError
-from tile_envs.files import checked_file, write_file
+from tile_envs.files import write_file
 from tile_envs.words import counted, number, printable
 
 Row = dict[str, Any]
+SUFFIXES = ".csv", ".json"
+"""The files that rows are written to."""
 FORMULA = re.compile(r"[=@\t\r\n]|[+-](?![\d.]+(e[+-]?\d+)?$)", re.IGNORECASE)
 """How a text begins that spreadsheets compute; an apostrophe before it keeps it a text."""
 OUTCOMES: tuple[str, ...] = ("win", "draw", "loss")
@@ -89,12 +91,6 @@ def _reach_lines(reach: Row, intervals: Row | None = None) -> list[str]:
             interval = [f"{_percents(intervals[face]):>20}"] if intervals else []
             lines.append([f"{face:>7}", f"{share:.2%}", *interval, f"{share - beyond:.2%}"])
     return table(lines)
-
-
-def check_path(path: Path | None) -> None:
-    """Refuse by a `ValueError` a path that rows cannot be written to."""
-    if path is not None:
-        checked_file(path, (".csv", ".json"), "rows are")
 
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:

@@ -91,12 +91,12 @@ def evaluated(
             of_games["usage"] = {n: count - before.get(n, 0) for n, count in agent.usage.items()}
         return of_games
 
-    with Progress(f"{name} on {env}", episodes, shown=progress or None) as shown:
-        try:
-            record = play(agent, env, options, episodes, seed, progress=shown)
-        except Stopped as stopped:
-            stopped.row = row(stopped.record, f"{name}, stopped")
-            raise
+    try:
+        how: Any = {"title": f"{name} on {env}", "visible": progress or None}
+        record = play(agent, env, options, episodes, seed, **how)
+    except Stopped as stopped:
+        stopped.row = row(stopped.record, f"{name}, stopped")
+        raise
     if record.illegal:
         text = f"{name}: {record.illegal:,} of {record.moves:,} actions were illegal: "
         print(text + "these change nothing, and too many of them end a game", file=sys.stderr)
@@ -109,14 +109,15 @@ def play(
     env_kwargs: Mapping[str, Any] | None = None,
     episodes: int = 1000,
     seed: int = 0,
-    progress: Progress | None = None,
+    title: str = "",
+    visible: bool | None = None,
     use: Use = "evaluation",
     first: int = 0,
     keep: Callable[..., None] | None = None,
 ) -> Record:
     """Let an agent play a fixed list of games, as `evaluated` does, for a use.
 
-    Two uses share no game.  Progress is shown by `progress`, if it is given.  The list may begin
+    Two uses share no game.  Progress is shown under a title, if there is one.  The list may begin
     at the game of number `first`.  `keep` is called after each step with the numbers of the games
     that are on, `(n,)`; their observations, infos, actions and rewards; which of them this step has
     terminated and truncated; and their next observations and infos.
@@ -147,41 +148,48 @@ def play(
         return Record(returns[:n], tiles[:n], boards[:n], faces, moves, illegal, clock() - began)
 
     try:
-        while (game < episodes).any():
-            playing = np.flatnonzero(game < episodes)
-            # A recurrent agent must see all games every time, any other only those that are on.
-            asked = playing if state is None else np.arange(n)
-            actions, masks = np.zeros(n, np.int64), infos["action_mask"][asked]
-            actions[asked], state = choose_actions(
-                agent, observations[asked], masks, state, starts[asked]
-            )
-            moves += len(playing)
-            before = observations, infos
-            observations, rewards, terminations, truncations, infos = envs.step(actions)
-            if keep is not None:
-                step = *before, actions, rewards, terminations, truncations, observations, infos
-                keep(game[playing], *(_of_games(each, playing) for each in step))
-            illegal += int(infos["illegal"][playing].sum())
-            largest = np.maximum(largest, infos.get("max_tile", 0))  # in some games tiles shrink
-            starts = terminations | truncations
-            if (ended := np.flatnonzero(starts)).size:
-                outcomes = 0 if side is None else np.where(terminations, infos["winner"] * side, -1)
-                now = game[ended]
-                has_ended[now] = True
-                returns[now] = infos.get("score", outcomes)[ended]
-                tiles[now], boards[now] = largest[ended], observations[ended]
-                game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
-                handed_out += len(ended)
-                observations, infos = envs.reset(seed=seeds[game], options={"reset_mask": starts})
-                largest = np.where(starts, infos.get("max_tile", 0), largest)
-                side = None if side is None else np.where(starts, infos["to_play"], side)
-            if progress is not None:
-                done = float(n_ended := has_ended[:episodes].sum())
-                if is_search:  # and what has been played of the games that are on
-                    score = before[1]["score"][asked]
-                    done += (score / np.maximum(score + searching.expected, 1)).sum()
-                words = f"{n_ended:,} of {counted(episodes, 'game')}, {counted(moves, 'move')}"
-                progress.update(done, words)
+        with Progress(title, episodes, shown=visible if title else False) as progress:
+            while (game < episodes).any():
+                playing = np.flatnonzero(game < episodes)
+                # A recurrent agent must see all games every time, any other only those that are on.
+                asked = playing if state is None else np.arange(n)
+                actions, masks = np.zeros(n, np.int64), infos["action_mask"][asked]
+                actions[asked], state = choose_actions(
+                    agent, observations[asked], masks, state, starts[asked]
+                )
+                moves += len(playing)
+                before = observations, infos
+                observations, rewards, terminations, truncations, infos = envs.step(actions)
+                if keep is not None:
+                    step = *before, actions, rewards, terminations, truncations, observations, infos
+                    keep(game[playing], *(_of_games(each, playing) for each in step))
+                illegal += int(infos["illegal"][playing].sum())
+                largest = np.maximum(
+                    largest, infos.get("max_tile", 0)
+                )  # in some games tiles shrink
+                starts = terminations | truncations
+                if (ended := np.flatnonzero(starts)).size:
+                    outcomes = (
+                        0 if side is None else np.where(terminations, infos["winner"] * side, -1)
+                    )
+                    now = game[ended]
+                    has_ended[now] = True
+                    returns[now] = infos.get("score", outcomes)[ended]
+                    tiles[now], boards[now] = largest[ended], observations[ended]
+                    game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
+                    handed_out += len(ended)
+                    observations, infos = envs.reset(
+                        seed=seeds[game], options={"reset_mask": starts}
+                    )
+                    largest = np.where(starts, infos.get("max_tile", 0), largest)
+                    side = None if side is None else np.where(starts, infos["to_play"], side)
+                if progress.shown:
+                    done = float(n_ended := has_ended[:episodes].sum())
+                    if is_search:  # and what has been played of the games that are on
+                        score = before[1]["score"][asked]
+                        done += (score / np.maximum(score + searching.expected, 1)).sum()
+                    words = f"{n_ended:,} of {counted(episodes, 'game')}, {counted(moves, 'move')}"
+                    progress.update(done, words)
     except KeyboardInterrupt as interrupt:
         number = getattr(interrupt, "number", signal.SIGINT)
         first = int(np.argmin(has_ended[:episodes]))

@@ -76,6 +76,14 @@ class Expectimax(ValueAgent):
         if not isinstance(game, SlidingGame):
             raise UsageError(f"expectimax supports only the sliding games, not {game}.")
         given = read_settings(SearchOptions, options)
+        is_network = isinstance(agent, NTuple) and isinstance(game.placer, str)
+        self._is_compiled, config = is_network and not given.samples, cast(Any, numba.config)
+        threads, size = given.threads or 1, given.table * MEBIBYTE
+        if self._is_compiled:
+            threads = given.threads or min(usable_cores(), config.NUMBA_NUM_THREADS)
+            what = f"a transposition table for each of {threads} threads"
+            advice = "give table of at most {}"
+            check_memory(threads * size, what, advice, threads * MEBIBYTE)
         if given.samples and game.placer != RANDOM:
             placer = brief(game.placer)
             raise UsageError(f"samples needs new tiles that are placed uniformly, not by {placer}.")
@@ -85,16 +93,12 @@ class Expectimax(ValueAgent):
         self._downgraded_from = None if face is None else _doubling(game, face)
         check_plays(agent, game)
         self._searches: list[Any]
-        if isinstance(agent, NTuple) and isinstance(game.placer, str) and not given.samples:
-            self._is_compiled, config = True, cast(Any, numba.config)
-            threads = given.threads or min(usable_cores(), config.NUMBA_NUM_THREADS)
-            size, unit = given.table * MEBIBYTE, threads * MEBIBYTE
-            what = f"a transposition table for each of {threads} threads"
-            check_memory(threads * size, what, "give table of at most {}", unit)
-            self._searches = [CompiledSearch(agent, game, size) for _ in range(threads)]
+        if self._is_compiled:
+            self._searches = [
+                CompiledSearch(cast(NTuple, agent), game, size) for _ in range(threads)
+            ]
         else:
-            self._is_compiled = False
-            rngs = np.random.default_rng(0).spawn(given.threads or 1)
+            rngs = np.random.default_rng(0).spawn(threads)
             limits = given.samples, self._milliseconds
             self._searches = [BatchedSearch(agent, game, rng, *limits) for rng in rngs]
         self._pools: dict[int, ThreadPoolExecutor] = {}
@@ -103,7 +107,8 @@ class Expectimax(ValueAgent):
         is_slow = self._is_compiled and (depth > 2 or self._milliseconds is not None)
         self.games_at_once = max(16, 4 * len(self._searches)) if is_slow else 512
         self.expected = np.zeros(0)
-        self._get_ready(np.zeros((0, *game.shape), np.uint8))
+        if self._milliseconds is not None:
+            self._get_ready(np.zeros((0, *game.shape), np.uint8))
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_pools": {}}
@@ -111,7 +116,8 @@ class Expectimax(ValueAgent):
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the value of each action, reward included, `(n, 4)`; minus infinity if illegal."""
         boards = checked_boards(observations, self._game.rules)
-        self._get_ready(boards[:1])
+        if self._milliseconds is not None:
+            self._get_ready(boards[:1])
         searched = boards
         if self._downgraded_from is not None:
             searched = downgrade(boards, self._downgraded_from)
@@ -127,9 +133,8 @@ class Expectimax(ValueAgent):
 
     def _get_ready(self, boards: Observations) -> None:
         """Before the time of a move begins, compile and load what it needs, and see if it lasts."""
-        if self._milliseconds is not None:
-            for search in self._searches if self._is_compiled else self._searches[:1]:
-                search.get_ready(boards)
+        for search in self._searches if self._is_compiled else self._searches[:1]:
+            search.get_ready(boards)
 
     def _search(
         self, search: Search, boards: Observations, depths: NDArray[np.int64]

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from baselines.agents import Task
 from baselines.seeds import seed_sequence
 from baselines.solver.solution import Solution
 from baselines.solver.solve import solution_of
-from baselines.task import Task
 from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.errors import UsageError
 from tile_envs.games import AnyEnv, named

@@ -1,35 +1,24 @@
-"""A training run: what decides it, as one value, and what has happened; both are `config.json`."""
+"""What decides a training run, as one value: options of `train`, `config.json`, and key."""
 
 import hashlib
 import json
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from typing_extensions import Self
-
-from baselines.settings import Count, NonNegative, Positive, Seed, Weight, read_settings
-from baselines.task import Task
-from tile_envs import __version__
-from tile_envs.errors import UsageError
-from tile_envs.files import write_file
+from baselines.agents import Task
+from baselines.settings import Count, NonNegative, Positive, Seed
 from tile_envs.games import IMPORTED, ids
 from tile_envs.sliding.spawn import START_OPTIONS
-from tile_envs.words import number, printable
+from tile_envs.words import number
 
-CONFIG = "config.json"
-FORMAT = 7
-"""Raised whenever a run's files mean something else than before."""
 LEARNED = ("agent", "env", "env_kwargs", "sides", "seed", "agent_version")
 """Entries that say what is learned; with the settings, they must not change on resume."""
 BUDGET = ("games", "moves", "minutes")
 """Entries that say when a run is finished: games on each side, moves, or minutes of learning."""
 MAY_CHANGE = {"device"}
 """Settings that say where a run is trained, not what; it may be resumed with others."""
-PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-contrib")
 
 
 @dataclass(frozen=True)
@@ -122,84 +111,13 @@ class RunConfig:
 
     def differences(self, other: "RunConfig") -> list[str]:
         """Return in words how another run differs, but for its budget and device."""
-        before, now = ({**e.pop("settings"), **e} for e in (self.learned(), other.learned()))
+        learned = (_normal(run.learned()) for run in (self, other))
+        before, now = ({**e.pop("settings"), **e} for e in learned)
         return [
             f"{name} was {value!r} and is now {now.get(name)!r}"
             for name, value in before.items()
             if now.get(name) != value and name not in MAY_CHANGE
         ]
-
-    def as_json(self) -> Self:
-        """Return the configuration as it will be read from a file: without tuples in options."""
-        try:
-            texts = {n: json.dumps(getattr(self, n)) for n in ("env_kwargs", "settings")}
-        except TypeError as error:
-            raise UsageError(f"a run's folder cannot hold these options: {error}.") from error
-        return replace(self, **{name: json.loads(text) for name, text in texts.items()})
-
-
-def _versions() -> dict[str, str]:
-    versions = {"tile-envs": __version__}
-    for package in PACKAGES:
-        with suppress(PackageNotFoundError):  # numpy and gymnasium are enough for some agents
-            versions[package] = version(package)
-    return versions
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run as its folder notes it.
-
-    Attributes:
-        config: What decides it.
-        versions: The versions of the libraries that it began with.
-        seconds: The seconds that it has learned, at the last checkpoint.
-        finished: Whether it has used up its budget.
-        exported: Of a copy for playing, the run's `games_played`, the `version` of this package
-            that made it, and the run's `model`, if not the checkpoint was copied.
-    """
-
-    config: RunConfig
-    versions: dict[str, str] = field(default_factory=_versions)
-    seconds: Weight = 0.0
-    finished: bool = False
-    exported: dict[str, int | str] | None = None
-
-    def write(self, folder: Path) -> None:
-        """Write it to its folder, in place of what is there."""
-        noted = asdict(self)
-        entries = noted.pop("config") | noted
-        entries = {name: v for name, v in entries.items() if v is not None or name in BUDGET}
-        text = json.dumps(entries | {"format": FORMAT}, indent=2) + "\n"
-        write_file(folder / CONFIG, text.encode())
-
-    @classmethod
-    def read(cls, folder: Path) -> Self:
-        """Return the run of a folder."""
-        path = folder / CONFIG
-        try:
-            entries: Any = printable(json.loads(path.read_text(encoding="utf-8")))
-        except OSError as error:
-            raise UsageError(f"{folder} holds no run: {CONFIG}: {error.strerror}.") from error
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"{path} is damaged: {error}.") from error
-        written = entries.pop("format", None) if isinstance(entries, dict) else None
-        if written != FORMAT:
-            raise UsageError(
-                f"{path} is of format {written!r}, and this version reads runs of format {FORMAT}: "
-                "train again."
-            )
-        noted = {f.name: entries.pop(f.name) for f in fields(cls)[1:] if f.name in entries}
-        try:
-            read_settings(RunConfig, entries)  # what it does not know is named
-            run = read_settings(cls, noted | {"config": entries})
-        except UsageError as error:
-            raise UsageError(f"{path} is not that of a run: {error}") from error
-        if ":" in run.config.env:  # my_module:Id would be imported, which only a person may ask for
-            raise UsageError(
-                f"{path}: unknown environment {run.config.env!r}: a file names no module."
-            )
-        return run
 
 
 def key_of(*parts: Any) -> str:

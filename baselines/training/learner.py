@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from baselines.agents import AGENTS, LEARNERS, Observations, agent_class, check_takes
-from baselines.arrays import size_of
+from baselines.agents import AGENTS, BOTH, LEARNERS, Observations, agent_class, check_takes
 from baselines.settings import check_settings, read_settings
 from baselines.solver.boards import initial_value
-from baselines.task import BOTH
 from baselines.training import run_folder as runs
-from baselines.training.config import Run, RunConfig
+from baselines.training.config import RunConfig
+from baselines.training.run_folder import Run
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Game
@@ -180,7 +179,6 @@ class Learner(ABC):
             ) from error
         game = config.task.game if playing else make(config.env, config.env_kwargs).game
         learner = cls(game, config.seed, read, config.sides)
-        learner.run = Run(config)
         if not playing:
             learner.run = Run(replace(config, settings=asdict(learner._settings)))
             learner.prepare()
@@ -191,8 +189,7 @@ class Learner(ABC):
         """Return the learner of a run's folder, to play: what learning alone needs is not read."""
         learner = cls.new(run.config, playing=True)
         learner.run = run
-        own = learner.state_dict()
-        learner.restore(runs.read_checkpoint(folder, size_of(own), own))
+        learner.restore(runs.read_checkpoint(folder, like=learner.state_dict()))
         return learner
 
     def save(self, folder: str | Path) -> None:
@@ -204,10 +201,9 @@ class Learner(ABC):
         """
         folder = Path(folder)
         runs.check_free(folder)
-        config = self.config.as_json()
         with runs.lock_folder(folder):
             runs.write_checkpoint(folder, self.state_dict())
-            replace(self.run or Run(config), config=config).write(folder)
+            self.noted.write(folder)
 
     def prepare(self) -> None:
         """Get ready for the first iteration, if there is something to it that can fail."""

@@ -16,12 +16,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.agents import Task
 from baselines.arrays import write_arrays
 from baselines.evaluation.sampled import N_ENVS, play
-from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.settings import check_batch
-from baselines.task import Task
 from baselines.training.run_folder import check_free, lock_folder
 from tile_envs.agents import Agent
 from tile_envs.errors import UsageError, extra
@@ -134,9 +133,8 @@ def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Traject
     seeds = game_seeds(seed, games, "recording")
     for first in range(0, games, N_ENVS):
         own, parts = seeds[first : first + N_ENVS], list[Columns]()
-        with Progress("recording", len(own)) as progress:
-            how: Any = {"use": "recording", "first": first, "keep": partial(_keep, parts)}
-            play(agent, task.env, task.env_kwargs, len(own), seed, progress, **how)
+        how: Any = {"use": "recording", "first": first, "keep": partial(_keep, parts)}
+        play(agent, task.env, task.env_kwargs, len(own), seed, "recording", **how)
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         numbers = columns.pop("games")
         ends = np.cumsum(np.bincount(numbers))

@@ -12,15 +12,15 @@ from typing import Any, Literal
 
 import yaml
 
-from baselines.agents import AGENTS, OTHER
+from baselines.agents import AGENTS, BOTH, OTHER
 from baselines.arrays import size_of
 from baselines.settings import Count, NonNegative, Positive, Seed, read_settings
 from baselines.solver.boards import is_solved_quickly
-from baselines.task import BOTH
 from baselines.training import run_folder as runs
-from baselines.training.config import BUDGET, Run, RunConfig, content_of
+from baselines.training.config import BUDGET, RunConfig, content_of
 from baselines.training.learner import Learner, learner_class
 from baselines.training.loop import Callback, learn
+from baselines.training.run_folder import Run
 from tile_envs.base.checks import checked_number, plain
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
@@ -123,12 +123,11 @@ def train(
     config = ask()
     learner = learner_class(name).new(config)
     if folder:
-        run = learner.run = Run(learner.config.as_json())
         runs.check_free(folder)
     with runs.lock_folder(folder) if folder else nullcontext():
-        if folder:
+        if folder and learner.run:
             runs.check_free(folder)  # again: another process may have begun one
-            run.write(folder)
+            learner.run.write(folder)
         learn(learner, folder, checkpoint_every, progress, callback)
     return learner
 
@@ -246,7 +245,7 @@ def resumed_run(folder: Path, agent: str, ask: Callable[..., RunConfig]) -> tupl
     differing = [f"agent_version was {begun.agent_version} and is now {kind.version}"]
     if begun.agent_version == kind.version:  # else it may have other settings
         learner = kind.new(ask(resumed=begun))
-        config = learner.config.as_json()
+        config = learner.config
         differing = begun.differences(config)
     if differing:
         raise UsageError(f"{folder} can be resumed only as it began: {'; '.join(differing)}.")

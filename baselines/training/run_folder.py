@@ -12,27 +12,103 @@ so a run that was killed is resumed from its last checkpoint; one of a single th
 games ends where it would have ended.
 """
 
+import json
 import math
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
+from typing_extensions import Self
 
-from baselines.arrays import MASK, pack, read_arrays, unpack, write_arrays
+from baselines.arrays import MASK, pack, read_arrays, size_of, unpack, write_arrays
 from baselines.evaluation.rows import Row, read_rows
-from baselines.training.config import CONFIG
+from baselines.settings import Weight, read_settings
+from baselines.training.config import BUDGET, RunConfig
+from tile_envs import __version__
 from tile_envs.errors import UsageError
-from tile_envs.files import naming, sweep
+from tile_envs.files import naming, sweep, write_file
 from tile_envs.words import printable
 
-LOCK, CHECKPOINT, PROGRESS = "lock", "checkpoint.npz", "progress.csv"
+CONFIG, LOCK, CHECKPOINT, PROGRESS = "config.json", "lock", "checkpoint.npz", "progress.csv"
 LAST, BEST = "last.zip", "best.zip"
 MODEL_SUFFIX = ".zip"
 """The suffix of the models of Stable-Baselines3."""
+FORMAT = 7
+"""Raised whenever a run's files mean something else than before."""
+PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-contrib")
+
+
+def _versions() -> dict[str, str]:
+    versions = {"tile-envs": __version__}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):  # numpy and gymnasium are enough for some agents
+            versions[package] = version(package)
+    return versions
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as its folder notes it.
+
+    Attributes:
+        config: What decides it.
+        versions: The versions of the libraries that it began with.
+        seconds: The seconds that it has learned, at the last checkpoint.
+        finished: Whether it has used up its budget.
+        exported: Of a copy for playing, the run's `games_played`, the `version` of this package
+            that made it, and the run's `model`, if not the checkpoint was copied.
+    """
+
+    config: RunConfig
+    versions: dict[str, str] = field(default_factory=_versions)
+    seconds: Weight = 0.0
+    finished: bool = False
+    exported: dict[str, int | str] | None = None
+
+    def write(self, folder: Path) -> None:
+        """Write it to its folder, in place of what is there."""
+        noted = asdict(self)
+        entries = noted.pop("config") | noted
+        entries = {name: v for name, v in entries.items() if v is not None or name in BUDGET}
+        try:
+            text = json.dumps(entries | {"format": FORMAT}, indent=2) + "\n"
+        except TypeError as error:
+            raise UsageError(f"a run's folder cannot hold these options: {error}.") from error
+        write_file(folder / CONFIG, text.encode())
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Return the run of a folder."""
+        path = folder / CONFIG
+        try:
+            entries: Any = printable(json.loads(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise UsageError(f"{folder} holds no run: {CONFIG}: {error.strerror}.") from error
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{path} is damaged: {error}.") from error
+        written = entries.pop("format", None) if isinstance(entries, dict) else None
+        if written != FORMAT:
+            raise UsageError(
+                f"{path} is of format {written!r}, and this version reads runs of format {FORMAT}: "
+                "train again."
+            )
+        noted = {f.name: entries.pop(f.name) for f in fields(cls)[1:] if f.name in entries}
+        try:
+            read_settings(RunConfig, entries)  # what it does not know is named
+            run = read_settings(cls, noted | {"config": entries})
+        except UsageError as error:
+            raise UsageError(f"{path} is not that of a run: {error}") from error
+        if ":" in run.config.env:  # my_module:Id would be imported, which only a person may ask for
+            raise UsageError(
+                f"{path}: unknown environment {run.config.env!r}: a file names no module."
+            )
+        return run
 
 
 def with_runs(folders: Sequence[Path]) -> list[Path]:
@@ -61,12 +137,14 @@ def write_checkpoint(folder: Path, state: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_checkpoint(
-    folder: Path, max_bytes: int = sys.maxsize, only: Collection[str] | None = None
+    folder: Path, max_bytes: int = sys.maxsize, like: Mapping[str, NDArray[Any]] | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Return the state of a run's learner; the arguments are those of `read_arrays`."""
-    path = folder / CHECKPOINT
+    """Return the state of a run's learner, of at most so many bytes; or the arrays like others."""
+    path, only = folder / CHECKPOINT, None
+    if like is not None:
+        max_bytes, only = size_of(like), {MASK, *like}
     try:
-        packed = read_arrays(path, max_bytes, None if only is None else {MASK, *only})
+        packed = read_arrays(path, max_bytes, only)
     except FileNotFoundError as error:
         raise UsageError(f"{folder} has no {CHECKPOINT}: it was stopped too early.") from error
     try:

@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from baselines.training import run_folder as runs
-from baselines.training.config import Run, RunConfig
+from baselines.training.config import RunConfig
+from baselines.training.run_folder import Run
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
 

@@ -16,11 +16,11 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from baselines.agents import Task
 from baselines.deep.torch_setup import torch_threads
 from baselines.evaluation.intervals import interval_of_mean
 from baselines.evaluation.sampled import play
 from baselines.players import make_agent
-from baselines.task import Task
 from benchmarks.results import SEED, Row
 from tile_envs.agents import Agent, ask
 from tile_envs.base.env import GameEnv

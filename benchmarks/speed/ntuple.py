@@ -16,11 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
+from baselines.agents import Task
 from baselines.evaluation.sampled import play
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.expectimax import Expectimax
 from baselines.seeds import game_seeds
-from baselines.task import Task
 from benchmarks.results import Row
 from benchmarks.rows import group
 from benchmarks.speed.turns import OURS, TDL2048, now, statistics_of

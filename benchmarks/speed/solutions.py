@@ -4,9 +4,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from baselines.agents import Task
 from baselines.evaluation.exact import DIGITS
 from baselines.solver.solve import compile_steps, solve
-from baselines.task import Task
 from benchmarks.results import Row
 
 

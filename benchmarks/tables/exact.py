@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from statistics import fmean, median_high
 
-from baselines.task import Task
+from baselines.agents import Task
 from benchmarks.experiments import CROSSTABLE
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group, published

@@ -6,7 +6,7 @@ from itertools import product
 from statistics import fmean, median
 from typing import Any
 
-from baselines.task import Task
+from baselines.agents import Task
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.kinds import OWN_VALUES
 from benchmarks.results import Row
