@@ -70,7 +70,8 @@ def watch(
         raise UsageError("give either --window, --serve or files to write.")
     own = {"wrappers": wrappers} if wrappers else None
     how = options.given(env=env, env_kwargs=env_kwargs or None, search=search, agent_kwargs=own)
-    how |= {name: getattr(search_options, name) for name in given_options(search_options)}
+    searching = vars(search_options)
+    how |= {name: searching[name] for name in given_options(searching)}
     games = games_of(agent, seed, side, **how)
     for path in files.values():
         if path == html:
