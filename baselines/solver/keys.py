@@ -126,6 +126,25 @@ def values_of(
     return found
 
 
+@compiled_loop
+def count_boards(game: GameTables, keys: Words) -> int:
+    """Return how many boards keys stand for: all different images of each."""
+    total = 0
+    for key in keys:
+        a, b, c, d = lines_of(game, key)
+        images, same = 0, 0
+        for _ in range(2 if game.square else 1):
+            for _ in range(2):
+                same += _downwards(game, a, b, c, d) == key
+                same += _upwards(game, a, b, c, d) == key
+                images += 2
+                a, b = _mirrored(game, a), _mirrored(game, b)
+                c, d = _mirrored(game, c), _mirrored(game, d)
+            a, b, c, d = transposed(a, b, c, d)
+        total += images // same
+    return total
+
+
 @compiled
 def pushed_board(
     game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word

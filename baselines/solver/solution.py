@@ -20,7 +20,7 @@ from baselines.solver.boards import (
     start_boards,
     tile_ages,
 )
-from baselines.solver.keys import keys_of, values_of
+from baselines.solver.keys import count_boards, keys_of, values_of
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.boards import checked_boards
@@ -55,12 +55,6 @@ class Layers:
         shifts = (np.uint64(cell * CELL_BITS) for cell in range(math.prod(shape)))
         tiles = [(self.keys >> shift & np.uint64(CELL_MASK)).astype(np.uint8) for shift in shifts]
         return np.stack(tiles, axis=1).reshape(-1, *shape)
-
-    def count(self, game: SlidingGame) -> int:
-        """Return how many boards these are; each symmetric image counts."""
-        cells, images = self.boards(game.shape).reshape(len(self), -1), game.symmetries.cells
-        same = sum((cells[:, image] == cells).all(axis=1) for image in images)
-        return int((len(images) / same).sum())
 
     def is_usable(self) -> bool:
         """Whether compiled code can index by `begins`, and search the keys of each age."""
@@ -116,7 +110,8 @@ class Solution:
 
     def counts(self) -> tuple[int, int]:
         """Return the numbers of reachable states and afterstates; each symmetric image counts."""
-        return self.states.count(self.game), self.afterstates.count(self.game)
+        tables = game_tables(self.game)
+        return count_boards(tables, self.states.keys), count_boards(tables, self.afterstates.keys)
 
     def save(self, folder: Path) -> None:
         """Write the solution to a folder; one for a goal is not kept."""

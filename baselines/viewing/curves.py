@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
-from cycler import cycler
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -25,27 +24,11 @@ Floats = NDArray[np.float64]
 
 AXES = {"games": ("games", 1.0), "minutes": ("seconds", 1 / 60), "steps": ("timesteps", 1.0)}
 """By what curves are drawn against: the column of progress, and its unit."""
-COLORS = (
-    *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
-    *("#56b4e9", "#e69f00", "#000000", "#f0e442", "#888888"),
-)
-"""Okabe and Ito's, which color-blind people tell apart, and a gray."""
-STYLE: Any = {
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.prop_cycle": cycler(color=COLORS),
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "figure.facecolor": "white",  # readable on a dark page, too
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
-    "font.size": 10,
-    "grid.color": "#dddddd",
-    "legend.frameon": False,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "tile-envs",
-}
+FILE = Path(__file__).with_name("pictures.mplstyle")
+STYLE = mpl.rc_params_from_file(FILE, use_default_template=False)
+COLORS: tuple[str, ...] = tuple(STYLE["axes.prop_cycle"].by_key()["color"])
 styled = partial(mpl.rc_context, STYLE)
-"""The style of all pictures, in the body of `with styled()`: the same data make the same bytes."""
+"""All pictures are drawn in the body of `with styled()`."""
 
 
 class Curve(NamedTuple):
