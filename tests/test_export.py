@@ -15,6 +15,7 @@ from baselines import evaluate, evaluate_exactly, load
 from baselines.agents import LEARNERS, STRONG_FOLDER, agent_class
 from baselines.arrays import size_of
 from baselines.commands.train import typed as given_by
+from baselines.settings import read_settings
 from baselines.training import run_folder as runs
 from baselines.training.learner import learner_class
 from baselines.training.run import config_for
@@ -134,7 +135,7 @@ def check_command(copy):
     name, *words = shlex.split(re.search(r"python -m baselines train (.*)", card)[1])
     learner = learner_class(name).new(config_for(name, **given_by(name, words)))
     made = learner.config
-    assert json.loads(json.dumps(made.settings)) == config.settings
+    assert learner._settings == read_settings(learner.Settings, config.settings)
     assert made.task == config.task
     assert (made.seed, made.test_every) == (config.seed, config.test_every)
     assert made.games == run.exported["games_played"]

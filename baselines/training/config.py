@@ -111,12 +111,11 @@ class RunConfig:
 
     def differences(self, other: "RunConfig") -> list[str]:
         """Return in words how another run differs, but for its budget and device."""
-        learned = (_normal(run.learned()) for run in (self, other))
-        before, now = ({**e.pop("settings"), **e} for e in learned)
+        before, now = ({**e.pop("settings"), **e} for e in (self.learned(), other.learned()))
         return [
             f"{name} was {value!r} and is now {now.get(name)!r}"
             for name, value in before.items()
-            if now.get(name) != value and name not in MAY_CHANGE
+            if _normal(now.get(name)) != _normal(value) and name not in MAY_CHANGE
         ]
 
 
