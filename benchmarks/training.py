@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from baselines.ntuple.network import Network
 from baselines.players import Player, open_player
 from baselines.training import recording
 from baselines.training.config import RunConfig, key_of
+from baselines.training.learner import learner_class
 from baselines.training.run import config_for, train
 from baselines.training.run_folder import CHECKPOINT, CONFIG, Run, read_progress
 from benchmarks.results import Row
@@ -173,7 +173,7 @@ class Training:
 
     def in_words(self) -> Row:
         """Return the network and the algorithm of a learner, as short texts for people."""
-        settings: Any = SimpleNamespace(**self.config.settings)
+        settings: Any = learner_class(self.agent).Settings(**self.config.settings)
         if self.agent == "ntuple":
             game: Any = Task.of(self.env, self.config.env_kwargs).game
             shape = Network.of(game, settings.network, settings.values, settings.sums)

@@ -194,7 +194,7 @@ def test_a_time_budget_bounds_the_depth():
 
 
 def test_nothing_is_compiled_in_the_time_of_a_move():
-    made = learner(network="0 1 2 5 6")  # a type of network that no other test has
+    made = learner(network="0 1 2 3 5 6 7")  # a type of network that no other test has
     loops = (compiled_expectimax.search, compiled_expectimax._now, action_values)
     counts = [len(loop.signatures) for loop in loops]
     agent = Expectimax(made, made.game, 9, milliseconds=20, threads=2, table=1)

@@ -63,8 +63,9 @@ def evaluate_exactly(
         ValueError: If the game is too large, or the agent plays illegal actions, or is not
             a memoryless policy.
     """
-    task = Task.of(*named(env, env_kwargs))
-    check_whole_games(task)
+    env_id, options = named(env, env_kwargs)
+    check_whole_games(options or {})
+    task = Task.of(env_id, options)
     check_plays(agent, game := task.game)
     row: Row = {"agent": name or type(agent).__name__, "env": task.env}
     row |= {"env_kwargs": task.env_kwargs, "side": None}
@@ -83,9 +84,9 @@ def evaluate_exactly(
     return Printed(row | {"reach": {face: share for face, share in reach if share > 0}})
 
 
-def check_whole_games(task: Task) -> None:
+def check_whole_games(env_kwargs: Mapping[str, Any]) -> None:
     """Refuse by a `ValueError` options with which games are not whole."""
-    for odd in {"starts", "max_episode_steps"} & task.env_kwargs.keys():
+    for odd in {"starts", "max_episode_steps"} & env_kwargs.keys():
         raise UsageError(f"exact results are of whole games with ordinary starts: leave out {odd}.")
 
 
@@ -156,7 +157,7 @@ def reached(
 
 def regret_of(agent: Agent, name: str, task: Task) -> Row:
     """Return the row of `baselines.regret`."""
-    check_whole_games(task)
+    check_whole_games(task.env_kwargs)
     check_plays(agent, game := task.game)
     if not isinstance(game, SlidingGame):
         raise UsageError(f"regret is that of sliding games, got {game}: see evaluate_exactly.")

@@ -131,7 +131,7 @@ def play(
         options = {"engine": "auto", **options}  # code is compiled for it anyway
     envs: Any = gym.make_vec(env, num_envs=n, **options)
     check_plays(agent, envs.game)
-    # Idle environments play action 0 into a spare slot, game `episodes`, which is dropped.
+    # Idle environments play any legal action, into a spare slot, game `episodes`, which is dropped.
     seeds = np.append(game_seeds(seed, first + episodes, use)[first:], np.uint64(0))
     game, handed_out = np.arange(n), n
     observations, infos = envs.reset(seed=seeds[game])
@@ -153,9 +153,10 @@ def play(
                 playing = np.flatnonzero(game < episodes)
                 # A recurrent agent must see all games every time, any other only those that are on.
                 asked = playing if state is None else np.arange(n)
-                actions, masks = np.zeros(n, np.int64), infos["action_mask"][asked]
+                masks = infos["action_mask"]
+                actions = masks.argmax(axis=1)
                 actions[asked], state = choose_actions(
-                    agent, observations[asked], masks, state, starts[asked]
+                    agent, observations[asked], masks[asked], state, starts[asked]
                 )
                 moves += len(playing)
                 before = observations, infos

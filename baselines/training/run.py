@@ -162,7 +162,9 @@ def config_for(
     given = {n: plain(value) for n, value in given.items() if value is not None or n not in USUAL}
     if env_kwargs is not None:
         given["env_kwargs"] = dict(env_kwargs)
-    env_id = resolve_id(env or (resumed.env if resumed else AGENTS.get(agent, OTHER).env))
+    if env is None:
+        env = resumed.env if resumed else AGENTS.get(agent, OTHER).env
+    env_id = resolve_id(env)
     options = given.get("env_kwargs", resumed.env_kwargs if resumed else {})
     for key in {"side", "opponent"} & options.keys():
         raise UsageError(f"the {key} of env_kwargs is for evaluation: give {key} as an option.")
