@@ -32,7 +32,7 @@ from tile_envs.files import replacing
 from tile_envs.words import number
 
 CARD, MODEL = "README.md", "model.zip"
-TEMPLATE = Path(__file__).with_name("card.md")
+TEMPLATE = Path(__file__).with_name("card.txt")
 
 
 def export(
