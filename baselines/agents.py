@@ -265,8 +265,6 @@ AGENTS = {
     "dqn": Entry("baselines.deep.dqn:DQNLearner", learns=True),
     "ppo": Entry("baselines.deep.ppo:PPOLearner", learns=True),
 }
-OTHER = Entry("")
-"""What holds of an agent that is none of these."""
 STRONG = "strong"
 """The name of the trained networks that come with the package."""
 STRONG_FOLDER = Path(__file__).with_name(STRONG)
@@ -302,4 +300,4 @@ def agent_class(name: str) -> type[Any]:
 
 def usual_env(name: str) -> str:
     """Return the environment that an agent plays if none is named."""
-    return AGENTS.get(name, OTHER).env
+    return AGENTS.get(name, Entry("")).env

@@ -59,15 +59,13 @@ def compare(
     asked: Any = [(task.env, task.env_kwargs) for task in tasks.values()] or [(env, env_kwargs)]
     players = []
     for name in names:
+        if name in runs:
+            players.append(runs[name])
+            continue
         own = {"wrappers": wrappers} if names_file(name) else {}
-        players += (
-            [runs[name]]
-            if name in runs
-            else [
-                with_path(open_player(name, *task, seed=seed, agent_kwargs=own), name)
-                for task in asked
-            ]
-        )
+        for task in asked:
+            player = open_player(name, *task, seed=seed, agent_kwargs=own)
+            players.append(with_path(player, name))
     # All sides are checked before the first game: the one asked for, or all that runs have learned.
     learned: dict[str, dict[str | None, None]] = {}
     for run in runs.values():

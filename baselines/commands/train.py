@@ -17,7 +17,7 @@ import docstring_parser
 import tyro
 from typing_extensions import Doc, TypedDict
 
-from baselines.agents import AGENTS, OTHER, Task
+from baselines.agents import Task
 from baselines.commands import Shaped, parsing
 from baselines.errors import Interrupted
 from baselines.evaluation.sampled import play
@@ -30,7 +30,7 @@ from baselines.training.loop import games_played
 from baselines.training.run_folder import CONFIG, check_free, lock_folder
 from tile_envs.base.checks import checked_count
 from tile_envs.errors import UsageError
-from tile_envs.games import IMPORTED, resolve_id
+from tile_envs.games import IMPORTED
 from tile_envs.words import counted
 
 GAMES, MOVES = 10, 10_000
@@ -59,35 +59,35 @@ def train_agent(name: str, words: Sequence[str]) -> None:
     """Train an agent in a folder, with options as a command line has them."""
     given = typed(name, words)
     seeds, seed = given.pop("seeds", None), given.get("seed", 0)
-    env_id = resolve_id(given.get("env") or AGENTS.get(name, OTHER).env)
+    out, env = given.pop("out", None), given.get("env")
     if seeds is None:
-        folder = given.setdefault("out", run.usual_folder(name, env_id, seed))
-        learner = run.train(name, **given, progress=None)
+        folder = out or run.usual_folder(name, env, seed)
+        learner = run.train(name, **given, out=folder, progress=None)
         if "--seeds" not in words:  # of one of several seeds, nobody sees what is printed
             print(closing_text(folder, learner, given.get("test_games")))
         return
-    folder = given.pop("out", run.usual_folder(name, env_id, ""))
-    if folder.name in ("", ".."):
-        raise UsageError(f"--out must end in a name, to which --seeds adds, got '{folder}'.")
+    if out and out.name in ("", ".."):
+        raise UsageError(f"--out must end in a name, to which --seeds adds, got '{out}'.")
     commands, threads = {}, 1
     resume = given.pop("resume", False)
     for each in range(seed, seed + checked_count(seeds, "seeds")):
-        out = folder.with_name(f"{folder.name.rstrip('-')}-{each}")
-        is_resumed = resume and (out / CONFIG).exists()
+        own = out and out.with_name(f"{out.name}-{each}")
+        folder = own or run.usual_folder(name, env, each)
+        is_resumed = resume and (folder / CONFIG).exists()
         options = {n: given[n] for n in given if n not in ("take_over", "checkpoint_every")}
         ask = partial(run.config_for, name, **options | {"seed": each})
         # What is unusable is told before anything begins.
         if is_resumed:
-            with lock_folder(out):
-                config = run.resumed_run(out, name, ask)[1].config
+            with lock_folder(folder):
+                config = run.resumed_run(folder, name, ask)[1].config
         else:
-            check_free(out)
+            check_free(folder)
             config = ask()
         threads = config.settings.get("threads", 1)
-        ends = ["--seeds", "None", "--seed", str(each), "--out", str(out)]  # the last one counts
+        ends = ["--seeds", "None", "--seed", str(each), "--out", str(folder)]  # the last one counts
         ends += ["--resume" if is_resumed else "--no-resume"]
         imports = [word for module in IMPORTED for word in ("--import", module)]
-        commands[out] = ["train", name, *words, *ends, *imports]
+        commands[folder] = ["train", name, *words, *ends, *imports]
     at_once = min(len(commands), max(1, usable_cores() // threads))
     for ended in side_by_side(commands, at_once):
         print(f"{ended} is finished")

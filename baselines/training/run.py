@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import yaml
 
-from baselines.agents import AGENTS, BOTH, OTHER
+from baselines.agents import BOTH, usual_env
 from baselines.arrays import size_of
 from baselines.settings import Count, NonNegative, Positive, Seed, read_settings
 from baselines.solver.boards import is_solved_quickly
@@ -163,7 +163,7 @@ def config_for(
     if env_kwargs is not None:
         given["env_kwargs"] = dict(env_kwargs)
     if env is None:
-        env = resumed.env if resumed else AGENTS.get(agent, OTHER).env
+        env = resumed.env if resumed else usual_env(agent)
     env_id = resolve_id(env)
     options = given.get("env_kwargs", resumed.env_kwargs if resumed else {})
     for key in {"side", "opponent"} & options.keys():
@@ -188,6 +188,7 @@ def config_for(
     if not given.keys().isdisjoint(BUDGET):
         merged |= dict.fromkeys(BUDGET)
     merged |= given
+    merged["env_kwargs"] = dict(merged["env_kwargs"])  # those of presets are shared
     own = {name: merged.pop(name) for name in merged.keys() - USUAL.keys()}
     settings = asdict(read_settings(learner.Settings, own))
     opponent = settings.get("opponent", "")
@@ -283,7 +284,7 @@ def check_learns(folder: Path, run: Run) -> None:
         raise UsageError(f"{folder} was exported and cannot learn: take the run that it is of.")
 
 
-def usual_folder(name: str, env_id: str, seed: object) -> Path:
+def usual_folder(name: str, env: str | None, seed: int) -> Path:
     """Return where a run is if nothing else is said."""
-    label, env = (text.rpartition(":")[2] for text in (name, env_id))
-    return Path("runs", f"{label}-{env}-{seed}")
+    env_id = resolve_id(env or usual_env(name))
+    return Path("runs", f"{name.rpartition(':')[2]}-{env_id}-{seed}")
