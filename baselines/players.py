@@ -280,7 +280,11 @@ def with_path(player: Player, name: str) -> Player:
 
 
 def play_all(
-    planned: Iterable[tuple[Player, str | None]], episodes: int, seed: int, exact: bool = False
+    planned: Iterable[tuple[Player, str | None]],
+    episodes: int,
+    seed: int,
+    exact: bool = False,
+    progress: bool = False,
 ) -> Iterator[Result]:
     """Let players play, each as a side, the same list of games, or compute their exact results."""
     for player, side in planned:
@@ -291,7 +295,8 @@ def play_all(
 
             row = evaluate_exactly(*game, name=player.name)
         else:
-            row, record = evaluated(*game, episodes, seed, name=player.name)
+            how: Any = {"name": player.name, "progress": progress}
+            row, record = evaluated(*game, episodes, seed, **how)
             returns = record.returns
         seed_of_run = player.run.config.seed if player.run else None
         yield Result(row, player.recipe, returns, seed_of_run)

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.evaluation.rows import Printed, Row
-from baselines.evaluation.sampled import evaluated
-from baselines.players import open_player
+from baselines.players import open_player, play_all
 from tile_envs.agents import Agent
 from tile_envs.games import AnyEnv
 
@@ -93,9 +92,9 @@ def evaluate(
     """
     asked = {"seed": seed, "agent_kwargs": agent_kwargs, "search": search, **search_options}
     played = open_player(agent, env, env_kwargs, **asked)
-    options = dict(played.task.env_kwargs)
+    as_side = None
     if side is not None or isinstance(agent, str | Path):
         as_side = played.sides_to_evaluate(side, exact=False)[0]
-        options |= {} if as_side is None else {"side": as_side}
-    games = played.task.env, options, episodes, seed
-    return Printed(evaluated(played.agent, *games, name=name or played.name, progress=progress)[0])
+    planned = [(played._replace(name=name or played.name), as_side)]
+    (result,) = play_all(planned, episodes, seed, progress=progress)
+    return Printed(result.row)

@@ -47,7 +47,6 @@ from tile_envs.sliding.packed.kernels import (
 )
 
 VECTOR, LINES_END, CELLS_END = Word(LANES), Word(4), Word(16)
-PAGE = 1 << 12
 ORDER = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 3), (2, 3), (3, 3), (1, 1), (2, 2), (1, 2))
 """The order of lanes by the first and last row that they see: those of a row are neighbors."""
 
@@ -110,10 +109,9 @@ def leaves_of(network: Network, net: Net, game: GameTables) -> Leaves:
         sums=np.zeros((5 + new_lines) * (wide + LANES), np.uint32),
         lines=np.zeros((new_lines, 4), np.uint64),
         rewards=np.zeros(new_lines, np.float32),
-        # On memory pages of their own: threads that write to one cache line wait for each other.
-        lines_end=np.zeros(PAGE, np.uint64)[:16],
-        cells=np.zeros(PAGE, np.uint64)[:tiles],
-        best=np.full(PAGE, -np.inf, np.float32)[: 16 * tiles],
+        lines_end=np.zeros(16, np.uint64),
+        cells=np.zeros(tiles, np.uint64),
+        best=np.full(16 * tiles, -np.inf, np.float32),
     )
 
 
